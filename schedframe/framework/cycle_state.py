@@ -1,0 +1,110 @@
+"""Scratch space of one scheduling cycle, shared by the plugins of a profile."""
+
+from __future__ import annotations
+
+from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+
+from typing_extensions import override
+
+from ..errors import InvariantError, SchedframeError
+
+T = TypeVar("T")
+
+
+class CycleStateError(SchedframeError, KeyError):
+    """A plugin read something that nobody wrote in this cycle."""
+
+    @override
+    def __str__(self) -> str:
+        return str(self.args[0])
+
+
+class StateKey(Generic[T]):
+    """A typed name for one entry of a :class:`CycleState`; make one module constant per entry.
+
+    Keys are told apart by identity, so two plugins never collide by choosing the same name.
+    """
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    @override
+    def __repr__(self) -> str:
+        return f"StateKey({self.name!r})"
+
+
+@runtime_checkable
+class Cloneable(Protocol):
+    """A state value that a dry run must not share with the cycle it was cloned from."""
+
+    def clone(self) -> Any:
+        """An independent copy."""
+        ...
+
+
+class CycleState:
+    """Entries written and read by the plugins of one cycle; every operation is O(1), ``clone`` O(entries).
+
+    A value with a ``clone()`` method is cloned with the state, any other value is shared: values without
+    that method must not be changed once written.
+    """
+
+    __slots__ = ("_entries", "skip_filter_plugins", "skip_score_plugins")
+
+    def __init__(self) -> None:
+        self._entries: dict[StateKey[Any], Any] = {}
+        self.skip_filter_plugins: set[str] = set()
+        """Plugins whose pre_filter answered Skip: their filter, add_pod and remove_pod are left out."""
+        self.skip_score_plugins: set[str] = set()
+        """Plugins whose pre_score answered Skip: their score and normalize_scores are left out."""
+
+    def write(self, key: StateKey[T], value: T) -> None:
+        """Set the entry of *key*."""
+        self._entries[key] = value
+
+    def read(self, key: StateKey[T]) -> T:
+        """The entry of *key*; :class:`CycleStateError` if nobody wrote it."""
+        try:
+            value: T = self._entries[key]
+        except KeyError:
+            raise CycleStateError(
+                f"{key.name} is not in the cycle state; it is written by an earlier extension point of the same "
+                "plugin, which is disabled in this profile or returned before writing it"
+            ) from None
+        return value
+
+    def get(self, key: StateKey[T], default: T | None = None) -> T | None:
+        """The entry of *key*, or *default*."""
+        return self._entries.get(key, default)
+
+    def delete(self, key: StateKey[Any]) -> None:
+        """Remove the entry of *key* if there is one."""
+        self._entries.pop(key, None)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def clone(self) -> CycleState:
+        """An independent copy for a dry run."""
+        copy = CycleState()
+        copy._entries = {
+            key: value.clone() if isinstance(value, Cloneable) else value
+            for key, value in self._entries.items()
+        }
+        copy.skip_filter_plugins = set(self.skip_filter_plugins)
+        copy.skip_score_plugins = set(self.skip_score_plugins)
+        return copy
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if an entry is not filed under a :class:`StateKey`."""
+        for key in self._entries:
+            if not isinstance(key, StateKey):
+                raise InvariantError(f"cycle state holds an entry under {key!r}, which is no StateKey")
+        for name in (*self.skip_filter_plugins, *self.skip_score_plugins):
+            if not isinstance(name, str) or not name:
+                raise InvariantError(f"cycle state skips {name!r}, which is no plugin name")

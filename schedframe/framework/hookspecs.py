@@ -1,0 +1,181 @@
+"""The contract: every extension point, in the order in which a pod meets them.
+
+An implementation is a method marked with ``@hookimpl`` and may name fewer arguments than its specification.
+Common to all: an exception is a fault of the plugin (reported with its name, the pod is retried); pods, nodes
+and node infos must not be changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+import pluggy
+
+if TYPE_CHECKING:
+    from ..api import Pod
+    from ..queue import EventRegistration, QueuedPodInfo
+    from ..state import NodeInfo, Rows
+    from .cycle_state import CycleState
+    from .results import PostFilterResult, PreFilterResult, RowVerdicts
+    from .status import Status
+
+PROJECT = "schedframe"
+
+hookspec = pluggy.HookspecMarker(PROJECT)
+hookimpl = pluggy.HookimplMarker(PROJECT)
+
+Scores = npt.NDArray[np.int64]
+
+
+class Hookspecs:
+    """All extension points. Hooks of the scheduling cycle run in the core, one pod at a time."""
+
+    # ---- queue -----------------------------------------------------------------------------------------
+
+    @hookspec
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Before a pod may wait in the active queue.
+
+        ``None`` lets it in; a rejection gates the pod until an event this plugin registered. Must be
+        idempotent and quick: it runs at every attempt to activate the pod.
+        """
+
+    @hookspec
+    def queue_sort_key(self, pod_info: QueuedPodInfo) -> Any:
+        """A comparable value; the pod with the smallest is scheduled first.
+
+        Computed once per enqueueing. Exactly one plugin of a profile sorts, by key or by less.
+        """
+
+    @hookspec
+    def queue_sort_less(self, first: QueuedPodInfo, second: QueuedPodInfo) -> bool:
+        """Whether *first* goes before *second*: a strict weak order. Slower than ``queue_sort_key``."""
+
+    @hookspec
+    def events_to_register(self) -> Sequence[EventRegistration]:
+        """Cluster events that may make a pod schedulable which this plugin rejected, with queueing hints.
+
+        Called once. A plugin without this hook is asked about every event, which costs queue time.
+        """
+
+    # ---- scheduling cycle ------------------------------------------------------------------------------
+
+    @hookspec
+    def pod_signature(self, pod: Pod) -> Hashable:
+        """All that this plugin's filter and score read of *pod*, as a hashable value.
+
+        Two pods with equal signatures must get equal verdicts and scores on every node. ``None`` means "this
+        pod cannot be compared": its class is not remembered, nor are those of a profile in which some plugin
+        with filter or score lacks this hook.
+        """
+
+    @hookspec
+    def pre_filter(
+        self, state: CycleState, pod: Pod, nodes: Rows
+    ) -> Status | PreFilterResult | None:
+        """Once per pod before filter: precompute into *state*, reject outright, or name the only candidates.
+
+        ``None`` goes on, ``Status.skip()`` leaves the plugin's filter out, a :class:`PreFilterResult` restricts
+        the nodes, a rejection ends the cycle (post_filter still runs).
+        """
+
+    @hookspec
+    def add_pod(self, state: CycleState, pod: Pod, pod_to_add: Pod, node_info: NodeInfo) -> Status | None:
+        """Update what pre_filter precomputed as if *pod_to_add* ran on that node; inverse of remove_pod.
+
+        Runs on clones, in dry runs. Anything but success is an error.
+        """
+
+    @hookspec
+    def remove_pod(
+        self, state: CycleState, pod: Pod, pod_to_remove: Pod, node_info: NodeInfo
+    ) -> Status | None:
+        """Update what pre_filter precomputed as if *pod_to_remove* had left that node."""
+
+    @hookspec
+    def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status | None:
+        """Can the pod run on this node? ``None`` means yes.
+
+        Pure in (state, pod, node_info). Must agree with ``filter_rows`` where the plugin has both.
+        """
+
+    @hookspec
+    def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> RowVerdicts | None:
+        """The same for many rows in one call; ``None`` means that all of them pass.
+
+        Pure in (state, pod, rows) and free of side effects: called for rows that other plugins rejected too.
+        """
+
+    @hookspec
+    def post_filter(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    ) -> tuple[PostFilterResult | None, Status | None] | PostFilterResult | Status | None:
+        """After no node was feasible: try to make room (preemption).
+
+        *statuses* maps node names to why they were rejected and is lazy: iterating it costs O(nodes). ``None``
+        means unschedulable without a reason. The first plugin that answers success or an error ends the point.
+        """
+
+    @hookspec
+    def pre_score(self, state: CycleState, pod: Pod, nodes: Rows) -> Status | None:
+        """Once per pod before score, with the feasible rows. ``Status.skip()`` leaves the plugin's score out;
+        any other status but success is an error."""
+
+    @hookspec
+    def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> int:
+        """How good is this node, 0 to 100 unless the plugin normalises. Pure in (state, pod, node_info)."""
+
+    @hookspec
+    def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Scores:
+        """The same for many rows in one call: int64, shape ``(len(rows),)``."""
+
+    @hookspec
+    def normalize_scores(self, state: CycleState, pod: Pod, scores: Scores, nodes: Rows) -> Scores | None:
+        """Bring the raw scores of all feasible rows into 0 to 100. Change *scores* in place (``None``) or return
+        an array of the same shape; aligned with *nodes*."""
+
+    @hookspec
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Claim what the pod needs on the chosen node. On anything but success every plugin's unreserve runs."""
+
+    @hookspec
+    def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """Undo reserve, in reverse order of plugins; also called for plugins whose reserve failed or never ran.
+
+        Must be idempotent and must not fail.
+        """
+
+    @hookspec
+    def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """The last word before binding: ``None`` allows, ``Status.wait(seconds)`` parks the pod, else rejects."""
+
+    # ---- binding cycle (off the core) ------------------------------------------------------------------
+
+    @hookspec
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """In the core, before the hand-off: ``Status.skip()`` says that pre_bind has nothing to do for this pod."""
+
+    @hookspec
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
+        """Prepare the outside world for the pod (attach, provision). Off the core; may be ``async``.
+
+        ``None`` goes on; ``Status.wait(seconds, events=…)`` asks to be called again after one of the events, at the
+        latest at the deadline; any other status fails the attempt.
+        """
+
+    @hookspec
+    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
+        """Tell the cluster. Off the core; may be ``async``. ``Status.skip()`` leaves it to the next plugin."""
+
+    @hookspec
+    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """After a successful bind, in the core: clean up. Informational."""
+
+    # ---- life of the plugin ----------------------------------------------------------------------------
+
+    @hookspec
+    def close(self) -> None:
+        """Once, when the scheduler stops: release threads, connections, files. Must be idempotent."""
