@@ -1,0 +1,37 @@
+"""The cluster as the scheduler sees it: columns, node infos, cache, snapshots."""
+
+from __future__ import annotations
+
+from .cache import Cache, PodState
+from .change_log import ChangeLog
+from .columns import DerivedColumn, DistinctColumn
+from .comparer import Comparison, compare
+from .images import ImageIndex, ImageState
+from .node_info import NodeInfo, port_conflicts
+from .node_order import NodeOrder, zone_of
+from .node_table import NodeTable
+from .objects import ObjectStore
+from .rows import Rows
+from .snapshot import Snapshot
+from .trial import standing_in
+
+__all__ = [
+    "Cache",
+    "ChangeLog",
+    "Comparison",
+    "DerivedColumn",
+    "DistinctColumn",
+    "ImageIndex",
+    "ImageState",
+    "NodeInfo",
+    "NodeOrder",
+    "NodeTable",
+    "ObjectStore",
+    "PodState",
+    "Rows",
+    "Snapshot",
+    "compare",
+    "port_conflicts",
+    "standing_in",
+    "zone_of",
+]
