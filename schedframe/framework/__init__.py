@@ -1,0 +1,52 @@
+"""The contract for plugins and the runtime that honours it."""
+
+from __future__ import annotations
+
+from .cycle_state import CycleState, CycleStateError, StateKey
+from .filtering import PreFilterOutcome
+from .framework import Framework, PermitOutcome
+from .handle import Handle, PluginsRunner
+from .hookspecs import PROJECT, Hookspecs, hookimpl, hookspec
+from .plan import Observer, Plan, compile_plan
+from .registry import Origin, Registry
+from .results import NominatingInfo, PostFilterResult, PreFilterResult, RowVerdicts
+from .scoring import MAX_SCORE, MIN_SCORE, ScoreTable, normalize_by_max
+from .status import SKIP, SUCCESS, Code, Status
+from .verdicts import Diagnosis, Verdicts
+from .waiting import WaitingPod, WaitingRoom
+
+__all__ = [
+    "MAX_SCORE",
+    "MIN_SCORE",
+    "PROJECT",
+    "SKIP",
+    "SUCCESS",
+    "Code",
+    "CycleState",
+    "CycleStateError",
+    "Diagnosis",
+    "Framework",
+    "Handle",
+    "Hookspecs",
+    "NominatingInfo",
+    "Observer",
+    "Origin",
+    "PermitOutcome",
+    "Plan",
+    "PluginsRunner",
+    "PostFilterResult",
+    "PreFilterOutcome",
+    "PreFilterResult",
+    "Registry",
+    "RowVerdicts",
+    "ScoreTable",
+    "StateKey",
+    "Status",
+    "Verdicts",
+    "WaitingPod",
+    "WaitingRoom",
+    "compile_plan",
+    "hookimpl",
+    "hookspec",
+    "normalize_by_max",
+]

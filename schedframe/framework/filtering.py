@@ -1,0 +1,246 @@
+"""pre_filter and filter: from all nodes to those on which the pod can run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+from attrs import define, field, frozen
+
+from ..api import Pod
+from ..state import NodeInfo, NodeTable, Rows, standing_in
+from .cycle_state import CycleState
+from .faults import fault, nonsense
+from .plan import FilterEntry, Plan
+from .results import PreFilterResult, RowVerdicts
+from .status import Code, Status
+from .verdicts import Verdicts
+
+
+@frozen
+class PreFilterOutcome:
+    """What the pre_filter plugins said together."""
+
+    status: Status | None = None
+    """A rejection or an error; ``None`` to go on."""
+    node_names: frozenset[str] | None = None
+    """The only nodes to look at, ``None`` for all."""
+    plugins: frozenset[str] = frozenset()
+    """Plugins that named nodes."""
+
+    @property
+    def absent_status(self) -> Status | None:
+        """The status of the nodes that are left out because of ``node_names``."""
+        if self.node_names is None:
+            return None
+        return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(self.plugins))}]")
+
+
+_ALL_PASS = PreFilterOutcome()
+
+
+def run_pre_filter(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> PreFilterOutcome:
+    """Run the pre_filter plugins in order; the first rejection or error ends the point."""
+    names: frozenset[str] | None = None
+    plugins: set[str] = set()
+    for entry in plan.pre_filter:
+        try:
+            answer = entry.call(state, pod, rows)
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            return PreFilterOutcome(fault(entry.name, "pre_filter", error))
+        if answer is None:
+            continue
+        if isinstance(answer, PreFilterResult):
+            plugins.add(entry.name)
+            names = answer.node_names if names is None else names & answer.node_names
+            if not names:
+                return PreFilterOutcome(_nothing_left(plugins), names, frozenset(plugins))
+            continue
+        if not isinstance(answer, Status):
+            wanted = "None, a Status or a PreFilterResult"
+            return PreFilterOutcome(nonsense(entry.name, "pre_filter", answer, wanted))
+        if answer.code is Code.SKIP:
+            state.skip_filter_plugins.add(entry.name)
+        elif answer.code is not Code.SUCCESS:
+            return PreFilterOutcome(answer.with_plugin(entry.name))
+    return _ALL_PASS if names is None else PreFilterOutcome(None, names, frozenset(plugins))
+
+
+def _nothing_left(plugins: set[str]) -> Status:
+    if len(plugins) == 1:
+        return Status.unresolvable(f"node(s) didn't satisfy plugin {next(iter(plugins))}")
+    return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}] simultaneously")
+
+
+def run_filters(plan: Plan, state: CycleState, pod: Pod, info: NodeInfo, table: NodeTable) -> Status | None:
+    """Run the filter plugins for one node; the first that is not content, ``None`` if all are."""
+    skip = state.skip_filter_plugins
+    for entry in plan.filter:
+        if entry.name in skip:
+            continue
+        status = filter_node(entry, state, pod, info, table)
+        if status is not None:
+            return status
+    return None
+
+
+def filter_node(
+    entry: FilterEntry, state: CycleState, pod: Pod, info: NodeInfo, table: NodeTable
+) -> Status | None:
+    """One plugin, one node, by the per-node form where there is one; ``None`` for success."""
+    try:
+        if entry.filter is not None:
+            status = entry.filter(state, pod, info)
+        else:
+            status = _filter_one_row(entry, state, pod, info, table)
+    except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+        return fault(entry.name, "filter", error)
+    if status is None:
+        return None
+    if not isinstance(status, Status) or status.code in (Code.SKIP, Code.WAIT):
+        return nonsense(entry.name, "filter", status, "None or a rejecting Status")
+    return None if status.code is Code.SUCCESS else status.with_plugin(entry.name)
+
+
+def _filter_one_row(
+    entry: FilterEntry, state: CycleState, pod: Pod, info: NodeInfo, table: NodeTable
+) -> Status | None:
+    assert entry.filter_rows is not None
+    with standing_in(table, info) as row:
+        verdicts = entry.filter_rows(state, pod, Rows.at(table, np.array([row], np.intp)))
+    if verdicts is None:
+        return None
+    code = int(verdicts.codes[0])
+    return verdicts.statuses[code - 1] if code else None
+
+
+def filter_rows(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Verdicts:
+    """Run the filter plugins for many rows, each by its columnar form where it has one.
+
+    A plugin without one is called for exactly the rows that passed all plugins before it, so that first
+    rejectors, errors and side effects are those of a node-by-node search.
+    """
+    verdicts = Verdicts.passing_all(rows)
+    skip = state.skip_filter_plugins
+    for entry in plan.filter:
+        if entry.name in skip:
+            continue
+        if entry.filter_rows is None:
+            if not _filter_each(entry, state, pod, verdicts):
+                break
+            continue
+        try:
+            answer = entry.filter_rows(state, pod, rows)
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            answer = _all_rows(rows, fault(entry.name, "filter_rows", error))
+        if answer is not None:
+            verdicts.merge(entry.name, _checked(entry.name, answer, rows))
+    return verdicts
+
+
+def _filter_each(entry: FilterEntry, state: CycleState, pod: Pod, verdicts: Verdicts) -> bool:
+    """Call a per-node plugin for the rows that pass so far; whether there were any."""
+    positions = verdicts.passing()
+    table = verdicts.rows.table
+    numbers = verdicts.rows.positions[positions].tolist()
+    for position, row in zip(positions.tolist(), numbers, strict=True):
+        status = filter_node(entry, state, pod, table.info(row), table)
+        if status is not None:
+            verdicts.reject(position, status)
+    return bool(len(positions))
+
+
+def _checked(plugin: str, answer: Any, rows: Rows) -> RowVerdicts:
+    if not isinstance(answer, RowVerdicts):
+        return _all_rows(rows, nonsense(plugin, "filter_rows", answer, "None or RowVerdicts"))
+    codes = answer.codes
+    if codes.shape != (len(rows),) or codes.dtype.kind not in "iu":
+        wanted = f"integer codes of shape ({len(rows)},)"
+        return _all_rows(rows, nonsense(plugin, "filter_rows", (codes.dtype, codes.shape), wanted))
+    return answer
+
+
+def _all_rows(rows: Rows, status: Status) -> RowVerdicts:
+    return RowVerdicts(np.ones(len(rows), np.int8), (status,))
+
+
+@define(eq=False)
+class NominatedFilter:
+    """Filters that also hold when the pods nominated to a node have taken their room there.
+
+    Both ways: with them, because they will come, and without them, because they may not.
+    """
+
+    plan: Plan
+    table: NodeTable
+    nominator: Any
+    _none: tuple[Pod, ...] = field(default=(), init=False)
+
+    def pods_for(self, pod: Pod, node_name: str) -> Iterable[Pod]:
+        """Pods nominated to that node which *pod* must leave room for: of equal or higher priority."""
+        nominated = self.nominator.nominated_pods_for_node(node_name)
+        if not nominated:
+            return self._none
+        return [other for other in nominated if other.priority >= pod.priority and other.uid != pod.uid]
+
+    def run(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
+        """The first rejection of either way; ``None`` if the node passes both."""
+        others = self.pods_for(pod, info.name)
+        if others:
+            trial_state, trial_info = state.clone(), info.clone()
+            for other in others:
+                trial_info.add_pod(other)
+                status = run_add_pod(self.plan, trial_state, pod, other, trial_info)
+                if status is not None:
+                    return status
+            status = run_filters(self.plan, trial_state, pod, trial_info, self.table)
+            if status is not None:
+                return status
+        return run_filters(self.plan, state, pod, info, self.table)
+
+    def overlay(self, state: CycleState, pod: Pod, verdicts: Verdicts) -> None:
+        """Evaluate again, node by node, the rows to which such pods are nominated; O(nodes with nominations)."""
+        if not self.nominator:
+            return
+        names = [name for name in self.nominator.node_names() if self.pods_for(pod, name)]
+        if not names:
+            return
+        table = self.table
+        position_of = {row: i for i, row in enumerate(verdicts.rows.positions.tolist())}
+        for name in names:
+            row = table.live_row(name)
+            position = position_of.get(row) if row is not None else None
+            if row is None or position is None:
+                continue
+            status = self.run(state, pod, table.info(row))
+            if status is None:
+                verdicts.accept(position)
+            else:
+                verdicts.reject(position, status)
+
+
+def run_add_pod(plan: Plan, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
+    """Tell the pre_filter plugins that *other* joined the node; an error if one of them fails."""
+    return _run_pod_hook(plan, state, pod, other, info, "add_pod")
+
+
+def run_remove_pod(plan: Plan, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
+    """Tell the pre_filter plugins that *other* left the node; an error if one of them fails."""
+    return _run_pod_hook(plan, state, pod, other, info, "remove_pod")
+
+
+def _run_pod_hook(
+    plan: Plan, state: CycleState, pod: Pod, other: Pod, info: NodeInfo, hook: str
+) -> Status | None:
+    for entry in plan.pod_hooks:
+        call = entry.add_pod if hook == "add_pod" else entry.remove_pod
+        if call is None or entry.name in state.skip_filter_plugins:
+            continue
+        try:
+            status = call(state, pod, other, info)
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            return fault(entry.name, hook, error)
+        if status is not None and not status.is_success:
+            return Status.from_error(f"running {hook} of {entry.name}: {status.message}", entry.name)
+    return None

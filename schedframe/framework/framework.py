@@ -1,0 +1,309 @@
+"""One profile at work: its plugins, compiled, and how each extension point treats their answers."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from attrs import define, field, frozen
+
+from ..api import Pod
+from ..config import EffectiveProfile
+from ..errors import PluginError
+from ..queue import EventRegistration
+from ..state import NodeInfo, Rows
+from .cycle_state import CycleState
+from .faults import fault, nonsense
+from .filtering import (
+    NominatedFilter,
+    PreFilterOutcome,
+    filter_rows,
+    run_add_pod,
+    run_filters,
+    run_pre_filter,
+    run_remove_pod,
+)
+from .handle import Handle
+from .plan import Observer, Plan, compile_plan
+from .registry import Registry
+from .results import PostFilterResult
+from .scoring import ScoreTable, run_pre_score, run_scores
+from .status import SUCCESS, Code, Status
+from .verdicts import Diagnosis, Verdicts
+
+
+@frozen
+class PermitOutcome:
+    """What the permit plugins said together."""
+
+    status: Status | None = None
+    """A rejection or an error; ``None`` if the pod may go, or must wait."""
+    waits: Mapping[str, float] = {}
+    """Plugin → seconds it asks the pod to wait."""
+
+
+_PERMITTED = PermitOutcome()
+
+
+@define(eq=False)
+class Framework:
+    """The plugins of one profile and the rules of each extension point.
+
+    Used by the scheduling cycle, and by plugins through ``handle.runner``. All methods belong to the core's
+    thread except ``run_pre_bind`` and ``run_bind``.
+    """
+
+    profile: EffectiveProfile
+    plan: Plan
+    handle: Handle
+    nominated: NominatedFilter = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.nominated = NominatedFilter(self.plan, self.handle.table, self.handle.nominator)
+
+    @classmethod
+    def build(
+        cls,
+        profile: EffectiveProfile,
+        registry: Registry,
+        handle: Handle,
+        observer: Observer | None = None,
+    ) -> Framework:
+        """Make the profile's plugins and compile them.
+
+        Plugins that the catalogue knows and nobody installed are left out. Raises :class:`PluginError` for a plugin
+        that breaks the contract or cannot be made, with the plugin's own error as cause.
+        """
+        names = dict.fromkeys(name for entries in profile.plugins.values() for name, _ in entries)
+        plugins = {name: _make(name, profile, registry, handle) for name in names if name in registry}
+        return cls(profile, compile_plan(plugins, profile.plugins, observer), handle)
+
+    @property
+    def profile_name(self) -> str:
+        """The profile's scheduler name."""
+        return self.profile.scheduler_name
+
+    def plugin(self, name: str) -> Any | None:
+        """The plugin of that name, if the profile has it."""
+        return self.plan.plugins.get(name)
+
+    # ---- queue -------------------------------------------------------------------------------------------
+
+    def run_pre_enqueue(self, pod: Pod) -> Status | None:
+        """The first plugin that keeps the pod out of the queue; ``None`` if it may enter."""
+        for entry in self.plan.pre_enqueue:
+            try:
+                status = entry.call(pod)
+            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                return fault(entry.name, "pre_enqueue", error)
+            if status is not None and status.code is not Code.SUCCESS:
+                rejected: Status = status.with_plugin(entry.name)
+                return rejected
+        return None
+
+    def events(self) -> dict[str, tuple[EventRegistration, ...] | None]:
+        """Plugin → what it registered; ``None`` for one that did not say, which is asked about every event."""
+        found: dict[str, tuple[EventRegistration, ...] | None] = {}
+        for name, call in self.plan.events:
+            if call is None:
+                found[name] = None
+                continue
+            try:
+                found[name] = tuple(call())
+            except Exception as error:
+                raise PluginError(f"plugin {name} failed in events_to_register: {error}") from error
+        return found
+
+    # ---- scheduling cycle --------------------------------------------------------------------------------
+
+    def run_pre_filter(self, state: CycleState, pod: Pod, nodes: Rows | None = None) -> PreFilterOutcome:
+        """pre_filter of all plugins."""
+        return run_pre_filter(self.plan, state, pod, self.handle.table.rows() if nodes is None else nodes)
+
+    def run_add_pod(self, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
+        """Tell *state* that *other* joined the node; an error or ``None``."""
+        return run_add_pod(self.plan, state, pod, other, info)
+
+    def run_remove_pod(self, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
+        """Tell *state* that *other* left the node; an error or ``None``."""
+        return run_remove_pod(self.plan, state, pod, other, info)
+
+    def run_filters(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
+        """All filters for one node; the first rejection, ``None`` if it passes."""
+        return run_filters(self.plan, state, pod, info, self.handle.table)
+
+    def run_all_filters(self, state: CycleState, pod: Pod, info: NodeInfo) -> dict[str, Status]:
+        """Every filter for one node, also after a rejection: plugin → its status, passing ones included."""
+        from .filtering import filter_node
+
+        table = self.handle.table
+        return {
+            entry.name: filter_node(entry, state, pod, info, table) or SUCCESS
+            for entry in self.plan.filter
+            if entry.name not in state.skip_filter_plugins
+        }
+
+    def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
+        """All filters for one node, with and without the pods nominated to it; ``None`` if it passes both."""
+        return self.nominated.run(state, pod, info)
+
+    def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Verdicts:
+        """All filters for many rows, nominated pods considered."""
+        verdicts = filter_rows(self.plan, state, pod, rows)
+        self.nominated.overlay(state, pod, verdicts)
+        return verdicts
+
+    def run_pre_score(self, state: CycleState, pod: Pod, rows: Rows) -> Status | None:
+        """pre_score of all plugins; an error or ``None``."""
+        return run_pre_score(self.plan, state, pod, rows)
+
+    def run_scores(self, state: CycleState, pod: Pod, rows: Rows) -> ScoreTable | Status:
+        """Scores of the rows, or the error of a plugin."""
+        return run_scores(self.plan, state, pod, rows)
+
+    def run_post_filter(
+        self, state: CycleState, pod: Pod, diagnosis: Diagnosis
+    ) -> tuple[PostFilterResult | None, Status]:
+        """Ask the post_filter plugins in order until one made room, failed or says that nothing helps."""
+        result: PostFilterResult | None = None
+        reasons: list[str] = []
+        rejector = ""
+        for entry in self.plan.post_filter:
+            try:
+                answer = entry.call(state, pod, diagnosis)
+            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                return None, fault(entry.name, "post_filter", error)
+            found, status = _post_filter_answer(entry.name, answer)
+            if status.code in (Code.SUCCESS, Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
+                return found, status.with_plugin(entry.name)
+            if not status.is_rejected:
+                return None, Status.from_error(status.error or status.message, entry.name)
+            if found is not None and found.nominating_info is not None:
+                result = found
+            reasons += status.reasons
+            rejector = rejector or entry.name
+        return result, Status(Code.UNSCHEDULABLE, tuple(reasons), rejector)
+
+    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Reserve with every plugin; the first that is not content. Undoing is the caller's (run_unreserve)."""
+        for entry in self.plan.reserve:
+            status = _simple(entry.name, "reserve", entry.call, state, pod, node_name)
+            if status is not None:
+                return status
+        return None
+
+    def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> list[Status]:
+        """Undo reserve with every plugin, last first; faults do not keep the others from undoing."""
+        faults = []
+        for entry in self.plan.unreserve:
+            try:
+                entry.call(state, pod, node_name)
+            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                faults.append(fault(entry.name, "unreserve", error))
+        return faults
+
+    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> PermitOutcome:
+        """Ask every permit plugin; the first rejection or error, else all that want to wait."""
+        if not self.plan.permit:
+            return _PERMITTED
+        waits: dict[str, float] = {}
+        for entry in self.plan.permit:
+            try:
+                status = entry.call(state, pod, node_name)
+            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                return PermitOutcome(fault(entry.name, "permit", error))
+            if status is None or status.code is Code.SUCCESS:
+                continue
+            if status.code is Code.WAIT and status.timeout is not None:
+                waits[entry.name] = status.timeout
+            elif status.is_rejected or status.code is Code.ERROR:
+                return PermitOutcome(status.with_plugin(entry.name))
+            else:
+                wanted = "None, a rejection or Status.wait(seconds)"
+                return PermitOutcome(nonsense(entry.name, "permit", status, wanted))
+        return PermitOutcome(None, waits) if waits else _PERMITTED
+
+    # ---- binding cycle -----------------------------------------------------------------------------------
+
+    def pre_binders(self, state: CycleState, pod: Pod, node_name: str) -> tuple[str, ...] | Status:
+        """Names of the plugins whose pre_bind has something to do for this pod; an error if one fails to say."""
+        names = []
+        for entry in self.plan.pre_bind:
+            flight = self.plan.pre_flight.get(entry.name)
+            if flight is not None:
+                try:
+                    status = flight(state, pod, node_name)
+                except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                    return fault(entry.name, "pre_bind_pre_flight", error)
+                if status is not None and status.code is Code.SKIP:
+                    continue
+                if status is not None and status.code is not Code.SUCCESS:
+                    return Status.from_error(status.error or status.message, entry.name)
+            names.append(entry.name)
+        return tuple(names)
+
+    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> list[Status]:
+        """Tell every post_bind plugin; their faults."""
+        faults = []
+        for entry in self.plan.post_bind:
+            try:
+                entry.call(state, pod, node_name)
+            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                faults.append(fault(entry.name, "post_bind", error))
+        return faults
+
+    def close(self) -> list[Status]:
+        """Close every plugin; their faults."""
+        faults = []
+        for entry in self.plan.close:
+            try:
+                entry.call()
+            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                faults.append(fault(entry.name, "close", error))
+        return faults
+
+
+def _make(name: str, profile: EffectiveProfile, registry: Registry, handle: Handle) -> Any:
+    factory = registry.factory(name)
+    arguments = (profile.plugin_args.get(name), handle)
+    if inspect.isclass(factory):
+        wanted = [parameter for parameter in inspect.signature(factory).parameters if parameter in ("args", "handle")]
+        by_name = dict(zip(("args", "handle"), arguments, strict=True))
+        chosen: Sequence[Any] = [by_name[parameter] for parameter in wanted]
+    else:
+        chosen = arguments
+    try:
+        return factory(*chosen)
+    except Exception as error:
+        raise PluginError(f"plugin {name} of profile {profile.scheduler_name} cannot be made: {error}") from error
+
+
+def _simple(plugin: str, point: str, call: Any, *arguments: Any) -> Status | None:
+    try:
+        status = call(*arguments)
+    except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+        return fault(plugin, point, error)
+    if status is None:
+        return None
+    if not isinstance(status, Status):
+        return nonsense(plugin, point, status, "None or a Status")
+    if status.code is Code.SUCCESS:
+        return None
+    if status.is_rejected or status.code is Code.ERROR:
+        return status.with_plugin(plugin)
+    return nonsense(plugin, point, status, "None, a rejection or an error")
+
+
+def _post_filter_answer(plugin: str, answer: Any) -> tuple[PostFilterResult | None, Status]:
+    if answer is None:
+        return None, Status(Code.UNSCHEDULABLE)
+    if isinstance(answer, PostFilterResult):
+        return answer, SUCCESS
+    if isinstance(answer, Status):
+        return None, answer
+    if isinstance(answer, tuple) and len(answer) == 2:
+        result, status = answer
+        if (result is None or isinstance(result, PostFilterResult)) and (status is None or isinstance(status, Status)):
+            return result, status if status is not None else SUCCESS
+    return None, nonsense(plugin, "post_filter", answer, "(PostFilterResult | None, Status)")

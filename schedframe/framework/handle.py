@@ -1,0 +1,141 @@
+"""What a plugin may use of the scheduler it lives in."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from random import Random
+from typing import Any, Protocol
+
+from ..api import Pod
+from ..cluster import ClusterPort
+from ..state import NodeInfo, NodeTable, ObjectStore, Rows, Snapshot
+from .cycle_state import CycleState
+from .filtering import PreFilterOutcome
+from .scoring import ScoreTable
+from .status import Status
+from .waiting import WaitingPod
+
+
+class Nominations(Protocol):
+    """Pods that are expected to take room on a node."""
+
+    def nominated_pods_for_node(self, name: str) -> Iterable[Pod]:
+        """Pods nominated to that node, in order of nomination."""
+        ...
+
+    def node_names(self) -> Iterable[str]:
+        """Nodes that somebody is nominated to."""
+        ...
+
+    def __bool__(self) -> bool: ...
+
+
+class PluginsRunner(Protocol):
+    """Run the plugins of the profile, for plugins that try things out (preemption)."""
+
+    def run_pre_filter(self, state: CycleState, pod: Pod, nodes: Rows | None = None) -> PreFilterOutcome:
+        """pre_filter of all plugins."""
+        ...
+
+    def run_add_pod(self, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
+        """Tell *state* that *other* joined the node."""
+        ...
+
+    def run_remove_pod(self, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
+        """Tell *state* that *other* left the node."""
+        ...
+
+    def run_filters(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
+        """All filters for one node; ``None`` if it passes."""
+        ...
+
+    def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
+        """All filters for one node, with and without the pods nominated to it; ``None`` if it passes both."""
+        ...
+
+    def run_pre_score(self, state: CycleState, pod: Pod, rows: Rows) -> Status | None:
+        """pre_score of all plugins."""
+        ...
+
+    def run_scores(self, state: CycleState, pod: Pod, rows: Rows) -> ScoreTable | Status:
+        """Scores of the rows, or the error of a plugin."""
+        ...
+
+
+class WaitingPods(Protocol):
+    """Pods that permit parked."""
+
+    def get(self, uid: str) -> WaitingPod | None:
+        """The waiting pod of that uid."""
+        ...
+
+    def __iter__(self) -> Iterator[WaitingPod]: ...
+
+
+class Handle(Protocol):
+    """Given to every plugin when it is made. Narrow on purpose: reading, trying out, and a few requests.
+
+    Everything here belongs to the core's thread but ``snapshot``, ``clock``, ``cluster``, ``activate``,
+    ``record_event`` and what a :class:`WaitingPod` offers, which may be used from pre_bind and bind too.
+    """
+
+    @property
+    def profile_name(self) -> str:
+        """The profile's scheduler name."""
+        ...
+
+    @property
+    def table(self) -> NodeTable:
+        """The live columns. Core only."""
+        ...
+
+    @property
+    def objects(self) -> ObjectStore:
+        """Namespaces, services, claims … as events told them. Core only."""
+        ...
+
+    @property
+    def nominator(self) -> Nominations:
+        """Nominated pods. Core only."""
+        ...
+
+    @property
+    def waiting_pods(self) -> WaitingPods:
+        """Pods parked by permit."""
+        ...
+
+    @property
+    def runner(self) -> PluginsRunner:
+        """The profile's plugins. Core only."""
+        ...
+
+    @property
+    def extenders(self) -> tuple[Any, ...]:
+        """Extenders of the configuration."""
+        ...
+
+    @property
+    def cluster(self) -> ClusterPort:
+        """The world outside."""
+        ...
+
+    @property
+    def rng(self) -> Random:
+        """The scheduler's seeded generator. Core only."""
+        ...
+
+    def snapshot(self) -> Snapshot:
+        """An immutable picture of the nodes: of now in the core, of the hand-off elsewhere."""
+        ...
+
+    def clock(self) -> float:
+        """Seconds of the injected clock."""
+        ...
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        """Ask that these pending pods be tried again at once."""
+        ...
+
+    def record_event(self, obj: Any, reason: str, message: str, *, warning: bool = False) -> None:
+        """Tell people what happened to *obj*."""
+        ...

@@ -1,0 +1,228 @@
+"""A profile compiled: for each extension point the calls to make, in order, with nothing left to look up."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from time import perf_counter
+from typing import Any, Protocol
+
+import pluggy
+from attrs import define, frozen
+
+from ..errors import PluginError
+from .adapter import adapt
+from .hookspecs import PROJECT, Hookspecs
+from .points import HOOK_ARGUMENTS, HOOKS_OF_POINT
+from .validation import check_plugin
+
+Call = Callable[..., Any]
+
+
+class Observer(Protocol):
+    """Told of every plugin call; only a plan that was compiled with one pays for it."""
+
+    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
+        """*plugin* returned *result* at *point* after *seconds*."""
+        ...
+
+
+@frozen
+class Entry:
+    """One plugin at one extension point."""
+
+    name: str
+    call: Call
+
+
+@frozen
+class FilterEntry:
+    """One plugin at filter: by node, by rows, or both."""
+
+    name: str
+    filter: Call | None
+    filter_rows: Call | None
+
+
+@frozen
+class ScoreEntry:
+    """One plugin at score: by node, by rows, or both, then normalised."""
+
+    name: str
+    weight: int
+    score: Call | None
+    score_rows: Call | None
+    normalize: Call | None
+
+
+@frozen
+class PodHooks:
+    """add_pod and remove_pod of one plugin at pre_filter."""
+
+    name: str
+    add_pod: Call | None
+    remove_pod: Call | None
+
+
+@define(eq=False)
+class Plan:
+    """The calls of one profile. Made once; read by every cycle."""
+
+    plugins: dict[str, Any]
+    """Every plugin of the profile by name."""
+    pre_enqueue: tuple[Entry, ...] = ()
+    queue_sort_key: Call | None = None
+    queue_sort_less: Call | None = None
+    pre_filter: tuple[Entry, ...] = ()
+    pod_hooks: tuple[PodHooks, ...] = ()
+    filter: tuple[FilterEntry, ...] = ()
+    post_filter: tuple[Entry, ...] = ()
+    pre_score: tuple[Entry, ...] = ()
+    score: tuple[ScoreEntry, ...] = ()
+    reserve: tuple[Entry, ...] = ()
+    unreserve: tuple[Entry, ...] = ()
+    """In reverse order of the profile."""
+    permit: tuple[Entry, ...] = ()
+    pre_flight: Mapping[str, Call] = {}
+    pre_bind: tuple[Entry, ...] = ()
+    bind: tuple[Entry, ...] = ()
+    post_bind: tuple[Entry, ...] = ()
+    close: tuple[Entry, ...] = ()
+    events: tuple[tuple[str, Call | None], ...] = ()
+    """Every plugin with its events_to_register, if it has one."""
+    signatures: tuple[tuple[str, Call | None], ...] = ()
+    """The plugins at pre_filter, filter, pre_score or score with their pod_signature, if they have one."""
+
+
+@define(eq=False)
+class _Compiler:
+    plugins: Mapping[str, Any]
+    enabled: Mapping[str, Sequence[tuple[str, int]]]
+    observer: Observer | None
+    implementations: dict[tuple[str, str], Call]
+
+    def call(self, hook: str, plugin: str) -> Call | None:
+        return self.implementations.get((plugin, hook))
+
+    def names(self, point: str) -> list[str]:
+        return [name for name, _ in self.enabled.get(point, ()) if name in self.plugins]
+
+    def entries(self, point: str, hook: str) -> tuple[Entry, ...]:
+        found = ((name, self.call(hook, name)) for name in self.names(point))
+        return tuple(Entry(name, call) for name, call in found if call is not None)
+
+
+def compile_plan(
+    plugins: Mapping[str, Any],
+    enabled: Mapping[str, Sequence[tuple[str, int]]],
+    observer: Observer | None = None,
+) -> Plan:
+    """Compile *plugins* (name → instance) in the order and with the weights of *enabled* (point → entries).
+
+    Names in *enabled* that have no instance are left out: plugins that are known but not installed. Raises
+    :class:`PluginError` for a plugin that breaks the contract, and unless exactly one plugin sorts the queue.
+    """
+    compiler = _Compiler(plugins, enabled, observer, _implementations(plugins, observer))
+    entries = compiler.entries
+    key, less = _queue_sort(compiler)
+    everywhere = {name for point in ("preFilter", "filter", "preScore", "score") for name in compiler.names(point)}
+    return Plan(
+        plugins=dict(plugins),
+        pre_enqueue=entries("preEnqueue", "pre_enqueue"),
+        queue_sort_key=key,
+        queue_sort_less=less,
+        pre_filter=entries("preFilter", "pre_filter"),
+        pod_hooks=_pod_hooks(compiler),
+        filter=_filters(compiler),
+        post_filter=entries("postFilter", "post_filter"),
+        pre_score=entries("preScore", "pre_score"),
+        score=_scores(compiler),
+        reserve=entries("reserve", "reserve"),
+        unreserve=entries("reserve", "unreserve")[::-1],
+        permit=entries("permit", "permit"),
+        pre_flight={entry.name: entry.call for entry in entries("preBind", "pre_bind_pre_flight")},
+        pre_bind=entries("preBind", "pre_bind"),
+        bind=entries("bind", "bind"),
+        post_bind=entries("postBind", "post_bind"),
+        close=tuple(
+            Entry(name, call) for name in plugins if (call := compiler.call("close", name)) is not None
+        ),
+        events=tuple((name, compiler.call("events_to_register", name)) for name in plugins),
+        signatures=tuple(
+            (name, compiler.call("pod_signature", name)) for name in plugins if name in everywhere
+        ),
+    )
+
+
+def _implementations(
+    plugins: Mapping[str, Any], observer: Observer | None
+) -> dict[tuple[str, str], Call]:
+    """Let pluggy validate and collect the hooks; (plugin, hook) → adapted call."""
+    manager = pluggy.PluginManager(PROJECT)
+    manager.add_hookspecs(Hookspecs)
+    for name, plugin in plugins.items():
+        check_plugin(name, plugin)
+        try:
+            manager.register(plugin, name)
+        except (ValueError, pluggy.PluginValidationError) as error:
+            raise PluginError(f"plugin {name} cannot be registered: {error}") from error
+    calls: dict[tuple[str, str], Call] = {}
+    for hook, specified in HOOK_ARGUMENTS.items():
+        for implementation in getattr(manager.hook, hook).get_hookimpls():
+            named = tuple(implementation.argnames) + tuple(implementation.kwargnames)
+            call = adapt(implementation.function, named, specified)
+            if observer is not None:
+                call = _observed(call, hook, implementation.plugin_name, observer)
+            calls[implementation.plugin_name, hook] = call
+    return calls
+
+
+def _observed(call: Call, hook: str, plugin: str, observer: Observer) -> Call:
+    def observed(*arguments: Any) -> Any:
+        start = perf_counter()
+        result = call(*arguments)
+        observer.plugin_called(hook, plugin, perf_counter() - start, result)
+        return result
+
+    return observed
+
+
+def _queue_sort(compiler: _Compiler) -> tuple[Call | None, Call | None]:
+    names = compiler.names("queueSort")
+    if len(names) != 1:
+        raise PluginError(
+            f"a profile needs exactly one queueSort plugin, this one has {names or 'none'}; enable one, such as "
+            "the default, under plugins.queueSort.enabled"
+        )
+    key = compiler.call(HOOKS_OF_POINT["queueSort"][0], names[0])
+    return key, None if key is not None else compiler.call("queue_sort_less", names[0])
+
+
+def _pod_hooks(compiler: _Compiler) -> tuple[PodHooks, ...]:
+    hooks = (
+        PodHooks(name, compiler.call("add_pod", name), compiler.call("remove_pod", name))
+        for name in compiler.names("preFilter")
+    )
+    return tuple(hook for hook in hooks if hook.add_pod is not None or hook.remove_pod is not None)
+
+
+def _filters(compiler: _Compiler) -> tuple[FilterEntry, ...]:
+    entries = (
+        FilterEntry(name, compiler.call("filter", name), compiler.call("filter_rows", name))
+        for name in compiler.names("filter")
+    )
+    return tuple(entry for entry in entries if entry.filter is not None or entry.filter_rows is not None)
+
+
+def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
+    entries = (
+        ScoreEntry(
+            name,
+            weight,
+            compiler.call("score", name),
+            compiler.call("score_rows", name),
+            compiler.call("normalize_scores", name),
+        )
+        for name, weight in compiler.enabled.get("score", ())
+        if name in compiler.plugins
+    )
+    return tuple(entry for entry in entries if entry.score is not None or entry.score_rows is not None)

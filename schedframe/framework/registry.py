@@ -1,0 +1,115 @@
+"""Where plugins come from: entry points of installed packages, and what a program registers itself."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from importlib.metadata import EntryPoint, entry_points
+from typing import Any
+
+from attrs import define, field, frozen
+
+from ..config import Catalogue, installed_catalogue
+from ..errors import PluginError
+from .points import points_of
+from .validation import args_class_of, check_plugin_class
+
+PLUGIN_GROUP = "schedframe.plugins"
+
+Factory = Callable[[Any, Any], Any]
+"""Makes a plugin from ``(args, handle)``; usually the plugin's class."""
+
+
+@frozen
+class Origin:
+    """Where a plugin of the registry comes from."""
+
+    name: str
+    source: str
+    """``package version`` for an entry point, ``registered`` for one that a program added."""
+    target: str
+    """Module and qualified name."""
+
+
+@define(eq=False)
+class Registry:
+    """Plugin names and the factories that make them. Entry points are loaded when their name is first used."""
+
+    catalogue: Catalogue
+    _entry_points: dict[str, EntryPoint] = field(factory=dict)
+    _factories: dict[str, Factory] = field(factory=dict)
+
+    @classmethod
+    def installed(cls) -> Registry:
+        """All plugins of installed packages.
+
+        Raises :class:`PluginError` if two packages claim the same name.
+        """
+        registry = cls(installed_catalogue())
+        for entry in entry_points(group=PLUGIN_GROUP):
+            other = registry._entry_points.get(entry.name)
+            if other is not None and other.value != entry.value:
+                raise PluginError(
+                    f"plugin {entry.name} is offered by {other.value} and by {entry.value}; uninstall one of the packages"
+                )
+            registry._entry_points[entry.name] = entry
+        return registry
+
+    def register(self, name: str, factory: Factory) -> None:
+        """Add an out-of-tree plugin under *name*.
+
+        Raises :class:`PluginError` if the name is taken or the class breaks the contract.
+        """
+        if not name:
+            raise PluginError("a plugin needs a name; register it under the name that profiles will use")
+        if name in self:
+            raise PluginError(f"plugin {name} is registered already; choose another name")
+        check_plugin_class(name, factory)
+        self._factories[name] = factory
+
+    def factory(self, name: str) -> Factory:
+        """What makes the plugin *name*; :class:`PluginError` if it is unknown or cannot be loaded."""
+        factory = self._factories.get(name)
+        if factory is not None:
+            return factory
+        entry = self._entry_points.get(name)
+        if entry is None:
+            raise PluginError(f"plugin {name} is not installed; installed are {', '.join(self)}")
+        try:
+            factory = entry.load()
+        except Exception as error:
+            raise PluginError(f"plugin {name} cannot be loaded from {entry.value}: {error}") from error
+        check_plugin_class(name, factory)
+        self._factories[name] = factory
+        return factory
+
+    def args_class(self, name: str) -> type | None:
+        """Type of the plugin's args; ``None`` if it takes none, or is made by a plain function."""
+        return args_class_of(self.factory(name))
+
+    def points(self, name: str) -> tuple[str, ...]:
+        """Extension points of the plugin, as far as its class tells; all of them for a plain function."""
+        factory = self.factory(name)
+        return points_of(factory) if inspect.isclass(factory) else ()
+
+    def origins(self) -> list[Origin]:
+        """Every plugin with where it comes from, sorted by name."""
+        found = [_origin(entry) for entry in self._entry_points.values()]
+        found += [
+            Origin(name, "registered", f"{f.__module__}:{getattr(f, '__qualname__', type(f).__qualname__)}")
+            for name, f in self._factories.items()
+            if name not in self._entry_points
+        ]
+        return sorted(found, key=lambda origin: origin.name)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._factories or name in self._entry_points
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(sorted({*self._factories, *self._entry_points}))
+
+
+def _origin(entry: EntryPoint) -> Origin:
+    package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "unknown package"
+    return Origin(entry.name, package, entry.value)
+

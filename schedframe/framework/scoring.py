@@ -1,0 +1,149 @@
+"""pre_score, score and normalize_scores: from feasible nodes to totals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define
+
+from ..api import Pod
+from ..errors import PluginError
+from ..state import Rows
+from .cycle_state import CycleState
+from .faults import fault, nonsense
+from .plan import Plan, ScoreEntry
+from .status import Code, Status
+
+MIN_SCORE = 0
+MAX_SCORE = 100
+
+Scores = npt.NDArray[np.int64]
+
+
+@define(eq=False)
+class ScoreTable:
+    """Scores of the feasible rows; every array is int64 of shape ``(len(rows),)``."""
+
+    rows: Rows
+    by_plugin: dict[str, Scores]
+    """Normalised and weighted, in order of the profile; skipped plugins are absent."""
+    total: Scores
+
+    def best(self) -> npt.NDArray[np.intp]:
+        """Positions (among ``rows``) of all rows with the highest total, ascending."""
+        return np.flatnonzero(self.total == self.total.max())
+
+
+def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status | None:
+    """Run the pre_score plugins in order; an error or ``None``."""
+    for entry in plan.pre_score:
+        try:
+            status = entry.call(state, pod, rows)
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            return fault(entry.name, "pre_score", error)
+        if status is None:
+            continue
+        if not isinstance(status, Status):
+            return nonsense(entry.name, "pre_score", status, "None or a Status")
+        if status.code is Code.SKIP:
+            state.skip_score_plugins.add(entry.name)
+        elif status.code is not Code.SUCCESS:
+            return Status.from_error(f"running PreScore plugin {entry.name!r}: {status.message}", entry.name)
+    return None
+
+
+def run_scores(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> ScoreTable | Status:
+    """Score, normalise and weigh every row with every plugin that was not skipped; an ERROR if one fails."""
+    total = np.zeros(len(rows), np.int64)
+    by_plugin: dict[str, Scores] = {}
+    for entry in plan.score:
+        if entry.name in state.skip_score_plugins:
+            continue
+        scores = _scores_of(entry, state, pod, rows)
+        if isinstance(scores, Status):
+            return scores
+        weighted = scores * entry.weight
+        by_plugin[entry.name] = weighted
+        total += weighted
+    if not plan.score:
+        total += 1
+    return ScoreTable(rows, by_plugin, total)
+
+
+def _scores_of(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Scores | Status:
+    """Raw scores, normalised, checked."""
+    try:
+        if entry.score_rows is not None:
+            scores = entry.score_rows(state, pod, rows)
+        else:
+            assert entry.score is not None
+            score = entry.score
+            scores = np.array([_integer(entry.name, score(state, pod, info)) for info in rows], np.int64)
+    except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+        return fault(entry.name, "score", error)
+    problem = _shape_problem(entry.name, "score_rows", scores, rows)
+    if problem is not None:
+        return problem
+    if entry.normalize is not None:
+        try:
+            normalized = entry.normalize(state, pod, scores, rows)
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            return fault(entry.name, "normalize_scores", error)
+        if normalized is not None:
+            problem = _shape_problem(entry.name, "normalize_scores", normalized, rows)
+            if problem is not None:
+                return problem
+            scores = normalized
+    return _in_range(entry.name, scores)
+
+
+def _integer(plugin: str, score: Any) -> int:
+    if type(score) is not int and not isinstance(score, np.integer):
+        if isinstance(score, Status):
+            raise PluginError(score.message or f"plugin {plugin} answered {score.code.label} at score")
+        raise PluginError(f"plugin {plugin} answered {score!r:.200} at score; return an int")
+    return int(score)
+
+
+def _shape_problem(plugin: str, point: str, scores: Any, rows: Rows) -> Status | None:
+    if isinstance(scores, Status):
+        return Status.from_error(scores.message, plugin) if not scores.is_success else None
+    if not isinstance(scores, np.ndarray) or scores.shape != (len(rows),) or scores.dtype.kind not in "iu":
+        found = (scores.dtype, scores.shape) if isinstance(scores, np.ndarray) else scores
+        return nonsense(plugin, point, found, f"an int64 array of shape ({len(rows)},)")
+    return None
+
+
+def _in_range(plugin: str, scores: Scores) -> Scores | Status:
+    if len(scores):
+        low, high = int(scores.min()), int(scores.max())
+        if low < MIN_SCORE or high > MAX_SCORE:
+            wrong = low if low < MIN_SCORE else high
+            return Status.from_error(
+                PluginError(
+                    f"plugin {plugin} gave the score {wrong}, outside of {MIN_SCORE} to {MAX_SCORE}; scale it, or bring "
+                    "it into that range in normalize_scores"
+                ),
+                plugin,
+            )
+    return scores
+
+
+def normalize_by_max(scores: Scores, *, reverse: bool = False) -> Scores:
+    """Scale to 0…100 by the highest score, in place; *reverse* gives the highest score 0.
+
+    All zeros stay zero, or become 100 when reversed. Integers, truncated. Source of the rule: the reference's
+    helper.DefaultNormalizeScore.
+    """
+    highest = int(scores.max()) if len(scores) else 0
+    if highest == 0:
+        if reverse:
+            scores[:] = MAX_SCORE
+        return scores
+    np.multiply(scores, MAX_SCORE, out=scores)
+    np.floor_divide(scores, highest, out=scores)
+    if reverse:
+        np.subtract(MAX_SCORE, scores, out=scores)
+    return scores

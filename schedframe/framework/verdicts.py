@@ -1,0 +1,167 @@
+"""Who rejected which node and why, in one integer a row."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+from typing_extensions import override
+
+from ..state import Rows
+from .results import RowVerdicts
+from .status import Code, Status
+
+Codes = npt.NDArray[np.int32]
+
+
+@define(eq=False)
+class Verdicts:
+    """For each of *rows*: 0 if it passes, else *k*, and ``statuses[k - 1]`` says why and by which plugin.
+
+    The first rejection of a row stays. Equal statuses share a number, so that counting reasons is a bincount
+    and never a loop over nodes.
+    """
+
+    rows: Rows
+    codes: Codes
+    statuses: list[Status] = field(factory=list)
+    _number: dict[Status, int] = field(factory=dict)
+
+    @classmethod
+    def passing_all(cls, rows: Rows) -> Verdicts:
+        """All rows pass so far."""
+        return cls(rows, np.zeros(len(rows), np.int32))
+
+    def number_of(self, status: Status) -> int:
+        """The number that stands for *status*."""
+        if status.code is Code.ERROR:
+            self.statuses.append(status)
+            return len(self.statuses)
+        number = self._number.get(status)
+        if number is None:
+            self.statuses.append(status)
+            number = self._number[status] = len(self.statuses)
+        return number
+
+    def merge(self, plugin: str, verdicts: RowVerdicts) -> None:
+        """Take over what *plugin* says of the rows that pass so far; O(rows)."""
+        numbers = np.zeros(len(verdicts.statuses) + 1, np.int32)
+        for i, status in enumerate(verdicts.statuses):
+            numbers[i + 1] = self.number_of(status.with_plugin(plugin))
+        new = numbers[verdicts.codes]
+        self.codes = np.where(self.codes == 0, new, self.codes) if self.statuses else new
+
+    def reject(self, position: int, status: Status) -> None:
+        """Reject the row at *position* (among ``rows``), whatever was said of it before."""
+        self.codes[position] = self.number_of(status)
+
+    def accept(self, position: int) -> None:
+        """Let the row at *position* pass, whatever was said of it before."""
+        self.codes[position] = 0
+
+    def passing(self) -> npt.NDArray[np.intp]:
+        """Positions (among ``rows``) of the rows that pass, ascending."""
+        return np.flatnonzero(self.codes == 0)
+
+    def status_at(self, position: int) -> Status | None:
+        """Why the row at *position* is rejected, ``None`` if it passes."""
+        number = int(self.codes[position])
+        return self.statuses[number - 1] if number else None
+
+    def counts(self) -> Iterator[tuple[Status, int]]:
+        """Each status with the number of rows it rejects; O(rows) in one bincount."""
+        counts = np.bincount(self.codes, minlength=len(self.statuses) + 1)
+        for status, count in zip(self.statuses, counts[1:].tolist(), strict=True):
+            if count:
+                yield status, count
+
+    def first_error(self) -> Status | None:
+        """The error of the first row by node name that failed, ``None`` if no row did."""
+        errors = [i + 1 for i, status in enumerate(self.statuses) if status.code is Code.ERROR]
+        if not errors:
+            return None
+        failed = np.flatnonzero(np.isin(self.codes, errors))
+        names = self.rows.select(failed).names()
+        if not names:
+            return None
+        return self.status_at(int(failed[min(range(len(names)), key=names.__getitem__)]))
+
+
+@define(eq=False)
+class Diagnosis(Mapping[str, Status]):
+    """Why no node was feasible: a lazy mapping of node names to statuses, and what they have in common.
+
+    Nodes that were not evaluated because pre_filter named others have ``absent``.
+    """
+
+    verdicts: Verdicts
+    num_nodes: int
+    """All nodes of the cluster."""
+    pre_filter_status: Status | None = None
+    """The rejection by a pre_filter, in which case no filter ran."""
+    absent: Status | None = None
+    unschedulable_plugins: set[str] = field(factory=set)
+    pending_plugins: set[str] = field(factory=set)
+    post_filter_message: str = ""
+    named: dict[str, Status] = field(factory=dict)
+    """Statuses by name that have no row: of nodes that extenders made up, or that were refused apart."""
+    _position: dict[str, int] | None = None
+
+    def _positions(self) -> dict[str, int]:
+        if self._position is None:
+            self._position = {name: i for i, name in enumerate(self.verdicts.rows.names())}
+        return self._position
+
+    def status_of(self, name: str) -> Status | None:
+        """Why node *name* was rejected; what pre_filter said of all, for a node that no filter saw."""
+        if name in self.named:
+            return self.named[name]
+        position = self._positions().get(name)
+        status = self.verdicts.status_at(position) if position is not None else None
+        return status if status is not None else self.absent
+
+    @override
+    def __getitem__(self, name: str) -> Status:
+        status = self.status_of(name)
+        if status is None:
+            raise KeyError(name)
+        return status
+
+    @override
+    def __iter__(self) -> Iterator[str]:
+        codes = self.verdicts.codes
+        yield from (name for name, i in self._positions().items() if codes[i] and name not in self.named)
+        yield from self.named
+
+    @override
+    def __len__(self) -> int:
+        return int(np.count_nonzero(self.verdicts.codes)) + len(self.named)
+
+    def reasons(self) -> Counter[str]:
+        """How many nodes each reason stands for; O(rows) in one bincount."""
+        reasons: Counter[str] = Counter()
+        for status, count in self.verdicts.counts():
+            for reason in status.reasons:
+                reasons[reason] += count
+        for status in self.named.values():
+            reasons.update(status.reasons)
+        missing = self.num_nodes - len(self.verdicts.rows) - len(self.named)
+        if self.absent is not None and missing > 0:
+            for reason in self.absent.reasons:
+                reasons[reason] += missing
+        return reasons
+
+    def message(self) -> str:
+        """One line for people, as the reference words it: ``0/5 nodes are available: 5 Insufficient cpu.``"""
+        text = f"0/{self.num_nodes} nodes are available"
+        if self.pre_filter_status is not None and self.pre_filter_status.reasons:
+            text += f": {self.pre_filter_status.message}."
+        else:
+            parts = sorted(f"{count} {reason}" for reason, count in self.reasons().items())
+            text += f": {', '.join(parts)}." if parts else ":"
+        if self.post_filter_message:
+            text += f" {self.post_filter_message}"
+        return text

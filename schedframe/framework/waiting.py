@@ -1,0 +1,119 @@
+"""Pods that permit parked: allowed, rejected or timed out through the core's inbox, no thread waiting."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from attrs import define, field
+from sortedcontainers import SortedList
+
+from ..api import Pod
+from ..errors import InvariantError
+from .cycle_state import CycleState
+from .status import Code, Status
+
+MAX_PERMIT_SECONDS = 15 * 60.0
+"""No plugin may make a pod wait longer (the reference's maxTimeout)."""
+
+
+@define(eq=False)
+class WaitingPod:
+    """A pod on its chosen node, waiting for the plugins in ``pending``."""
+
+    pod: Pod
+    node_name: str
+    state: CycleState
+    ticket: Any
+    """What the core needs to go on with this pod."""
+    deadlines: dict[str, float]
+    """Plugin → when its patience ends, in seconds of the core's clock."""
+    _post: Callable[[str, str, Status | None], None]
+
+    @property
+    def pending_plugins(self) -> tuple[str, ...]:
+        """Plugins that have not allowed the pod yet. Core only."""
+        return tuple(self.deadlines)
+
+    def allow(self, plugin: str) -> None:
+        """*plugin* lets the pod go. Any thread; takes effect when the core sees it, twice is once."""
+        self._post(self.pod.uid, plugin, None)
+
+    def reject(self, plugin: str, *reasons: str) -> None:
+        """*plugin* turns the pod down. Any thread; of several verdicts the first that reaches the core counts."""
+        self._post(self.pod.uid, plugin, Status(Code.UNSCHEDULABLE, reasons, plugin))
+
+
+@define(eq=False)
+class WaitingRoom:
+    """All parked pods of a scheduler, with their deadlines; every operation is O(log n)."""
+
+    post: Callable[[str, str, Status | None], None]
+    """Puts (uid, plugin, rejection or ``None``) into the core's inbox; thread-safe."""
+    _pods: dict[str, WaitingPod] = field(factory=dict)
+    _deadlines: SortedList[tuple[float, str, str]] = field(factory=SortedList)
+
+    def park(
+        self, pod: Pod, node_name: str, state: CycleState, ticket: Any, now: float, timeouts: dict[str, float]
+    ) -> WaitingPod:
+        """Let *pod* wait for the plugins of *timeouts* (seconds each)."""
+        if pod.uid in self._pods:
+            raise InvariantError(f"pod {pod.key} ({pod.uid}) waits already")
+        deadlines = {name: now + min(max(t, 0.0), MAX_PERMIT_SECONDS) for name, t in timeouts.items()}
+        waiting = WaitingPod(pod, node_name, state, ticket, deadlines, self.post)
+        self._pods[pod.uid] = waiting
+        for plugin, deadline in deadlines.items():
+            self._deadlines.add((deadline, pod.uid, plugin))
+        return waiting
+
+    def get(self, uid: str) -> WaitingPod | None:
+        """The waiting pod of that uid."""
+        return self._pods.get(uid)
+
+    def allow(self, uid: str, plugin: str) -> WaitingPod | None:
+        """Note that *plugin* allows the pod; the pod, taken out, if nobody is left to ask."""
+        waiting = self._pods.get(uid)
+        if waiting is None or plugin not in waiting.deadlines:
+            return None
+        self._deadlines.remove((waiting.deadlines.pop(plugin), uid, plugin))
+        return self.leave(uid) if not waiting.deadlines else None
+
+    def leave(self, uid: str) -> WaitingPod | None:
+        """Take the pod out, whatever it waits for; ``None`` if it does not wait."""
+        waiting = self._pods.pop(uid, None)
+        if waiting is not None:
+            for plugin, deadline in waiting.deadlines.items():
+                self._deadlines.remove((deadline, uid, plugin))
+        return waiting
+
+    def next_deadline(self) -> float | None:
+        """When the next patience ends, ``None`` if nobody waits."""
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def expired(self, now: float) -> Iterator[tuple[WaitingPod, str]]:
+        """Take out, one by one, the pods whose patience is over, with the plugin that lost it."""
+        while self._deadlines and self._deadlines[0][0] <= now:
+            _, uid, plugin = self._deadlines[0]
+            waiting = self.leave(uid)
+            if waiting is None:
+                raise InvariantError(f"a deadline of {uid} is left though it does not wait")
+            yield waiting, plugin
+
+    def __iter__(self) -> Iterator[WaitingPod]:
+        return iter(list(self._pods.values()))
+
+    def __len__(self) -> int:
+        return len(self._pods)
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if deadlines and pods do not fit together; O(n log n)."""
+        expected = sorted(
+            (deadline, uid, plugin)
+            for uid, waiting in self._pods.items()
+            for plugin, deadline in waiting.deadlines.items()
+        )
+        if expected != list(self._deadlines):
+            raise InvariantError("deadlines of waiting pods are not those in their list")
+        for uid, waiting in self._pods.items():
+            if uid != waiting.pod.uid or not waiting.deadlines:
+                raise InvariantError(f"waiting pod {uid} is misfiled, or waits for nobody")

@@ -1,0 +1,203 @@
+"""What the scheduler believes about the cluster: the truth as told by events, plus its own assumptions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from attrs import define, field
+from sortedcontainers import SortedList
+
+from ..api import Node, Pod
+from ..errors import InvariantError
+from .node_order import NodeOrder
+from .node_table import NodeTable
+from .snapshot import Snapshot
+
+
+@define(eq=False)
+class PodState:
+    """One pod that counts on a node."""
+
+    pod: Pod
+    node_name: str
+    assumed: bool = False
+    """Placed by this scheduler and not yet confirmed by an event."""
+    deadline: float | None = None
+    """When the assumption expires; only set after binding finished and only if assumptions expire at all."""
+
+
+@define(eq=False)
+class Cache:
+    """Nodes and the pods on them, in a :class:`NodeTable`.
+
+    A pod's life here: ``assume_pod`` → ``finish_binding`` → ``add_pod`` (confirmed by an event) → ``update_pod``
+    → ``remove_pod``; ``forget_pod`` takes an assumption back. Events may come in any order and twice; each
+    method is O(resources of the pod) unless it says otherwise. Times are seconds of the injected clock.
+    """
+
+    assume_ttl: float | None = None
+    """Seconds after which an assumption that no event confirmed expires; ``None``: never."""
+    ordered: bool = False
+    """Whether to keep the zone-interleaved order of nodes, which only sampling needs."""
+    table: NodeTable = field(factory=NodeTable)
+    order: NodeOrder = field(factory=NodeOrder)
+    _pods: dict[str, PodState] = field(factory=dict)
+    _deadlines: SortedList[tuple[float, str]] = field(factory=SortedList)
+    _snapshot: Snapshot | None = None
+
+    # ---- pods --------------------------------------------------------------------------------------------
+
+    def assume_pod(self, pod: Pod) -> None:
+        """Count *pod* (with its ``spec.node_name`` set) before anybody confirmed it.
+
+        Raises :class:`InvariantError` if the cache already has that pod.
+        """
+        if pod.uid in self._pods:
+            raise InvariantError(f"pod {pod.key} ({pod.uid}) is in the cache already, it cannot be assumed again")
+        name = pod.spec.node_name
+        self._pods[pod.uid] = PodState(pod, name, True)
+        self.table.add_pod(name, pod)
+
+    def finish_binding(self, pod: Pod, now: float) -> None:
+        """Binding is over: from now on the assumption may expire, if assumptions do."""
+        state = self._pods.get(pod.uid)
+        if self.assume_ttl is None or state is None or not state.assumed:
+            return
+        self._cancel_deadline(state)
+        state.deadline = now + self.assume_ttl
+        self._deadlines.add((state.deadline, pod.uid))
+
+    def forget_pod(self, pod: Pod) -> bool:
+        """Take an assumption back. Whether there was one; a confirmed pod stays."""
+        state = self._pods.get(pod.uid)
+        if state is None or not state.assumed:
+            return False
+        self._remove(state)
+        return True
+
+    def add_pod(self, pod: Pod) -> None:
+        """An event says that *pod* runs on its node, or changed there: confirms an assumption, or corrects it."""
+        state = self._pods.get(pod.uid)
+        if state is None:
+            self._pods[pod.uid] = PodState(pod, pod.spec.node_name)
+            self.table.add_pod(pod.spec.node_name, pod)
+            return
+        if state.deadline is not None:
+            self._cancel_deadline(state)
+        state.assumed = False
+        self._replace(state, pod)
+
+    update_pod = add_pod
+
+    def remove_pod(self, uid: str) -> bool:
+        """An event says that the pod is gone, assumed or not. Whether it was here."""
+        state = self._pods.get(uid)
+        if state is None:
+            return False
+        self._remove(state)
+        return True
+
+    def get_pod(self, uid: str) -> Pod | None:
+        """The pod of that uid as counted here."""
+        state = self._pods.get(uid)
+        return None if state is None else state.pod
+
+    def is_assumed(self, uid: str) -> bool:
+        """Whether that pod is placed by this scheduler and not confirmed."""
+        state = self._pods.get(uid)
+        return state is not None and state.assumed
+
+    def pods(self) -> Iterator[PodState]:
+        """All pods that count on a node."""
+        return iter(self._pods.values())
+
+    @property
+    def pod_count(self) -> int:
+        """How many pods count on a node."""
+        return len(self._pods)
+
+    def next_deadline(self) -> float | None:
+        """When the next assumption expires, ``None`` if none does."""
+        return self._deadlines[0][0] if self._deadlines else None
+
+    def expire(self, now: float) -> list[Pod]:
+        """Take back the assumptions whose time is over; O(log n) each."""
+        expired = []
+        while self._deadlines and self._deadlines[0][0] <= now:
+            state = self._pods[self._deadlines[0][1]]
+            expired.append(state.pod)
+            self._remove(state)
+        return expired
+
+    def _replace(self, state: PodState, pod: Pod) -> None:
+        old = state.pod
+        state.pod = pod
+        if state.node_name == pod.spec.node_name and _same_usage(old, pod):
+            self.table.replace_pod(state.node_name, pod)
+            return
+        self.table.remove_pod(state.node_name, old.uid)
+        state.node_name = pod.spec.node_name
+        self.table.add_pod(state.node_name, pod)
+
+    def _remove(self, state: PodState) -> None:
+        self._cancel_deadline(state)
+        del self._pods[state.pod.uid]
+        self.table.remove_pod(state.node_name, state.pod.uid)
+
+    def _cancel_deadline(self, state: PodState) -> None:
+        if state.deadline is not None:
+            self._deadlines.remove((state.deadline, state.pod.uid))
+            state.deadline = None
+
+    # ---- nodes -------------------------------------------------------------------------------------------
+
+    def set_node(self, node: Node) -> None:
+        """A node came, or changed."""
+        self.table.set_node(node)
+        if self.ordered:
+            self.order.add(node)
+
+    def set_nodes(self, nodes: Iterable[Node]) -> None:
+        """Many nodes came."""
+        for node in nodes:
+            self.set_node(node)
+
+    def remove_node(self, name: str) -> bool:
+        """A node went; pods that ran there still count under its name. Whether it was here."""
+        if self.ordered:
+            self.order.remove(name)
+        return self.table.remove_node(name)
+
+    # ---- the outside -------------------------------------------------------------------------------------
+
+    def snapshot(self) -> Snapshot:
+        """An immutable picture for code off the core; O(nodes) references plus O(pods) of the changed nodes."""
+        self._snapshot = Snapshot.take(self.table, self._snapshot)
+        return self._snapshot
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if pods, table and deadlines do not fit together; O(everything)."""
+        self.table.check_invariants()
+        on_rows = {uid: row for row in self.table.used_rows() for uid in self.table.pods_at(row)}
+        if on_rows.keys() != self._pods.keys():
+            raise InvariantError(f"pods of cache and table differ: {sorted(on_rows.keys() ^ self._pods.keys())}")
+        for uid, state in self._pods.items():
+            row = self.table.row_of(state.node_name)
+            if row != on_rows[uid]:
+                raise InvariantError(f"pod {state.pod.key} is filed under row {on_rows[uid]}, not {row}")
+            if self.table.pods_at(on_rows[uid])[uid] is not state.pod:
+                raise InvariantError(f"pod {state.pod.key}: cache and table hold different objects")
+        timed = sorted((state.deadline, uid) for uid, state in self._pods.items() if state.deadline is not None)
+        if timed != list(self._deadlines):
+            raise InvariantError(f"deadlines {list(self._deadlines)} are not those of the pods {timed}")
+
+
+def _same_usage(old: Pod, new: Pod) -> bool:
+    """Whether no plugin that counts pods of a row can tell the two apart."""
+    return (
+        old.resources is new.resources
+        and old.labels == new.labels
+        and old.is_terminating == new.is_terminating
+        and old.host_ports == new.host_ports
+        and (old.spec.affinity is new.spec.affinity or old.spec.affinity == new.spec.affinity)
+    )

@@ -1,0 +1,51 @@
+"""Which rows changed since a reader last looked."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+_SMALLEST_LIMIT = 4096
+
+
+@define(eq=False)
+class ChangeLog:
+    """An append-only list of touched rows with a moving start, so that it never grows with history.
+
+    ``append`` is O(1) amortised. A reader remembers ``version`` and later asks ``since(version)``: the rows
+    touched meanwhile (possibly repeated), or ``None`` if that is longer ago than the log reaches back, and
+    then everything must be read anew.
+    """
+
+    version: int = 0
+    """Number of entries ever appended."""
+    limit: int = _SMALLEST_LIMIT
+    """Entries kept at least; the owner raises it with the number of rows."""
+    _rows: list[int] = field(factory=list)
+    _start: int = 0
+
+    def append(self, row: int) -> None:
+        """Note that *row* changed."""
+        self._rows.append(row)
+        self.version += 1
+        if len(self._rows) > 2 * self.limit:
+            dropped = len(self._rows) - self.limit
+            del self._rows[:dropped]
+            self._start += dropped
+
+    def forget(self) -> None:
+        """Make every reader start anew: more changed than is worth listing."""
+        self.version += 1
+        self._rows.clear()
+        self._start = self.version
+
+    def since(self, version: int) -> list[int] | None:
+        """Rows touched after *version*, oldest first; ``None`` if the log does not reach back that far."""
+        if version == self.version:
+            return []
+        if version < self._start:
+            return None
+        return self._rows[version - self._start :]
+
+    def fit(self, rows: int) -> None:
+        """Keep enough entries for a table of *rows* rows."""
+        self.limit = max(_SMALLEST_LIMIT, rows)

@@ -1,0 +1,142 @@
+"""Columns derived from nodes, built when first asked for and kept in step through the change logs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Hashable
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from ..api import Node
+
+if TYPE_CHECKING:
+    from .node_info import NodeInfo
+    from .node_table import NodeTable
+
+V = TypeVar("V", bound=Hashable)
+Codes = npt.NDArray[np.int32]
+Mask = npt.NDArray[np.bool_]
+
+ABSENT = -1
+
+
+@define(eq=False)
+class DistinctColumn(Generic[V]):
+    """A dictionary-encoded property of nodes: ``values[codes[row]]``, or absent where the code is -1.
+
+    Meant for properties of which many nodes share few values (zones, taint lists): decide once per value, then
+    take per row. Catching up is O(touched nodes); values that no node has any more are dropped when they
+    outnumber the rows.
+    """
+
+    _table: NodeTable
+    _value_of: Callable[[Node], V | None]
+    codes: Codes = field(factory=lambda: np.empty(0, np.int32))
+    """int32, shape ``(capacity,)``: valid up to the table's size."""
+    values: list[V] = field(factory=list)
+    epoch: int = 0
+    """Changes when codes were assigned anew, so that anything kept per code is stale."""
+    version: int = -1
+    """Position in the table's log of node changes up to which this column is true."""
+    _code_of: dict[V, int] = field(factory=dict)
+
+    def sync(self) -> DistinctColumn[V]:
+        """Catch up with the table."""
+        log = self._table.node_log
+        if self.version == log.version:
+            return self
+        rows = log.since(self.version) if self.version >= 0 else None
+        if rows is None or len(self.values) > 2 * self._table.size + 1024:
+            self._rebuild()
+        else:
+            self._grow()
+            for row in rows:
+                self._set(row)
+        self.version = log.version
+        return self
+
+    def code_of(self, value: V) -> int:
+        """The code of *value*, -1 if no node has it."""
+        return self._code_of.get(value, ABSENT)
+
+    def mask_of(self, values: Collection[V], index: slice | npt.NDArray[np.intp]) -> Mask:
+        """Per row of *index*: has it one of *values*."""
+        wanted = [code for value in values if (code := self._code_of.get(value)) is not None]
+        codes = self.codes[index]
+        if not wanted:
+            return np.zeros(len(codes), np.bool_)
+        if len(wanted) == 1:
+            return codes == wanted[0]
+        return self.take(self._table_of(wanted), index)
+
+    def decide(self, accept: Callable[[V], bool], absent: bool, index: slice | npt.NDArray[np.intp]) -> Mask:
+        """Per row of *index*: ``accept(value)``, or *absent* where there is none; O(values + rows)."""
+        verdicts = np.fromiter((accept(value) for value in self.values), np.bool_, len(self.values))
+        return self.take(np.append(verdicts, absent), index)
+
+    def take(self, per_code: npt.NDArray[np.bool_], index: slice | npt.NDArray[np.intp]) -> Mask:
+        """Spread a table with one entry a value, and one more for "absent" at the end, over the rows."""
+        return per_code[self.codes[index]]
+
+    def _table_of(self, codes: list[int]) -> Mask:
+        table = np.zeros(len(self.values) + 1, np.bool_)
+        table[codes] = True
+        return table
+
+    def _grow(self) -> None:
+        if len(self.codes) < self._table.capacity:
+            codes = np.full(self._table.capacity, ABSENT, np.int32)
+            codes[: len(self.codes)] = self.codes
+            self.codes = codes
+
+    def _rebuild(self) -> None:
+        self.codes = np.full(self._table.capacity, ABSENT, np.int32)
+        self.values = []
+        self._code_of = {}
+        self.epoch += 1
+        for row in range(self._table.size):
+            self._set(row)
+
+    def _set(self, row: int) -> None:
+        node = self._table.node_at(row)
+        value = None if node is None else self._value_of(node)
+        if value is None:
+            self.codes[row] = ABSENT
+            return
+        code = self._code_of.get(value)
+        if code is None:
+            code = self._code_of[value] = len(self.values)
+            self.values.append(value)
+        self.codes[row] = code
+
+
+@define(eq=False)
+class DerivedColumn:
+    """A number per row computed from the node and its pods; catching up is O(touched rows) calls."""
+
+    _table: NodeTable
+    _value_of: Callable[[NodeInfo], float]
+    _dtype: npt.DTypeLike
+    array: npt.NDArray[np.generic] = field(init=False)
+    version: int = -1
+
+    def __attrs_post_init__(self) -> None:
+        self.array = np.zeros(0, self._dtype)
+
+    def sync(self) -> DerivedColumn:
+        """Catch up with the table."""
+        log = self._table.row_log
+        if self.version == log.version:
+            return self
+        rows = log.since(self.version) if self.version >= 0 else None
+        if len(self.array) < self._table.capacity:
+            array = np.zeros(self._table.capacity, self._dtype)
+            array[: len(self.array)] = self.array
+            self.array = array
+        for row in range(self._table.size) if rows is None else set(rows):
+            info = self._table.info(row)
+            self.array[row] = self._value_of(info) if info.node is not None else 0
+        self.version = log.version
+        return self

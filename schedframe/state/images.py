@@ -1,0 +1,63 @@
+"""Which images are present on how many nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import define, field
+
+from ..api import Node
+
+
+@define(eq=False)
+class ImageState:
+    """One image name: its size in bytes, as the first node that has it said, and the rows that have it."""
+
+    size: int
+    rows: set[int] = field(factory=set)
+
+    @property
+    def num_nodes(self) -> int:
+        """On how many nodes the image is present."""
+        return len(self.rows)
+
+
+@define(eq=False)
+class ImageIndex:
+    """Image name → :class:`ImageState` over all nodes; O(names of the node) per node change."""
+
+    version: int = 0
+    """Changes whenever any entry does."""
+    _states: dict[str, ImageState] = field(factory=dict)
+
+    def get(self, name: str) -> ImageState | None:
+        """What is known of image *name*."""
+        return self._states.get(name)
+
+    def add(self, row: int, node: Node) -> None:
+        """Count the images of *node*."""
+        for name, size in _names(node):
+            state = self._states.get(name)
+            if state is None:
+                state = self._states[name] = ImageState(size)
+            state.rows.add(row)
+            self.version += 1
+
+    def remove(self, row: int, node: Node) -> None:
+        """Undo :meth:`add`."""
+        for name, _ in _names(node):
+            state = self._states.get(name)
+            if state is not None:
+                state.rows.discard(row)
+                self.version += 1
+                if not state.rows:
+                    del self._states[name]
+
+    def __len__(self) -> int:
+        return len(self._states)
+
+
+def _names(node: Node) -> Iterable[tuple[str, int]]:
+    for image in node.status.images:
+        for name in image.names:
+            yield name, image.size_bytes

@@ -1,0 +1,78 @@
+"""The table against what its nodes and pods say, recomputed from nothing."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..errors import InvariantError
+from .node_info import NodeInfo
+
+if TYPE_CHECKING:
+    from .node_table import NodeTable
+
+
+def check_table(table: NodeTable) -> None:
+    """Raise :class:`InvariantError` at the first difference; O(nodes × resources + pods)."""
+    used = list(table.used_rows())
+    _check_rows(table, used)
+    ports: dict[tuple[str, int], dict[int, dict[str, int]]] = {}
+    for row in used:
+        fresh = _recount(table, row)
+        _check_columns(table, row, fresh)
+        info = table.info(row)
+        _same(f"node info of {info.name}: requested", _without_zeros(info.requested), fresh.requested)
+        _same(f"node info of {info.name}: ports", info.used_ports, fresh.used_ports)
+        _same(
+            f"node info of {info.name}: non-zero requests",
+            (info.non_zero_cpu, info.non_zero_memory),
+            (fresh.non_zero_cpu, fresh.non_zero_memory),
+        )
+        _same(f"node info of {info.name}: node", info.node, table.node_at(row))
+        for key, users in fresh.used_ports.items():
+            ports.setdefault(key, {})[row] = users
+    _same("ports", table.ports, ports)
+
+
+def _check_rows(table: NodeTable, used: list[int]) -> None:
+    live = [row for row in used if table.node_at(row) is not None]
+    _same("number of nodes", table.num_nodes, len(live))
+    _same("rows with a node", set(table.alive.nonzero()[0].tolist()), set(live))
+    _same("rows()", table.rows().positions.tolist(), live)
+    for row in used:
+        name = table.name_of(row)
+        _same(f"row of {name}", table.row_of(name), row)
+        if table.node_at(row) is None and not table.pods_at(row):
+            raise InvariantError(f"row {row} of {name} has neither node nor pods, and is not free")
+
+
+def _recount(table: NodeTable, row: int) -> NodeInfo:
+    info = NodeInfo(table.name_of(row), table.node_at(row))
+    for uid, pod in table.pods_at(row).items():
+        _same("uid under which a pod is filed", uid, pod.uid)
+        info.add_pod(pod)
+    info.requested = _without_zeros(info.requested)
+    return info
+
+
+def _check_columns(table: NodeTable, row: int, fresh: NodeInfo) -> None:
+    where = f"row {row} ({fresh.name})"
+    for resource in table.resources():
+        allocatable = int(table.allocatable(resource)[row])
+        _same(f"{where}: allocatable {resource}", allocatable, fresh.allocatable.get(resource, 0))
+        requested = int(table.requested(resource)[row])
+        _same(f"{where}: requested {resource}", requested, fresh.requested.get(resource, 0))
+    _same(f"{where}: non-zero cpu", int(table.non_zero_requested("cpu")[row]), fresh.non_zero_cpu)
+    _same(f"{where}: non-zero memory", int(table.non_zero_requested("memory")[row]), fresh.non_zero_memory)
+    _same(f"{where}: pods", int(table.pod_count[row]), len(fresh.pods))
+    _same(f"{where}: allowed pods", int(table.allowed_pods[row]), fresh.allowed_pods)
+    unschedulable = fresh.node is not None and fresh.node.spec.unschedulable
+    _same(f"{where}: unschedulable", bool(table.unschedulable[row]), unschedulable)
+
+
+def _without_zeros(amounts: dict[str, int]) -> dict[str, int]:
+    return {name: amount for name, amount in amounts.items() if amount}
+
+
+def _same(what: str, found: object, expected: object) -> None:
+    if found != expected:
+        raise InvariantError(f"{what}: {found!r}, recomputed {expected!r}")

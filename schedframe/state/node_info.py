@@ -1,0 +1,119 @@
+"""One node with the pods on it, in plain Python numbers: what a per-node plugin sees."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING
+
+from attrs import define, field
+
+from ..api import HostPort, Node, Pod
+
+if TYPE_CHECKING:
+    from .images import ImageIndex, ImageState
+
+_EMPTY: Mapping[str, int] = {}
+ANY_IP = "0.0.0.0"
+
+
+@define(eq=False)
+class NodeInfo:
+    """A node, its pods and their sums.
+
+    Plugins only read it. ``clone()`` gives an independent copy for dry runs; ``add_pod`` and ``remove_pod``
+    are O(resources of the pod). CPU is in milli-CPU, everything else in whole units (bytes, counts).
+    """
+
+    name: str
+    node: Node | None = None
+    """``None`` while pods are known to run on a node that is not."""
+    pods: dict[str, Pod] = field(factory=dict)
+    """Pods by uid, in the order in which they were added."""
+    requested: dict[str, int] = field(factory=dict)
+    non_zero_cpu: int = 0
+    """Sum of requests, a container without one counting 100m."""
+    non_zero_memory: int = 0
+    """Sum of requests in bytes, a container without one counting 200Mi."""
+    used_ports: dict[tuple[str, int], dict[str, int]] = field(factory=dict)
+    """(protocol, port) → host IP → number of users."""
+    row: int = -1
+    """Row of the table this belongs to; -1 for a copy outside of one."""
+    images: ImageIndex | None = None
+
+    @classmethod
+    def of(cls, node: Node, pods: Iterable[Pod] = ()) -> NodeInfo:
+        """A node info outside of any table."""
+        info = cls(node.name, node)
+        for pod in pods:
+            info.add_pod(pod)
+        return info
+
+    @property
+    def allocatable(self) -> Mapping[str, int]:
+        """Allocatable resources of the node; empty if there is no node."""
+        return self.node.allocatable if self.node is not None else _EMPTY
+
+    @property
+    def allowed_pods(self) -> int:
+        """How many pods may run here."""
+        return self.allocatable.get("pods", 0)
+
+    def add_pod(self, pod: Pod) -> None:
+        """Count *pod* as running here."""
+        self.pods[pod.uid] = pod
+        self.apply(pod, 1)
+
+    def remove_pod(self, pod: Pod) -> None:
+        """Undo :meth:`add_pod`; ``KeyError`` if that pod (by uid) is not here."""
+        self.apply(self.pods.pop(pod.uid), -1)
+
+    def apply(self, pod: Pod, sign: int) -> None:
+        """Add (1) or subtract (-1) what *pod* uses, leaving ``pods`` alone."""
+        requested = self.requested
+        for resource, amount in pod.requests.items():
+            requested[resource] = requested.get(resource, 0) + sign * amount
+        cpu, memory = pod.non_zero_requests
+        self.non_zero_cpu += sign * cpu
+        self.non_zero_memory += sign * memory
+        for port in pod.host_ports:
+            count_port(self.used_ports, port, sign)
+
+    def image_state(self, name: str) -> ImageState | None:
+        """What is known of image *name* if it is present on this node."""
+        if self.images is None:
+            return None
+        state = self.images.get(name)
+        return state if state is not None and self.row in state.rows else None
+
+    def clone(self) -> NodeInfo:
+        """An independent copy; O(pods + resources)."""
+        return NodeInfo(
+            self.name,
+            self.node,
+            dict(self.pods),
+            dict(self.requested),
+            self.non_zero_cpu,
+            self.non_zero_memory,
+            {key: dict(users) for key, users in self.used_ports.items()} if self.used_ports else {},
+            self.row,
+            self.images,
+        )
+
+
+def count_port(used: dict[tuple[str, int], dict[str, int]], port: HostPort, sign: int) -> None:
+    """Count one more (1) or one less (-1) user of *port*."""
+    key = (port.protocol, port.port)
+    users = used.setdefault(key, {})
+    left = users.get(port.host_ip, 0) + sign
+    if left:
+        users[port.host_ip] = left
+    else:
+        users.pop(port.host_ip, None)
+        if not users:
+            del used[key]
+
+
+def port_conflicts(used: Mapping[tuple[str, int], Mapping[str, int]], port: HostPort) -> bool:
+    """Whether *port* is taken: same protocol and number, and the same address or either one is 0.0.0.0."""
+    users = used.get((port.protocol, port.port))
+    return bool(users) and (port.host_ip == ANY_IP or ANY_IP in users or port.host_ip in users)  # type: ignore[operator]

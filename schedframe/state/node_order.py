@@ -1,0 +1,89 @@
+"""The order in which nodes are searched when not all of them are: round robin over zones."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from ..api import Node
+
+REGION_LABELS = ("failure-domain.beta.kubernetes.io/region", "topology.kubernetes.io/region")
+ZONE_LABELS = ("failure-domain.beta.kubernetes.io/zone", "topology.kubernetes.io/zone")
+
+Zone = tuple[str, str]
+
+
+def zone_of(node: Node) -> Zone:
+    """Region and zone of a node; the beta labels win, a missing label counts as empty."""
+    labels = node.labels
+    region, zone = (
+        next((labels[key] for key in keys if key in labels), "") for keys in (REGION_LABELS, ZONE_LABELS)
+    )
+    return region, zone
+
+
+@define(eq=False)
+class NodeOrder:
+    """Zones in order of appearance, names within a zone in order of arrival.
+
+    Every change is O(1). ``names()`` is O(nodes) when the set of names differs from the last call's, else O(1):
+    a node that only changed its zone, or left and came back, keeps its place until another one comes or goes.
+    """
+
+    _zones: dict[Zone, dict[str, None]] = field(factory=dict)
+    _zone_of: dict[str, Zone] = field(factory=dict)
+    _names: list[str] = field(factory=list)
+    _arrived: set[str] = field(factory=set)
+    _left: set[str] = field(factory=set)
+
+    def add(self, node: Node) -> None:
+        """A node came, or was changed."""
+        name, zone = node.name, zone_of(node)
+        old = self._zone_of.get(name)
+        if old == zone:
+            return
+        if old is not None:
+            self._drop(name, old)
+        elif name in self._left:
+            self._left.discard(name)
+        else:
+            self._arrived.add(name)
+        self._zones.setdefault(zone, {})[name] = None
+        self._zone_of[name] = zone
+
+    def remove(self, name: str) -> None:
+        """A node went; nothing if it is not known."""
+        zone = self._zone_of.pop(name, None)
+        if zone is None:
+            return
+        self._drop(name, zone)
+        if name in self._arrived:
+            self._arrived.discard(name)
+        else:
+            self._left.add(name)
+
+    def names(self) -> list[str]:
+        """All names: the first of each zone, then the second of each, and so on. Not to be changed."""
+        if self._arrived or self._left:
+            self._names = self._interleave()
+            self._arrived.clear()
+            self._left.clear()
+        return self._names
+
+    def _drop(self, name: str, zone: Zone) -> None:
+        members = self._zones[zone]
+        del members[name]
+        if not members:
+            del self._zones[zone]
+
+    def _interleave(self) -> list[str]:
+        names: list[str] = []
+        columns = [iter(members) for members in self._zones.values()]
+        while columns:
+            remaining = []
+            for column in columns:
+                name = next(column, None)
+                if name is not None:
+                    names.append(name)
+                    remaining.append(column)
+            columns = remaining
+        return names

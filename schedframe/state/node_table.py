@@ -1,0 +1,383 @@
+"""The cluster in columns: one row a node, one array a quantity, changed in place as pods come and go."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from ..api import Node, Pod
+from ..errors import InvariantError
+from .change_log import ChangeLog
+from .columns import DerivedColumn, DistinctColumn
+from .images import ImageIndex
+from .node_info import NodeInfo, count_port
+from .rows import Rows
+
+Column = npt.NDArray[np.int64]
+FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+_FIRST_CAPACITY = 64
+
+
+def _matrix(rows: int, capacity: int) -> Column:
+    return np.zeros((rows, capacity), np.int64)
+
+
+@define(eq=False)
+class NodeTable:
+    """Rows of nodes with their sums of requests; the one truth about how full the cluster is.
+
+    A row belongs to a node name from the first node or pod of that name until the node is gone and its last
+    pod too; then it is reused. Adding and removing a pod is O(resources of the pod), a node O(resources of the
+    table), growth is amortised. Node infos are made when somebody asks for one and kept in step from then on.
+    """
+
+    size: int = 0
+    """Rows in use, holes included: columns are valid on ``[:size]``."""
+    capacity: int = _FIRST_CAPACITY
+    alive: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.bool_))
+    """Rows that have a node."""
+    num_nodes: int = 0
+    pod_count: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
+    allowed_pods: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
+    unschedulable: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.bool_))
+    row_log: ChangeLog = field(factory=ChangeLog)
+    """Every change of a row."""
+    node_log: ChangeLog = field(factory=ChangeLog)
+    """Only changes of the node itself: added, replaced, removed."""
+    images: ImageIndex = field(factory=ImageIndex)
+    ports: dict[tuple[str, int], dict[int, dict[str, int]]] = field(factory=dict)
+    """(protocol, port) → row → host IP → users."""
+    _non_zero: Column = field(factory=lambda: _matrix(2, _FIRST_CAPACITY))
+    _allocatable: Column = field(factory=lambda: _matrix(len(FIRST_RESOURCES), _FIRST_CAPACITY))
+    _requested: Column = field(factory=lambda: _matrix(len(FIRST_RESOURCES), _FIRST_CAPACITY))
+    _zeros: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
+    _resource: dict[str, int] = field(factory=lambda: {name: i for i, name in enumerate(FIRST_RESOURCES)})
+    _row_of: dict[str, int] = field(factory=dict)
+    _names: list[str | None] = field(factory=list)
+    _nodes: list[Node | None] = field(factory=list)
+    _pods: list[dict[str, Pod] | None] = field(factory=list)
+    _infos: list[NodeInfo | None] = field(factory=list)
+    _free: list[int] = field(factory=list)
+    _columns: dict[Hashable, DistinctColumn[Any] | DerivedColumn] = field(factory=dict)
+    _all: Rows | None = None
+    _undo: list[tuple[int, Pod, int]] | None = None
+
+    # ---- looking -----------------------------------------------------------------------------------------
+
+    def row_of(self, name: str) -> int | None:
+        """Row of that node, or of pods that run on a node of that name; ``None`` if there is neither."""
+        return self._row_of.get(name)
+
+    def live_row(self, name: str) -> int | None:
+        """Row of that node, ``None`` if there is no such node."""
+        row = self._row_of.get(name)
+        return row if row is not None and self._nodes[row] is not None else None
+
+    def name_of(self, row: int) -> str:
+        """Node name of a row in use."""
+        name = self._names[row]
+        if name is None:
+            raise InvariantError(f"row {row} is not in use")
+        return name
+
+    def node_at(self, row: int) -> Node | None:
+        """The node of a row, ``None`` for a hole."""
+        return self._nodes[row]
+
+    def pods_at(self, row: int) -> dict[str, Pod]:
+        """Pods of a row by uid. Not to be changed."""
+        pods = self._pods[row]
+        return {} if pods is None else pods
+
+    def info(self, row: int) -> NodeInfo:
+        """The row as a :class:`NodeInfo`, kept in step with the table from now on."""
+        info = self._infos[row]
+        if info is None:
+            pods = self._pods[row]
+            if pods is None:
+                pods = self._pods[row] = {}
+            info = NodeInfo(self.name_of(row), self._nodes[row], pods, row=row, images=self.images)
+            for pod in pods.values():
+                info.apply(pod, 1)
+            self._infos[row] = info
+        return info
+
+    def rows(self) -> Rows:
+        """All rows that have a node."""
+        if self._all is None:
+            if self.num_nodes == self.size:
+                self._all = Rows(self, slice(0, self.size), self.size)
+            else:
+                self._all = Rows.at(self, np.flatnonzero(self.alive[: self.size]))
+        return self._all
+
+    def allocatable(self, resource: str) -> Column:
+        """Allocatable amounts, int64 of shape ``(capacity,)``; zeros for a resource that nobody has."""
+        i = self._resource.get(resource)
+        return self._zeros if i is None else self._allocatable[i]
+
+    def requested(self, resource: str) -> Column:
+        """Sums of requests of the pods on each row, int64 of shape ``(capacity,)``."""
+        i = self._resource.get(resource)
+        return self._zeros if i is None else self._requested[i]
+
+    def non_zero_requested(self, resource: str) -> Column:
+        """As :meth:`requested` for ``cpu`` and ``memory``, containers without a request counting 100m and 200Mi."""
+        return self._non_zero[0 if resource == "cpu" else 1]
+
+    def label(self, key: str) -> DistinctColumn[str]:
+        """The values of a node label, up to date."""
+        return self.distinct(("label", key), lambda node: node.labels.get(key))
+
+    def distinct(self, key: Hashable, value_of: Callable[[Node], Any]) -> DistinctColumn[Any]:
+        """A dictionary-encoded property of nodes, made at first use and up to date.
+
+        *key* names it for good: the same key must always come with an equivalent *value_of*.
+        """
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = DistinctColumn(self, value_of)
+        assert isinstance(column, DistinctColumn)
+        return column.sync()
+
+    def derived(
+        self, key: Hashable, value_of: Callable[[NodeInfo], float], dtype: npt.DTypeLike = np.int64
+    ) -> npt.NDArray[Any]:
+        """A number per row computed from node and pods, made at first use and up to date."""
+        column = self._columns.get(key)
+        if column is None:
+            column = self._columns[key] = DerivedColumn(self, value_of, dtype)
+        assert isinstance(column, DerivedColumn)
+        return column.sync().array
+
+    # ---- nodes -------------------------------------------------------------------------------------------
+
+    def set_node(self, node: Node) -> int:
+        """Add a node, or replace the one of that name; its row."""
+        row = self._row_of.get(node.name)
+        if row is None:
+            row = self._take_row(node.name)
+        old = self._nodes[row]
+        if old is None:
+            self.num_nodes += 1
+            self.alive[row] = True
+            self._all = None
+        else:
+            self.images.remove(row, old)
+        self._nodes[row] = node
+        if node.status.images:
+            self.images.add(row, node)
+        self._set_allocatable(row, node)
+        self.unschedulable[row] = node.spec.unschedulable
+        info = self._infos[row]
+        if info is not None:
+            info.node = node
+        self._touch_node(row)
+        return row
+
+    def remove_node(self, name: str) -> bool:
+        """Take the node away; its pods stay under its name. Whether there was one."""
+        row = self.live_row(name)
+        if row is None:
+            return False
+        node = self._nodes[row]
+        assert node is not None
+        self.images.remove(row, node)
+        self._nodes[row] = None
+        self.num_nodes -= 1
+        self.alive[row] = False
+        self._all = None
+        self._allocatable[:, row] = 0
+        self.allowed_pods[row] = 0
+        self.unschedulable[row] = False
+        info = self._infos[row]
+        if info is not None:
+            info.node = None
+        self._touch_node(row)
+        self._release_if_empty(row)
+        return True
+
+    # ---- pods --------------------------------------------------------------------------------------------
+
+    def add_pod(self, name: str, pod: Pod) -> int:
+        """Count *pod* as running on node *name*, which need not be known yet; its row."""
+        row = self._row_of.get(name)
+        if row is None:
+            row = self._take_row(name)
+        pods = self._pods[row]
+        if pods is None:
+            pods = self._pods[row] = {}
+        pods[pod.uid] = pod
+        self._apply(row, pod, 1)
+        return row
+
+    def remove_pod(self, name: str, uid: str) -> Pod:
+        """Undo :meth:`add_pod`; ``KeyError`` if that pod is not there."""
+        row = self._row_of[name]
+        pods = self._pods[row]
+        if pods is None:
+            raise KeyError(uid)
+        pod = pods.pop(uid)
+        self._apply(row, pod, -1)
+        self._release_if_empty(row)
+        return pod
+
+    def replace_pod(self, name: str, pod: Pod) -> None:
+        """Exchange the pod of that uid for an object that uses exactly as much; O(1), the row counts as unchanged."""
+        pods = self._pods[self._row_of[name]]
+        assert pods is not None
+        pods[pod.uid] = pod
+
+    def _apply(self, row: int, pod: Pod, sign: int) -> None:
+        requested = self._requested
+        resource = self._resource
+        for name, amount in pod.requests.items():
+            i = resource.get(name)
+            if i is None:
+                i = self._add_resource(name)
+                requested = self._requested
+            requested[i, row] += sign * amount
+        cpu, memory = pod.non_zero_requests
+        non_zero = self._non_zero
+        non_zero[0, row] += sign * cpu
+        non_zero[1, row] += sign * memory
+        self.pod_count[row] += sign
+        for port in pod.host_ports:
+            count_port_at(self.ports, row, port, sign)
+        info = self._infos[row]
+        if info is not None:
+            info.apply(pod, sign)
+        self.row_log.append(row)
+        if self._undo is not None:
+            self._undo.append((row, pod, sign))
+
+    # ---- trials ------------------------------------------------------------------------------------------
+
+    def mark(self) -> int:
+        """Start (or nest) a trial; pods added and removed from here on can be rolled back to the mark."""
+        if self._undo is None:
+            self._undo = []
+        return len(self._undo)
+
+    def rollback(self, mark: int) -> None:
+        """Undo all pod changes since *mark*; the outermost rollback ends the trial. Rows taken stay taken meanwhile."""
+        undo = self._undo
+        if undo is None or mark > len(undo):
+            raise InvariantError(f"rollback to {mark}, but no trial reaches that far")
+        self._undo = None
+        for row, pod, sign in reversed(undo[mark:]):
+            pods = self._pods[row]
+            assert pods is not None
+            if sign > 0:
+                del pods[pod.uid]
+            else:
+                pods[pod.uid] = pod
+            self._apply(row, pod, -sign)
+        del undo[mark:]
+        if mark:
+            self._undo = undo
+        else:
+            for row in {row for row, _, _ in undo}:
+                self._release_if_empty(row)
+
+    # ---- rows --------------------------------------------------------------------------------------------
+
+    def _take_row(self, name: str) -> int:
+        if self._free:
+            row = self._free.pop()
+            self._names[row] = name
+        else:
+            row = self.size
+            if row == self.capacity:
+                self._grow(2 * self.capacity)
+            self._names.append(name)
+            self._nodes.append(None)
+            self._pods.append(None)
+            self._infos.append(None)
+            self.size += 1
+        self._row_of[name] = row
+        self._all = None
+        return row
+
+    def _release_if_empty(self, row: int) -> None:
+        if self._nodes[row] is None and not self._pods[row] and self._undo is None:
+            name = self._names[row]
+            if name is not None:
+                del self._row_of[name]
+                self._names[row] = self._pods[row] = self._infos[row] = None
+                self._free.append(row)
+
+    def _set_allocatable(self, row: int, node: Node) -> None:
+        amounts = node.allocatable
+        for name in amounts:
+            if name not in self._resource and name != "pods":
+                self._add_resource(name)
+        column = self._allocatable[:, row]
+        for name, i in self._resource.items():
+            column[i] = amounts.get(name, 0)
+        self.allowed_pods[row] = amounts.get("pods", 0)
+
+    def _add_resource(self, name: str) -> int:
+        i = self._resource[name] = len(self._resource)
+        extra = _matrix(1, self.capacity)
+        self._allocatable = np.vstack((self._allocatable, extra))
+        self._requested = np.vstack((self._requested, extra))
+        return i
+
+    def _grow(self, capacity: int) -> None:
+        def longer(old: npt.NDArray[Any]) -> npt.NDArray[Any]:
+            new = np.zeros((*old.shape[:-1], capacity), old.dtype)
+            new[..., : self.capacity] = old
+            return new
+
+        self.alive = longer(self.alive)
+        self.pod_count = longer(self.pod_count)
+        self.allowed_pods = longer(self.allowed_pods)
+        self.unschedulable = longer(self.unschedulable)
+        self._non_zero = longer(self._non_zero)
+        self._allocatable = longer(self._allocatable)
+        self._requested = longer(self._requested)
+        self._zeros = longer(self._zeros)
+        self.capacity = capacity
+        self.row_log.fit(capacity)
+        self.node_log.fit(capacity)
+
+    def _touch_node(self, row: int) -> None:
+        self.row_log.append(row)
+        self.node_log.append(row)
+
+    def resources(self) -> tuple[str, ...]:
+        """All resources that have a column."""
+        return tuple(self._resource)
+
+    # ---- self-check --------------------------------------------------------------------------------------
+
+    def used_rows(self) -> Iterator[int]:
+        """Rows that belong to a name."""
+        return (row for row in range(self.size) if self._names[row] is not None)
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` unless every column equals what nodes and pods say; O(everything)."""
+        from .invariants import check_table
+
+        check_table(self)
+
+
+def count_port_at(
+    ports: dict[tuple[str, int], dict[int, dict[str, int]]], row: int, port: Any, sign: int
+) -> None:
+    """Count a user of *port* on *row* in the table-wide index."""
+    key = (port.protocol, port.port)
+    rows = ports.setdefault(key, {})
+    one = {key: rows.get(row, {})}
+    count_port(one, port, sign)
+    if key in one:
+        rows[row] = one[key]
+    else:
+        rows.pop(row, None)
+        if not rows:
+            del ports[key]

@@ -1,0 +1,62 @@
+"""Some rows of the node table: what a columnar plugin is asked about."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define
+
+if TYPE_CHECKING:
+    from .node_info import NodeInfo
+    from .node_table import NodeTable
+
+Scalar = TypeVar("Scalar", bound=np.generic)
+
+
+@define(eq=False)
+class Rows:
+    """Rows of *table* in a defined order; each has a node.
+
+    ``column[rows.index]`` takes their part of a column: a view when they are all rows of a table without
+    holes (``index`` is a slice), a copy otherwise. Iterating gives node infos, in Python, one by one.
+    """
+
+    table: NodeTable
+    index: slice | npt.NDArray[np.intp]
+    _count: int
+
+    @classmethod
+    def at(cls, table: NodeTable, positions: npt.NDArray[np.intp]) -> Rows:
+        """The rows at *positions*."""
+        return cls(table, positions, len(positions))
+
+    def __len__(self) -> int:
+        return self._count
+
+    def __iter__(self) -> Iterator[NodeInfo]:
+        info = self.table.info
+        for row in self.positions.tolist():
+            yield info(row)
+
+    @property
+    def positions(self) -> npt.NDArray[np.intp]:
+        """Row numbers, shape ``(len(self),)``."""
+        if isinstance(self.index, slice):
+            return np.arange(self._count, dtype=np.intp)
+        return self.index
+
+    def take(self, column: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+        """These rows' part of a column of shape ``(capacity,)``."""
+        return column[self.index]
+
+    def select(self, chosen: npt.NDArray[Any]) -> Rows:
+        """The rows at which *chosen* (a mask over these rows, or positions among them) says so."""
+        return Rows.at(self.table, self.positions[chosen])
+
+    def names(self) -> list[str]:
+        """Node names, in order; O(rows)."""
+        name_of = self.table.name_of
+        return [name_of(row) for row in self.positions.tolist()]
