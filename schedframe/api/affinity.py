@@ -1,0 +1,191 @@
+"""What a pod wants near it and what not: affinity, tolerations, taints, spreading."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import field, frozen
+
+from schedframe.api._wire import EMPTY, wire
+from schedframe.api.codec import TIME
+
+NO_SCHEDULE = "NoSchedule"
+PREFER_NO_SCHEDULE = "PreferNoSchedule"
+NO_EXECUTE = "NoExecute"
+
+DO_NOT_SCHEDULE = "DoNotSchedule"
+SCHEDULE_ANYWAY = "ScheduleAnyway"
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+@frozen(weakref_slot=False)
+class LabelSelectorRequirement:
+    """One expression over labels; ``operator`` is In, NotIn, Exists or DoesNotExist."""
+
+    key: str = field(default="", metadata=wire(always=True))
+    operator: str = field(default="", metadata=wire(always=True))
+    values: tuple[str, ...] = ()
+
+
+@frozen(weakref_slot=False)
+class LabelSelector:
+    """All of ``match_labels`` and ``match_expressions`` must hold. Empty matches everything; None, in its place, nothing."""
+
+    match_labels: Mapping[str, str] = EMPTY
+    match_expressions: tuple[LabelSelectorRequirement, ...] = ()
+
+    def __hash__(self) -> int:
+        return hash((frozenset(self.match_labels.items()), self.match_expressions))
+
+
+@frozen(weakref_slot=False)
+class NodeSelectorRequirement:
+    """One expression over a node's labels or fields; operators In, NotIn, Exists, DoesNotExist, Gt, Lt."""
+
+    key: str = field(default="", metadata=wire(always=True))
+    operator: str = field(default="", metadata=wire(always=True))
+    values: tuple[str, ...] = ()
+
+
+@frozen(weakref_slot=False)
+class NodeSelectorTerm:
+    """All expressions must hold; a term without any matches no node. ``match_fields`` knows ``metadata.name``."""
+
+    match_expressions: tuple[NodeSelectorRequirement, ...] = ()
+    match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+
+@frozen(weakref_slot=False)
+class NodeSelector:
+    """One of the terms must match."""
+
+    terms: tuple[NodeSelectorTerm, ...] = field(default=(), metadata=wire("nodeSelectorTerms", always=True))
+
+
+@frozen(weakref_slot=False)
+class PreferredSchedulingTerm:
+    """``weight`` (1–100) goes to the score of nodes that match; an empty preference matches none."""
+
+    weight: int = field(default=0, metadata=wire(bits=32, always=True))
+    preference: NodeSelectorTerm = field(default=NodeSelectorTerm(), metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class NodeAffinity:
+    """Which nodes the pod must, and which it would rather, run on."""
+
+    required: NodeSelector | None = field(default=None, metadata=wire(_REQUIRED))
+    preferred: tuple[PreferredSchedulingTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
+
+
+@frozen(weakref_slot=False)
+class PodAffinityTerm:
+    """Pods meant (by labels and namespaces) and the topology domain in which they count.
+
+    ``match_label_keys`` and ``mismatch_label_keys`` are merged into ``label_selector`` by the API server.
+    """
+
+    label_selector: LabelSelector | None = None
+    namespaces: tuple[str, ...] = ()
+    topology_key: str = field(default="", metadata=wire(always=True))
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+@frozen(weakref_slot=False)
+class WeightedPodAffinityTerm:
+    """``weight`` (1–100) for each pod that the term finds in the domain."""
+
+    weight: int = field(default=0, metadata=wire(bits=32, always=True))
+    term: PodAffinityTerm = field(default=PodAffinityTerm(), metadata=wire("podAffinityTerm", always=True))
+
+
+@frozen(weakref_slot=False)
+class PodAffinity:
+    """Pods in whose topology domain this one must, or would rather, run."""
+
+    required: tuple[PodAffinityTerm, ...] = field(default=(), metadata=wire(_REQUIRED))
+    preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
+
+
+@frozen(weakref_slot=False)
+class PodAntiAffinity:
+    """Pods in whose topology domain this one must not, or would rather not, run."""
+
+    required: tuple[PodAffinityTerm, ...] = field(default=(), metadata=wire(_REQUIRED))
+    preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
+
+
+@frozen(weakref_slot=False)
+class Affinity:
+    """``spec.affinity`` of a pod."""
+
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAntiAffinity | None = None
+
+
+@frozen(weakref_slot=False)
+class Taint:
+    """Keeps pods away that do not tolerate it. ``time_added`` is seconds since the epoch."""
+
+    key: str = field(default="", metadata=wire(always=True))
+    value: str = ""
+    effect: str = field(default="", metadata=wire(always=True))
+    time_added: float | None = field(default=None, metadata=TIME)
+
+
+@frozen(weakref_slot=False)
+class Toleration:
+    """Lets a pod onto tainted nodes. An empty key (with ``Exists``) means all keys, an empty effect all effects."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether the pod may be where *taint* is; an empty operator is ``Equal``, an unknown one never matches."""
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.key and self.key != taint.key:
+            return False
+        if self.operator == "Exists":
+            return True
+        return self.operator in ("", "Equal") and self.value == taint.value
+
+
+def find_untolerated_taint(
+    taints: Iterable[Taint], tolerations: Iterable[Toleration], effects: Iterable[str] | None = None
+) -> Taint | None:
+    """The first of *taints* with one of *effects* (None: any) that no toleration covers; None if all are covered.
+
+    O(taints × tolerations).
+    """
+    for taint in taints:
+        if effects is not None and taint.effect not in effects:
+            continue
+        if not any(toleration.tolerates(taint) for toleration in tolerations):
+            return taint
+    return None
+
+
+@frozen(weakref_slot=False)
+class TopologySpreadConstraint:
+    """How unevenly matching pods may be spread over the domains of ``topology_key``.
+
+    An empty ``node_affinity_policy`` means Honor, an empty ``node_taints_policy`` Ignore, ``min_domains`` None 1.
+    """
+
+    max_skew: int = field(default=0, metadata=wire(bits=32, always=True))
+    topology_key: str = field(default="", metadata=wire(always=True))
+    when_unsatisfiable: str = field(default="", metadata=wire(always=True))
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = field(default=None, metadata=wire(bits=32))
+    node_affinity_policy: str = ""
+    node_taints_policy: str = ""
+    match_label_keys: tuple[str, ...] = ()

@@ -1,0 +1,108 @@
+"""Containers and the resources that they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from schedframe.api._wire import EMPTY, wire
+from schedframe.api.codec import AMOUNTS
+from schedframe.api.quantity import Quantity
+
+RESTART_ALWAYS = "Always"
+"""``restart_policy`` of an init container that makes it a sidecar: it keeps running beside the containers."""
+
+
+@frozen(weakref_slot=False)
+class ContainerClaim:
+    """A claim of ``spec.resource_claims`` that the container uses; ``request`` narrows it to one request."""
+
+    name: str = field(default="", metadata=wire(always=True))
+    request: str = ""
+
+
+@frozen(weakref_slot=False)
+class ResourceRequirements:
+    """Requested and limited amounts by resource name. Manifests with negative amounts are refused."""
+
+    requests: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
+    limits: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
+    claims: tuple[ContainerClaim, ...] = ()
+
+
+NO_RESOURCES = ResourceRequirements()
+
+
+@frozen(weakref_slot=False)
+class ContainerPort:
+    """A port of a container; only those with ``host_port`` take part in scheduling."""
+
+    container_port: int = field(default=0, metadata=wire(bits=32, always=True))
+    host_port: int = field(default=0, metadata=wire(bits=32))
+    host_ip: str = field(default="", metadata=wire("hostIP"))
+    protocol: str = ""
+    name: str = ""
+
+
+@frozen
+class HostPort:
+    """A port taken on the node. ``host_ip`` is ``0.0.0.0`` for all addresses; ``protocol`` is never empty."""
+
+    host_ip: str
+    protocol: str
+    port: int
+
+    def conflicts(self, other: HostPort) -> bool:
+        """Whether both cannot be on one node: same protocol and port, and addresses that overlap."""
+        return (
+            self.port == other.port
+            and self.protocol == other.protocol
+            and (self.host_ip == other.host_ip or self.host_ip == ANY_ADDRESS or other.host_ip == ANY_ADDRESS)
+        )
+
+
+ANY_ADDRESS = "0.0.0.0"
+
+
+@frozen(weakref_slot=False)
+class ContainerResizePolicy:
+    """What a resize of one resource does to the container."""
+
+    resource_name: str = field(default="", metadata=wire(always=True))
+    restart_policy: str = field(default="", metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class ContainerRestartRuleExitCodes:
+    """Exit codes to which a restart rule applies; ``operator`` is ``In`` or ``NotIn``."""
+
+    operator: str = field(default="", metadata=wire(always=True))
+    values: tuple[int, ...] = ()
+
+
+@frozen(weakref_slot=False)
+class ContainerRestartRule:
+    """What happens when the container exits: ``Restart`` or ``RestartAllContainers``."""
+
+    action: str = field(default="", metadata=wire(always=True))
+    exit_codes: ContainerRestartRuleExitCodes | None = None
+
+
+@frozen(weakref_slot=False)
+class Container:
+    """A container or init container, as far as scheduling reads it."""
+
+    name: str = field(default="", metadata=wire(always=True))
+    image: str = ""
+    resources: ResourceRequirements = NO_RESOURCES
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str = ""
+    restart_policy_rules: tuple[ContainerRestartRule, ...] = ()
+    resize_policy: tuple[ContainerResizePolicy, ...] = ()
+    image_pull_policy: str = ""
+
+    @property
+    def is_sidecar(self) -> bool:
+        """For init containers: whether it keeps running (``restart_policy`` Always)."""
+        return self.restart_policy == RESTART_ALWAYS

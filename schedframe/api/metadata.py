@@ -1,0 +1,117 @@
+"""What all API objects have: names, labels, owners, timestamps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Final
+
+from attrs import field, frozen
+
+from schedframe.api._wire import DEFAULT_NAMESPACE, EMPTY, wire
+from schedframe.api.codec import LABELS, TIME
+
+
+@frozen(weakref_slot=False)
+class OwnerReference:
+    """The object that this one belongs to; ``controller`` marks the one that manages it."""
+
+    api_version: str = field(default="", metadata=wire(always=True))
+    kind: str = field(default="", metadata=wire(always=True))
+    name: str = field(default="", metadata=wire(always=True))
+    uid: str = field(default="", metadata=wire(always=True))
+    controller: bool | None = None
+    block_owner_deletion: bool | None = None
+
+
+@frozen(weakref_slot=False)
+class ObjectMeta:
+    """Identity of an object. Timestamps are seconds since the epoch (UTC)."""
+
+    name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    labels: Mapping[str, str] = field(default=EMPTY, metadata=LABELS)
+    annotations: Mapping[str, str] = EMPTY
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: float | None = field(default=None, metadata=TIME)
+    deletion_timestamp: float | None = field(default=None, metadata=TIME)
+    deletion_grace_period_seconds: int | None = None
+    generate_name: str = ""
+    owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
+
+
+NO_META: Final = ObjectMeta()
+
+
+@frozen(weakref_slot=False)
+class Condition:
+    """A condition of a claim's device, a budget and the like; conditions of pods and nodes have their own classes."""
+
+    type: str = field(default="", metadata=wire(always=True))
+    status: str = field(default="", metadata=wire(always=True))
+    reason: str = ""
+    message: str = ""
+    observed_generation: int = 0
+    last_transition_time: float | None = field(default=None, metadata=TIME)
+
+
+class ClusterObject:
+    """Names of an object that lives in no namespace. Subclasses are attrs classes with ``metadata``."""
+
+    __slots__ = ()
+
+    KIND: ClassVar[str]
+    API_VERSION: ClassVar[str]
+    NAMESPACED: ClassVar[bool] = False
+    metadata: ObjectMeta
+
+    @property
+    def name(self) -> str:
+        """``metadata.name``."""
+        return self.metadata.name
+
+    @property
+    def namespace(self) -> str:
+        """Empty: the object belongs to the whole cluster."""
+        return ""
+
+    @property
+    def key(self) -> str:
+        """The name; unique within the kind."""
+        return self.metadata.name
+
+    @property
+    def uid(self) -> str:
+        """``metadata.uid``; empty until an API server assigned one."""
+        return self.metadata.uid
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """``metadata.labels``."""
+        return self.metadata.labels
+
+    def __hash__(self) -> int:
+        return hash((self.KIND, self.metadata.name))
+
+
+class NamespacedObject(ClusterObject):
+    """Names of an object that lives in a namespace; without one it is ``default``."""
+
+    __slots__ = ()
+
+    NAMESPACED = True
+
+    @property
+    def namespace(self) -> str:
+        """``metadata.namespace``, or ``default``."""
+        return self.metadata.namespace or DEFAULT_NAMESPACE
+
+    @property
+    def key(self) -> str:
+        """``namespace/name``; unique within the kind."""
+        return f"{self.metadata.namespace or DEFAULT_NAMESPACE}/{self.metadata.name}"
+
+    def __hash__(self) -> int:
+        return hash((self.KIND, self.metadata.namespace, self.metadata.name))

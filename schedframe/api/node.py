@@ -1,0 +1,124 @@
+"""Nodes: where pods go."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Final
+
+from attrs import evolve, field, frozen
+
+from schedframe.api._wire import EMPTY, HIDDEN, wire
+from schedframe.api.affinity import Taint
+from schedframe.api.codec import TIME
+from schedframe.api.metadata import NO_META, ClusterObject, ObjectMeta
+from schedframe.api.quantity import Quantity
+from schedframe.api.resources import whole_amounts
+
+LABEL_HOSTNAME: Final = "kubernetes.io/hostname"
+LABEL_ZONE: Final = "topology.kubernetes.io/zone"
+LABEL_REGION: Final = "topology.kubernetes.io/region"
+LABEL_ZONE_BETA: Final = "failure-domain.beta.kubernetes.io/zone"
+LABEL_REGION_BETA: Final = "failure-domain.beta.kubernetes.io/region"
+TAINT_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
+
+
+@frozen(weakref_slot=False)
+class ContainerImage:
+    """An image on the node: its names (tags and digests), and how large it is in bytes."""
+
+    names: tuple[str, ...] = field(default=(), metadata=wire(always=True))
+    size_bytes: int = 0
+
+
+@frozen(weakref_slot=False)
+class NodeCondition:
+    """One condition of the node. Times are seconds since the epoch."""
+
+    type: str = field(default="", metadata=wire(always=True))
+    status: str = field(default="", metadata=wire(always=True))
+    reason: str = ""
+    message: str = ""
+    last_heartbeat_time: float | None = field(default=None, metadata=TIME)
+    last_transition_time: float | None = field(default=None, metadata=TIME)
+
+
+@frozen(weakref_slot=False)
+class NodeAddress:
+    """An address of the node; ``type`` is Hostname, InternalIP, ExternalIP and so on."""
+
+    type: str = field(default="", metadata=wire(always=True))
+    address: str = field(default="", metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class NodeSpec:
+    """What was decided about a node."""
+
+    unschedulable: bool = False
+    taints: tuple[Taint, ...] = ()
+    provider_id: str = field(default="", metadata=wire("providerID"))
+    pod_cidr: str = field(default="", metadata=wire("podCIDR"))
+    pod_cidrs: tuple[str, ...] = field(default=(), metadata=wire("podCIDRs"))
+
+
+@frozen(weakref_slot=False)
+class NodeStatus:
+    """What the node says of itself."""
+
+    capacity: Mapping[str, Quantity] = EMPTY
+    allocatable: Mapping[str, Quantity] = EMPTY
+    phase: str = ""
+    conditions: tuple[NodeCondition, ...] = ()
+    addresses: tuple[NodeAddress, ...] = ()
+    images: tuple[ContainerImage, ...] = ()
+    declared_features: tuple[str, ...] = ()
+
+
+NO_NODE_SPEC: Final = NodeSpec()
+NO_NODE_STATUS: Final = NodeStatus()
+
+
+@frozen(weakref_slot=False)
+class Node(ClusterObject):
+    """A node. ``key`` is its name."""
+
+    KIND: ClassVar[str] = "Node"
+    API_VERSION: ClassVar[str] = "v1"
+
+    metadata: ObjectMeta = NO_META
+    spec: NodeSpec = NO_NODE_SPEC
+    status: NodeStatus = NO_NODE_STATUS
+    key: str = field(init=False, eq=False, repr=False, metadata=HIDDEN)
+    name: str = field(init=False, eq=False, repr=False, metadata=HIDDEN)
+    uid: str = field(init=False, eq=False, repr=False, metadata=HIDDEN)
+    labels: Mapping[str, str] = field(init=False, eq=False, repr=False, metadata=HIDDEN)
+    _allocatable: Mapping[str, int] | None = field(
+        default=None, init=False, eq=False, repr=False, metadata=HIDDEN
+    )
+
+    def __attrs_post_init__(self) -> None:
+        put = object.__setattr__
+        metadata = self.metadata
+        put(self, "key", metadata.name)
+        put(self, "name", metadata.name)
+        put(self, "uid", metadata.uid)
+        put(self, "labels", metadata.labels)
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+    @property
+    def allocatable(self) -> Mapping[str, int]:
+        """What pods may take, in the units of :attr:`Pod.requests`; ``pods`` is how many may run. Computed once.
+
+        ``status.allocatable``, or where there is none ``status.capacity``, as the API server defaults it.
+        """
+        amounts = self._allocatable
+        if amounts is None:
+            amounts = whole_amounts(self.status.allocatable or self.status.capacity)
+            object.__setattr__(self, "_allocatable", amounts)
+        return amounts
+
+    def with_resource_version(self, resource_version: str) -> Node:
+        """The same node with another ``metadata.resource_version``."""
+        return evolve(self, metadata=evolve(self.metadata, resource_version=resource_version))

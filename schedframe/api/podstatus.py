@@ -1,0 +1,112 @@
+"""What the cluster says of a pod."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from attrs import field, frozen
+
+from schedframe.api._wire import wire
+from schedframe.api.codec import TIME
+from schedframe.api.containers import ResourceRequirements
+from schedframe.api.quantity import Quantity
+
+PENDING: Final = "Pending"
+RUNNING: Final = "Running"
+SUCCEEDED: Final = "Succeeded"
+FAILED: Final = "Failed"
+
+POD_SCHEDULED: Final = "PodScheduled"
+"""Type of the condition in which the scheduler reports."""
+DISRUPTION_TARGET: Final = "DisruptionTarget"
+"""Type of the condition of a pod that is evicted."""
+POD_RESIZE_PENDING: Final = "PodResizePending"
+"""Type of the condition of a resize that was asked for and not done; reason Deferred or Infeasible."""
+
+
+@frozen(weakref_slot=False)
+class PodCondition:
+    """One condition; at most one for each type. Times are seconds since the epoch."""
+
+    type: str = field(default="", metadata=wire(always=True))
+    status: str = field(default="", metadata=wire(always=True))
+    reason: str = ""
+    message: str = ""
+    observed_generation: int = 0
+    last_probe_time: float | None = field(default=None, metadata=TIME)
+    last_transition_time: float | None = field(default=None, metadata=TIME)
+
+
+@frozen(weakref_slot=False)
+class ContainerStatus:
+    """State of a container. ``allocated_resources`` and ``resources`` are what a resize in place goes by."""
+
+    name: str = field(default="", metadata=wire(always=True))
+    ready: bool = field(default=False, metadata=wire(always=True))
+    restart_count: int = field(default=0, metadata=wire(bits=32, always=True))
+    image: str = field(default="", metadata=wire(always=True))
+    image_id: str = field(default="", metadata=wire("imageID", always=True))
+    started: bool | None = None
+    allocated_resources: Mapping[str, Quantity] | None = None
+    resources: ResourceRequirements | None = None
+
+
+@frozen(weakref_slot=False)
+class PodResourceClaimStatus:
+    """The claim made for an entry of ``spec.resource_claims``; None if there was nothing to make."""
+
+    name: str = field(default="", metadata=wire(always=True))
+    resource_claim_name: str | None = None
+
+
+@frozen(weakref_slot=False)
+class ContainerExtendedResourceRequest:
+    """Which request of the claim serves an extended resource of a container."""
+
+    container_name: str = field(default="", metadata=wire(always=True))
+    resource_name: str = field(default="", metadata=wire(always=True))
+    request_name: str = field(default="", metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class PodExtendedResourceClaimStatus:
+    """The claim made for extended resources that a device class backs."""
+
+    request_mappings: tuple[ContainerExtendedResourceRequest, ...] = field(
+        default=(), metadata=wire(always=True)
+    )
+    resource_claim_name: str = field(default="", metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class PodStatus:
+    """Status of a pod. ``resources`` and ``allocated_resources`` are those of the pod as a whole."""
+
+    phase: str = ""
+    conditions: tuple[PodCondition, ...] = ()
+    nominated_node_name: str = ""
+    reason: str = ""
+    message: str = ""
+    start_time: float | None = field(default=None, metadata=TIME)
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+    resources: ResourceRequirements | None = None
+    allocated_resources: Mapping[str, Quantity] | None = None
+    resource_claim_statuses: tuple[PodResourceClaimStatus, ...] = ()
+    extended_resource_claim_status: PodExtendedResourceClaimStatus | None = None
+    resize: str = ""
+    qos_class: str = ""
+    host_ip: str = field(default="", metadata=wire("hostIP"))
+    pod_ip: str = field(default="", metadata=wire("podIP"))
+    observed_generation: int = 0
+
+    def condition(self, type: str) -> PodCondition | None:
+        """The condition of that type, if there is one."""
+        for condition in self.conditions:
+            if condition.type == type:
+                return condition
+        return None
+
+
+NO_STATUS: Final = PodStatus()

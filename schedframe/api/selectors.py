@@ -1,0 +1,1 @@
+"""Selectors over labels and nodes, compiled once and matched often."""

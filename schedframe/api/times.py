@@ -1,0 +1,69 @@
+"""Timestamps: RFC 3339 in manifests, seconds since the epoch (UTC) in values."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+from functools import lru_cache
+from typing import Any, Final
+
+from schedframe.errors import InputError
+
+_EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MICROSECOND: Final = timedelta(microseconds=1)
+_TIME: Final = re.compile(
+    r"([0-9]{4}-[0-9]{2}-[0-9]{2})[Tt ]([0-9]{2}:[0-9]{2}:[0-9]{2})(?:[.,]([0-9]+))?([Zz]|[+-][0-9]{2}:[0-9]{2})",
+    re.ASCII,
+)
+_FIX: Final = "write it like 2026-01-31T12:00:00Z"
+
+
+def parse_time(value: Any) -> float:
+    """Seconds since the epoch of an RFC 3339 timestamp; to the microsecond, what is finer is cut off.
+
+    ``datetime`` values, as some YAML readers make them, count as UTC if they are naive. Raises
+    :class:`InputError` without a path.
+    """
+    if isinstance(value, str):
+        return _parse(value)
+    if isinstance(value, datetime):
+        return _seconds(value if value.tzinfo is not None else value.replace(tzinfo=UTC))
+    if isinstance(value, date):
+        return _seconds(datetime(value.year, value.month, value.day, tzinfo=UTC))
+    raise InputError("", f"{value!r} is not a timestamp", _FIX)
+
+
+@lru_cache(maxsize=16384)
+def _parse(text: str) -> float:
+    match = _TIME.fullmatch(text)
+    if match is None:
+        raise InputError("", f"{text[:40]!r} is not a timestamp", _FIX)
+    day, time, fraction, zone = match.groups(default="")
+    micros = f"{fraction[:6]:0<6}"
+    try:
+        moment = datetime.fromisoformat(f"{day}T{time}.{micros}{'+00:00' if zone in 'Zz' else zone}")
+        return _seconds(moment)
+    except (ValueError, OverflowError) as error:
+        raise InputError("", f"{text!r} is not a timestamp ({error})", _FIX) from None
+
+
+def _seconds(moment: datetime) -> float:
+    micros = (moment - _EPOCH) // _MICROSECOND
+    whole, rest = divmod(micros, 1_000_000)
+    return whole + rest / 1_000_000 if rest else float(whole)
+
+
+def format_time(seconds: float) -> str:
+    """The RFC 3339 form, with microseconds if there are any."""
+    micros = round(seconds * 1_000_000)
+    return _format(micros, "auto" if micros % 1_000_000 else "seconds")
+
+
+def _format(micros: int, precision: str) -> str:
+    try:
+        moment = _EPOCH + timedelta(microseconds=micros)
+    except OverflowError:
+        raise InputError(
+            "", f"{micros // 1_000_000} s after 1970 is out of range for a timestamp", _FIX
+        ) from None
+    return moment.replace(tzinfo=None).isoformat(timespec=precision) + "Z"

@@ -1,0 +1,210 @@
+"""Volumes of a pod and the claims that they stand for, as far as scheduling reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import field, frozen
+
+from schedframe.api._wire import EMPTY, wire
+from schedframe.api.affinity import LabelSelector
+from schedframe.api.codec import AMOUNTS
+from schedframe.api.metadata import NO_META, ObjectMeta
+from schedframe.api.quantity import Quantity
+
+
+@frozen(weakref_slot=False)
+class VolumeResources:
+    """How much storage a claim asks for; ``requests["storage"]`` in bytes."""
+
+    requests: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
+    limits: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
+
+
+@frozen(weakref_slot=False)
+class PersistentVolumeClaimSpec:
+    """What a claim wants. ``storage_class_name`` None means the default class, an empty one no class."""
+
+    access_modes: tuple[str, ...] = ()
+    selector: LabelSelector | None = None
+    resources: VolumeResources = VolumeResources()
+    volume_name: str = ""
+    storage_class_name: str | None = None
+    volume_mode: str | None = None
+    volume_attributes_class_name: str | None = None
+
+
+@frozen(weakref_slot=False)
+class PersistentVolumeClaimTemplate:
+    """The claim that an ephemeral volume gets for the lifetime of its pod."""
+
+    metadata: ObjectMeta = NO_META
+    spec: PersistentVolumeClaimSpec = field(default=PersistentVolumeClaimSpec(), metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class ClaimVolumeSource:
+    """A volume behind the claim ``claim_name`` of the pod's namespace."""
+
+    claim_name: str = field(default="", metadata=wire(always=True))
+    read_only: bool = False
+
+
+@frozen(weakref_slot=False)
+class EphemeralVolumeSource:
+    """A volume behind a claim made for this pod, called ``<pod>-<volume>``."""
+
+    volume_claim_template: PersistentVolumeClaimTemplate | None = None
+
+
+@frozen(weakref_slot=False)
+class CSIVolumeSource:
+    """A volume that a CSI driver makes for this pod, without a claim."""
+
+    driver: str = field(default="", metadata=wire(always=True))
+    read_only: bool | None = None
+    volume_attributes: Mapping[str, str] = EMPTY
+
+
+@frozen(weakref_slot=False)
+class GCEPersistentDisk:
+    """A disk of Google Compute Engine."""
+
+    pd_name: str = field(default="", metadata=wire(always=True))
+    fs_type: str = ""
+    partition: int = field(default=0, metadata=wire(bits=32))
+    read_only: bool = False
+
+
+@frozen(weakref_slot=False)
+class AWSElasticBlockStore:
+    """A disk of AWS."""
+
+    volume_id: str = field(default="", metadata=wire("volumeID", always=True))
+    fs_type: str = ""
+    partition: int = field(default=0, metadata=wire(bits=32))
+    read_only: bool = False
+
+
+@frozen(weakref_slot=False)
+class ISCSIVolume:
+    """An iSCSI disk."""
+
+    target_portal: str = field(default="", metadata=wire(always=True))
+    iqn: str = field(default="", metadata=wire(always=True))
+    lun: int = field(default=0, metadata=wire(bits=32, always=True))
+    fs_type: str = ""
+    read_only: bool = False
+
+
+@frozen(weakref_slot=False)
+class RBDVolume:
+    """A block device of Ceph."""
+
+    monitors: tuple[str, ...] = field(default=(), metadata=wire(always=True))
+    image: str = field(default="", metadata=wire(always=True))
+    pool: str = ""
+    user: str = ""
+    keyring: str = ""
+    fs_type: str = ""
+    read_only: bool = False
+
+
+@frozen(weakref_slot=False)
+class AzureDisk:
+    """A disk of Azure."""
+
+    disk_name: str = field(default="", metadata=wire(always=True))
+    disk_uri: str = field(default="", metadata=wire("diskURI", always=True))
+    kind: str | None = None
+    read_only: bool | None = None
+
+
+@frozen(weakref_slot=False)
+class CinderVolume:
+    """A disk of OpenStack."""
+
+    volume_id: str = field(default="", metadata=wire("volumeID", always=True))
+    fs_type: str = ""
+    read_only: bool = False
+
+
+@frozen(weakref_slot=False)
+class VsphereVolume:
+    """A disk of vSphere."""
+
+    volume_path: str = field(default="", metadata=wire(always=True))
+    fs_type: str = ""
+
+
+@frozen(weakref_slot=False)
+class PortworxVolume:
+    """A volume of Portworx."""
+
+    volume_id: str = field(default="", metadata=wire("volumeID", always=True))
+    fs_type: str = ""
+    read_only: bool = False
+
+
+@frozen(weakref_slot=False)
+class AzureFile:
+    """A file share of Azure."""
+
+    share_name: str = field(default="", metadata=wire(always=True))
+    secret_name: str = field(default="", metadata=wire(always=True))
+    read_only: bool = False
+
+
+@frozen(weakref_slot=False)
+class ImageVolumeSource:
+    """An image mounted as a volume; its reference counts for image locality."""
+
+    reference: str = ""
+    pull_policy: str = ""
+
+
+@frozen(weakref_slot=False)
+class HostPathVolume:
+    """A path of the node."""
+
+    path: str = field(default="", metadata=wire(always=True))
+    type: str | None = None
+
+
+@frozen(weakref_slot=False)
+class NFSVolume:
+    """An NFS share."""
+
+    server: str = field(default="", metadata=wire(always=True))
+    path: str = field(default="", metadata=wire(always=True))
+    read_only: bool = False
+
+
+@frozen(weakref_slot=False)
+class ConfigMapVolume:
+    """A config map mounted as files."""
+
+    name: str = ""
+
+
+@frozen(weakref_slot=False)
+class Volume:
+    """A volume of a pod: at most one source is set. Sources that never matter to scheduling are not kept."""
+
+    name: str = field(default="", metadata=wire(always=True))
+    persistent_volume_claim: ClaimVolumeSource | None = None
+    ephemeral: EphemeralVolumeSource | None = None
+    csi: CSIVolumeSource | None = None
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
+    iscsi: ISCSIVolume | None = None
+    rbd: RBDVolume | None = None
+    azure_disk: AzureDisk | None = None
+    azure_file: AzureFile | None = None
+    cinder: CinderVolume | None = None
+    vsphere_volume: VsphereVolume | None = None
+    portworx_volume: PortworxVolume | None = None
+    image: ImageVolumeSource | None = None
+    host_path: HostPathVolume | None = None
+    nfs: NFSVolume | None = None
+    config_map: ConfigMapVolume | None = None
