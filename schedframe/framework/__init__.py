@@ -7,10 +7,11 @@ from .filtering import PreFilterOutcome
 from .framework import Framework, PermitOutcome
 from .handle import Handle, PluginsRunner
 from .hookspecs import PROJECT, Hookspecs, hookimpl, hookspec
+from .normalization import MAX_SCORE, MIN_SCORE, Normalization, normalize_by_max
 from .plan import Observer, Plan, compile_plan
 from .registry import Origin, Registry
 from .results import NominatingInfo, PostFilterResult, PreFilterResult, RowVerdicts
-from .scoring import MAX_SCORE, MIN_SCORE, ScoreTable, normalize_by_max
+from .scoring import ScoreTable
 from .status import SKIP, SUCCESS, Code, Status
 from .verdicts import Diagnosis, Verdicts
 from .waiting import WaitingPod, WaitingRoom
@@ -29,6 +30,7 @@ __all__ = [
     "Handle",
     "Hookspecs",
     "NominatingInfo",
+    "Normalization",
     "Observer",
     "Origin",
     "PermitOutcome",

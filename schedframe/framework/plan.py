@@ -12,6 +12,7 @@ from attrs import define, frozen
 from ..errors import PluginError
 from .adapter import adapt
 from .hookspecs import PROJECT, Hookspecs
+from .normalization import Normalization
 from .points import HOOK_ARGUMENTS, HOOKS_OF_POINT
 from .validation import check_plugin
 
@@ -220,9 +221,22 @@ def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
             weight,
             compiler.call("score", name),
             compiler.call("score_rows", name),
-            compiler.call("normalize_scores", name),
+            _normalize(compiler, name),
         )
         for name, weight in compiler.enabled.get("score", ())
         if name in compiler.plugins
     )
     return tuple(entry for entry in entries if entry.score is not None or entry.score_rows is not None)
+
+
+def _normalize(compiler: _Compiler, name: str) -> Call | None:
+    declared = getattr(compiler.plugins[name], "normalization", None)
+    hook = compiler.call("normalize_scores", name)
+    if declared is None:
+        return hook
+    if not isinstance(declared, Normalization) or hook is not None:
+        raise PluginError(
+            f"plugin {name}: normalization must be a Normalization, and then there is no normalize_scores; "
+            f"found {declared!r}{' and the hook' if hook is not None else ''}"
+        )
+    return lambda state, pod, scores, nodes: declared.apply(scores)

@@ -13,11 +13,9 @@ from ..errors import PluginError
 from ..state import Rows
 from .cycle_state import CycleState
 from .faults import fault, nonsense
+from .normalization import MAX_SCORE, MIN_SCORE
 from .plan import Plan, ScoreEntry
 from .status import Code, Status
-
-MIN_SCORE = 0
-MAX_SCORE = 100
 
 Scores = npt.NDArray[np.int64]
 
@@ -128,22 +126,4 @@ def _in_range(plugin: str, scores: Scores) -> Scores | Status:
                 ),
                 plugin,
             )
-    return scores
-
-
-def normalize_by_max(scores: Scores, *, reverse: bool = False) -> Scores:
-    """Scale to 0…100 by the highest score, in place; *reverse* gives the highest score 0.
-
-    All zeros stay zero, or become 100 when reversed. Integers, truncated. Source of the rule: the reference's
-    helper.DefaultNormalizeScore.
-    """
-    highest = int(scores.max()) if len(scores) else 0
-    if highest == 0:
-        if reverse:
-            scores[:] = MAX_SCORE
-        return scores
-    np.multiply(scores, MAX_SCORE, out=scores)
-    np.floor_divide(scores, highest, out=scores)
-    if reverse:
-        np.subtract(MAX_SCORE, scores, out=scores)
     return scores

@@ -1,0 +1,48 @@
+"""The common ways to bring raw scores into 0 to 100, as data so that the framework can follow single rows."""
+
+from __future__ import annotations
+
+from enum import Enum
+
+import numpy as np
+import numpy.typing as npt
+
+MIN_SCORE = 0
+MAX_SCORE = 100
+
+Scores = npt.NDArray[np.int64]
+
+
+class Normalization(Enum):
+    """How the raw scores of a plugin become scores from 0 to 100.
+
+    A plugin that declares one (class attribute ``normalization``) has no normalize_scores hook. The result for
+    one row then depends on that row and on the highest raw score alone, which the framework can keep track of.
+    """
+
+    BY_MAX = "by-max"
+    """``raw * 100 // highest``; all zeros stay zero."""
+    BY_MAX_REVERSED = "by-max-reversed"
+    """``100 - raw * 100 // highest``; all zeros become 100."""
+
+    def apply(self, scores: Scores) -> Scores:
+        """Normalise in place and return *scores*."""
+        return normalize_by_max(scores, reverse=self is Normalization.BY_MAX_REVERSED)
+
+
+def normalize_by_max(scores: Scores, *, reverse: bool = False) -> Scores:
+    """Scale to 0…100 by the highest score, in place; *reverse* gives the highest score 0.
+
+    All zeros stay zero, or become 100 when reversed. Integers, truncated. Source of the rule: the reference's
+    helper.DefaultNormalizeScore.
+    """
+    highest = int(scores.max()) if len(scores) else 0
+    if highest == 0:
+        if reverse:
+            scores[:] = MAX_SCORE
+        return scores
+    np.multiply(scores, MAX_SCORE, out=scores)
+    np.floor_divide(scores, highest, out=scores)
+    if reverse:
+        np.subtract(MAX_SCORE, scores, out=scores)
+    return scores
