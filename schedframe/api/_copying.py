@@ -1,8 +1,8 @@
 """Fast copies of frozen values that differ in one field.
 
-``attrs.evolve`` goes through ``__init__`` and sets every field by name, 0.1 µs each. A copy needs none of that: the
-values are known to be good. A twin class with the same slots and ordinary assignment is filled, and then made an
-instance of the frozen class.
+``attrs.evolve`` goes through ``__init__`` and sets every field by name, 0.1 µs each. A copy needs none of
+that: the values are known to be good. A twin class with the same slots and ordinary assignment is filled, and
+then made an instance of the frozen class.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ T = TypeVar("T")
 
 def compile_copy(cls: type[T], changed: str, fixed: Mapping[str, Any] | None = None) -> Callable[[T, Any], T]:
     """``copy(old, value)``: *old* with the attribute *changed* set to *value*, the *fixed* ones as given, all
-    others shared. *cls* is an attrs class with slots and nothing but ``object`` and slotless classes above it.
+    others shared. *cls* is an attrs class with slots and nothing but ``object`` and slotless classes above
+    it.
     """
     slots = tuple(slot for slot in cast("Any", cls).__slots__ if not slot.startswith("__"))
     fixed = dict(fixed or {})

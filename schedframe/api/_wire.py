@@ -74,8 +74,8 @@ def wire(
 ) -> dict[str, Any]:
     """Field metadata: *name* in manifests (default: camelCase of the attribute).
 
-    *always* writes the field even when it has its default (Kubernetes' fields without ``omitempty``), *bits* is
-    the width of an integer, *decode* and *encode* replace the codec made from the type.
+    *always* writes the field even when it has its default (Kubernetes' fields without ``omitempty``), *bits*
+    is the width of an integer, *decode* and *encode* replace the codec made from the type.
     """
     return {WIRE: Wire(name, always=always, bits=bits, decode=decode, encode=encode)}
 

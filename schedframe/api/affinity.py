@@ -31,7 +31,9 @@ class LabelSelectorRequirement:
 
 @frozen(weakref_slot=False)
 class LabelSelector:
-    """All of ``match_labels`` and ``match_expressions`` must hold. Empty matches everything; None, in its place, nothing."""
+    """All of ``match_labels`` and ``match_expressions`` must hold. Empty matches everything; None, in its
+    place, nothing.
+    """
 
     match_labels: Mapping[str, str] = EMPTY
     match_expressions: tuple[LabelSelectorRequirement, ...] = ()
@@ -51,7 +53,9 @@ class NodeSelectorRequirement:
 
 @frozen(weakref_slot=False)
 class NodeSelectorTerm:
-    """All expressions must hold; a term without any matches no node. ``match_fields`` knows ``metadata.name``."""
+    """All expressions must hold; a term without any matches no node. ``match_fields`` knows
+    ``metadata.name``.
+    """
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
@@ -140,7 +144,9 @@ class Taint:
 
 @frozen(weakref_slot=False)
 class Toleration:
-    """Lets a pod onto tainted nodes. An empty key (with ``Exists``) means all keys, an empty effect all effects."""
+    """Lets a pod onto tainted nodes. An empty key (with ``Exists``) means all keys, an empty effect all
+    effects.
+    """
 
     key: str = ""
     operator: str = ""
@@ -149,7 +155,9 @@ class Toleration:
     toleration_seconds: int | None = None
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether the pod may be where *taint* is; an empty operator is ``Equal``, an unknown one never matches."""
+        """Whether the pod may be where *taint* is; an empty operator is ``Equal``, an unknown one never
+        matches.
+        """
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -162,7 +170,8 @@ class Toleration:
 def find_untolerated_taint(
     taints: Iterable[Taint], tolerations: Iterable[Toleration], effects: Iterable[str] | None = None
 ) -> Taint | None:
-    """The first of *taints* with one of *effects* (None: any) that no toleration covers; None if all are covered.
+    """The first of *taints* with one of *effects* (None: any) that no toleration covers; None if all are
+    covered.
 
     O(taints × tolerations).
     """
@@ -178,7 +187,8 @@ def find_untolerated_taint(
 class TopologySpreadConstraint:
     """How unevenly matching pods may be spread over the domains of ``topology_key``.
 
-    An empty ``node_affinity_policy`` means Honor, an empty ``node_taints_policy`` Ignore, ``min_domains`` None 1.
+    An empty ``node_affinity_policy`` means Honor, an empty ``node_taints_policy`` Ignore, ``min_domains``
+    None 1.
     """
 
     max_skew: int = field(default=0, metadata=wire(bits=32, always=True))

@@ -1,15 +1,15 @@
 """Values from and to manifests, made from the declarations of attrs classes.
 
-A decoder walks over what is present, so its cost goes with the size of the manifest and not with the number of fields
-that a class has. Unknown fields are ignored, null means absent, and everything of a wrong type is an
-:class:`InputError` with the path of the field.
+A decoder walks over what is present, so its cost goes with the size of the manifest and not with the number
+of fields that a class has. Unknown fields are ignored, null means absent, and everything of a wrong type is
+an :class:`InputError` with the path of the field.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
@@ -197,7 +197,6 @@ def _codec(hint: Any, bits: int = 64) -> _Codec:
     raise TypeError(f"no codec for {hint!r}: declare one with wire(decode=…, encode=…)")
 
 
-@cache
 def _fields(cls: type[Any]) -> tuple[_Field, ...]:
     hints = get_type_hints(cls)
     result = []
@@ -221,9 +220,17 @@ def _fields(cls: type[Any]) -> tuple[_Field, ...]:
     return tuple(result)
 
 
-@cache
+_decoders: dict[type[Any], Callable[[Any], Any]] = {}
+_encoders: dict[type[Any], Callable[[Any], dict[str, Any]]] = {}
+
+
 def decoder(cls: type[T]) -> Callable[[Any], T]:
-    """The function that makes a *cls* of a manifest's part. Raises :class:`InputError`, with the path from there."""
+    """The function that makes a *cls* of a manifest's part. Raises :class:`InputError`, with the path from
+    there.
+    """
+    known: Callable[[Any], T] | None = _decoders.get(cls)
+    if known is not None:
+        return known
     table = {entry.key: (entry.name, entry.codec.expected, entry.codec.decode) for entry in _fields(cls)}
     find = table.get
     empty = cls()
@@ -233,10 +240,10 @@ def decoder(cls: type[T]) -> Callable[[Any], T]:
             raise InputError("", f"expected an object, got {describe(value)}", "write members as key: value")
         found = {}
         for key, entry in value.items():
-            known = find(key)
-            if known is None or entry is None:
+            wanted = find(key)
+            if wanted is None or entry is None:
                 continue
-            name, expected, convert = known
+            name, expected, convert = wanted
             if type(entry) is expected:
                 found[name] = entry
                 continue
@@ -246,12 +253,15 @@ def decoder(cls: type[T]) -> Callable[[Any], T]:
                 raise error.at(key) from None
         return cls(**found) if found else empty
 
+    _decoders[cls] = decode
     return decode
 
 
-@cache
 def encoder(cls: type[T]) -> Callable[[T], dict[str, Any]]:
     """The function that makes a manifest's part of a *cls*: without nulls, empties and defaults of its own."""
+    known: Callable[[T], dict[str, Any]] | None = _encoders.get(cls)
+    if known is not None:
+        return known
     fields = _fields(cls)
 
     def encode(value: T) -> dict[str, Any]:
@@ -265,14 +275,15 @@ def encoder(cls: type[T]) -> Callable[[T], dict[str, Any]]:
                 result[key] = written
         return result
 
+    _encoders[cls] = encode
     return encode
 
 
-# ---- fields with rules of their own ---------------------------------------------------------------------------------
+# ---- fields with rules of their own ----
 
 TIME: Final = wire(decode=parse_time, encode=format_time)
 """Metadata of a field with a timestamp."""
-_texts: Final = _map_of(_Codec(str, decode_text, None)).decode
+_texts: Final[Callable[[Any], Mapping[str, str]]] = _map_of(_Codec(str, decode_text, None)).decode
 _MAX_SHARED: Final = 63
 
 
@@ -291,7 +302,7 @@ def _shared_texts(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
     return _texts(dict(items))
 
 
-_amounts: Final = _map_of(_Codec(None, parse_quantity, str)).decode
+_amounts: Final[Callable[[Any], Mapping[str, Quantity]]] = _map_of(_Codec(None, parse_quantity, str)).decode
 
 
 def decode_amounts(value: Any) -> Mapping[str, Quantity]:
@@ -338,7 +349,7 @@ def encode_named(value: tuple[str, ...]) -> list[dict[str, str]]:
     return [{"name": name} for name in value]
 
 
-_times: Final = _map_of(_Codec(None, parse_time, None)).decode
+_times: Final[Callable[[Any], Mapping[str, float]]] = _map_of(_Codec(None, parse_time, None)).decode
 
 
 def decode_times(value: Any) -> Mapping[str, float]:

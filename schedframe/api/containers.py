@@ -58,7 +58,7 @@ class HostPort:
         return (
             self.port == other.port
             and self.protocol == other.protocol
-            and (self.host_ip == other.host_ip or self.host_ip == ANY_ADDRESS or other.host_ip == ANY_ADDRESS)
+            and (self.host_ip == other.host_ip or ANY_ADDRESS in (self.host_ip, other.host_ip))
         )
 
 

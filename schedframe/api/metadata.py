@@ -47,7 +47,9 @@ NO_META: Final = ObjectMeta()
 
 @frozen(weakref_slot=False)
 class Condition:
-    """A condition of a claim's device, a budget and the like; conditions of pods and nodes have their own classes."""
+    """A condition of a claim's device, a budget and the like; conditions of pods and nodes have their own
+    classes.
+    """
 
     type: str = field(default="", metadata=wire(always=True))
     status: str = field(default="", metadata=wire(always=True))

@@ -109,7 +109,8 @@ class Node(ClusterObject):
 
     @property
     def allocatable(self) -> Mapping[str, int]:
-        """What pods may take, in the units of :attr:`Pod.requests`; ``pods`` is how many may run. Computed once.
+        """What pods may take, in the units of :attr:`Pod.requests`; ``pods`` is how many may run. Computed
+        once.
 
         ``status.allocatable``, or where there is none ``status.capacity``, as the API server defaults it.
         """

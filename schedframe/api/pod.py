@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final
 
-from attrs import evolve, field, frozen
+from attrs import evolve, field, fields, frozen
 
 from schedframe.api._copying import compile_copy
 from schedframe.api._wire import DEFAULT_NAMESPACE, EMPTY, HIDDEN, wire
@@ -90,7 +90,9 @@ class PodSpec:
 
     @property
     def host_ports(self) -> tuple[HostPort, ...]:
-        """Ports taken on the node: those of containers and sidecars with a host port, in order. Computed once."""
+        """Ports taken on the node: those of containers and sidecars with a host port, in order. Computed
+        once.
+        """
         ports = self._host_ports
         if ports is None:
             ports = _host_ports(self)
@@ -114,11 +116,7 @@ class PodSpec:
             object.__setattr__(self, name, None)
 
 
-_SPEC_FIELDS: Final = tuple(
-    attribute.name
-    for attribute in PodSpec.__attrs_attrs__
-    if attribute.init  # type: ignore[attr-defined]  # attrs makes it
-)
+_SPEC_FIELDS: Final = tuple(attribute.name for attribute in fields(PodSpec) if attribute.init)
 _spec_on_node: Final = compile_copy(PodSpec, "node_name")
 EMPTY_SPEC: Final = PodSpec()
 
@@ -186,8 +184,9 @@ class Pod(NamespacedObject):
     def requests(self) -> Mapping[str, int]:
         """What the pod takes from a node: ``cpu`` in milli-CPU, everything else in whole units, rounded up.
 
-        Init containers, sidecars, overhead and pod-level resources are in it; for a pod on a node also what its
-        status says of a resize in place. Only resources that are named somewhere, and that a node can count.
+        Init containers, sidecars, overhead and pod-level resources are in it; for a pod on a node also what
+        its status says of a resize in place. Only resources that are named somewhere, and that a node can
+        count.
         """
         return self.resources.requests
 

@@ -1,7 +1,7 @@
 """Exact amounts in the notation of Kubernetes: ``500m``, ``2``, ``1.5Gi``, ``1e3``.
 
-Rules of k8s.io/apimachinery/pkg/api/resource: nothing finer than one nano-unit (rounded away from zero), nothing
-beyond ±(2^63-1), and the kind of suffix that was read is the kind that is written.
+Rules of k8s.io/apimachinery/pkg/api/resource: nothing finer than one nano-unit (rounded away from zero),
+nothing beyond ±(2^63-1), and the kind of suffix that was read is the kind that is written.
 """
 
 from __future__ import annotations
@@ -183,7 +183,8 @@ def _to_nano(mantissa: int, exponent: int) -> int:
         return min(mantissa * 10**shift, _MAX_NANO) if shift <= len(str(_MAX_NANO)) else _MAX_NANO
     if -shift > _MAX_LENGTH * 2:
         return 1
-    return min(-(-mantissa // 10**-shift), _MAX_NANO)
+    divisor: int = 10**-shift
+    return min(-(-mantissa // divisor), _MAX_NANO)
 
 
 _MISTAKES: Final = (

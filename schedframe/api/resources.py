@@ -1,15 +1,15 @@
 """How much of each resource a pod takes, by the rules of Kubernetes v1.36.
 
-Source of the rules: k8s.io/component-helpers/resource (sums, init containers, sidecars, overhead, pod-level requests,
-resize in place) and pkg/scheduler/framework (what a node counts, defaults for scoring). Sums are exact; rounding up
-to milli-CPU and whole units comes last.
+Source of the rules: k8s.io/component-helpers/resource (sums, init containers, sidecars, overhead, pod-level
+requests, resize in place) and pkg/scheduler/framework (what a node counts, defaults for scoring). Sums are
+exact; rounding up to milli-CPU and whole units comes last.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
@@ -98,9 +98,9 @@ def pod_requests(
 ) -> dict[str, Quantity]:
     """The total requests of *pod*, exact, with all resources that are named somewhere.
 
-    *use_status*: whether a resize in place that the status tells of counts (max of spec, allocated and actual amounts;
-    of the latter two if the resize is infeasible); None: for pods on a node, as the scheduler does it.
-    *container_defaults* stand in for requests that a container does not name (a request of 0 stays 0).
+    *use_status*: whether a resize in place that the status tells of counts (max of spec, allocated and actual
+    amounts; of the latter two if the resize is infeasible); None: for pods on a node, as the scheduler does
+    it. *container_defaults* stand in for requests that a container does not name (a request of 0 stays 0).
     *pod_level* and *overhead*: whether these are taken in. O(containers × resources).
     """
     nanos = _total(
@@ -130,7 +130,8 @@ def pod_resources(pod: Pod) -> PodResources:
 def scoring_requests(pod: Pod) -> Mapping[str, int]:
     """What NodeResourcesFit scores an incoming *pod* with, in the units of :func:`whole_amounts`.
 
-    Each container that does not name cpu (memory) counts 100m (200Mi); a pod-level request replaces the sum even then.
+    Each container that does not name cpu (memory) counts 100m (200Mi); a pod-level request replaces the sum
+    even then.
     """
     if _uses_status(pod):
         return _scoring(pod, True)
@@ -180,13 +181,13 @@ def _total(pod: Pod, use_status: bool, defaults: Amounts | None, pod_level: bool
     spec = pod.spec
     statuses, infeasible = _statuses(pod.status) if use_status else ({}, False)
 
-    def requests_of(container: Container) -> Nanos:
-        status = statuses.get(container.name) if use_status else None
+    def requests_of(container: Container, keeps_running: bool) -> Nanos:
+        status = statuses.get(container.name) if keeps_running else None
         return _of_container(container, status, infeasible, defaults)
 
     total: Nanos = {}
     for container in spec.containers:
-        _add(total, requests_of(container))
+        _add(total, requests_of(container, True))
     if spec.init_containers:
         _with_init_containers(total, spec.init_containers, requests_of)
     if pod_level and spec.resources is not None and spec.resources.requests:
@@ -196,12 +197,16 @@ def _total(pod: Pod, use_status: bool, defaults: Amounts | None, pod_level: bool
     return total
 
 
-def _with_init_containers(total: Nanos, init_containers: Iterable[Container], requests_of: Any) -> None:
-    """Sidecars add to *total*; each other init container sets a minimum, together with the sidecars before it."""
+def _with_init_containers(
+    total: Nanos, init_containers: Iterable[Container], requests_of: Callable[[Container, bool], Nanos]
+) -> None:
+    """Sidecars add to *total*; each other init container sets a minimum, together with the sidecars before
+    it.
+    """
     sidecars: Nanos = {}
     peak: Nanos = {}
     for container in init_containers:
-        requests = requests_of(container)
+        requests = requests_of(container, container.is_sidecar)
         if container.is_sidecar:
             _add(total, requests)
             _add(sidecars, requests)
@@ -216,7 +221,6 @@ def _of_container(
     container: Container, status: ContainerStatus | None, infeasible: bool, defaults: Amounts | None
 ) -> Nanos:
     requests = _nanos(container.resources.requests)
-    # a resize of an init container that ends is not looked at: callers only have statuses of running ones
     if status is not None and status.resources is not None:
         requests = {} if infeasible else requests
         _raise(requests, _nanos(status.resources.requests))

@@ -136,7 +136,9 @@ class PodDisruptionBudgetSpec:
 
 @frozen
 class PodDisruptionBudgetStatus:
-    """How many more may go. ``disrupted_pods``: names of pods whose eviction is already counted, and when (epoch)."""
+    """How many more may go. ``disrupted_pods``: names of pods whose eviction is already counted, and when
+    (epoch).
+    """
 
     observed_generation: int = 0
     disrupted_pods: Mapping[str, float] = field(default=EMPTY, metadata=TIMES)

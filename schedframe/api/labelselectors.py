@@ -1,0 +1,196 @@
+"""Label selectors, compiled once and matched often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from typing import Final
+
+from schedframe.api._wire import DEFAULT_NAMESPACE
+from schedframe.api.affinity import LabelSelector, LabelSelectorRequirement, PodAffinityTerm
+from schedframe.api.requirements import DOES_NOT_EXIST, EXISTS, IN, LABEL_OPERATORS, NOT_IN, Requirement
+from schedframe.errors import InputError
+
+Labels = Mapping[str, str]
+
+
+class CompiledSelector:
+    """A selector ready to match. Equal, and of equal hash, if the requirements are the same whatever their
+    order.
+
+    ``matches(labels)`` says whether labels satisfy it, O(requirements). ``requirements`` is None for the
+    selector that matches nothing, and empty for the one that matches everything.
+    """
+
+    __slots__ = ("_hash", "matches", "requirements")
+
+    requirements: tuple[Requirement, ...] | None
+    matches: Callable[[Labels], bool]
+
+    def __init__(self, requirements: Iterable[Requirement] | None) -> None:
+        if requirements is not None:
+            requirements = tuple(sorted(set(requirements), key=_order))
+        self.requirements = requirements
+        self.matches = _matcher(requirements)
+        self._hash = hash(requirements)
+
+    @property
+    def matches_nothing(self) -> bool:
+        """Whether this is the selector that no labels satisfy (what None compiles to)."""
+        return self.requirements is None
+
+    @property
+    def matches_everything(self) -> bool:
+        """Whether all labels satisfy it (what the empty selector compiles to)."""
+        return self.requirements == ()
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            self.requirements == other.requirements if isinstance(other, CompiledSelector) else NotImplemented
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __reduce__(self) -> tuple[type[CompiledSelector], tuple[tuple[Requirement, ...] | None]]:
+        return CompiledSelector, (self.requirements,)
+
+    def __repr__(self) -> str:
+        return f"CompiledSelector({self.requirements!r})"
+
+
+def _order(requirement: Requirement) -> tuple[str, str, tuple[str, ...]]:
+    return requirement.key, requirement.operator, tuple(sorted(requirement.values))
+
+
+def _matcher(requirements: tuple[Requirement, ...] | None) -> Callable[[Labels], bool]:
+    """A function for the shape at hand: most selectors are one or two labels with one value each."""
+    if requirements is None:
+        return lambda labels: False
+    if not requirements:
+        return lambda labels: True
+    exact = tuple(
+        (each.key, *each.values) for each in requirements if each.operator == IN and len(each.values) == 1
+    )
+    others = tuple(each for each in requirements if each.operator != IN or len(each.values) != 1)
+    if not others:
+        return _exact_matcher(exact)
+
+    def matches(labels: Labels) -> bool:
+        find = labels.get
+        for key, value in exact:
+            if find(key) != value:
+                return False
+        for requirement in others:  # noqa: SIM110  (a generator costs more than the test)
+            if not requirement.matches_value(find(requirement.key)):
+                return False
+        return True
+
+    return matches
+
+
+def _exact_matcher(exact: tuple[tuple[str, ...], ...]) -> Callable[[Labels], bool]:
+    if len(exact) == 1:
+        ((key, value),) = exact
+        return lambda labels: labels.get(key) == value
+
+    def matches(labels: Labels) -> bool:
+        find = labels.get
+        for key, value in exact:  # noqa: SIM110  (a generator costs more than the test)
+            if find(key) != value:
+                return False
+        return True
+
+    return matches
+
+
+NOTHING: Final = CompiledSelector(None)
+"""Matches no labels."""
+EVERYTHING: Final = CompiledSelector(())
+"""Matches all labels."""
+
+
+def compile_label_selector(selector: LabelSelector | None) -> CompiledSelector:
+    """The compiled form: None matches nothing, the empty selector everything. Remembered by value.
+
+    Raises :class:`InputError` for an unknown operator, or values where there must be none or the other way
+    round.
+    """
+    return NOTHING if selector is None else _compiled(selector)
+
+
+@lru_cache(maxsize=16384)
+def _compiled(selector: LabelSelector) -> CompiledSelector:
+    requirements = [Requirement(key, IN, (value,)) for key, value in selector.match_labels.items()]
+    for index, expression in enumerate(selector.match_expressions):
+        try:
+            check_label_requirement(expression)
+        except InputError as error:
+            raise error.at(f"matchExpressions[{index}]") from None
+        requirements.append(Requirement(expression.key, expression.operator, expression.values))
+    return CompiledSelector(requirements)
+
+
+def compile_label_map(labels: Labels) -> CompiledSelector:
+    """The selector that wants exactly these labels, as ``spec.selector`` of a service; an empty map matches
+    everything.
+    """
+    return CompiledSelector(Requirement(key, IN, (value,)) for key, value in labels.items())
+
+
+def check_label_requirement(expression: LabelSelectorRequirement) -> None:
+    """Raises :class:`InputError` if the API server would refuse *expression*."""
+    operator = expression.operator
+    if not expression.key:
+        raise InputError("key", "is missing", "name the label")
+    if operator not in LABEL_OPERATORS:
+        raise InputError("operator", f"{operator!r} is unknown", f"use one of {', '.join(LABEL_OPERATORS)}")
+    if operator in (IN, NOT_IN) and not expression.values:
+        raise InputError("values", f"must not be empty for {operator}", f"list values, or use {EXISTS}")
+    if operator in (EXISTS, DOES_NOT_EXIST) and expression.values:
+        raise InputError(
+            "values", f"must be empty for {operator}", f"leave them out, or use {IN} or {NOT_IN}"
+        )
+
+
+def label_selector_matches(selector: LabelSelector | None, labels: Labels) -> bool:
+    """Whether *labels* satisfy *selector*; None matches nothing. Compile it if it is matched often."""
+    return compile_label_selector(selector).matches(labels)
+
+
+class CompiledAffinityTerm:
+    """A pod affinity term ready to match. Equal, and of equal hash, by meaning.
+
+    ``namespaces`` always count; others only if their labels satisfy ``namespace_selector``.
+    """
+
+    __slots__ = ("_hash", "namespace_selector", "namespaces", "selector", "topology_key")
+
+    def __init__(self, term: PodAffinityTerm, namespace: str) -> None:
+        """*namespace* is that of the pod that has the term, meant where the term names none."""
+        own = not term.namespaces and term.namespace_selector is None
+        self.namespaces = frozenset((namespace or DEFAULT_NAMESPACE,)) if own else frozenset(term.namespaces)
+        self.namespace_selector = compile_label_selector(term.namespace_selector)
+        self.selector = compile_label_selector(term.label_selector)
+        self.topology_key = term.topology_key
+        self._hash = hash(self._meaning())
+
+    def _meaning(self) -> tuple[object, ...]:
+        return self.namespaces, self.namespace_selector, self.selector, self.topology_key
+
+    def matches(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
+        """Whether a pod of *namespace* (which has *namespace_labels*) with *labels* is meant."""
+        if namespace not in self.namespaces and not self.namespace_selector.matches(namespace_labels):
+            return False
+        return self.selector.matches(labels)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            self._meaning() == other._meaning() if isinstance(other, CompiledAffinityTerm) else NotImplemented
+        )
+
+    def __hash__(self) -> int:
+        return self._hash
+
+    def __repr__(self) -> str:
+        return f"CompiledAffinityTerm{self._meaning()!r}"

@@ -1,1 +1,0 @@
-"""Selectors over labels and nodes, compiled once and matched often."""
