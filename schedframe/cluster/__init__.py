@@ -1,0 +1,31 @@
+"""The cluster outside: the port the scheduler talks to, and clusters in memory behind it."""
+
+from __future__ import annotations
+
+from schedframe.cluster.port import (
+    BindConflict,
+    BindNotFound,
+    BindRefused,
+    ClusterPort,
+    Conflict,
+    EventType,
+    NotFound,
+    OutcomeUnknown,
+    Subscription,
+    WatchEvent,
+    WatchHandler,
+)
+
+__all__ = [
+    "BindConflict",
+    "BindNotFound",
+    "BindRefused",
+    "ClusterPort",
+    "Conflict",
+    "EventType",
+    "NotFound",
+    "OutcomeUnknown",
+    "Subscription",
+    "WatchEvent",
+    "WatchHandler",
+]

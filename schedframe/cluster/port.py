@@ -1,0 +1,123 @@
+"""The port to the outside world: what the scheduler reads from a cluster and what it writes there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Literal, Protocol, runtime_checkable
+
+from attrs import frozen
+
+from schedframe.api import Pod, PodCondition
+from schedframe.errors import ClusterError
+
+EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+"""What happened to an object."""
+
+
+class NotFound(ClusterError):
+    """The object is not there (any more)."""
+
+
+class Conflict(ClusterError):
+    """The object is not what the request takes it for: another uid, another version, already there."""
+
+
+class BindRefused(ClusterError):
+    """A pod was not bound, for certain; it may be scheduled again at once."""
+
+
+class BindNotFound(BindRefused, NotFound):
+    """A pod was not bound because it is gone."""
+
+
+class BindConflict(BindRefused, Conflict):
+    """A pod was not bound because it is another pod, being deleted, or bound elsewhere."""
+
+
+class OutcomeUnknown(ClusterError):
+    """No answer came: the request may have taken effect or not; only later events will tell."""
+
+
+@frozen
+class WatchEvent:
+    """A change of one object, as one watcher gets to know it.
+
+    ``old`` is what this watcher was told before, so it is None exactly for ``ADDED``; ``new`` is None exactly
+    for ``DELETED``. A watcher that was away is told the difference: an object deleted and created again under
+    its name is one ``MODIFIED`` with two uids, and ``old_is_stale`` marks a deletion whose ``old`` may not
+    be the last state.
+    """
+
+    type: EventType
+    kind: str
+    old: Any
+    new: Any
+    old_is_stale: bool = False
+
+
+WatchHandler = Callable[[WatchEvent], None]
+"""Called with one event after another, never at the same time, from whatever thread changed something."""
+
+
+class Subscription(Protocol):
+    """A watch that goes on until it is closed."""
+
+    def close(self) -> None:
+        """No event is delivered that was not already under way. Closing twice is harmless."""
+        ...
+
+
+@runtime_checkable
+class ClusterPort(Protocol):
+    """A cluster. All methods may be called from any thread.
+
+    Besides what is named, each may raise :class:`~schedframe.errors.ClusterError` for a failure of its own,
+    and those that write :class:`OutcomeUnknown` when no answer came.
+    """
+
+    def list(self, kind: str) -> list[Any]:
+        """All objects of *kind*."""
+        ...
+
+    def get(self, kind: str, key: str) -> Any | None:
+        """The object of *kind* with that key (``namespace/name``, or the name), or None."""
+        ...
+
+    def watch(self, handler: WatchHandler, kinds: Iterable[str] | None = None) -> Subscription:
+        """Tell *handler* the present state, an ``ADDED`` for each object, and then every change of it.
+
+        *kinds* None is all kinds. The events of an object come in the order of its changes.
+        """
+        ...
+
+    def bind(self, pod: Pod, node_name: str) -> None:
+        """Bind *pod*, told by namespace, name and uid, to the node. Raises :class:`BindRefused` if it did not.
+
+        Binding to the node where the pod already is does nothing, so a bind of unknown outcome can be
+        repeated.
+        """
+        ...
+
+    def patch_pod_status(
+        self, pod: Pod, *, condition: PodCondition | None = None, nominated_node_name: str | None = None
+    ) -> None:
+        """Set a condition (replacing the one of its type) and the nominated node of *pod*.
+
+        None leaves alone, an empty node name clears. Nothing is written if nothing would change. Raises
+        :class:`NotFound`, and :class:`Conflict` if another pod has the name now.
+        """
+        ...
+
+    def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> None:
+        """Delete *pod* after setting the condition that says why.
+
+        Raises :class:`NotFound` if it is gone, :class:`Conflict` if another pod has the name now. Evicting a
+        pod that is being deleted does nothing.
+        """
+        ...
+
+    def record_event(
+        self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
+    ) -> None:
+        """Note for people what happened to *obj*. Best effort: nobody may depend on it."""
+        ...
