@@ -1,32 +1,69 @@
-"""Fast copies of frozen values that differ in one field.
+"""Fast construction and copying of frozen values.
 
-``attrs.evolve`` goes through ``__init__`` and sets every field by name, 0.1 µs each. A copy needs none of
-that: the values are known to be good. A twin class with the same slots and ordinary assignment is filled, and
-then made an instance of the frozen class.
+A frozen attrs class sets every field by name through ``object.__setattr__``, 50 ns each, and a pod's spec has 35 of
+them. Here a *draft* is filled instead, an instance of a twin class with the same slots and ordinary assignment, and then
+made an instance of the frozen class, which costs a tenth. The result is as frozen as any other.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
+
+import attrs
 
 T = TypeVar("T")
 
+become: Final = object.__setattr__
+"""``become(new, "__class__", draft)`` opens a new frozen value for assignment."""
+
+
+def draft_of(cls: type[Any]) -> type[Any]:
+    """The twin of *cls*: a class with slots, and nothing but ``object`` and slotless classes above it."""
+    return type(f"{cls.__name__}Draft", cls.__bases__, {"__slots__": _slots(cls), "__hash__": None})
+
+
+def _slots(cls: type[Any]) -> tuple[str, ...]:
+    return tuple(slot for slot in cls.__slots__ if not slot.startswith("__"))
+
 
 def compile_copy(cls: type[T], changed: str, fixed: Mapping[str, Any] | None = None) -> Callable[[T, Any], T]:
-    """``copy(old, value)``: *old* with the attribute *changed* set to *value*, the *fixed* ones as given, all
-    others shared. *cls* is an attrs class with slots and nothing but ``object`` and slotless classes above
-    it.
-    """
-    slots = tuple(slot for slot in cast("Any", cls).__slots__ if not slot.startswith("__"))
+    """``copy(old, value)``: *old* with *changed* set to *value*, the *fixed* ones as given, all others shared."""
     fixed = dict(fixed or {})
-    twin = type(f"_{cls.__name__}Draft", cls.__bases__, {"__slots__": slots, "__hash__": None})
-    lines = ["def copy(old, value):", "    new = make(twin)"]
-    for slot in slots:
+    lines = ["def copy(old, value):", "    new = make(draft)"]
+    for slot in _slots(cls):
         source = "value" if slot == changed else f"fixed_{slot}" if slot in fixed else f"old.{slot}"
         lines.append(f"    new.{slot} = {source}")
     lines += ["    new.__class__ = cls", "    return new"]
-    scope: dict[str, Any] = {"make": object.__new__, "twin": twin, "cls": cls}
-    scope.update({f"fixed_{slot}": value for slot, value in fixed.items()})
+    scope: dict[str, Any] = {f"fixed_{slot}": value for slot, value in fixed.items()}
+    scope |= {"make": object.__new__, "draft": draft_of(cls), "cls": cls}
     exec("\n".join(lines), scope)
     return cast("Callable[[T, Any], T]", scope["copy"])
+
+
+def fast_init(cls: type[T]) -> type[T]:
+    """Class decorator above ``@frozen``: the same ``__init__``, faster. Subclasses keep the one that attrs made.
+
+    For classes without converters, validators, factories and post-init.
+    """
+    scope: dict[str, Any] = {"become": become, "draft": draft_of(cls), "cls": cls, "attrs_init": cls.__init__}
+    parameters, lines = [], ["    become(self, '__class__', draft)"]
+    for attribute in attrs.fields(cast("type[Any]", cls)):
+        scope[f"default_{attribute.name}"] = attribute.default
+        if attribute.init:
+            parameters.append(f"{attribute.alias}=default_{attribute.name}")
+        lines.append(
+            f"    self.{attribute.name} = {attribute.alias if attribute.init else f'default_{attribute.name}'}"
+        )
+    names = ", ".join(parameter.partition("=")[0] for parameter in parameters)
+    head = [
+        f"def __init__(self, {', '.join(parameters)}):",
+        "    if type(self) is not cls:",
+        f"        return attrs_init(self, {names})",
+    ]
+    exec("\n".join([*head, *lines, "    self.__class__ = cls"]), scope)
+    made = scope["__init__"]
+    made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
+    made.__annotations__ = cls.__init__.__annotations__
+    type.__setattr__(cls, "__init__", made)
+    return cls
