@@ -1,0 +1,73 @@
+"""KubeSchedulerConfiguration: read, defaulted, validated, and worked out into what runs where."""
+
+from __future__ import annotations
+
+from .catalogue import (
+    POINTS,
+    Catalogue,
+    CatalogueEntry,
+    PluginCatalogue,
+    RegisteredEvent,
+    RemovedPlugin,
+    installed_catalogue,
+)
+from .decode import structure_args
+from .duration import Duration
+from .effective import EffectiveConfig, EffectiveProfile, EnabledPlugin, dump_config
+from .errors import (
+    ConfigBuildError,
+    ConfigDecodeError,
+    ConfigValidationError,
+    FieldError,
+    FieldErrorType,
+)
+from .load import load_config
+from .model import (
+    ClientConnectionConfiguration,
+    Extender,
+    ExtenderManagedResource,
+    ExtenderTLSConfig,
+    KubeSchedulerConfiguration,
+    KubeSchedulerProfile,
+    LeaderElectionConfiguration,
+    Plugin,
+    PluginConfig,
+    Plugins,
+    PluginSet,
+)
+from .names import label_value_problems, qualified_name_problems
+
+__all__ = [
+    "POINTS",
+    "Catalogue",
+    "CatalogueEntry",
+    "ClientConnectionConfiguration",
+    "ConfigBuildError",
+    "ConfigDecodeError",
+    "ConfigValidationError",
+    "Duration",
+    "EffectiveConfig",
+    "EffectiveProfile",
+    "EnabledPlugin",
+    "Extender",
+    "ExtenderManagedResource",
+    "ExtenderTLSConfig",
+    "FieldError",
+    "FieldErrorType",
+    "KubeSchedulerConfiguration",
+    "KubeSchedulerProfile",
+    "LeaderElectionConfiguration",
+    "Plugin",
+    "PluginCatalogue",
+    "PluginConfig",
+    "PluginSet",
+    "Plugins",
+    "RegisteredEvent",
+    "RemovedPlugin",
+    "dump_config",
+    "installed_catalogue",
+    "label_value_problems",
+    "load_config",
+    "qualified_name_problems",
+    "structure_args",
+]

@@ -1,0 +1,178 @@
+"""What config has to know of plugins, as data: it never sees the plugins themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache
+from typing import Any, Final, Literal, Protocol
+
+from attrs import define, field, frozen
+
+from schedframe.errors import PluginError
+
+from .errors import FieldError
+
+POINTS: Final = (
+    "preEnqueue",
+    "queueSort",
+    "preFilter",
+    "filter",
+    "postFilter",
+    "preScore",
+    "score",
+    "reserve",
+    "permit",
+    "preBind",
+    "bind",
+    "postBind",
+    "placementGenerate",
+    "placementScore",
+)
+"""Extension points as the document names them, in the order in which a pod (then a pod group) meets them."""
+
+WEIGHTED_POINTS: Final = frozenset({"score", "placementScore"})
+ENTRY_POINT_GROUP: Final = "schedframe.catalogues"
+
+ArgsCheck = Callable[[Any, str], Iterable[FieldError]]
+"""Takes the args and their path in the document, gives everything wrong with them."""
+
+
+@frozen
+class RegisteredEvent:
+    """A change in the cluster after which a plugin may let a pod pass that it rejected before.
+
+    ``resource`` and ``actions`` are spelled as in event labels (``Node``, ``UpdateNodeTaint``); several
+    actions are one registration for any of them. ``hint`` is False where the plugin has no say and the pod is
+    always tried again.
+    """
+
+    resource: str
+    actions: tuple[str, ...]
+    hint: bool = True
+
+
+def _in_order(points: Iterable[str]) -> tuple[str, ...]:
+    named = set(points)
+    if unknown := sorted(named.difference(POINTS)):
+        raise PluginError(f"there are no extension points {unknown}; use some of {', '.join(POINTS)}")
+    return tuple(point for point in POINTS if point in named)
+
+
+@frozen
+class CatalogueEntry:
+    """One plugin. PluginError for extension points that do not exist.
+
+    :param points: the extension points it implements.
+    :param default_order: its place among the plugins enabled by default; None if it is not one of them.
+    :param weight: its default weight; None means 1.
+    :param args_class: attrs class of its arguments, whose defaults are the plugin's; None: it takes any, as
+        they are.
+    :param args_kind: ``kind`` of the arguments in the document. Such arguments are part of the v1 API and
+        decoded with it; those of a plugin without a kind are structured when the configuration is validated.
+    :param check_args: finds what types cannot express.
+    :param args_checked: ``validate``: whenever they are configured; ``build``: only if the plugin is enabled.
+    :param events: the cluster events it registers.
+    :param with_ignored_resources: gives the args with these resources ignored. Set for the plugin that has to
+        leave alone what extenders manage (``ignoredByScheduler``).
+    """
+
+    name: str
+    points: tuple[str, ...] = field(converter=_in_order)
+    default_order: int | None = None
+    weight: int | None = None
+    args_class: type[Any] | None = None
+    args_kind: str = ""
+    check_args: ArgsCheck | None = None
+    args_checked: Literal["validate", "build"] = "validate"
+    events: tuple[RegisteredEvent, ...] = ()
+    with_ignored_resources: Callable[[Any, tuple[str, ...]], Any] | None = None
+
+
+@frozen
+class RemovedPlugin:
+    """A plugin that used to exist: refused with the name of what does its work now.
+
+    ``refused_at`` is the stage at which an extension point (or plugin config) that names it is refused.
+    """
+
+    name: str
+    successor: str
+    refused_at: Literal["validate", "build"] = "build"
+
+
+class Catalogue(Protocol):
+    """What config asks about plugins."""
+
+    def get(self, name: str) -> CatalogueEntry | None:
+        """The plugin of that name, None if there is none."""
+
+    def removed(self, name: str) -> RemovedPlugin | None:
+        """The former plugin of that name, None if there was none."""
+
+    def defaults(self) -> tuple[CatalogueEntry, ...]:
+        """The plugins enabled by default, in order."""
+
+    def names(self) -> tuple[str, ...]:
+        """All names, for suggestions."""
+
+    def extended(self, entries: Iterable[CatalogueEntry]) -> Catalogue:
+        """This catalogue and *entries*; PluginError if a name is taken."""
+
+
+@define(eq=False, init=False)
+class PluginCatalogue:
+    """A :class:`Catalogue` made of entries. PluginError for two entries of one name."""
+
+    entries: tuple[CatalogueEntry, ...]
+    _by_name: dict[str, CatalogueEntry]
+    _removed: dict[str, RemovedPlugin]
+    _defaults: tuple[CatalogueEntry, ...]
+
+    def __init__(self, entries: Iterable[CatalogueEntry] = (), removed: Iterable[RemovedPlugin] = ()) -> None:
+        self.entries = tuple(entries)
+        self._by_name = {entry.name: entry for entry in self.entries}
+        if len(self._by_name) < len(self.entries):
+            names = [entry.name for entry in self.entries]
+            twice = sorted({name for name in names if names.count(name) > 1})
+            raise PluginError(
+                f"plugins {twice} are in the catalogue twice; give one of each pair another name"
+            )
+        self._removed = {plugin.name: plugin for plugin in removed}
+        by_default = [(e.default_order, e.name) for e in self.entries if e.default_order is not None]
+        self._defaults = tuple(self._by_name[name] for _, name in sorted(by_default))
+
+    def get(self, name: str) -> CatalogueEntry | None:
+        """The plugin of that name, None if there is none."""
+        return self._by_name.get(name)
+
+    def removed(self, name: str) -> RemovedPlugin | None:
+        """The former plugin of that name, None if there was none or if there is one again."""
+        return None if name in self._by_name else self._removed.get(name)
+
+    def defaults(self) -> tuple[CatalogueEntry, ...]:
+        """The plugins enabled by default, in order."""
+        return self._defaults
+
+    def names(self) -> tuple[str, ...]:
+        """All names, in the order of the entries."""
+        return tuple(self._by_name)
+
+    def extended(self, entries: Iterable[CatalogueEntry]) -> PluginCatalogue:
+        """This catalogue and *entries*; PluginError if a name is taken."""
+        added = tuple(entries)
+        return PluginCatalogue((*self.entries, *added), self._removed.values()) if added else self
+
+
+@cache
+def installed_catalogue() -> PluginCatalogue:
+    """The catalogues that installed distributions declare (entry points ``schedframe.catalogues``), as one.
+
+    Found once a process: reading the metadata of all distributions takes tens of milliseconds.
+    """
+    from importlib.metadata import entry_points
+
+    found: list[PluginCatalogue] = [point.load() for point in sorted(entry_points(group=ENTRY_POINT_GROUP))]
+    return PluginCatalogue(
+        (entry for catalogue in found for entry in catalogue.entries),
+        (plugin for catalogue in found for plugin in catalogue._removed.values()),
+    )

@@ -1,0 +1,112 @@
+"""What a scheduler is built from: everything defaulted, checked and expanded."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import attrs
+from attrs import field, frozen
+
+from .catalogue import Catalogue
+from .codec import unstructure
+from .model import GROUP_VERSION, KIND, Extender, KubeSchedulerConfiguration
+
+
+class EnabledPlugin(NamedTuple):
+    """A plugin at an extension point; ``weight`` counts where scores are given, elsewhere it is 0."""
+
+    name: str
+    weight: int
+
+
+@frozen
+class EffectiveProfile:
+    """One profile, ready to be instantiated.
+
+    ``plugins``: extension point → plugins in the order in which they run; points without plugins are absent.
+    ``plugin_config``: arguments of all plugins that are enabled or configured, None where there are none.
+    ``names``: the plugins to instantiate, sorted. ``percentage_of_nodes_to_score`` None means the
+    scheduler's.
+    """
+
+    scheduler_name: str
+    percentage_of_nodes_to_score: int | None
+    plugins: Mapping[str, tuple[EnabledPlugin, ...]]
+    plugin_config: Mapping[str, Any]
+    names: tuple[str, ...]
+
+    @property
+    def plugin_args(self) -> dict[str, Any]:
+        """Arguments for the plugins to instantiate, without those that get none."""
+        args = ((name, self.plugin_config.get(name)) for name in self.names)
+        return {name: value for name, value in args if value is not None}
+
+    @property
+    def queue_sort(self) -> str:
+        """The plugin that sorts the queue."""
+        return self.plugins["queueSort"][0].name
+
+
+@frozen
+class EffectiveConfig:
+    """The configuration of a scheduler after decoding, defaulting, validation and expansion.
+
+    ``config`` is the document with everything filled in, ``profiles`` what it means, ``extenders`` are in the
+    order in which they are called.
+    """
+
+    config: KubeSchedulerConfiguration
+    profiles: tuple[EffectiveProfile, ...]
+    extenders: tuple[Extender, ...]
+    _catalogue: Catalogue = field(eq=False, repr=False)
+
+    @property
+    def parallelism(self) -> int:
+        """How many things may be done at a time."""
+        return self.config.parallelism or 0
+
+    @property
+    def percentage_of_nodes_to_score(self) -> int:
+        """For profiles that do not set it; 0: by the size of the cluster."""
+        return self.config.percentage_of_nodes_to_score or 0
+
+    @property
+    def pod_initial_backoff_seconds(self) -> int:
+        """How long a pod waits after its first failure."""
+        return self.config.pod_initial_backoff_seconds or 0
+
+    @property
+    def pod_max_backoff_seconds(self) -> int:
+        """How long a pod waits at most."""
+        return self.config.pod_max_backoff_seconds or 0
+
+    def profile(self, scheduler_name: str) -> EffectiveProfile | None:
+        """The profile of pods with this ``spec.schedulerName``, None if they are not for this scheduler."""
+        return next((profile for profile in self.profiles if profile.scheduler_name == scheduler_name), None)
+
+    def args_manifest(self, name: str, args: Any) -> Any:
+        """Arguments of the plugin *name* as they stand in a document."""
+        if not attrs.has(type(args)):
+            return args
+        entry = self._catalogue.get(name)
+        type_meta = (
+            {"apiVersion": GROUP_VERSION, "kind": entry.args_kind} if entry and entry.args_kind else {}
+        )
+        return {**type_meta, **unstructure(args)}
+
+    def to_manifest(self) -> dict[str, Any]:
+        """The document; loading it again (with the same plugins) gives an equal configuration."""
+        data: dict[str, Any] = {"apiVersion": GROUP_VERSION, "kind": KIND, **unstructure(self.config)}
+        for profile in data["profiles"]:
+            for plugin in profile.get("pluginConfig", ()):
+                if "args" in plugin:
+                    plugin["args"] = self.args_manifest(plugin["name"], plugin["args"])
+        return data
+
+
+def dump_config(config: EffectiveConfig) -> str:
+    """The effective configuration as YAML text, for files and logs."""
+    import yaml
+
+    return yaml.safe_dump(config.to_manifest(), sort_keys=False, default_flow_style=False, allow_unicode=True)

@@ -1,0 +1,137 @@
+"""What is wrong with a configuration, field by field, and the three errors that carry it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from typing import Any, ClassVar, Literal
+
+import attrs
+from attrs import frozen
+
+from schedframe.errors import ConfigError
+
+Stage = Literal["decode", "validate", "build"]
+
+
+class FieldErrorType(StrEnum):
+    """Kinds of field errors; the values are the API server's ``reason`` strings."""
+
+    INVALID = "FieldValueInvalid"
+    REQUIRED = "FieldValueRequired"
+    DUPLICATE = "FieldValueDuplicate"
+    NOT_SUPPORTED = "FieldValueNotSupported"
+    FORBIDDEN = "FieldValueForbidden"
+    TYPE_INVALID = "FieldValueTypeInvalid"
+    """Only while decoding: a value of the wrong JSON type."""
+    UNKNOWN = "FieldUnknown"
+    """Only while decoding: no such field."""
+
+
+_HEADLINES: Mapping[FieldErrorType, str] = {
+    FieldErrorType.INVALID: "invalid value",
+    FieldErrorType.REQUIRED: "required",
+    FieldErrorType.DUPLICATE: "duplicate",
+    FieldErrorType.NOT_SUPPORTED: "unsupported value",
+    FieldErrorType.FORBIDDEN: "forbidden",
+    FieldErrorType.TYPE_INVALID: "wrong type",
+    FieldErrorType.UNKNOWN: "unknown field",
+}
+_WITHOUT_VALUE = frozenset({FieldErrorType.REQUIRED, FieldErrorType.FORBIDDEN, FieldErrorType.UNKNOWN})
+
+
+@frozen
+class FieldError:
+    """One thing wrong with one field.
+
+    ``field`` is the path in the document (``profiles[0].pluginConfig[0].args.hardPodAffinityWeight``),
+    ``detail`` says what is wrong and what to write instead, ``location`` is ``file:line`` where the document
+    has lines.
+    """
+
+    type: FieldErrorType
+    field: str
+    value: Any = None
+    detail: str = ""
+    location: str = attrs.field(default="", eq=False)
+
+    def __str__(self) -> str:
+        parts = [part for part in (self.location, self.field) if part]
+        head = _HEADLINES[self.type]
+        if self.type not in _WITHOUT_VALUE:
+            head = f"{head} {_shown(self.value)}"
+        return ": ".join([*parts, head, *([self.detail] if self.detail else [])])
+
+    @classmethod
+    def invalid(cls, path: str, value: object, detail: str) -> FieldError:
+        """The value cannot be used; *detail* says which can."""
+        return cls(FieldErrorType.INVALID, path, value, detail)
+
+    @classmethod
+    def required(cls, path: str, detail: str = "must be set") -> FieldError:
+        """The field has to have a value."""
+        return cls(FieldErrorType.REQUIRED, path, None, detail)
+
+    @classmethod
+    def duplicate(cls, path: str, value: object, detail: str = "may occur only once") -> FieldError:
+        """The value is there already."""
+        return cls(FieldErrorType.DUPLICATE, path, value, detail)
+
+    @classmethod
+    def not_supported(cls, path: str, value: object, supported: Iterable[str]) -> FieldError:
+        """The value is none of a fixed set."""
+        known = ", ".join(f'"{item}"' for item in supported)
+        return cls(FieldErrorType.NOT_SUPPORTED, path, value, f"use one of {known}")
+
+    @classmethod
+    def forbidden(cls, path: str, detail: str) -> FieldError:
+        """The field must not be set here."""
+        return cls(FieldErrorType.FORBIDDEN, path, None, detail)
+
+    @classmethod
+    def wrong_type(cls, path: str, value: object, detail: str) -> FieldError:
+        """The value has the wrong JSON type."""
+        return cls(FieldErrorType.TYPE_INVALID, path, value, detail)
+
+    @classmethod
+    def unknown(cls, path: str, detail: str) -> FieldError:
+        """There is no such field; *detail* suggests one."""
+        return cls(FieldErrorType.UNKNOWN, path, None, detail)
+
+
+def _shown(value: object) -> str:
+    text = repr(str(value)) if isinstance(value, StrEnum) else repr(value)
+    return text if len(text) <= 80 else f"{text[:77]}..."
+
+
+class _StageError(ConfigError):
+    """A configuration refused at one stage, with everything found wrong there."""
+
+    stage: ClassVar[Stage]
+
+    def __init__(self, errors: Iterable[FieldError]) -> None:
+        self.errors: tuple[FieldError, ...] = tuple(errors)
+        listed = [str(error) for error in self.errors]
+        count = f"{len(listed)} errors:\n  " if len(listed) > 1 else ""
+        super().__init__(f"configuration refused ({self.stage}): {count}" + "\n  ".join(listed))
+
+    def __reduce__(self) -> tuple[type[_StageError], tuple[tuple[FieldError, ...]]]:
+        return type(self), (self.errors,)
+
+
+class ConfigDecodeError(_StageError):
+    """The document is not a KubeSchedulerConfiguration: syntax, unknown or repeated fields, wrong types."""
+
+    stage: ClassVar[Stage] = "decode"
+
+
+class ConfigValidationError(_StageError):
+    """The values do not make sense; ``errors`` has all of them."""
+
+    stage: ClassVar[Stage] = "validate"
+
+
+class ConfigBuildError(_StageError):
+    """No scheduler can be built from it: plugins that do not exist, points they do not implement, …"""
+
+    stage: ClassVar[Stage] = "build"

@@ -1,0 +1,62 @@
+"""What building has to know of extenders: their order, the resources they manage, their certificates."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from .errors import FieldError
+from .model import Extender, ExtenderTLSConfig
+
+
+def in_call_order(extenders: Iterable[Extender]) -> tuple[Extender, ...]:
+    """Extenders as they are called: those that may be ignored come after all others."""
+    return tuple(sorted(extenders, key=lambda extender: extender.ignorable))
+
+
+def ignored_resources(extenders: Iterable[Extender]) -> tuple[str, ...]:
+    """Resources that plugins have to leave to an extender, in the order of the configuration."""
+    return tuple(
+        resource.name
+        for extender in extenders
+        for resource in extender.managed_resources
+        if resource.ignored_by_scheduler
+    )
+
+
+def transport_problems(extenders: Iterable[Extender]) -> Iterator[FieldError]:
+    """What keeps connections to extenders from being set up. Reads the certificate files they name."""
+    for index, extender in enumerate(extenders):
+        if extender.tls_config is not None:
+            yield from _tls_problems(
+                extender.tls_config, f"extenders[{index}].tlsConfig", extender.enable_https
+            )
+
+
+def _tls_problems(tls: ExtenderTLSConfig, path: str, https: bool) -> Iterator[FieldError]:
+    has_ca = bool(tls.ca_data or tls.ca_file)
+    has_pair = bool(tls.cert_data or tls.cert_file) and bool(tls.key_data or tls.key_file)
+    insecure = tls.insecure or (https and not has_ca)
+    if tls.insecure and has_ca:
+        yield FieldError.forbidden(
+            f"{path}.insecure", "the server's certificate is either checked or not; drop one"
+        )
+    elif has_ca or has_pair or insecure or tls.server_name:
+        files = {
+            "caFile": (tls.ca_data, tls.ca_file),
+            "certFile": (tls.cert_data, tls.cert_file),
+            "keyFile": (tls.key_data, tls.key_file),
+        }
+        for name, (data, file) in files.items():
+            content = data
+            if not data and file:
+                try:
+                    content = Path(file).read_bytes()
+                except OSError as error:
+                    yield FieldError.invalid(f"{path}.{name}", file, f"cannot be read: {error.strerror}")
+                    continue
+            if content and (has_pair or name == "caFile") and b"-----BEGIN " not in content:
+                detail = "holds no PEM block; give PEM-encoded certificates and keys"
+                yield FieldError.invalid(
+                    f"{path}.{name if not data else name.replace('File', 'Data')}", file, detail
+                )

@@ -1,0 +1,43 @@
+"""From a source to the effective configuration in three stages; the first that fails ends it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import evolve
+
+from .build import build
+from .catalogue import Catalogue, CatalogueEntry, installed_catalogue
+from .decode import Source, decode, resolve_args
+from .defaults import apply_defaults
+from .effective import EffectiveConfig
+from .errors import ConfigBuildError, ConfigValidationError
+from .validation import validate
+
+
+def load_config(
+    source: Source = None,
+    *,
+    catalogue: Catalogue | None = None,
+    out_of_tree: Iterable[CatalogueEntry] = (),
+) -> EffectiveConfig:
+    """Read, default and check a configuration.
+
+    :param source: YAML or JSON text, a file, a document as a dict, a :class:`KubeSchedulerConfiguration`, or
+        None for the default configuration. Of several YAML documents the first is read.
+    :param catalogue: the plugins there are; by default those of all installed distributions.
+    :param out_of_tree: further plugins; PluginError if one has a name that is taken.
+
+    Raises ConfigDecodeError, ConfigValidationError or ConfigBuildError, each with all errors of its stage.
+    """
+    plugins = (installed_catalogue() if catalogue is None else catalogue).extended(out_of_tree)
+    config, document = decode(source, plugins)
+    config, errors = resolve_args(apply_defaults(config, plugins), plugins)
+    errors.extend(validate(config, plugins))
+    if errors:
+        raise ConfigValidationError(evolve(error, location=document.locate(error.field)) for error in errors)
+    try:
+        return build(config, plugins)
+    except ConfigBuildError as error:
+        located = (evolve(each, location=document.locate(each.field)) for each in error.errors)
+        raise ConfigBuildError(located) from None

@@ -1,0 +1,178 @@
+"""KubeSchedulerConfiguration, version ``kubescheduler.config.k8s.io/v1``, as values.
+
+Field for field the document: camelCase there is snake_case here, ``None`` is a field that was left out.
+Nothing is defaulted or checked in the values themselves; that is what :mod:`.defaults` and :mod:`.validation`
+do.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from attrs import field, fields, frozen
+
+from schedframe.api._wire import wire
+
+from .catalogue import POINTS
+from .duration import Duration
+
+GROUP_VERSION: Final = "kubescheduler.config.k8s.io/v1"
+KIND: Final = "KubeSchedulerConfiguration"
+ALL: Final = "*"
+"""Disables every default plugin of a list."""
+
+MULTI_POINT: Final = "multiPoint"
+
+
+@frozen
+class LeaderElectionConfiguration:
+    """How replicas agree on the one that schedules. Durations of zero mean the default."""
+
+    leader_elect: bool | None = None
+    lease_duration: Duration = field(default=Duration(), metadata=wire(always=True))
+    renew_deadline: Duration = field(default=Duration(), metadata=wire(always=True))
+    retry_period: Duration = field(default=Duration(), metadata=wire(always=True))
+    resource_lock: str = field(default="", metadata=wire(always=True))
+    resource_name: str = field(default="", metadata=wire(always=True))
+    resource_namespace: str = field(default="", metadata=wire(always=True))
+
+
+@frozen
+class ClientConnectionConfiguration:
+    """How to talk to the API server; ``qps`` and ``burst`` of zero mean the default."""
+
+    kubeconfig: str = field(default="", metadata=wire(always=True))
+    accept_content_types: str = field(default="", metadata=wire(always=True))
+    content_type: str = field(default="", metadata=wire(always=True))
+    qps: float = field(default=0.0, metadata=wire(always=True))
+    burst: int = field(default=0, metadata=wire(bits=32, always=True))
+
+
+@frozen
+class Plugin:
+    """A plugin in a list. ``weight`` counts where scores are given; 0 and None mean 1."""
+
+    name: str = field(default="", metadata=wire(always=True))
+    weight: int | None = field(default=None, metadata=wire(bits=32))
+
+
+@frozen
+class PluginSet:
+    """What to enable besides the defaults of a list, and which of its defaults to leave out."""
+
+    enabled: tuple[Plugin, ...] = ()
+    disabled: tuple[Plugin, ...] = ()
+
+
+@frozen
+class Plugins:
+    """A list for each extension point, and one (``multi_point``) for all points that a plugin implements."""
+
+    pre_enqueue: PluginSet = PluginSet()
+    queue_sort: PluginSet = PluginSet()
+    pre_filter: PluginSet = PluginSet()
+    filter: PluginSet = PluginSet()
+    post_filter: PluginSet = PluginSet()
+    pre_score: PluginSet = PluginSet()
+    score: PluginSet = PluginSet()
+    reserve: PluginSet = PluginSet()
+    permit: PluginSet = PluginSet()
+    pre_bind: PluginSet = PluginSet()
+    bind: PluginSet = PluginSet()
+    post_bind: PluginSet = PluginSet()
+    multi_point: PluginSet = PluginSet()
+    placement_generate: PluginSet = PluginSet()
+    placement_score: PluginSet = PluginSet()
+
+    def at(self, point: str) -> PluginSet:
+        """The list of an extension point (or of ``multiPoint``) by its name in the document."""
+        plugins: PluginSet = getattr(self, ATTRIBUTES[point])
+        return plugins
+
+
+def _attributes() -> dict[str, str]:
+    """Extension point (and ``multiPoint``) → attribute of :class:`Plugins`."""
+    by_name = {attribute.name.replace("_", "").lower(): attribute.name for attribute in fields(Plugins)}
+    return {point: by_name[point.lower()] for point in (*POINTS, MULTI_POINT)}
+
+
+ATTRIBUTES: Final = _attributes()
+
+
+@frozen
+class PluginConfig:
+    """Arguments of a plugin: an instance of its args class, or any JSON value if it has none."""
+
+    name: str = field(default="", metadata=wire(always=True))
+    args: Any = field(default=None, metadata=wire(encode=lambda args: args))
+
+
+@frozen
+class KubeSchedulerProfile:
+    """One way to schedule, chosen by a pod's ``spec.schedulerName``."""
+
+    scheduler_name: str | None = None
+    percentage_of_nodes_to_score: int | None = field(default=None, metadata=wire(bits=32))
+    plugins: Plugins | None = None
+    plugin_config: tuple[PluginConfig, ...] = ()
+
+
+@frozen
+class ExtenderManagedResource:
+    """An extended resource that an extender looks after; plugins ignore it if ``ignored_by_scheduler``."""
+
+    name: str = field(default="", metadata=wire(always=True))
+    ignored_by_scheduler: bool = False
+
+
+@frozen
+class ExtenderTLSConfig:
+    """How to trust an extender and be trusted; ``*_data`` is PEM and wins over the ``*_file``."""
+
+    insecure: bool = False
+    server_name: str = ""
+    cert_file: str = ""
+    key_file: str = ""
+    ca_file: str = field(default="", metadata=wire("caFile"))
+    cert_data: bytes = b""
+    key_data: bytes = b""
+    ca_data: bytes = field(default=b"", metadata=wire("caData"))
+
+
+@frozen
+class Extender:
+    """A process asked over HTTP; an empty verb is a call it does not want, a timeout of 0 the default."""
+
+    url_prefix: str = field(default="", metadata=wire("urlPrefix", always=True))
+    filter_verb: str = ""
+    preempt_verb: str = ""
+    prioritize_verb: str = ""
+    weight: int = 0
+    bind_verb: str = ""
+    enable_https: bool = field(default=False, metadata=wire("enableHTTPS"))
+    tls_config: ExtenderTLSConfig | None = field(default=None, metadata=wire("tlsConfig"))
+    http_timeout: Duration = field(default=Duration(), metadata=wire("httpTimeout", always=True))
+    node_cache_capable: bool = False
+    managed_resources: tuple[ExtenderManagedResource, ...] = ()
+    ignorable: bool = False
+
+
+@frozen
+class KubeSchedulerConfiguration:
+    """The configuration of a scheduler, which ``load_config`` reads, defaults and checks."""
+
+    parallelism: int | None = field(default=None, metadata=wire(bits=32))
+    leader_election: LeaderElectionConfiguration = field(
+        default=LeaderElectionConfiguration(), metadata=wire(always=True)
+    )
+    client_connection: ClientConnectionConfiguration = field(
+        default=ClientConnectionConfiguration(), metadata=wire(always=True)
+    )
+    enable_profiling: bool | None = None
+    enable_contention_profiling: bool | None = None
+    percentage_of_nodes_to_score: int | None = field(default=None, metadata=wire(bits=32))
+    pod_initial_backoff_seconds: int | None = None
+    pod_max_backoff_seconds: int | None = None
+    profiles: tuple[KubeSchedulerProfile, ...] = ()
+    extenders: tuple[Extender, ...] = ()
+    delay_cache_until_active: bool = False
