@@ -6,7 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 
-def adapt(function: Callable[..., Any], named: tuple[str, ...], specified: tuple[str, ...]) -> Callable[..., Any]:
+def adapt(
+    function: Callable[..., Any], named: tuple[str, ...], specified: tuple[str, ...]
+) -> Callable[..., Any]:
     """A callable that takes all *specified* arguments by position and passes on those that *function* names.
 
     The function itself where that is the same; else a lambda compiled for just this choice of arguments, which

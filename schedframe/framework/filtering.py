@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from attrs import define, field, frozen
@@ -16,6 +16,9 @@ from .plan import FilterEntry, Plan
 from .results import PreFilterResult, RowVerdicts
 from .status import Code, Status
 from .verdicts import Verdicts
+
+if TYPE_CHECKING:
+    from .handle import Handle
 
 
 @frozen
@@ -70,7 +73,9 @@ def run_pre_filter(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> PreFi
 def _nothing_left(plugins: set[str]) -> Status:
     if len(plugins) == 1:
         return Status.unresolvable(f"node(s) didn't satisfy plugin {next(iter(plugins))}")
-    return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}] simultaneously")
+    return Status.unresolvable(
+        f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(plugins))}] simultaneously"
+    )
 
 
 def run_filters(plan: Plan, state: CycleState, pod: Pod, info: NodeInfo, table: NodeTable) -> Status | None:
@@ -173,13 +178,12 @@ class NominatedFilter:
     """
 
     plan: Plan
-    table: NodeTable
-    nominator: Any
+    handle: Handle
     _none: tuple[Pod, ...] = field(default=(), init=False)
 
     def pods_for(self, pod: Pod, node_name: str) -> Iterable[Pod]:
         """Pods nominated to that node which *pod* must leave room for: of equal or higher priority."""
-        nominated = self.nominator.nominated_pods_for_node(node_name)
+        nominated = self.handle.nominator.nominated_pods_for_node(node_name)
         if not nominated:
             return self._none
         return [other for other in nominated if other.priority >= pod.priority and other.uid != pod.uid]
@@ -194,19 +198,20 @@ class NominatedFilter:
                 status = run_add_pod(self.plan, trial_state, pod, other, trial_info)
                 if status is not None:
                     return status
-            status = run_filters(self.plan, trial_state, pod, trial_info, self.table)
+            status = run_filters(self.plan, trial_state, pod, trial_info, self.handle.table)
             if status is not None:
                 return status
-        return run_filters(self.plan, state, pod, info, self.table)
+        return run_filters(self.plan, state, pod, info, self.handle.table)
 
     def overlay(self, state: CycleState, pod: Pod, verdicts: Verdicts) -> None:
         """Evaluate again, node by node, the rows to which such pods are nominated; O(nodes with nominations)."""
-        if not self.nominator:
+        nominator = self.handle.nominator
+        if not nominator:
             return
-        names = [name for name in self.nominator.node_names() if self.pods_for(pod, name)]
+        names = [name for name in nominator.node_names if self.pods_for(pod, name)]
         if not names:
             return
-        table = self.table
+        table = self.handle.table
         position_of = {row: i for i, row in enumerate(verdicts.rows.positions.tolist())}
         for name in names:
             row = table.live_row(name)

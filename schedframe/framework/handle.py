@@ -23,6 +23,7 @@ class Nominations(Protocol):
         """Pods nominated to that node, in order of nomination."""
         ...
 
+    @property
     def node_names(self) -> Iterable[str]:
         """Nodes that somebody is nominated to."""
         ...

@@ -73,9 +73,7 @@ class Hookspecs:
         """
 
     @hookspec
-    def pre_filter(
-        self, state: CycleState, pod: Pod, nodes: Rows
-    ) -> Status | PreFilterResult | None:
+    def pre_filter(self, state: CycleState, pod: Pod, nodes: Rows) -> Status | PreFilterResult | None:
         """Once per pod before filter: precompute into *state*, reject outright, or name the only candidates.
 
         ``None`` goes on, ``Status.skip()`` leaves the plugin's filter out, a :class:`PreFilterResult` restricts

@@ -125,7 +125,9 @@ def compile_plan(
     compiler = _Compiler(plugins, enabled, observer, _implementations(plugins, observer))
     entries = compiler.entries
     key, less = _queue_sort(compiler)
-    everywhere = {name for point in ("preFilter", "filter", "preScore", "score") for name in compiler.names(point)}
+    everywhere = {
+        name for point in ("preFilter", "filter", "preScore", "score") for name in compiler.names(point)
+    }
     return Plan(
         plugins=dict(plugins),
         pre_enqueue=entries("preEnqueue", "pre_enqueue"),
@@ -154,9 +156,7 @@ def compile_plan(
     )
 
 
-def _implementations(
-    plugins: Mapping[str, Any], observer: Observer | None
-) -> dict[tuple[str, str], Call]:
+def _implementations(plugins: Mapping[str, Any], observer: Observer | None) -> dict[tuple[str, str], Call]:
     """Let pluggy validate and collect the hooks; (plugin, hook) → adapted call."""
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(Hookspecs)

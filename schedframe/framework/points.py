@@ -24,7 +24,16 @@ HOOKS_OF_POINT: dict[str, tuple[str, ...]] = {
 """Point → hooks; a plugin implements the point if it implements one of them."""
 
 HOT_HOOKS = frozenset(
-    {"filter", "filter_rows", "score", "score_rows", "normalize_scores", "pre_filter", "pre_score", "pod_signature"}
+    {
+        "filter",
+        "filter_rows",
+        "score",
+        "score_rows",
+        "normalize_scores",
+        "pre_filter",
+        "pre_score",
+        "pod_signature",
+    }
 )
 """Hooks that run for every pod or node; wrappers are refused there."""
 
@@ -59,6 +68,4 @@ def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:
 def points_of(plugin: object) -> tuple[str, ...]:
     """The extension points that a plugin, or plugin class, implements, in cycle order."""
     hooks = hooks_of(plugin)
-    return tuple(
-        point for point, names in HOOKS_OF_POINT.items() if any(name in hooks for name in names)
-    )
+    return tuple(point for point, names in HOOKS_OF_POINT.items() if any(name in hooks for name in names))

@@ -112,4 +112,3 @@ class Registry:
 def _origin(entry: EntryPoint) -> Origin:
     package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "unknown package"
     return Origin(entry.name, package, entry.value)
-

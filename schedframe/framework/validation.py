@@ -70,7 +70,9 @@ def _check_hook(name: str, cls: type, hook: str, options: dict[str, Any]) -> Non
     function = inspect.getattr_static(cls, hook)
     if hook not in HOOK_ARGUMENTS:
         close = get_close_matches(hook, HOOK_ARGUMENTS, 1)
-        hint = f"did you mean {close[0]}?" if close else f"the extension points are {', '.join(HOOK_ARGUMENTS)}"
+        hint = (
+            f"did you mean {close[0]}?" if close else f"the extension points are {', '.join(HOOK_ARGUMENTS)}"
+        )
         raise PluginError(f"plugin {name}: {cls.__qualname__}.{hook} is no extension point; {hint}")
     if hook in HOT_HOOKS and (options.get("wrapper") or options.get("hookwrapper")):
         raise PluginError(

@@ -53,7 +53,9 @@ class Cache:
         Raises :class:`InvariantError` if the cache already has that pod.
         """
         if pod.uid in self._pods:
-            raise InvariantError(f"pod {pod.key} ({pod.uid}) is in the cache already, it cannot be assumed again")
+            raise InvariantError(
+                f"pod {pod.key} ({pod.uid}) is in the cache already, it cannot be assumed again"
+            )
         name = pod.spec.node_name
         self._pods[pod.uid] = PodState(pod, name, True)
         self.table.add_pod(name, pod)
@@ -180,14 +182,18 @@ class Cache:
         self.table.check_invariants()
         on_rows = {uid: row for row in self.table.used_rows() for uid in self.table.pods_at(row)}
         if on_rows.keys() != self._pods.keys():
-            raise InvariantError(f"pods of cache and table differ: {sorted(on_rows.keys() ^ self._pods.keys())}")
+            raise InvariantError(
+                f"pods of cache and table differ: {sorted(on_rows.keys() ^ self._pods.keys())}"
+            )
         for uid, state in self._pods.items():
             row = self.table.row_of(state.node_name)
             if row != on_rows[uid]:
                 raise InvariantError(f"pod {state.pod.key} is filed under row {on_rows[uid]}, not {row}")
             if self.table.pods_at(on_rows[uid])[uid] is not state.pod:
                 raise InvariantError(f"pod {state.pod.key}: cache and table hold different objects")
-        timed = sorted((state.deadline, uid) for uid, state in self._pods.items() if state.deadline is not None)
+        timed = sorted(
+            (state.deadline, uid) for uid, state in self._pods.items() if state.deadline is not None
+        )
         if timed != list(self._deadlines):
             raise InvariantError(f"deadlines {list(self._deadlines)} are not those of the pods {timed}")
 

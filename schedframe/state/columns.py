@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,10 +16,13 @@ if TYPE_CHECKING:
     from .node_table import NodeTable
 
 V = TypeVar("V", bound=Hashable)
+Scalar = TypeVar("Scalar", bound=np.generic)
 Codes = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
 ABSENT = -1
+_MAX_QUESTIONS = 128
+"""Questions that a column remembers the answers to; beyond, the oldest are dropped."""
 
 
 @define(eq=False)
@@ -41,6 +44,7 @@ class DistinctColumn(Generic[V]):
     version: int = -1
     """Position in the table's log of node changes up to which this column is true."""
     _code_of: dict[V, int] = field(factory=dict)
+    _answers: dict[Hashable, npt.NDArray[Any]] = field(factory=dict)
 
     def sync(self) -> DistinctColumn[V]:
         """Catch up with the table."""
@@ -76,7 +80,25 @@ class DistinctColumn(Generic[V]):
         verdicts = np.fromiter((accept(value) for value in self.values), np.bool_, len(self.values))
         return self.take(np.append(verdicts, absent), index)
 
-    def take(self, per_code: npt.NDArray[np.bool_], index: slice | npt.NDArray[np.intp]) -> Mask:
+    def answers(
+        self, question: Hashable, answer: Callable[[V], Any], absent: Any, dtype: npt.DTypeLike = np.bool_
+    ) -> npt.NDArray[Any]:
+        """A table for :meth:`take`: ``answer(value)`` per code, and *absent* at the end. Not to be changed.
+
+        Remembered under *question*, which must always come with an equivalent *answer*: only values that are new
+        since then are asked about. O(new values).
+        """
+        known = self._answers.get(question)
+        if known is not None and len(known) == len(self.values) + 1:
+            return known
+        old: list[Any] = [] if known is None else known[:-1].tolist()
+        new = [answer(value) for value in self.values[len(old) :]]
+        if known is None and len(self._answers) >= _MAX_QUESTIONS:
+            del self._answers[next(iter(self._answers))]
+        table = self._answers[question] = np.array([*old, *new, absent], dtype)
+        return table
+
+    def take(self, per_code: npt.NDArray[Scalar], index: slice | npt.NDArray[np.intp]) -> npt.NDArray[Scalar]:
         """Spread a table with one entry a value, and one more for "absent" at the end, over the rows."""
         return per_code[self.codes[index]]
 
@@ -95,6 +117,7 @@ class DistinctColumn(Generic[V]):
         self.codes = np.full(self._table.capacity, ABSENT, np.int32)
         self.values = []
         self._code_of = {}
+        self._answers = {}
         self.epoch += 1
         for row in range(self._table.size):
             self._set(row)

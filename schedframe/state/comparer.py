@@ -28,7 +28,13 @@ class Comparison:
     def __bool__(self) -> bool:
         """Whether there is any difference."""
         return any(
-            (self.missed_nodes, self.redundant_nodes, self.missed_pods, self.redundant_pods, self.misplaced_pods)
+            (
+                self.missed_nodes,
+                self.redundant_nodes,
+                self.missed_pods,
+                self.redundant_pods,
+                self.misplaced_pods,
+            )
         )
 
 
@@ -43,9 +49,7 @@ def compare(cache: Cache, nodes: Iterable[Node], pods: Iterable[Pod]) -> Compari
     assigned = {pod.uid: pod for pod in pods if pod.spec.node_name and not pod.is_terminated}
     cached = {state.pod.uid: state for state in cache.pods()}
     misplaced = [
-        pod
-        for uid, pod in assigned.items()
-        if uid in cached and cached[uid].node_name != pod.spec.node_name
+        pod for uid, pod in assigned.items() if uid in cached and cached[uid].node_name != pod.spec.node_name
     ]
     return Comparison(
         tuple(sorted(actual_nodes - cached_nodes)),
