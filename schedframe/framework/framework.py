@@ -58,9 +58,13 @@ class Framework:
     plan: Plan
     handle: Handle
     nominated: NominatedFilter = field(init=False)
+    reads_snapshot: bool = field(init=False)
+    """Whether some pre_bind or bind plugin declares (``reads_snapshot = True``) that it looks at the nodes."""
 
     def __attrs_post_init__(self) -> None:
-        self.nominated = NominatedFilter(self.plan, self.handle.table, self.handle.nominator)
+        binders = [entry.name for entry in (*self.plan.pre_bind, *self.plan.bind)]
+        self.reads_snapshot = any(getattr(self.plan.plugins[n], "reads_snapshot", False) for n in binders)
+        self.nominated = NominatedFilter(self.plan, self.handle)
 
     @classmethod
     def build(
@@ -114,6 +118,13 @@ class Framework:
             except Exception as error:
                 raise PluginError(f"plugin {name} failed in events_to_register: {error}") from error
         return found
+
+    def rejecting_plugins(self) -> frozenset[str]:
+        """Plugins that can turn a pod down, and whose events may therefore bring one back."""
+        points = ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "permit", "preBind", "bind")
+        return frozenset(
+            name for point in points for name, _ in self.profile.plugins.get(point, ()) if name in self.plan.plugins
+        )
 
     # ---- scheduling cycle --------------------------------------------------------------------------------
 
@@ -268,7 +279,11 @@ def _make(name: str, profile: EffectiveProfile, registry: Registry, handle: Hand
     factory = registry.factory(name)
     arguments = (profile.plugin_args.get(name), handle)
     if inspect.isclass(factory):
-        wanted = [parameter for parameter in inspect.signature(factory).parameters if parameter in ("args", "handle")]
+        wanted = [
+            parameter
+            for parameter in inspect.signature(factory).parameters
+            if parameter in ("args", "handle")
+        ]
         by_name = dict(zip(("args", "handle"), arguments, strict=True))
         chosen: Sequence[Any] = [by_name[parameter] for parameter in wanted]
     else:
@@ -276,7 +291,9 @@ def _make(name: str, profile: EffectiveProfile, registry: Registry, handle: Hand
     try:
         return factory(*chosen)
     except Exception as error:
-        raise PluginError(f"plugin {name} of profile {profile.scheduler_name} cannot be made: {error}") from error
+        raise PluginError(
+            f"plugin {name} of profile {profile.scheduler_name} cannot be made: {error}"
+        ) from error
 
 
 def _simple(plugin: str, point: str, call: Any, *arguments: Any) -> Status | None:
@@ -304,6 +321,8 @@ def _post_filter_answer(plugin: str, answer: Any) -> tuple[PostFilterResult | No
         return None, answer
     if isinstance(answer, tuple) and len(answer) == 2:
         result, status = answer
-        if (result is None or isinstance(result, PostFilterResult)) and (status is None or isinstance(status, Status)):
+        if (result is None or isinstance(result, PostFilterResult)) and (
+            status is None or isinstance(status, Status)
+        ):
             return result, status if status is not None else SUCCESS
     return None, nonsense(plugin, "post_filter", answer, "(PostFilterResult | None, Status)")

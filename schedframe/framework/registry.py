@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from ..config import Catalogue, installed_catalogue
+from ..config import POINTS, Catalogue, CatalogueEntry, PluginCatalogue, installed_catalogue
 from ..errors import PluginError
 from .points import points_of
 from .validation import args_class_of, check_plugin_class
@@ -35,7 +35,7 @@ class Origin:
 class Registry:
     """Plugin names and the factories that make them. Entry points are loaded when their name is first used."""
 
-    catalogue: Catalogue
+    catalogue: PluginCatalogue
     _entry_points: dict[str, EntryPoint] = field(factory=dict)
     _factories: dict[str, Factory] = field(factory=dict)
 
@@ -91,6 +91,15 @@ class Registry:
         """Extension points of the plugin, as far as its class tells; all of them for a plain function."""
         factory = self.factory(name)
         return points_of(factory) if inspect.isclass(factory) else ()
+
+    def full_catalogue(self) -> Catalogue:
+        """The in-tree plugins as the catalogue describes them, and every other plugin of this registry."""
+        known = set(self.catalogue.names())
+        return self.catalogue.extended(
+            CatalogueEntry(name, self.points(name) or POINTS, args_class=self.args_class(name))
+            for name in self
+            if name not in known
+        )
 
     def origins(self) -> list[Origin]:
         """Every plugin with where it comes from, sorted by name."""

@@ -1,0 +1,126 @@
+"""Put a scheduler together from its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from random import Random
+from typing import Any, Literal
+
+from ..api import Pod
+from ..cluster import ClusterPort
+from ..config import EffectiveConfig, load_config
+from ..errors import ConfigError, PluginError
+from ..framework import Framework, Observer, Registry, Status, WaitingRoom
+from ..framework.registry import Factory
+from ..queue import EVERYTHING, PriorityQueue, QueueProfile
+from ..state import Cache, ObjectStore
+from .clock import Clock, SystemClock
+from .core import Core
+from .executors import Executor, InlineExecutor
+from .handle import SchedulerHandle
+from .inbox import Inbox
+from .sampling import Sampling
+from .search import Search
+
+ScoreAllNodes = bool | Literal["auto"]
+
+
+def registry_with(plugins: Mapping[str, Factory] | None) -> Registry:
+    """The installed plugins and *plugins* (name → factory)."""
+    registry = Registry.installed()
+    for name, factory in (plugins or {}).items():
+        registry.register(name, factory)
+    return registry
+
+
+def load(config: Any, registry: Registry) -> EffectiveConfig:
+    """Any form of configuration, effective; :class:`ConfigError` if it is refused."""
+    if isinstance(config, EffectiveConfig):
+        return config
+    return load_config(config, catalogue=registry.full_catalogue())
+
+
+def build_core(
+    cluster: ClusterPort,
+    config: EffectiveConfig,
+    registry: Registry,
+    *,
+    clock: Clock | None,
+    seed: int | None,
+    executor: Executor | None,
+    score_all_nodes: ScoreAllNodes,
+    observer: Observer | None,
+    assume_ttl: float | None,
+    on_fault: Callable[[Status, Pod | None], None] | None,
+) -> Core:
+    """A core with its frameworks; nothing is watched or scheduled yet."""
+    rng = Random(seed)
+    sampled = _samples(config, score_all_nodes)
+    cache = Cache(assume_ttl=assume_ttl, ordered=sampled)
+    sampling = Sampling(cache, config.config.percentage_of_nodes_to_score or 0) if sampled else None
+    inbox = Inbox()
+    clock = clock if clock is not None else SystemClock()
+    core = Core(
+        cluster=cluster,
+        clock=clock,
+        rng=rng,
+        inbox=inbox,
+        executor=executor if executor is not None else InlineExecutor(),
+        cache=cache,
+        objects=ObjectStore(),
+        search=Search(cache, rng, sampling),
+        waiting=WaitingRoom(lambda uid, plugin, rejection: None),
+        on_fault=on_fault,
+    )
+    _add_frameworks(core, config, registry, observer)
+    core.queue = _queue(core, config)
+    return core
+
+
+def _samples(config: EffectiveConfig, score_all_nodes: ScoreAllNodes) -> bool:
+    if score_all_nodes != "auto":
+        return not score_all_nodes
+    return bool(config.config.percentage_of_nodes_to_score) or any(
+        profile.percentage_of_nodes_to_score is not None for profile in config.profiles
+    )
+
+
+def _add_frameworks(
+    core: Core, config: EffectiveConfig, registry: Registry, observer: Observer | None
+) -> None:
+    for profile in config.profiles:
+        handle = SchedulerHandle(profile.scheduler_name, core)
+        try:
+            framework = Framework.build(profile, registry, handle, observer)
+        except PluginError as error:
+            raise ConfigError(f"profile {profile.scheduler_name}: {error}") from error
+        handle.attach(framework)
+        core.frameworks[profile.scheduler_name] = framework
+
+
+def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
+    """The queue of all profiles; validation saw to it that they agree on how it is sorted."""
+    plan = next(iter(core.frameworks.values())).plan
+    document = config.config
+    return PriorityQueue(
+        sort_key=plan.queue_sort_key,
+        less=plan.queue_sort_less,
+        profiles={name: _queue_profile(framework) for name, framework in core.frameworks.items()},
+        clock=core.clock,
+        initial_backoff=float(document.pod_initial_backoff_seconds or 0),
+        max_backoff=float(document.pod_max_backoff_seconds or 0),
+        pod_lister=core.pending.get,
+        on_fault=lambda plugin, error, pod: core.report(Status.from_error(error, plugin), pod, "queueing"),  # type: ignore[arg-type]
+    )
+
+
+def _queue_profile(framework: Framework) -> QueueProfile:
+    rejecting = framework.rejecting_plugins()
+    return QueueProfile(
+        tuple((entry.name, entry.call) for entry in framework.plan.pre_enqueue),
+        {
+            name: EVERYTHING if registered is None else registered
+            for name, registered in framework.events().items()
+            if registered is not None or name in rejecting
+        },
+    )

@@ -1,0 +1,48 @@
+"""Time as the scheduler sees it: injected, so that a simulation or a test owns it."""
+
+from __future__ import annotations
+
+import time
+from typing import Protocol
+
+from attrs import define, field
+
+
+class Clock(Protocol):
+    """Seconds since the epoch, never going back."""
+
+    def __call__(self) -> float:
+        """The time now."""
+        ...
+
+
+@define(eq=False)
+class SystemClock:
+    """The machine's time, immune to being set back while the scheduler runs."""
+
+    _offset: float = field(factory=lambda: time.time() - time.monotonic())
+
+    def __call__(self) -> float:
+        """Seconds since the epoch."""
+        return self._offset + time.monotonic()
+
+
+@define(eq=False)
+class VirtualClock:
+    """A time that moves only when told to."""
+
+    now: float = 1_700_000_000.0
+
+    def __call__(self) -> float:
+        """Seconds since the epoch."""
+        return self.now
+
+    def advance(self, seconds: float) -> None:
+        """Let time pass."""
+        if seconds < 0:
+            raise ValueError(f"time cannot go back by {-seconds} s; advance by a positive number")
+        self.now += seconds
+
+    def advance_to(self, moment: float) -> None:
+        """Let time pass until *moment*; nothing if that is over."""
+        self.now = max(self.now, moment)

@@ -1,0 +1,35 @@
+"""What one scheduling cycle found out, kept by reference: nothing here is formatted before somebody asks."""
+
+from __future__ import annotations
+
+from attrs import define
+
+from ..api import Pod
+from ..framework import CycleState, Diagnosis, PreFilterOutcome, ScoreTable, Status, Verdicts
+from ..state import Rows
+
+
+@define(eq=False)
+class Decision:
+    """The result of finding a node for one pod.
+
+    Exactly one of ``node_name`` (a node was chosen), ``diagnosis`` (no node is feasible) and ``error`` (the
+    cycle failed) is set when the search is over.
+    """
+
+    pod: Pod
+    state: CycleState
+    node_name: str | None = None
+    diagnosis: Diagnosis | None = None
+    error: Status | None = None
+    pre_filter: PreFilterOutcome | None = None
+    verdicts: Verdicts | None = None
+    feasible: Rows | None = None
+    """Rows that passed, in the order in which they were found."""
+    pre_score_error: Status | None = None
+    scores: ScoreTable | None = None
+    """``None`` where nothing was scored: a single feasible node, or none."""
+    evaluated: int = 0
+    """Feasible nodes plus nodes with a status of their own."""
+    shortcut: str = ""
+    """``nominated`` if the nominated node was taken without a search."""

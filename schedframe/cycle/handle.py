@@ -1,0 +1,92 @@
+"""The scheduler as its plugins see it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from random import Random
+from typing import TYPE_CHECKING, Any
+
+from attrs import define, field
+
+from ..api import Pod
+from ..cluster import ClusterPort
+from ..framework import Framework, WaitingRoom
+from ..queue import Nominator
+from ..state import NodeTable, ObjectStore, Snapshot
+
+if TYPE_CHECKING:
+    from .core import Core
+
+
+@define(eq=False)
+class SchedulerHandle:
+    """Implements :class:`schedframe.Handle` for the plugins of one profile."""
+
+    profile_name: str
+    _core: Core
+    _framework: Framework | None = field(default=None, init=False)
+
+    def attach(self, framework: Framework) -> None:
+        """Plugins exist before their framework does: it is told here once it is built."""
+        self._framework = framework
+
+    @property
+    def runner(self) -> Framework:
+        """The plugins of this profile."""
+        assert self._framework is not None, "plugins may use the runner from their first hook on"
+        return self._framework
+
+    @property
+    def table(self) -> NodeTable:
+        """The live columns."""
+        return self._core.cache.table
+
+    @property
+    def objects(self) -> ObjectStore:
+        """Objects of other kinds."""
+        return self._core.objects
+
+    @property
+    def nominator(self) -> Nominator:
+        """Nominated pods."""
+        return self._core.queue.nominator
+
+    @property
+    def waiting_pods(self) -> WaitingRoom:
+        """Pods parked by permit."""
+        return self._core.waiting
+
+    @property
+    def extenders(self) -> tuple[Any, ...]:
+        """Extenders of the configuration."""
+        return ()
+
+    @property
+    def cluster(self) -> ClusterPort:
+        """The world outside."""
+        return self._core.cluster
+
+    @property
+    def rng(self) -> Random:
+        """The scheduler's seeded generator."""
+        return self._core.rng
+
+    def snapshot(self) -> Snapshot:
+        """An immutable picture of the nodes: of now in the core, of the last hand-off elsewhere."""
+        core = self._core
+        if core.owner == threading.get_ident() or core.published is None:
+            return core.cache.snapshot()
+        return core.published
+
+    def clock(self) -> float:
+        """Seconds of the injected clock."""
+        return self._core.clock()
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        """Ask that these pending pods be tried again at once. Any thread."""
+        self._core.inbox.put(self._core.queue.activate, list(pods))
+
+    def record_event(self, obj: Any, reason: str, message: str, *, warning: bool = False) -> None:
+        """Tell people what happened to *obj*."""
+        self._core.cluster.record_event(obj, "Warning" if warning else "Normal", reason, message)

@@ -1,0 +1,40 @@
+"""The one door into the core: whatever happens elsewhere is put here and taken out by the core's thread."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+
+Message = tuple[Callable[..., None], Any]
+"""A method of the core and the one argument to call it with."""
+
+
+@define(eq=False)
+class Inbox:
+    """Messages in order of arrival. ``put`` may be called from any thread, everything else is the core's."""
+
+    wake_up: Callable[[], None] | None = None
+    """Called after a message came, in the thread that put it; must be thread-safe and quick."""
+    _messages: deque[Message] = field(factory=deque)
+
+    def put(self, method: Callable[..., None], argument: Any) -> None:
+        """Ask the core to call ``method(argument)``."""
+        self._messages.append((method, argument))
+        if self.wake_up is not None:
+            self.wake_up()
+
+    def drain(self) -> int:
+        """Call what was asked for, messages that arrive meanwhile included; how many there were."""
+        messages = self._messages
+        count = 0
+        while messages:
+            method, argument = messages.popleft()
+            method(argument)
+            count += 1
+        return count
+
+    def __len__(self) -> int:
+        return len(self._messages)

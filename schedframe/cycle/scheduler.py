@@ -1,0 +1,252 @@
+"""The scheduler: one thread, one inbox, and for each pod the same path. This file is its table of contents."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from typing_extensions import Self
+
+from ..api import Pod
+from ..cluster import ClusterPort, Subscription
+from ..config import EffectiveConfig
+from ..framework import Framework, Observer, Registry, Status
+from ..framework.registry import Factory
+from ..queue import PendingPod, QueuedPodInfo
+from .binding import resume
+from .build import ScoreAllNodes, build_core, load, registry_with
+from .clock import Clock
+from .core import Attempt, Core
+from .decision import Decision
+from .executors import Executor
+from .failure import handle_failure
+from .handlers import EventHandlers
+from .reserve import place
+from .waiting import WaitingDesk
+
+
+class Scheduler:
+    """Places the pending pods of a cluster as kube-scheduler would.
+
+    ``cluster``: the world, such as an :class:`InMemoryCluster`.
+    ``config``: a KubeSchedulerConfiguration (path, text, dict or value), ``None`` for the default.
+    ``plugins``: out-of-tree plugins, name → factory; those of installed packages are known anyway.
+    ``clock``: seconds since the epoch; the machine's by default.
+    ``seed``: makes ties reproducible.
+    ``executor``: runs pre_bind and bind; in the core by default, see :class:`ThreadExecutor`.
+    ``score_all_nodes``: ``"auto"`` looks at every node unless the configuration sets percentageOfNodesToScore,
+    ``False`` follows kube-scheduler's sampling, ``True`` always looks at all.
+    ``observer``: told of every plugin call. ``on_fault``: told of every fault.
+    ``assume_ttl``: seconds after which an unconfirmed placement is taken back; never by default.
+
+    One thread drives it, by ``run``, ``run_until_idle``, ``schedule_one`` or ``step``. Raises
+    :class:`ConfigError` for a configuration that is refused.
+    """
+
+    def __init__(
+        self,
+        cluster: ClusterPort,
+        config: Any = None,
+        *,
+        plugins: Mapping[str, Factory] | None = None,
+        registry: Registry | None = None,
+        clock: Clock | None = None,
+        seed: int | None = None,
+        executor: Executor | None = None,
+        score_all_nodes: ScoreAllNodes = "auto",
+        observer: Observer | None = None,
+        on_fault: Callable[[Status, Pod | None], None] | None = None,
+        wake_up: Callable[[], None] | None = None,
+        assume_ttl: float | None = None,
+    ) -> None:
+        registry = registry if registry is not None else registry_with(plugins)
+        self.config: EffectiveConfig = load(config, registry)
+        self.core: Core = build_core(
+            cluster,
+            self.config,
+            registry,
+            clock=clock,
+            seed=seed,
+            executor=executor,
+            score_all_nodes=score_all_nodes,
+            observer=observer,
+            assume_ttl=assume_ttl,
+            on_fault=on_fault,
+        )
+        self._waiting = WaitingDesk(self.core)
+        self._handlers = EventHandlers(self.core)
+        self._subscription: Subscription | None = None
+        self._stopping = threading.Event()
+        self._woken = threading.Event()
+        self._wake_up = wake_up
+        self.core.inbox.wake_up = wake_up
+
+    # ---- the loop ----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Begin to follow the cluster; done by the first step otherwise."""
+        self.core.owner = threading.get_ident()
+        if self._subscription is None:
+            on_event, put = self._handlers.on_event, self.core.inbox.put
+            self._subscription = self.core.cluster.watch(lambda event: put(on_event, event), self._handlers.kinds)
+
+    def sync(self) -> None:
+        """Take in everything that has happened, schedule nothing."""
+        self.start()
+        self.core.inbox.drain()
+
+    def step(self) -> float | None:
+        """Take in what happened, do what is due, schedule at most one pod.
+
+        Returns when to call again, in seconds of the clock: now if there is more to do, ``None`` if only a message
+        can change anything (``wake_up`` tells).
+        """
+        worked = self.schedule_one() is not None
+        return self.core.clock() if worked or self.core.inbox else self.next_deadline()
+
+    def schedule_one(self) -> Decision | None:
+        """Take in what happened, then the scheduling cycle of the next pod; ``None`` if no pod is ready."""
+        self.sync()
+        self._do_due()
+        core = self.core
+        while (info := core.queue.pop()) is not None:
+            framework = core.frameworks.get(info.pod.spec.scheduler_name)
+            if framework is None or self._is_settled(info.pod):
+                core.queue.done(info.pod.uid)
+                continue
+            return self._cycle(framework, info)
+        return None
+
+    def run_until_idle(self) -> int:
+        """Schedule until nothing is ready and no binding is under way; how many cycles that took.
+
+        Does not wait for backoffs or timeouts.
+        """
+        cycles = 0
+        while True:
+            self._woken.clear()
+            while self.schedule_one() is not None:
+                cycles += 1
+            if self.core.inbox:
+                continue
+            if self._nothing_under_way():
+                return cycles
+            self._wait(None)
+
+    def run(self) -> None:
+        """Schedule until :meth:`stop` is called, sleeping when there is nothing to do."""
+        while not self._stopping.is_set():
+            self._woken.clear()
+            deadline = self.step()
+            if deadline is None or deadline > self.core.clock():
+                self._wait(deadline)
+
+    def stop(self) -> None:
+        """Make :meth:`run` return after the present step. Any thread."""
+        self._stopping.set()
+        self._woken.set()
+
+    def close(self) -> None:
+        """Stop following the cluster, finish bindings under way, close plugins; safe to call twice."""
+        self.stop()
+        if self._subscription is not None:
+            self._subscription.close()
+            self._subscription = None
+        self.core.executor.close()
+        self.core.inbox.drain()
+        for framework in self.core.frameworks.values():
+            for problem in framework.close():
+                self.core.report(problem, None, "close")
+        self.core.queue.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- one pod -----------------------------------------------------------------------------------------
+
+    def _cycle(self, framework: Framework, info: QueuedPodInfo) -> Decision:
+        """Find a node, then take it; or try to make room, then back to the queue."""
+        core, pod = self.core, info.pod
+        decision = core.search.decide(framework, pod)
+        attempt = Attempt(info, pod, framework, decision.state)
+        if decision.node_name is not None:
+            attempt.node_name = decision.node_name
+            place(core, attempt)
+        elif decision.diagnosis is not None:
+            self._unschedulable(attempt, decision)
+        else:
+            assert decision.error is not None
+            handle_failure(core, attempt, decision.error)
+        return decision
+
+    def _unschedulable(self, attempt: Attempt, decision: Decision) -> None:
+        """No node is feasible: post_filter, then wait for better times."""
+        diagnosis = decision.diagnosis
+        assert diagnosis is not None
+        nominating = None
+        if attempt.framework.plan.post_filter:
+            result, status = attempt.framework.run_post_filter(attempt.state, attempt.pod, diagnosis)
+            diagnosis.post_filter_message = status.message
+            nominating = result.nominating_info if result is not None else None
+            if status.error is not None:
+                self.core.report(status, attempt.pod, "post_filter")
+        handle_failure(self.core, attempt, UNSCHEDULABLE, diagnosis, nominating)
+
+    def _is_settled(self, pod: Pod) -> bool:
+        """Whether the pod needs no scheduling any more: it is being deleted, or placed already."""
+        return pod.is_terminating or self.core.cache.is_assumed(pod.uid)
+
+    # ---- time --------------------------------------------------------------------------------------------
+
+    def next_deadline(self) -> float | None:
+        """When something is due without any message: a backoff, a timeout, an expiry."""
+        core = self.core
+        deadlines = (
+            core.queue.next_deadline(),
+            core.waiting.next_deadline(),
+            core.parked.next_deadline(),
+            core.cache.next_deadline(),
+        )
+        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+
+    def _do_due(self) -> None:
+        core = self.core
+        deadline = self.next_deadline()
+        if deadline is None or deadline > (now := core.clock()):
+            return
+        core.queue.flush()
+        self._waiting.expire(now)
+        for parked in list(core.parked.due(now)):
+            resume(core, parked)
+        for pod in core.cache.expire(now):
+            self._handlers.expired(pod)
+
+    def _nothing_under_way(self) -> bool:
+        core = self.core
+        return all(uid in core.waiting or core.parked.get(uid) is not None for uid in core.binding)
+
+    def _wait(self, deadline: float | None) -> None:
+        self.core.inbox.wake_up = self._wake
+        try:
+            if not self.core.inbox:
+                self._woken.wait(None if deadline is None else max(0.0, deadline - self.core.clock()))
+        finally:
+            self.core.inbox.wake_up = self._wake_up
+
+    def _wake(self) -> None:
+        self._woken.set()
+        if self._wake_up is not None:
+            self._wake_up()
+
+    # ---- looking -----------------------------------------------------------------------------------------
+
+    def pending(self) -> list[PendingPod]:
+        """Pods that wait, with where, why and until when."""
+        return self.core.queue.pending()
+
+
+UNSCHEDULABLE = Status.unschedulable()
