@@ -1,0 +1,78 @@
+"""The scheduling queue and the cluster events that move pods in it."""
+
+from __future__ import annotations
+
+from .derive import (
+    ObjectEvent,
+    derive_events,
+    derive_object_events,
+    node_update_events,
+    pod_update_events,
+)
+from .events import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
+    EVERYTHING,
+    FORCE_ACTIVATE,
+    UNSCHEDULABLE_POD_ADD,
+    UNSCHEDULABLE_POD_UPDATE,
+    UNSCHEDULABLE_TIMEOUT,
+    WILDCARD,
+    Action,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
+    HintFn,
+    QueueingHint,
+    matches,
+    registered_actions,
+    resource_of,
+    with_implied,
+)
+from .heap import Heap
+from .hints import FaultFn, PreEnqueueFn, QueueProfile
+from .in_flight import InFlight, RecordedEvent
+from .nominator import NominatingMode, Nominator
+from .priority_queue import PriorityQueue, by_priority
+from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, identity
+
+__all__ = [
+    "ASSIGNED_POD_ADD",
+    "ASSIGNED_POD_DELETE",
+    "EVERYTHING",
+    "FORCE_ACTIVATE",
+    "UNSCHEDULABLE_POD_ADD",
+    "UNSCHEDULABLE_POD_UPDATE",
+    "UNSCHEDULABLE_TIMEOUT",
+    "WILDCARD",
+    "Action",
+    "ClusterEvent",
+    "EventRegistration",
+    "EventResource",
+    "FaultFn",
+    "Heap",
+    "HintFn",
+    "InFlight",
+    "NominatingMode",
+    "Nominator",
+    "ObjectEvent",
+    "PendingPod",
+    "Pool",
+    "PreEnqueueFn",
+    "PriorityQueue",
+    "QueueProfile",
+    "QueuedPodInfo",
+    "QueueingHint",
+    "RecordedEvent",
+    "Requeued",
+    "by_priority",
+    "derive_events",
+    "derive_object_events",
+    "identity",
+    "matches",
+    "node_update_events",
+    "pod_update_events",
+    "registered_actions",
+    "resource_of",
+    "with_implied",
+]

@@ -1,0 +1,222 @@
+"""What happened in the cluster, as a small algebra: a resource times a set of actions.
+
+Bits, spelling and matching are those of the reference (k8s.io/kube-scheduler framework/types.go and
+pkg/scheduler/framework/events.go, v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from enum import IntEnum, IntFlag, StrEnum
+from typing import Any, Final, TypeAlias
+
+from attrs import field, frozen
+
+from ..api import Pod
+
+
+class Action(IntFlag):
+    """Kinds of change; or them together for "any of these". The numbers matter to :func:`matches`."""
+
+    NONE = 0
+    ADD = 1 << 0
+    DELETE = 1 << 1
+    UPDATE_NODE_ALLOCATABLE = 1 << 2
+    UPDATE_NODE_LABEL = 1 << 3
+    UPDATE_NODE_TAINT = 1 << 4
+    """Taints changed, or the node became schedulable."""
+    UPDATE_NODE_CONDITION = 1 << 5
+    UPDATE_NODE_ANNOTATION = 1 << 6
+    UPDATE_NODE_DECLARED_FEATURE = 1 << 7
+    UPDATE_POD_LABEL = 1 << 8
+    UPDATE_POD_SCALE_DOWN = 1 << 9
+    """Some resource request of the pod went down."""
+    UPDATE_POD_TOLERATION = 1 << 10
+    UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1 << 11
+    """The last scheduling gate is gone."""
+    UPDATE_POD_GENERATED_RESOURCE_CLAIM = 1 << 12
+    ALL = (1 << 13) - 1
+    UPDATE = ALL & ~(ADD | DELETE)
+    """Any update: all of the above but ADD and DELETE."""
+
+    @property
+    def label(self) -> str:
+        """The reference's spelling (``UpdateNodeLabel``, ``Update``, ``All``); empty for any other set of
+        several.
+        """
+        return _ACTION_LABELS.get(int(self), "")
+
+    @classmethod
+    def parse(cls, label: str) -> Action:
+        """The inverse of :attr:`label`; raises ``KeyError`` for a word that is none."""
+        return _ACTIONS[label]
+
+
+def _camel(name: str) -> str:
+    return "".join(word.capitalize() for word in name.split("_"))
+
+
+_ACTIONS: Final = {
+    _camel(name): action for name, action in Action.__members__.items() if action is not Action.NONE
+}
+_ACTION_LABELS: Final = {int(action): label for label, action in _ACTIONS.items()}
+
+
+class EventResource(StrEnum):
+    """Kinds of object that events are about. Any other kind may be used by its name, as a plain string."""
+
+    POD = "Pod"
+    """Registers for assigned and unschedulable pods alike; events are always about one of those two."""
+    ASSIGNED_POD = "AssignedPod"
+    """A pod that has a node (or had, or was nominated to one)."""
+    UNSCHEDULABLE_POD = "UnschedulablePod"
+    """A waiting pod, itself."""
+    NODE = "Node"
+    PERSISTENT_VOLUME = "PersistentVolume"
+    PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+    CSI_NODE = "storage.k8s.io/CSINode"
+    CSI_DRIVER = "storage.k8s.io/CSIDriver"
+    CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
+    STORAGE_CLASS = "storage.k8s.io/StorageClass"
+    VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+    RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
+    RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
+    DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+    WILDCARD = "*"
+
+
+_KIND_RESOURCES: Final[Mapping[str, str]] = {
+    resource.value.rpartition("/")[2]: resource.value
+    for resource in EventResource
+    if resource is not EventResource.WILDCARD
+}
+
+
+def resource_of(kind: str) -> str:
+    """The event resource of objects of *kind*: ``CSINode`` → ``storage.k8s.io/CSINode``; unknown kinds as
+    they are.
+    """
+    return _KIND_RESOURCES.get(kind, kind)
+
+
+@frozen(cache_hash=True)
+class ClusterEvent:
+    """*actions* on *resource*. ``str(event)`` is its label: ``NodeUpdateNodeLabel``, or ``name`` where that
+    is set.
+    """
+
+    resource: str = field(converter=str)
+    actions: Action
+    name: str = ""
+    """Label of an event that is better known by another name (forced moves)."""
+    label: str = field(init=False, eq=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        object.__setattr__(self, "label", self.name or f"{self.resource}{self.actions.label}")
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def is_wildcard(self) -> bool:
+        """Whether this is an event of everything: it concerns every pod whatever its rejectors registered."""
+        return self.resource == EventResource.WILDCARD and self.actions == Action.ALL
+
+
+WILDCARD: Final = ClusterEvent(EventResource.WILDCARD, Action.ALL)
+FORCE_ACTIVATE: Final = ClusterEvent(EventResource.WILDCARD, Action.ALL, "ForceActivate")
+UNSCHEDULABLE_TIMEOUT: Final = ClusterEvent(EventResource.WILDCARD, Action.ALL, "UnschedulableTimeout")
+ASSIGNED_POD_ADD: Final = ClusterEvent(EventResource.ASSIGNED_POD, Action.ADD)
+ASSIGNED_POD_DELETE: Final = ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE)
+UNSCHEDULABLE_POD_ADD: Final = ClusterEvent(EventResource.UNSCHEDULABLE_POD, Action.ADD)
+UNSCHEDULABLE_POD_UPDATE: Final = ClusterEvent(EventResource.UNSCHEDULABLE_POD, Action.UPDATE)
+
+_PODS: Final = (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD)
+
+
+def matches(registered: ClusterEvent, event: ClusterEvent) -> bool:
+    """Whether who registered *registered* is to be asked about *event*.
+
+    A registered wildcard matches everything. Else the resources must agree (``*`` with all, ``Pod`` with both
+    kinds of pod), the actions must have one in common, and those of *event* must not exceed the registered
+    ones as numbers: so the wildcard event matches nothing but a registered wildcard.
+    """
+    if registered.is_wildcard:
+        return True
+    wanted, resource = registered.resource, event.resource
+    if wanted not in (EventResource.WILDCARD, resource) and not (
+        wanted == EventResource.POD and resource in _PODS
+    ):
+        return False
+    mine, theirs = int(registered.actions), int(event.actions)
+    return mine & theirs != 0 and theirs <= mine
+
+
+class QueueingHint(IntEnum):
+    """What a plugin says of an event and a pod that it rejected. A hint may as well return a ``bool``."""
+
+    SKIP = 0
+    """The event does not help the pod."""
+    QUEUE = 1
+    """The pod may be schedulable now: try again."""
+
+
+HintFn: TypeAlias = Callable[[Pod, Any, Any], "QueueingHint | bool"]
+"""``hint(pod, old, new)``: the waiting pod, and the object before (``None`` if added) and after (``None`` if
+deleted).
+"""
+
+
+@frozen
+class EventRegistration:
+    """An event that may help pods which a plugin rejected. Without a *hint* it always does (Queue).
+
+    A hint that raises counts as Queue, so that no pod is stuck for it, and the fault is reported.
+    """
+
+    event: ClusterEvent
+    hint: HintFn | None = None
+
+
+_UNREGISTERED: Final = (
+    EventResource.POD,
+    EventResource.NODE,
+    EventResource.PERSISTENT_VOLUME,
+    EventResource.PERSISTENT_VOLUME_CLAIM,
+    EventResource.CSI_NODE,
+    EventResource.CSI_DRIVER,
+    EventResource.CSI_STORAGE_CAPACITY,
+    EventResource.STORAGE_CLASS,
+    EventResource.RESOURCE_CLAIM,
+    EventResource.DEVICE_CLASS,
+)
+EVERYTHING: Final = tuple(EventRegistration(ClusterEvent(resource, Action.ALL)) for resource in _UNREGISTERED)
+"""The registrations of a plugin that does not say which events it wants."""
+
+
+def with_implied(registrations: Iterable[EventRegistration]) -> tuple[EventRegistration, ...]:
+    """*registrations* of one plugin, and ``Node/UpdateNodeTaint`` for one that has ``Node/Add`` without it.
+
+    A node that is not yet ready for the plugin's pods when it is added may get there by an update of which
+    only the taint is told apart; a plugin that heard of the addition must hear of that too.
+    """
+    given = tuple(registrations)
+    node = Action.NONE
+    for registration in given:
+        if registration.event.resource == EventResource.NODE:
+            node |= registration.event.actions
+    if node & Action.ADD and not node & Action.UPDATE_NODE_TAINT:
+        taint = ClusterEvent(EventResource.NODE, Action.UPDATE_NODE_TAINT)
+        return (*given, EventRegistration(taint))
+    return given
+
+
+def registered_actions(registrations: Iterable[EventRegistration]) -> dict[str, Action]:
+    """Resource → all actions that somebody registered: which events of other kinds than pods and nodes to
+    derive.
+    """
+    actions: dict[str, Action] = {}
+    for registration in registrations:
+        event = registration.event
+        actions[event.resource] = actions.get(event.resource, Action.NONE) | event.actions
+    return actions

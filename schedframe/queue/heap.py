@@ -1,0 +1,206 @@
+"""A priority queue whose items can be looked up, replaced and removed by key."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Callable, Hashable, Iterator
+from itertools import count
+from typing import Any, Generic, Self, TypeAlias, TypeVar
+
+from ..errors import InvariantError
+
+T = TypeVar("T")
+
+_Entry: TypeAlias = list[Any]
+"""[*sort key, arrival, item]; the item of a removed entry is None."""
+
+_MIN_GARBAGE = 64
+"""Removed entries that are not worth sweeping, however small the heap."""
+
+
+class Heap(Generic[T]):
+    """Items by *key*; the first of the order by ``sort_key`` (a comparable value) or ``less`` (a function) on
+    top.
+
+    Equal items leave in the order in which they came. Removal marks the entry and leaves it for later: it is
+    dropped when it reaches the top, and all of them are swept once they outnumber the items, so memory is
+    O(items) under any churn. Sort keys that are tuples must all have the same length. An item must not change
+    in what it is ordered by while it is here: replace it with :meth:`add`. With ``less`` every comparison is
+    a Python call or two; ``sort_key`` is computed once per :meth:`add` and some ten times faster.
+    """
+
+    __slots__ = ("_entries", "_garbage", "_heap", "_key", "_next", "_sort_key")
+
+    def __init__(
+        self,
+        key: Callable[[T], Hashable],
+        *,
+        sort_key: Callable[[T], Any] | None = None,
+        less: Callable[[T, T], bool] | None = None,
+    ) -> None:
+        self._key = key
+        self._sort_key: Callable[[T], Any]
+        if sort_key is not None and less is None:
+            self._sort_key = sort_key
+        elif less is not None and sort_key is None:
+            self._sort_key = _by(less)
+        else:
+            raise TypeError("a heap is ordered by sort_key or by less: give exactly one of them")
+        # flat lists compare faster than nested tuples; arrival settles every tie before the item is looked at
+        self._heap: list[_Entry] = []
+        self._entries: dict[Hashable, _Entry] = {}
+        self._next = count().__next__
+        self._garbage = 0
+
+    def add(self, item: T) -> None:
+        """Put *item* in, in place of the one with the same key if there is one. O(log n).
+
+        A replacement that is equal in order keeps the place of what it replaces.
+        """
+        key = self._key(item)
+        rank = self._sort_key(item)
+        old = self._entries.get(key)
+        if old is not None:
+            if self._replace(old, rank, item):
+                return
+            self._discard(old)
+        entry = [*rank, self._next(), item] if type(rank) is tuple else [rank, self._next(), item]
+        self._entries[key] = entry
+        heapq.heappush(self._heap, entry)
+
+    def pop(self) -> T | None:
+        """Take the first item out; ``None`` if there is none. O(log n) amortised."""
+        heap = self._heap
+        while heap:
+            entry = heapq.heappop(heap)
+            item: T | None = entry[-1]
+            if item is not None:
+                del self._entries[self._key(item)]
+                if self._garbage:
+                    self._sweep()
+                return item
+            self._garbage -= 1
+        return None
+
+    def peek(self) -> T | None:
+        """The first item, left in place; ``None`` if there is none. O(1), amortised over removals."""
+        heap = self._heap
+        while heap:
+            item: T | None = heap[0][-1]
+            if item is not None:
+                return item
+            heapq.heappop(heap)
+            self._garbage -= 1
+        return None
+
+    def delete(self, key: Hashable) -> T | None:
+        """Take out the item with that key and return it; ``None`` if there is none. O(1) amortised."""
+        entry = self._entries.pop(key, None)
+        if entry is None:
+            return None
+        item: T = entry[-1]
+        self._discard(entry)
+        return item
+
+    def get(self, key: Hashable) -> T | None:
+        """The item with that key, or ``None``. O(1)."""
+        entry = self._entries.get(key)
+        return None if entry is None else entry[-1]
+
+    def sorted(self) -> list[T]:
+        """All items in the order in which they would be popped. O(n log n)."""
+        return [entry[-1] for entry in sorted(self._entries.values())]
+
+    def list(self) -> list[T]:
+        """All items in no particular order. O(n)."""
+        return [entry[-1] for entry in self._entries.values()]
+
+    def clear(self) -> None:
+        """Take everything out."""
+        self._heap.clear()
+        self._entries.clear()
+        self._garbage = 0
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def __contains__(self, key: object) -> bool:
+        return key in self._entries
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self.list())
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` unless order, keys and garbage count are as they should be. O(n)."""
+        heap = self._heap
+        for child in range(1, len(heap)):
+            if heap[child] < heap[(child - 1) >> 1]:
+                raise InvariantError(f"heap entry {child} sorts before its parent")
+        live = [entry for entry in heap if entry[-1] is not None]
+        if len(heap) - len(live) != self._garbage:
+            raise InvariantError(f"{len(heap) - len(live)} removed entries, counted {self._garbage}")
+        if self._garbage > max(len(live), _MIN_GARBAGE):
+            raise InvariantError(f"{self._garbage} removed entries are kept for {len(live)} items")
+        if len(live) != len(self._entries) or any(
+            self._entries.get(self._key(entry[-1])) is not entry for entry in live
+        ):
+            raise InvariantError("the keys of the heap are not those of its items")
+
+    def _replace(self, entry: _Entry, rank: Any, item: T) -> bool:
+        """Put *item* into an entry of the same rank; whether it had the same rank."""
+        if type(rank) is tuple:
+            if len(entry) != len(rank) + 2 or not all(map(_equal, entry, rank)):
+                return False
+        elif type(rank) is _Rank:
+            if not rank.ties(entry[0]):
+                return False
+            rank.arrival = entry[0].arrival
+            entry[0] = rank
+        elif len(entry) != 3 or entry[0] != rank:
+            return False
+        entry[-1] = item
+        return True
+
+    def _discard(self, entry: _Entry) -> None:
+        entry[-1] = None
+        self._garbage += 1
+        self._sweep()
+
+    def _sweep(self) -> None:
+        if self._garbage > _MIN_GARBAGE and self._garbage > len(self._entries):
+            self._heap = [entry for entry in self._heap if entry[-1] is not None]
+            heapq.heapify(self._heap)
+            self._garbage = 0
+
+
+def _equal(one: Any, other: Any) -> bool:
+    return bool(one == other)
+
+
+class _Rank(Generic[T]):
+    """An item as a sort key: compared by ``less``, and by arrival where neither goes before the other.
+
+    Equality stays that of objects: lists are compared by the first elements that are not equal, and a test by
+    ``less`` would double the number of its calls.
+    """
+
+    __slots__ = ("arrival", "item", "less")
+
+    def __init__(self, item: T, less: Callable[[T, T], bool], arrival: int) -> None:
+        self.item = item
+        self.less = less
+        self.arrival = arrival
+
+    def __lt__(self, other: Self) -> bool:
+        if self.less(self.item, other.item):
+            return True
+        return self.arrival < other.arrival and not self.less(other.item, self.item)
+
+    def ties(self, other: Self) -> bool:
+        """Whether neither goes before the other."""
+        return not self.less(self.item, other.item) and not self.less(other.item, self.item)
+
+
+def _by(less: Callable[[T, T], bool]) -> Callable[[T], _Rank[T]]:
+    arrivals = count()
+    return lambda item: _Rank(item, less, next(arrivals))

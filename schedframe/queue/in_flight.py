@@ -1,0 +1,166 @@
+"""Pods that were popped and are not done, and what happened meanwhile."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+from attrs import define
+
+from ..errors import InvariantError
+from .events import WILDCARD, ClusterEvent
+from .queued_pod import QueuedPodInfo
+
+DEFAULT_MAX_EVENTS = 100_000
+
+
+class RecordedEvent(NamedTuple):
+    """An event kept for the pods in flight, with its objects."""
+
+    event: ClusterEvent
+    old: Any
+    new: Any
+
+
+@define(eq=False, weakref_slot=False)
+class _Flight:
+    info: QueuedPodInfo
+    start: int
+    """Number of the first event after the pop."""
+    deleted: bool = False
+
+
+class InFlight:
+    """One list of events for all pods in flight; each pod remembers from where on it concerns it.
+
+    Nothing is kept while no pod is in flight, and nothing that is older than the oldest pod in flight.
+    Adding, recording and finishing are O(1) amortised. If more than *max_events* pile up behind a pod that
+    does not come back, the older half is replaced by one event of everything: a pod that fails after that is
+    tried again without asking its plugins, which costs an attempt, but nothing is missed and memory is
+    bounded.
+    """
+
+    __slots__ = ("_base", "_events", "_flights", "_max_events")
+
+    def __init__(self, max_events: int = DEFAULT_MAX_EVENTS) -> None:
+        if max_events < 1:
+            raise ValueError(f"max_events is {max_events}; keep at least one event")
+        self._max_events = max_events
+        self._flights: OrderedDict[str, _Flight] = OrderedDict()
+        self._events: list[RecordedEvent] = []
+        self._base = 0  # number of the first event in the list
+
+    def start(self, info: QueuedPodInfo) -> bool:
+        """*info* was popped. ``False`` (and nothing done) if its uid is in flight already."""
+        uid = info.uid
+        if uid in self._flights:
+            return False
+        self._flights[uid] = _Flight(info, self._base + len(self._events))
+        return True
+
+    def finish(self, uid: str) -> bool:
+        """The pod is done. Whether it was deleted meanwhile; unknown uids do nothing."""
+        flight = self._flights.pop(uid, None)
+        if self._events:
+            self._prune()
+        return flight is not None and flight.deleted
+
+    def record(self, event: ClusterEvent, old: Any, new: Any) -> None:
+        """Keep an event for the pods in flight; nothing if there are none."""
+        if not self._flights:
+            return
+        self._events.append(RecordedEvent(event, old, new))
+        if len(self._events) > self._max_events:
+            self._collapse()
+
+    def events_since_pop(self, uid: str) -> list[RecordedEvent]:
+        """What happened since that pod was popped, oldest first; ``KeyError`` if it is not in flight."""
+        return self._events[max(0, self._flights[uid].start - self._base) :]
+
+    def mark_deleted(self, uid: str) -> None:
+        """The pod is gone from the cluster."""
+        flight = self._flights.get(uid)
+        if flight is not None:
+            flight.deleted = True
+
+    def revive(self, uid: str) -> QueuedPodInfo | None:
+        """The cluster has that pod after all; the pod in flight, if it is."""
+        flight = self._flights.get(uid)
+        if flight is None:
+            return None
+        flight.deleted = False
+        return flight.info
+
+    def is_deleted(self, uid: str) -> bool:
+        """Whether that pod is in flight and gone from the cluster."""
+        flight = self._flights.get(uid)
+        return flight is not None and flight.deleted
+
+    def infos(self) -> list[QueuedPodInfo]:
+        """All pods in flight, in the order in which they were popped."""
+        return [flight.info for flight in self._flights.values()]
+
+    def log(self) -> Iterator[str | RecordedEvent]:
+        """Uids of pods and events, in the order in which they came. O(n)."""
+        position = self._base
+        events = iter(self._events)
+        started = False
+        for uid, flight in self._flights.items():
+            while position < flight.start:
+                event = next(events)
+                position += 1
+                if started:
+                    yield event
+            started = True
+            yield uid
+        if started:
+            yield from events
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._flights.clear()
+        self._events.clear()
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._flights
+
+    def __len__(self) -> int:
+        return len(self._flights)
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if events are kept for nobody, or pods are out of order."""
+        if self._events and not self._flights:
+            raise InvariantError(f"{len(self._events)} events are kept while no pod is in flight")
+        starts = [flight.start for flight in self._flights.values()]
+        if starts != sorted(starts):
+            raise InvariantError("pods in flight are not in the order of their pops")
+        if starts and starts[-1] > self._base + len(self._events):
+            raise InvariantError("a pod in flight was popped after events that have not happened")
+        if len(self._events) > self._max_events:
+            raise InvariantError(f"{len(self._events)} events are kept, at most {self._max_events} should be")
+        if starts and 2 * (starts[0] - self._base) > max(len(self._events), 2 * _MIN_PRUNED):
+            raise InvariantError("more than half of the events are older than every pod in flight")
+
+    def _prune(self) -> None:
+        if not self._flights:
+            self._base += len(self._events)
+            self._events.clear()
+            return
+        oldest = next(iter(self._flights.values())).start
+        stale = oldest - self._base
+        # deleting from the front moves the rest, so it waits until it is at least half: O(1) amortised
+        if stale > _MIN_PRUNED and 2 * stale >= len(self._events):
+            del self._events[:stale]
+            self._base = oldest
+
+    def _collapse(self) -> None:
+        half = len(self._events) // 2 + 1
+        self._events[:half] = [RecordedEvent(WILDCARD, None, None)]
+        # every pod popped before or within the older half now starts at the wildcard
+        self._base += half - 1
+        for flight in self._flights.values():
+            flight.start = max(flight.start, self._base)
+
+
+_MIN_PRUNED = 16

@@ -1,0 +1,115 @@
+"""Pods that are to run on a node once room has been made for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from enum import StrEnum
+
+from ..api import Pod
+from ..errors import InvariantError
+from .queued_pod import identity
+
+
+class NominatingMode(StrEnum):
+    """Which node a pod is nominated to."""
+
+    OVERRIDE = "override"
+    """The node that is given, none if it is empty."""
+    NOOP = "noop"
+    """The node of the pod's own ``status.nominatedNodeName``, if any."""
+
+
+class Nominator:
+    """Nominations by node, which filters count with, and by pod. Pods are told apart by uid.
+
+    *is_pending* says of a pod whether the cluster still has it, without a node; others are not nominated.
+    ``bool(nominator)`` is whether there are nominations at all: ask that first, it is what a cycle usually
+    needs to know. All methods are O(1) but where they say otherwise.
+    """
+
+    __slots__ = ("_by_node", "_is_pending", "_node_of", "_views")
+
+    def __init__(self, is_pending: Callable[[Pod], bool] | None = None) -> None:
+        self._is_pending = is_pending
+        self._by_node: dict[str, dict[str, Pod]] = {}
+        self._node_of: dict[str, str] = {}
+        self._views: dict[str, tuple[Pod, ...]] = {}
+
+    def nominated_pods_for_node(self, node_name: str) -> tuple[Pod, ...]:
+        """The pods nominated to that node, in order of nomination. After a change O(pods of the node)."""
+        view = self._views.get(node_name)
+        if view is None:
+            pods = self._by_node.get(node_name)
+            if pods is None:
+                return ()
+            view = self._views[node_name] = tuple(pods.values())
+        return view
+
+    def add(
+        self, pod: Pod, node_name: str | None = None, mode: NominatingMode = NominatingMode.OVERRIDE
+    ) -> None:
+        """Nominate *pod* according to *mode*, in place of what it was nominated to before."""
+        self.delete(pod)
+        wanted = node_name if mode == NominatingMode.OVERRIDE else pod.status.nominated_node_name
+        if not wanted or (self._is_pending is not None and not self._is_pending(pod)):
+            return
+        self._node_of[identity(pod)] = wanted
+        self._by_node.setdefault(wanted, {})[identity(pod)] = pod
+        self._views.pop(wanted, None)
+
+    def update(self, old: Pod, new: Pod) -> None:
+        """*new* is a later version of *old*.
+
+        A nomination that only this nominator knows of is kept as long as neither version says anything about
+        it; else that of *new* counts. Either way the pod goes to the end of the node's order.
+        """
+        kept = self._node_of.get(identity(old))
+        self.delete(old)
+        if kept is not None and not (old.status.nominated_node_name or new.status.nominated_node_name):
+            self.add(new, kept)
+        else:
+            self.add(new, mode=NominatingMode.NOOP)
+
+    def delete(self, pod: Pod) -> None:
+        """Withdraw the nomination of *pod*, if there is one."""
+        self.delete_uid(identity(pod))
+
+    def delete_uid(self, uid: str) -> None:
+        """Withdraw the nomination of the pod with that uid, if there is one."""
+        node_name = self._node_of.pop(uid, None)
+        if node_name is None:
+            return
+        pods = self._by_node[node_name]
+        del pods[uid]
+        if not pods:
+            del self._by_node[node_name]
+        self._views.pop(node_name, None)
+
+    def node_of(self, pod: Pod) -> str | None:
+        """The node that *pod* is nominated to."""
+        return self._node_of.get(identity(pod))
+
+    @property
+    def node_names(self) -> Iterable[str]:
+        """The nodes that pods are nominated to: a live view."""
+        return self._by_node.keys()
+
+    def __len__(self) -> int:
+        return len(self._node_of)
+
+    def __bool__(self) -> bool:
+        return bool(self._node_of)
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if the two indexes or the kept tuples disagree. O(n)."""
+        filed = {uid: name for name, pods in self._by_node.items() for uid in pods}
+        if filed != self._node_of:
+            raise InvariantError("nominations by node and by pod disagree")
+        if not all(self._by_node.values()):
+            raise InvariantError("a node without nominations is kept")
+        for name, pods in self._by_node.items():
+            if any(uid != identity(pod) for uid, pod in pods.items()):
+                raise InvariantError(f"a pod is nominated to {name} under another's uid")
+        for name, view in self._views.items():
+            if view != tuple(self._by_node.get(name, {}).values()):
+                raise InvariantError(f"the kept nominations of {name} are out of date")

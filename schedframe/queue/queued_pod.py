@@ -1,0 +1,125 @@
+"""A pod in the queue, and what is shown of it."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+from attrs import define, field, frozen
+
+from ..api import Pod
+
+NO_PLUGINS: frozenset[str] = frozenset()
+
+
+def identity(pod: Pod) -> str:
+    """What pods are told apart by: the uid, or the key of one that has none."""
+    return pod.metadata.uid or pod.key
+
+
+class Pool(StrEnum):
+    """Where a pod of the queue is."""
+
+    ACTIVE = "active"
+    """Next to be popped, in the order of the queue sort plugin."""
+    BACKOFF = "backoff"
+    """Rejected not long ago; popped early if nothing is active."""
+    ERROR_BACKOFF = "error_backoff"
+    """Failed by an error not long ago; never popped early."""
+    UNSCHEDULABLE = "unschedulable"
+    """Rejected, waiting for an event that may help."""
+    GATED = "gated"
+    """Held back by a pre_enqueue plugin."""
+    IN_FLIGHT = "in_flight"
+    """Popped and not yet done: being scheduled, waiting on permit or binding."""
+
+
+@define(eq=False, weakref_slot=False)
+class QueuedPodInfo:
+    """A pod and its history with the scheduler. Times are seconds of the queue's clock.
+
+    Owned by the queue while it is queued and by whoever popped it after that. About 400 bytes in a queue, the
+    pod itself not counted.
+    """
+
+    pod: Pod
+    timestamp: float
+    """When it was added, or when its last attempt failed; a move between pools does not change it."""
+    key: str = field(init=False)
+    """``namespace/name``."""
+    pool: Pool | None = None
+    initial_attempt: float | None = None
+    """When it was first let into the active pool."""
+    attempts: int = 0
+    """How often it was popped."""
+    unschedulable_count: int = 0
+    """Attempts that ended with a rejection."""
+    error_count: int = 0
+    """Errors in a row since the last rejection."""
+    unschedulable_plugins: frozenset[str] = NO_PLUGINS
+    """Who rejected it last time, and every plugin that gated it since."""
+    pending_plugins: frozenset[str] = NO_PLUGINS
+    """Who answered Pending last time: a Queue from one of these skips the backoff."""
+    gating_plugin: str = ""
+    """The pre_enqueue plugin that holds it back."""
+    backoff_expiry: int | None = None
+    """The second in which its backoff ends, since the last failure; ``None``: not computed yet."""
+    flushed: bool = False
+    """Whether it was moved, or would have been but for its gate, because it waited too long."""
+
+    def __attrs_post_init__(self) -> None:
+        self.key = self.pod.key
+
+    @property
+    def uid(self) -> str:
+        """The uid of the pod, or its key if it has none: what :meth:`PriorityQueue.done` takes."""
+        pod = self.pod
+        return pod.metadata.uid or pod.key
+
+    @property
+    def profile(self) -> str:
+        """The scheduler name of the pod: the profile whose plugins decide about it."""
+        return self.pod.spec.scheduler_name
+
+    def with_pod(self, pod: Pod) -> QueuedPodInfo:
+        """The same history with another version of the pod."""
+        return QueuedPodInfo(
+            pod,
+            self.timestamp,
+            self.pool,
+            self.initial_attempt,
+            self.attempts,
+            self.unschedulable_count,
+            self.error_count,
+            self.unschedulable_plugins,
+            self.pending_plugins,
+            self.gating_plugin,
+            self.backoff_expiry,
+            self.flushed,
+        )
+
+
+@frozen
+class PendingPod:
+    """What an observer sees of a queued or in-flight pod; times in seconds of the queue's clock."""
+
+    key: str
+    uid: str
+    pool: Pool
+    attempts: int
+    unschedulable_plugins: tuple[str, ...]
+    """Sorted; plugins that answered Pending included."""
+    gating_plugin: str
+    since: float
+    """When it was added, or when its last attempt failed."""
+    wake_at: float | None
+    """When it moves by itself: the end of its backoff, or of the time it may stay unschedulable."""
+
+
+@frozen
+class Requeued:
+    """What became of a pod whose attempt failed."""
+
+    pool: Pool | None
+    """Where it is now; ``None``: it is no longer to be scheduled."""
+    already: bool = False
+    """It was there before, so that nothing was changed but that it is no longer in flight."""

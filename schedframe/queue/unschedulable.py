@@ -1,0 +1,164 @@
+"""Pods that wait for something to happen: unschedulable ones and gated ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import itemgetter
+
+from attrs import define, field
+
+from ..errors import InvariantError
+from .backoff import micros
+from .heap import Heap
+from .queued_pod import Pool, QueuedPodInfo
+
+_Timer = tuple[int, str]
+"""(microsecond from which on the pod has waited too long, its key)."""
+
+
+@define(eq=False, weakref_slot=False)
+class Group:
+    """Pods that an event means the same for: of one profile, with the same rejectors and the same gate."""
+
+    profile: str
+    gate: str
+    unschedulable: frozenset[str]
+    pending: frozenset[str]
+    pods: dict[str, QueuedPodInfo] = field(factory=dict)
+
+
+class UnschedulablePods:
+    """Waiting pods in groups, so that an event passes over all pods whose rejectors did not ask for it.
+
+    Every pod has a timer. One that ran out moves the pod, except for gated pods, whose gate does not care for
+    time: these are only marked, and never wake anybody.
+    """
+
+    __slots__ = ("_gated", "_groups", "_home", "_marked", "_marks", "_max_stay", "_timeouts")
+
+    def __init__(self, max_stay: float) -> None:
+        self._max_stay = micros(max_stay)
+        self._groups: dict[tuple[str, str, frozenset[str], frozenset[str]], Group] = {}
+        self._home: dict[str, Group] = {}
+        self._timeouts: Heap[_Timer] = Heap(itemgetter(1), sort_key=itemgetter(0))
+        self._marks: Heap[_Timer] = Heap(itemgetter(1), sort_key=itemgetter(0))
+        self._gated = 0
+        self._marked = 0
+
+    def put(self, info: QueuedPodInfo, now: float, *, timed: bool = True) -> Pool:
+        """Let *info* wait, in place of an older version of itself; where. O(log n).
+
+        *timed*: whether waiting too long moves it. One that was moved for that before, and came back without
+        an attempt (it is gated), gets the whole time again.
+        """
+        self.remove(info)
+        signature = (info.profile, info.gating_plugin, info.unschedulable_plugins, info.pending_plugins)
+        group = self._groups.get(signature)
+        if group is None:
+            group = self._groups[signature] = Group(*signature)
+        group.pods[info.key] = info
+        self._home[info.key] = group
+        since = max(info.timestamp, now) if info.flushed else info.timestamp
+        timer = (micros(since) + self._max_stay + 1, info.key)
+        if timed:
+            self._timeouts.add(timer)
+        elif not info.flushed:
+            self._marks.add(timer)
+        self._marked += info.flushed
+        if not group.gate:
+            return Pool.UNSCHEDULABLE
+        self._gated += 1
+        return Pool.GATED
+
+    def remove(self, info: QueuedPodInfo) -> bool:
+        """Take *info* out; whether it was here. O(1) amortised."""
+        group = self._home.pop(info.key, None)
+        if group is None:
+            return False
+        found = group.pods.pop(info.key)
+        if not group.pods:
+            del self._groups[group.profile, group.gate, group.unschedulable, group.pending]
+        self._timeouts.delete(info.key)
+        self._marks.delete(info.key)
+        self._marked -= found.flushed
+        self._gated -= bool(group.gate)
+        return True
+
+    def groups(self) -> Iterable[Group]:
+        """All groups with their pods, oldest group first."""
+        return self._groups.values()
+
+    def infos(self) -> list[QueuedPodInfo]:
+        """All pods. O(n)."""
+        return [info for group in self._groups.values() for info in group.pods.values()]
+
+    def flush(self, now: float) -> list[QueuedPodInfo]:
+        """Mark all pods that have waited too long as flushed, and return those of them that this moves.
+
+        The caller takes them out (or puts them back). O(log n) for each.
+        """
+        present = micros(now)
+        self._run_out(self._marks, present)
+        return self._run_out(self._timeouts, present)
+
+    @property
+    def any_flushed(self) -> bool:
+        """Whether a pod is here that has waited too long. O(1)."""
+        return self._marked > 0
+
+    def deadline(self) -> float | None:
+        """When the next pod has waited too long, if that moves it. O(1) amortised."""
+        head = self._timeouts.peek()
+        return None if head is None else head[0] / 1e6
+
+    def wake_at(self, info: QueuedPodInfo) -> float | None:
+        """When *info* has waited too long; ``None`` if that does not move it."""
+        timer = self._timeouts.get(info.key)
+        return None if timer is None else timer[0] / 1e6
+
+    @property
+    def gated(self) -> int:
+        """How many of the pods are gated."""
+        return self._gated
+
+    def __len__(self) -> int:
+        return len(self._home)
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if groups, counts and timers disagree. O(n)."""
+        self._timeouts.check_invariants()
+        self._marks.check_invariants()
+        infos = self.infos()
+        if {info.key: id(self._home.get(info.key)) for info in infos} != {
+            info.key: id(group) for group in self._groups.values() for info in group.pods.values()
+        } or len(infos) != len(self._home):
+            raise InvariantError("groups of waiting pods and their index disagree")
+        if self._gated != sum(info.pool is Pool.GATED for info in infos):
+            raise InvariantError(f"counted {self._gated} gated pods")
+        if self._marked != sum(info.flushed for info in infos):
+            raise InvariantError(f"counted {self._marked} pods that waited too long")
+        for group in self._groups.values():
+            if not group.pods:
+                raise InvariantError("a group without pods is kept")
+            for info in group.pods.values():
+                self._check_pod(info, group)
+
+    def _check_pod(self, info: QueuedPodInfo, group: Group) -> None:
+        said = (info.profile, info.gating_plugin, info.unschedulable_plugins, info.pending_plugins)
+        if said != (group.profile, group.gate, group.unschedulable, group.pending):
+            raise InvariantError(f"{info.key} waits in a group that is not its own")
+        if info.pool is not (Pool.GATED if group.gate else Pool.UNSCHEDULABLE):
+            raise InvariantError(f"{info.key} waits and says it is in {info.pool}")
+        timers = (info.key in self._timeouts) + (info.key in self._marks)
+        if timers > 1 or (timers == 0 and not info.flushed):
+            raise InvariantError(f"{info.key} has {timers} timers")
+
+    def _run_out(self, timers: Heap[_Timer], present: int) -> list[QueuedPodInfo]:
+        found = []
+        while (head := timers.peek()) is not None and head[0] <= present:
+            timers.pop()
+            info = self._home[head[1]].pods[head[1]]
+            self._marked += not info.flushed
+            info.flushed = True
+            found.append(info)
+        return found
