@@ -7,10 +7,11 @@ from .change_log import ChangeLog
 from .columns import DerivedColumn, DistinctColumn
 from .comparer import Comparison, compare
 from .images import ImageIndex, ImageState
-from .node_info import NodeInfo, port_conflicts
+from .node_info import NodeInfo
 from .node_order import NodeOrder, zone_of
 from .node_table import NodeTable
 from .objects import ObjectStore
+from .ports import port_conflicts
 from .rows import Rows
 from .snapshot import Snapshot
 from .trial import standing_in

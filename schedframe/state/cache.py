@@ -30,9 +30,10 @@ class PodState:
 class Cache:
     """Nodes and the pods on them, in a :class:`NodeTable`.
 
-    A pod's life here: ``assume_pod`` → ``finish_binding`` → ``add_pod`` (confirmed by an event) → ``update_pod``
-    → ``remove_pod``; ``forget_pod`` takes an assumption back. Events may come in any order and twice; each
-    method is O(resources of the pod) unless it says otherwise. Times are seconds of the injected clock.
+    A pod's life here: ``assume_pod`` → ``finish_binding`` → ``add_pod`` (confirmed by an event) →
+    ``update_pod`` → ``remove_pod``; ``forget_pod`` takes an assumption back. Events may come in any order and
+    twice; each method is O(resources of the pod) unless it says otherwise. Times are seconds of the injected
+    clock.
     """
 
     assume_ttl: float | None = None
@@ -78,7 +79,10 @@ class Cache:
         return True
 
     def add_pod(self, pod: Pod) -> None:
-        """An event says that *pod* runs on its node, or changed there: confirms an assumption, or corrects it."""
+        """An event says that *pod* runs on its node, or changed there; it confirms or corrects an assumption.
+
+        An update of a pod that the cache lacks adds it: the addition may have been missed.
+        """
         state = self._pods.get(pod.uid)
         if state is None:
             self._pods[pod.uid] = PodState(pod, pod.spec.node_name)
@@ -173,7 +177,7 @@ class Cache:
     # ---- the outside -------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """An immutable picture for code off the core; O(nodes) references plus O(pods) of the changed nodes."""
+        """An immutable picture for code off the core; O(nodes), and O(pods) of the nodes that changed."""
         self._snapshot = Snapshot.take(self.table, self._snapshot)
         return self._snapshot
 

@@ -29,9 +29,9 @@ _MAX_QUESTIONS = 128
 class DistinctColumn(Generic[V]):
     """A dictionary-encoded property of nodes: ``values[codes[row]]``, or absent where the code is -1.
 
-    Meant for properties of which many nodes share few values (zones, taint lists): decide once per value, then
-    take per row. Catching up is O(touched nodes); values that no node has any more are dropped when they
-    outnumber the rows.
+    Meant for properties of which many nodes share few values (zones, taint lists): decide once per value,
+    then take per row. Catching up is O(touched nodes); values that no node has any more are dropped when
+    they outnumber the rows.
     """
 
     _table: NodeTable
@@ -55,7 +55,7 @@ class DistinctColumn(Generic[V]):
         if rows is None or len(self.values) > 2 * self._table.size + 1024:
             self._rebuild()
         else:
-            self._grow()
+            self.grow()
             for row in rows:
                 self._set(row)
         self.version = log.version
@@ -72,11 +72,12 @@ class DistinctColumn(Generic[V]):
         if not wanted:
             return np.zeros(len(codes), np.bool_)
         if len(wanted) == 1:
-            return codes == wanted[0]
+            mask: Mask = codes == wanted[0]
+            return mask
         return self.take(self._table_of(wanted), index)
 
     def decide(self, accept: Callable[[V], bool], absent: bool, index: slice | npt.NDArray[np.intp]) -> Mask:
-        """Per row of *index*: ``accept(value)``, or *absent* where there is none; O(values + rows)."""
+        """Per row of *index*: ``accept(value)``, *absent* where there is none; O(values + rows)."""
         verdicts = np.fromiter((accept(value) for value in self.values), np.bool_, len(self.values))
         return self.take(np.append(verdicts, absent), index)
 
@@ -91,15 +92,18 @@ class DistinctColumn(Generic[V]):
         known = self._answers.get(question)
         if known is not None and len(known) == len(self.values) + 1:
             return known
-        old: list[Any] = [] if known is None else known[:-1].tolist()
-        new = [answer(value) for value in self.values[len(old) :]]
         if known is None and len(self._answers) >= _MAX_QUESTIONS:
             del self._answers[next(iter(self._answers))]
-        table = self._answers[question] = np.array([*old, *new, absent], dtype)
+        count, old = len(self.values), 0 if known is None else len(known) - 1
+        table = self._answers[question] = np.empty(count + 1, dtype)
+        if known is not None:
+            table[:old] = known[:old]
+        table[old:count] = [answer(value) for value in self.values[old:]]
+        table[count] = absent
         return table
 
     def take(self, per_code: npt.NDArray[Scalar], index: slice | npt.NDArray[np.intp]) -> npt.NDArray[Scalar]:
-        """Spread a table with one entry a value, and one more for "absent" at the end, over the rows."""
+        """Spread a table (one entry per value, and at the end one for "absent") over the rows of *index*."""
         return per_code[self.codes[index]]
 
     def _table_of(self, codes: list[int]) -> Mask:
@@ -107,7 +111,8 @@ class DistinctColumn(Generic[V]):
         table[codes] = True
         return table
 
-    def _grow(self) -> None:
+    def grow(self) -> None:
+        """Make ``codes`` as long as the table's columns."""
         if len(self.codes) < self._table.capacity:
             codes = np.full(self._table.capacity, ABSENT, np.int32)
             codes[: len(self.codes)] = self.codes
@@ -137,7 +142,10 @@ class DistinctColumn(Generic[V]):
 
 @define(eq=False)
 class DerivedColumn:
-    """A number per row computed from the node and its pods; catching up is O(touched rows) calls."""
+    """A number per row computed from the node and its pods, 0 where there is no node.
+
+    Catching up is O(touched rows) calls.
+    """
 
     _table: NodeTable
     _value_of: Callable[[NodeInfo], float]
@@ -154,12 +162,16 @@ class DerivedColumn:
         if self.version == log.version:
             return self
         rows = log.since(self.version) if self.version >= 0 else None
+        self.grow()
+        table = self._table
+        for row in range(table.size) if rows is None else set(rows):
+            self.array[row] = self._value_of(table.info(row)) if table.node_at(row) is not None else 0
+        self.version = log.version
+        return self
+
+    def grow(self) -> None:
+        """Make ``array`` as long as the table's columns."""
         if len(self.array) < self._table.capacity:
             array = np.zeros(self._table.capacity, self._dtype)
             array[: len(self.array)] = self.array
             self.array = array
-        for row in range(self._table.size) if rows is None else set(rows):
-            info = self._table.info(row)
-            self.array[row] = self._value_of(info) if info.node is not None else 0
-        self.version = log.version
-        return self

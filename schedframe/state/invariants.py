@@ -19,7 +19,12 @@ def check_table(table: NodeTable) -> None:
     for row in used:
         fresh = _recount(table, row)
         _check_columns(table, row, fresh)
-        info = table.info(row)
+        info = table._infos[row]  # not table.info(row): checking must not make what it checks
+        for key, users in fresh.used_ports.items():
+            ports.setdefault(key, {})[row] = users
+        if info is None:
+            continue
+        _same(f"node info of {info.name}: pods", info.pods, table.pods_at(row))
         _same(f"node info of {info.name}: requested", _without_zeros(info.requested), fresh.requested)
         _same(f"node info of {info.name}: ports", info.used_ports, fresh.used_ports)
         _same(
@@ -28,9 +33,8 @@ def check_table(table: NodeTable) -> None:
             (fresh.non_zero_cpu, fresh.non_zero_memory),
         )
         _same(f"node info of {info.name}: node", info.node, table.node_at(row))
-        for key, users in fresh.used_ports.items():
-            ports.setdefault(key, {})[row] = users
     _same("ports", table.ports, ports)
+    _check_images(table, used)
 
 
 def _check_rows(table: NodeTable, used: list[int]) -> None:
@@ -38,11 +42,34 @@ def _check_rows(table: NodeTable, used: list[int]) -> None:
     _same("number of nodes", table.num_nodes, len(live))
     _same("rows with a node", set(table.alive.nonzero()[0].tolist()), set(live))
     _same("rows()", table.rows().positions.tolist(), live)
+    _check_free(table, used)
     for row in used:
         name = table.name_of(row)
         _same(f"row of {name}", table.row_of(name), row)
-        if table.node_at(row) is None and not table.pods_at(row):
+        if table.node_at(row) is None and not table.pods_at(row) and not table._trials.marks:
             raise InvariantError(f"row {row} of {name} has neither node nor pods, and is not free")
+
+
+def _check_free(table: NodeTable, used: list[int]) -> None:
+    free = sorted(set(range(table.size)).difference(used))
+    _same("free rows", sorted(table._free), free)
+    for row in [*free, *range(table.size, table.capacity)]:
+        columns = [table.pod_count, table.allowed_pods, table.unschedulable, *table._non_zero]
+        columns += [*table._allocatable, *table._requested]
+        _same(f"what row {row} of nobody holds", [int(column[row]) for column in columns if column[row]], [])
+
+
+def _check_images(table: NodeTable, used: list[int]) -> None:
+    rows: dict[str, set[int]] = {}
+    for row in used:
+        node = table.node_at(row)
+        for image in node.status.images if node is not None else ():
+            for name in image.names:
+                rows.setdefault(name, set()).add(row)
+    _same("number of image names", len(table.images), len(rows))
+    for name, where in rows.items():
+        state = table.images.get(name)
+        _same(f"rows with image {name}", state.rows if state is not None else None, where)
 
 
 def _recount(table: NodeTable, row: int) -> NodeInfo:

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
-from ..api import HostPort, Node, Pod
+from ..api import Node, Pod
+from .ports import PortUsers, count_port
 
 if TYPE_CHECKING:
     from .images import ImageIndex, ImageState
 
 _EMPTY: Mapping[str, int] = {}
-ANY_IP = "0.0.0.0"
 
 
 @define(eq=False)
@@ -34,10 +34,10 @@ class NodeInfo:
     """Sum of requests, a container without one counting 100m."""
     non_zero_memory: int = 0
     """Sum of requests in bytes, a container without one counting 200Mi."""
-    used_ports: dict[tuple[str, int], dict[str, int]] = field(factory=dict)
+    used_ports: PortUsers = field(factory=dict)
     """(protocol, port) → host IP → number of users."""
     row: int = -1
-    """Row of the table this belongs to; -1 for a copy outside of one."""
+    """Row of the table this belongs to, or was copied from; -1 outside of one."""
     images: ImageIndex | None = None
 
     @classmethod
@@ -86,7 +86,13 @@ class NodeInfo:
         return state if state is not None and self.row in state.rows else None
 
     def clone(self) -> NodeInfo:
-        """An independent copy; O(pods + resources)."""
+        """An independent copy for a dry run in the core; O(pods + resources)."""
+        copy = self.detached()
+        copy.row, copy.images = self.row, self.images
+        return copy
+
+    def detached(self) -> NodeInfo:
+        """As :meth:`clone`, without ties to the table it came from: no row, no image states."""
         return NodeInfo(
             self.name,
             self.node,
@@ -95,25 +101,4 @@ class NodeInfo:
             self.non_zero_cpu,
             self.non_zero_memory,
             {key: dict(users) for key, users in self.used_ports.items()} if self.used_ports else {},
-            self.row,
-            self.images,
         )
-
-
-def count_port(used: dict[tuple[str, int], dict[str, int]], port: HostPort, sign: int) -> None:
-    """Count one more (1) or one less (-1) user of *port*."""
-    key = (port.protocol, port.port)
-    users = used.setdefault(key, {})
-    left = users.get(port.host_ip, 0) + sign
-    if left:
-        users[port.host_ip] = left
-    else:
-        users.pop(port.host_ip, None)
-        if not users:
-            del used[key]
-
-
-def port_conflicts(used: Mapping[tuple[str, int], Mapping[str, int]], port: HostPort) -> bool:
-    """Whether *port* is taken: same protocol and number, and the same address or either one is 0.0.0.0."""
-    users = used.get((port.protocol, port.port))
-    return bool(users) and (port.host_ip == ANY_IP or ANY_IP in users or port.host_ip in users)  # type: ignore[operator]

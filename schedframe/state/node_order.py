@@ -25,8 +25,9 @@ def zone_of(node: Node) -> Zone:
 class NodeOrder:
     """Zones in order of appearance, names within a zone in order of arrival.
 
-    Every change is O(1). ``names()`` is O(nodes) when the set of names differs from the last call's, else O(1):
-    a node that only changed its zone, or left and came back, keeps its place until another one comes or goes.
+    Every change is O(1). ``names()`` is O(nodes) when the set of names is another than at the last call, else
+    O(1): a node that only changed its zone, or left and came back, keeps its place until another one comes
+    or goes.
     """
 
     _zones: dict[Zone, dict[str, None]] = field(factory=dict)

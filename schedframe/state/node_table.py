@@ -14,8 +14,10 @@ from ..errors import InvariantError
 from .change_log import ChangeLog
 from .columns import DerivedColumn, DistinctColumn
 from .images import ImageIndex
-from .node_info import NodeInfo, count_port
+from .node_info import NodeInfo
+from .ports import count_port_at
 from .rows import Rows
+from .trial import UndoLog, put_back
 
 Column = npt.NDArray[np.int64]
 FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage")
@@ -31,8 +33,9 @@ class NodeTable:
     """Rows of nodes with their sums of requests; the one truth about how full the cluster is.
 
     A row belongs to a node name from the first node or pod of that name until the node is gone and its last
-    pod too; then it is reused. Adding and removing a pod is O(resources of the pod), a node O(resources of the
-    table), growth is amortised. Node infos are made when somebody asks for one and kept in step from then on.
+    pod too; then it is reused. Adding and removing a pod is O(resources of the pod), a node O(resources of
+    the table), growth is amortised. Node infos are made when somebody asks for one, and kept in step from
+    then on.
     """
 
     size: int = 0
@@ -48,6 +51,8 @@ class NodeTable:
     """Every change of a row."""
     node_log: ChangeLog = field(factory=ChangeLog)
     """Only changes of the node itself: added, replaced, removed."""
+    exchange_log: ChangeLog = field(factory=ChangeLog)
+    """Rows on which a pod was exchanged for one that counts the same (:meth:`replace_pod`)."""
     images: ImageIndex = field(factory=ImageIndex)
     ports: dict[tuple[str, int], dict[int, dict[str, int]]] = field(factory=dict)
     """(protocol, port) → row → host IP → users."""
@@ -64,7 +69,7 @@ class NodeTable:
     _free: list[int] = field(factory=list)
     _columns: dict[Hashable, DistinctColumn[Any] | DerivedColumn] = field(factory=dict)
     _all: Rows | None = None
-    _undo: list[tuple[int, Pod, int]] | None = None
+    _trials: UndoLog = field(factory=UndoLog)
 
     # ---- looking -----------------------------------------------------------------------------------------
 
@@ -126,8 +131,9 @@ class NodeTable:
         return self._zeros if i is None else self._requested[i]
 
     def non_zero_requested(self, resource: str) -> Column:
-        """As :meth:`requested` for ``cpu`` and ``memory``, containers without a request counting 100m and 200Mi."""
-        return self._non_zero[0 if resource == "cpu" else 1]
+        """As :meth:`requested` for ``cpu`` and ``memory``; containers that do not say count 100m, 200Mi."""
+        column: Column = self._non_zero[0 if resource == "cpu" else 1]
+        return column
 
     def label(self, key: str) -> DistinctColumn[str]:
         """The values of a node label, up to date."""
@@ -204,15 +210,22 @@ class NodeTable:
     # ---- pods --------------------------------------------------------------------------------------------
 
     def add_pod(self, name: str, pod: Pod) -> int:
-        """Count *pod* as running on node *name*, which need not be known yet; its row."""
+        """Count *pod* as running on node *name*, which need not be known yet; its row.
+
+        Raises :class:`InvariantError` if that pod (by uid) is there already.
+        """
         row = self._row_of.get(name)
         if row is None:
             row = self._take_row(name)
         pods = self._pods[row]
         if pods is None:
             pods = self._pods[row] = {}
+        elif pod.uid in pods:
+            raise InvariantError(f"pod {pod.key} ({pod.uid}) counts on node {name} already")
         pods[pod.uid] = pod
         self._apply(row, pod, 1)
+        if self._trials.marks:
+            self._trials.entries.append((row, pod, None))
         return row
 
     def remove_pod(self, name: str, uid: str) -> Pod:
@@ -221,16 +234,26 @@ class NodeTable:
         pods = self._pods[row]
         if pods is None:
             raise KeyError(uid)
+        order = tuple(pods) if self._trials.marks else ()
         pod = pods.pop(uid)
         self._apply(row, pod, -1)
-        self._release_if_empty(row)
+        if order:
+            self._trials.entries.append((row, pod, order if order[-1] != uid else ()))
+        if not pods:
+            self._release_if_empty(row)
         return pod
 
     def replace_pod(self, name: str, pod: Pod) -> None:
-        """Exchange the pod of that uid for an object that uses exactly as much; O(1), the row counts as unchanged."""
-        pods = self._pods[self._row_of[name]]
-        assert pods is not None
+        """Exchange the pod of that uid for one that uses exactly as much; ``KeyError`` if there is none.
+
+        O(1); the row counts as unchanged, only ``exchange_log`` tells.
+        """
+        row = self._row_of[name]
+        pods = self.pods_at(row)
+        if pod.uid not in pods:
+            raise KeyError(pod.uid)
         pods[pod.uid] = pod
+        self.exchange_log.append(row)
 
     def _apply(self, row: int, pod: Pod, sign: int) -> None:
         requested = self._requested
@@ -252,37 +275,33 @@ class NodeTable:
         if info is not None:
             info.apply(pod, sign)
         self.row_log.append(row)
-        if self._undo is not None:
-            self._undo.append((row, pod, sign))
 
     # ---- trials ------------------------------------------------------------------------------------------
 
     def mark(self) -> int:
-        """Start (or nest) a trial; pods added and removed from here on can be rolled back to the mark."""
-        if self._undo is None:
-            self._undo = []
-        return len(self._undo)
+        """Begin a trial, or one within it; what takes :meth:`rollback` back to the pods of now."""
+        return self._trials.begin()
 
     def rollback(self, mark: int) -> None:
-        """Undo all pod changes since *mark*; the outermost rollback ends the trial. Rows taken stay taken meanwhile."""
-        undo = self._undo
-        if undo is None or mark > len(undo):
-            raise InvariantError(f"rollback to {mark}, but no trial reaches that far")
-        self._undo = None
-        for row, pod, sign in reversed(undo[mark:]):
-            pods = self._pods[row]
-            assert pods is not None
-            if sign > 0:
+        """End the trial that began with *mark* and those within it: undo their pod changes, order included.
+
+        O(changes). Raises :class:`InvariantError` if that trial is over. Rows that became empty are given
+        back when the outermost trial ends.
+        """
+        trials = self._trials
+        for row, pod, order in trials.end(mark):
+            pods = self.pods_at(row)
+            if order is None:
                 del pods[pod.uid]
+                self._apply(row, pod, -1)
+                trials.vacant.add(row)
             else:
-                pods[pod.uid] = pod
-            self._apply(row, pod, -sign)
-        del undo[mark:]
-        if mark:
-            self._undo = undo
-        else:
-            for row in {row for row, _, _ in undo}:
+                put_back(pods, pod, order)
+                self._apply(row, pod, 1)
+        if not trials.marks:
+            for row in sorted(trials.vacant):
                 self._release_if_empty(row)
+            trials.vacant.clear()
 
     # ---- rows --------------------------------------------------------------------------------------------
 
@@ -304,17 +323,21 @@ class NodeTable:
         return row
 
     def _release_if_empty(self, row: int) -> None:
-        if self._nodes[row] is None and not self._pods[row] and self._undo is None:
-            name = self._names[row]
-            if name is not None:
-                del self._row_of[name]
-                self._names[row] = self._pods[row] = self._infos[row] = None
-                self._free.append(row)
+        if self._nodes[row] is not None or self._pods[row]:
+            return
+        if self._trials.marks:
+            self._trials.vacant.add(row)
+            return
+        name = self._names[row]
+        if name is not None:
+            del self._row_of[name]
+            self._names[row] = self._pods[row] = self._infos[row] = None
+            self._free.append(row)
 
     def _set_allocatable(self, row: int, node: Node) -> None:
         amounts = node.allocatable
         for name in amounts:
-            if name not in self._resource and name != "pods":
+            if name not in self._resource:
                 self._add_resource(name)
         column = self._allocatable[:, row]
         for name, i in self._resource.items():
@@ -343,8 +366,10 @@ class NodeTable:
         self._requested = longer(self._requested)
         self._zeros = longer(self._zeros)
         self.capacity = capacity
-        self.row_log.fit(capacity)
-        self.node_log.fit(capacity)
+        for log in (self.row_log, self.node_log, self.exchange_log):
+            log.fit(capacity)
+        for column in self._columns.values():
+            column.grow()
 
     def _touch_node(self, row: int) -> None:
         self.row_log.append(row)
@@ -365,19 +390,3 @@ class NodeTable:
         from .invariants import check_table
 
         check_table(self)
-
-
-def count_port_at(
-    ports: dict[tuple[str, int], dict[int, dict[str, int]]], row: int, port: Any, sign: int
-) -> None:
-    """Count a user of *port* on *row* in the table-wide index."""
-    key = (port.protocol, port.port)
-    rows = ports.setdefault(key, {})
-    one = {key: rows.get(row, {})}
-    count_port(one, port, sign)
-    if key in one:
-        rows[row] = one[key]
-    else:
-        rows.pop(row, None)
-        if not rows:
-            del ports[key]

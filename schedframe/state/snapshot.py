@@ -16,29 +16,40 @@ if TYPE_CHECKING:
 
 @frozen(eq=False)
 class Snapshot:
-    """Node infos by name as of one moment. Copies: nothing here changes when the cluster does."""
+    """Node infos by name as of one moment. Copies: nothing here changes when the cluster does.
+
+    They stand apart from the table: no row, and no image states (see ``node.status.images``).
+    """
 
     generation: int
     """Grows with every change of the cluster; equal generations mean equal contents."""
     infos: Mapping[str, NodeInfo]
+    _row_version: int = 0
+    _exchange_version: int = 0
 
     @classmethod
     def take(cls, table: NodeTable, previous: Snapshot | None = None) -> Snapshot:
         """The present state; copies only the nodes that changed since *previous*."""
-        generation = table.row_log.version
-        if previous is not None and previous.generation == generation:
+        rows, exchanges = table.row_log, table.exchange_log
+        versions = (rows.version, exchanges.version)
+        generation = sum(versions)
+        if previous is None:
+            return cls(generation, _all(table), *versions)
+        if previous.generation == generation:
             return previous
-        changed = table.row_log.since(previous.generation) if previous is not None else None
-        if previous is None or changed is None:
-            infos = {info.name: info.clone() for info in table.rows()}
-            return cls(generation, MappingProxyType(infos))
+        changed = rows.since(previous._row_version)
+        exchanged = exchanges.since(previous._exchange_version)
+        if changed is None or exchanged is None:
+            return cls(generation, _all(table), *versions)
         infos = dict(previous.infos)
-        for row in set(changed):
-            _renew(table, row, infos)
+        for row in {*changed, *exchanged}:
+            if table.node_at(row) is not None:
+                info = table.info(row)
+                infos[info.name] = info.detached()
         if len(infos) != table.num_nodes:
-            # A row changed hands: its earlier name is not in the log.
+            # A row changed hands, or its node is gone: the earlier name is not in the log.
             infos = {name: info for name, info in infos.items() if table.live_row(name) is not None}
-        return cls(generation, MappingProxyType(infos))
+        return cls(generation, MappingProxyType(infos), *versions)
 
     def get(self, name: str) -> NodeInfo | None:
         """The node of that name."""
@@ -51,7 +62,5 @@ class Snapshot:
         return len(self.infos)
 
 
-def _renew(table: NodeTable, row: int, infos: dict[str, NodeInfo]) -> None:
-    if table.node_at(row) is not None:
-        info = table.info(row)
-        infos[info.name] = info.clone()
+def _all(table: NodeTable) -> Mapping[str, NodeInfo]:
+    return MappingProxyType({info.name: info.detached() for info in table.rows()})
