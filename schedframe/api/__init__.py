@@ -41,10 +41,12 @@ from schedframe.api.labelselectors import (
     NOTHING,
     CompiledAffinityTerm,
     CompiledSelector,
-    check_label_requirement,
     compile_label_map,
     compile_label_selector,
     label_selector_matches,
+)
+from schedframe.api.loading import (
+    load_manifests,
 )
 from schedframe.api.manifest import (
     KINDS,
@@ -328,7 +330,6 @@ __all__ = [
     "VolumeResources",
     "VsphereVolume",
     "WeightedPodAffinityTerm",
-    "check_label_requirement",
     "compile_label_map",
     "compile_label_selector",
     "compile_node_selector",
@@ -342,6 +343,7 @@ __all__ = [
     "label_key_problem",
     "label_selector_matches",
     "label_value_problem",
+    "load_manifests",
     "node_selector_matches",
     "parse_integer",
     "parse_quantity",

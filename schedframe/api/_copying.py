@@ -1,8 +1,9 @@
 """Fast construction and copying of frozen values.
 
-A frozen attrs class sets every field by name through ``object.__setattr__``, 50 ns each, and a pod's spec has 35 of
-them. Here a *draft* is filled instead, an instance of a twin class with the same slots and ordinary assignment, and then
-made an instance of the frozen class, which costs a tenth. The result is as frozen as any other.
+A frozen attrs class sets every field by name through ``object.__setattr__``, 50 ns each, and a pod's spec has
+35 of them. Here a *draft* is filled instead, an instance of a twin class with the same slots and ordinary
+assignment, and then made an instance of the frozen class, which costs a tenth. The result is as frozen as any
+other.
 """
 
 from __future__ import annotations
@@ -28,7 +29,9 @@ def _slots(cls: type[Any]) -> tuple[str, ...]:
 
 
 def compile_copy(cls: type[T], changed: str, fixed: Mapping[str, Any] | None = None) -> Callable[[T, Any], T]:
-    """``copy(old, value)``: *old* with *changed* set to *value*, the *fixed* ones as given, all others shared."""
+    """``copy(old, value)``: *old* with *changed* set to *value*, the *fixed* ones as given, all others
+    shared.
+    """
     fixed = dict(fixed or {})
     lines = ["def copy(old, value):", "    new = make(draft)"]
     for slot in _slots(cls):
@@ -42,26 +45,31 @@ def compile_copy(cls: type[T], changed: str, fixed: Mapping[str, Any] | None = N
 
 
 def fast_init(cls: type[T]) -> type[T]:
-    """Class decorator above ``@frozen``: the same ``__init__``, faster. Subclasses keep the one that attrs made.
+    """Class decorator above ``@frozen``: the same ``__init__``, faster. Subclasses keep the one that attrs
+    made.
 
     For classes without converters, validators, factories and post-init.
     """
-    scope: dict[str, Any] = {"become": become, "draft": draft_of(cls), "cls": cls, "attrs_init": cls.__init__}
-    parameters, lines = [], ["    become(self, '__class__', draft)"]
+    # names in the scope start with two underscores, so that no field hides one of them
+    scope: dict[str, Any] = {
+        "__become": become,
+        "__draft": draft_of(cls),
+        "__cls": cls,
+        "__attrs": cls.__init__,
+    }
+    parameters, lines = {}, ["    __become(self, '__class__', __draft)"]
     for attribute in attrs.fields(cast("type[Any]", cls)):
-        scope[f"default_{attribute.name}"] = attribute.default
+        default = f"__default_{attribute.name}"
+        scope[default] = attribute.default
         if attribute.init:
-            parameters.append(f"{attribute.alias}=default_{attribute.name}")
-        lines.append(
-            f"    self.{attribute.name} = {attribute.alias if attribute.init else f'default_{attribute.name}'}"
-        )
-    names = ", ".join(parameter.partition("=")[0] for parameter in parameters)
+            parameters[attribute.alias] = default
+        lines.append(f"    self.{attribute.name} = {attribute.alias if attribute.init else default}")
     head = [
-        f"def __init__(self, {', '.join(parameters)}):",
-        "    if type(self) is not cls:",
-        f"        return attrs_init(self, {names})",
+        f"def __init__(self, {', '.join(f'{name}={default}' for name, default in parameters.items())}):",
+        "    if self.__class__ is not __cls:",
+        f"        return __attrs(self, {', '.join(parameters)})",
     ]
-    exec("\n".join([*head, *lines, "    self.__class__ = cls"]), scope)
+    exec("\n".join([*head, *lines, "    self.__class__ = __cls"]), scope)
     made = scope["__init__"]
     made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
     made.__annotations__ = cls.__init__.__annotations__

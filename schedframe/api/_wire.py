@@ -44,7 +44,7 @@ EMPTY: Final[dict[str, Any]] = _EmptyMap()
 class Wire:
     """What the codec knows about one field besides its type."""
 
-    __slots__ = ("always", "bits", "decode", "encode", "name", "skip")
+    __slots__ = ("always", "bits", "decode", "encode", "name", "skip", "unique")
 
     def __init__(
         self,
@@ -54,6 +54,7 @@ class Wire:
         bits: int = 64,
         decode: Callable[[Any], Any] | None = None,
         encode: Callable[[Any], Any] | None = None,
+        unique: bool = False,
         skip: bool = False,
     ) -> None:
         self.name = name
@@ -61,6 +62,7 @@ class Wire:
         self.bits = bits
         self.decode = decode
         self.encode = encode
+        self.unique = unique
         self.skip = skip
 
 
@@ -71,13 +73,15 @@ def wire(
     bits: int = 64,
     decode: Callable[[Any], Any] | None = None,
     encode: Callable[[Any], Any] | None = None,
+    unique: bool = False,
 ) -> dict[str, Any]:
     """Field metadata: *name* in manifests (default: camelCase of the attribute).
 
     *always* writes the field even when it has its default (Kubernetes' fields without ``omitempty``), *bits*
-    is the width of an integer, *decode* and *encode* replace the codec made from the type.
+    is the width of an integer, *decode* and *encode* replace the codec made from the type. Texts are kept
+    once for all objects, except where they are *unique* to one.
     """
-    return {WIRE: Wire(name, always=always, bits=bits, decode=decode, encode=encode)}
+    return {WIRE: Wire(name, always=always, bits=bits, decode=decode, encode=encode, unique=unique)}
 
 
 HIDDEN: Final[Mapping[str, Any]] = {WIRE: Wire(skip=True)}

@@ -6,8 +6,20 @@ from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
 
+from schedframe.api._copying import fast_init
 from schedframe.api._wire import EMPTY, wire
 from schedframe.api.codec import TIME
+from schedframe.api.requirements import (
+    DOES_NOT_EXIST,
+    EXISTS,
+    GT,
+    IN,
+    LABEL_OPERATORS,
+    LT,
+    NODE_OPERATORS,
+    NOT_IN,
+)
+from schedframe.errors import InputError
 
 NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"
@@ -20,6 +32,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class LabelSelectorRequirement:
     """One expression over labels; ``operator`` is In, NotIn, Exists or DoesNotExist."""
@@ -28,7 +41,34 @@ class LabelSelectorRequirement:
     operator: str = field(default="", metadata=wire(always=True))
     values: tuple[str, ...] = ()
 
+    def check(self) -> None:
+        """Raises :class:`InputError`, with the path from here, if the API server would refuse this."""
+        _check_expression(self, LABEL_OPERATORS)
 
+    _check_manifest = check
+
+
+def _check_expression(
+    expression: LabelSelectorRequirement | NodeSelectorRequirement,
+    operators: tuple[str, ...],
+    single: tuple[str, ...] = (),
+) -> None:
+    operator, count = expression.operator, len(expression.values)
+    if not expression.key:
+        raise InputError("key", "is missing", "name the label")
+    if operator not in operators:
+        raise InputError("operator", f"{operator!r} is unknown here", f"use one of {', '.join(operators)}")
+    if operator in single and count != 1:
+        raise InputError("values", f"must be one value for {operator}, got {count}", "list exactly one value")
+    if operator in (IN, NOT_IN) and not count:
+        raise InputError("values", f"must not be empty for {operator}", f"list values, or use {EXISTS}")
+    if operator in (EXISTS, DOES_NOT_EXIST) and count:
+        raise InputError(
+            "values", f"must be empty for {operator}", f"leave them out, or use {IN} or {NOT_IN}"
+        )
+
+
+@fast_init
 @frozen(weakref_slot=False)
 class LabelSelector:
     """All of ``match_labels`` and ``match_expressions`` must hold. Empty matches everything; None, in its
@@ -42,6 +82,7 @@ class LabelSelector:
         return hash((frozenset(self.match_labels.items()), self.match_expressions))
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class NodeSelectorRequirement:
     """One expression over a node's labels or fields; operators In, NotIn, Exists, DoesNotExist, Gt, Lt."""
@@ -50,7 +91,16 @@ class NodeSelectorRequirement:
     operator: str = field(default="", metadata=wire(always=True))
     values: tuple[str, ...] = ()
 
+    def check(self, of_fields: bool = False) -> None:
+        """Raises :class:`InputError`, with the path from here, if the API server would refuse this.
 
+        A Gt or Lt value that is not a number, it accepts.
+        """
+        operators = (IN, NOT_IN) if of_fields else NODE_OPERATORS
+        _check_expression(self, operators, single=operators if of_fields else (GT, LT))
+
+
+@fast_init
 @frozen(weakref_slot=False)
 class NodeSelectorTerm:
     """All expressions must hold; a term without any matches no node. ``match_fields`` knows
@@ -59,6 +109,15 @@ class NodeSelectorTerm:
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
+
+    def check(self) -> None:
+        """Raises :class:`InputError`, with the path from here, if the API server would refuse the term."""
+        for key, of_fields in (("matchExpressions", False), ("matchFields", True)):
+            for index, expression in enumerate(self.match_fields if of_fields else self.match_expressions):
+                try:
+                    expression.check(of_fields)
+                except InputError as error:
+                    raise error.at(f"{key}[{index}]") from None
 
 
 @frozen(weakref_slot=False)
@@ -83,7 +142,19 @@ class NodeAffinity:
     required: NodeSelector | None = field(default=None, metadata=wire(_REQUIRED))
     preferred: tuple[PreferredSchedulingTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
 
+    def check(self) -> None:
+        """Raises :class:`InputError`, with the path from here, if the API server would refuse a term."""
+        terms = enumerate(self.required.terms if self.required is not None else ())
+        found = [(f"{_REQUIRED}.nodeSelectorTerms[{index}]", term) for index, term in terms]
+        found += [(f"{_PREFERRED}[{i}].preference", each.preference) for i, each in enumerate(self.preferred)]
+        for path, term in found:
+            try:
+                term.check()
+            except InputError as error:
+                raise error.at(path) from None
 
+
+@fast_init
 @frozen(weakref_slot=False)
 class PodAffinityTerm:
     """Pods meant (by labels and namespaces) and the topology domain in which they count.
@@ -99,6 +170,7 @@ class PodAffinityTerm:
     mismatch_label_keys: tuple[str, ...] = ()
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class WeightedPodAffinityTerm:
     """``weight`` (1–100) for each pod that the term finds in the domain."""
@@ -132,6 +204,7 @@ class Affinity:
     pod_anti_affinity: PodAntiAffinity | None = None
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class Taint:
     """Keeps pods away that do not tolerate it. ``time_added`` is seconds since the epoch."""
@@ -142,6 +215,7 @@ class Taint:
     time_added: float | None = field(default=None, metadata=TIME)
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class Toleration:
     """Lets a pod onto tainted nodes. An empty key (with ``Exists``) means all keys, an empty effect all
@@ -183,6 +257,7 @@ def find_untolerated_taint(
     return None
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class TopologySpreadConstraint:
     """How unevenly matching pods may be spread over the domains of ``topology_key``.

@@ -8,6 +8,7 @@ an :class:`InputError` with the path of the field.
 from __future__ import annotations
 
 import re
+import sys
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from types import NoneType, UnionType
@@ -24,6 +25,7 @@ T = TypeVar("T")
 Decode = Callable[[Any], Any]
 Encode = Callable[[Any], Any]
 
+_share: Final[Callable[[Any], Any]] = sys.intern
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
@@ -41,6 +43,7 @@ class _Field(NamedTuple):
     always: bool
     optional: bool
     default: Any
+    shared: bool
     codec: _Codec
 
 
@@ -125,7 +128,7 @@ def _list_of(item: _Codec) -> _Codec:
         result = []
         for index, entry in enumerate(value):
             if type(entry) is expected:
-                result.append(entry)
+                result.append(_share(entry) if expected is str else entry)
                 continue
             try:
                 result.append(convert(entry))
@@ -211,14 +214,22 @@ def _fields(cls: type[Any]) -> tuple[_Field, ...]:
             if declared.decode is not None
             else _codec(hints[attribute.name], declared.bits)
         )
-        optional = attribute.default is None
         result.append(
             _Field(
-                attribute.alias or attribute.name, key, declared.always, optional, attribute.default, codec
+                name=attribute.alias or attribute.name,
+                key=key,
+                always=declared.always,
+                optional=attribute.default is None,
+                default=attribute.default,
+                shared=codec.expected is str and not declared.unique,
+                codec=codec,
             )
         )
     return tuple(result)
 
+
+CHECK: Final = "_check_manifest"
+"""Name of the method with which a class refuses what no single field can: it raises :class:`InputError`."""
 
 _decoders: dict[type[Any], Callable[[Any], Any]] = {}
 _encoders: dict[type[Any], Callable[[Any], dict[str, Any]]] = {}
@@ -231,9 +242,12 @@ def decoder(cls: type[T]) -> Callable[[Any], T]:
     known: Callable[[Any], T] | None = _decoders.get(cls)
     if known is not None:
         return known
-    table = {entry.key: (entry.name, entry.codec.expected, entry.codec.decode) for entry in _fields(cls)}
+    table = {
+        each.key: (each.name, each.codec.expected, each.shared, each.codec.decode) for each in _fields(cls)
+    }
     find = table.get
     empty = cls()
+    check = getattr(cls, CHECK, None)
 
     def decode(value: Any) -> T:
         if not isinstance(value, Mapping):
@@ -243,22 +257,25 @@ def decoder(cls: type[T]) -> Callable[[Any], T]:
             wanted = find(key)
             if wanted is None or entry is None:
                 continue
-            name, expected, convert = wanted
+            name, expected, shared, convert = wanted
             if type(entry) is expected:
-                found[name] = entry
+                found[name] = _share(entry) if shared else entry
                 continue
             try:
                 found[name] = convert(entry)
             except InputError as error:
                 raise error.at(key) from None
-        return cls(**found) if found else empty
+        made = cls(**found) if found else empty
+        if check is not None:
+            check(made)
+        return made
 
     _decoders[cls] = decode
     return decode
 
 
 def encoder(cls: type[T]) -> Callable[[T], dict[str, Any]]:
-    """The function that makes a manifest's part of a *cls*: without nulls, empties and defaults of its own."""
+    """The function that makes a manifest's part of a *cls*: without nulls, empties and defaults."""
     known: Callable[[T], dict[str, Any]] | None = _encoders.get(cls)
     if known is not None:
         return known
@@ -266,7 +283,7 @@ def encoder(cls: type[T]) -> Callable[[T], dict[str, Any]]:
 
     def encode(value: T) -> dict[str, Any]:
         result = {}
-        for name, key, always, optional, default, codec in fields:
+        for name, key, always, optional, default, _, codec in fields:
             entry = getattr(value, name)
             if entry is None or (entry is default and not always):
                 continue

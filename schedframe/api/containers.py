@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from schedframe.api._copying import fast_init
 from schedframe.api._wire import EMPTY, wire
 from schedframe.api.codec import AMOUNTS
 from schedframe.api.quantity import Quantity
@@ -14,6 +15,7 @@ RESTART_ALWAYS = "Always"
 """``restart_policy`` of an init container that makes it a sidecar: it keeps running beside the containers."""
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class ContainerClaim:
     """A claim of ``spec.resource_claims`` that the container uses; ``request`` narrows it to one request."""
@@ -22,6 +24,7 @@ class ContainerClaim:
     request: str = ""
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class ResourceRequirements:
     """Requested and limited amounts by resource name. Manifests with negative amounts are refused."""
@@ -34,6 +37,7 @@ class ResourceRequirements:
 NO_RESOURCES = ResourceRequirements()
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class ContainerPort:
     """A port of a container; only those with ``host_port`` take part in scheduling."""
@@ -89,6 +93,7 @@ class ContainerRestartRule:
     exit_codes: ContainerRestartRuleExitCodes | None = None
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class Container:
     """A container or init container, as far as scheduling reads it."""

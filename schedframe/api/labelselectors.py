@@ -7,8 +7,8 @@ from functools import lru_cache
 from typing import Final
 
 from schedframe.api._wire import DEFAULT_NAMESPACE
-from schedframe.api.affinity import LabelSelector, LabelSelectorRequirement, PodAffinityTerm
-from schedframe.api.requirements import DOES_NOT_EXIST, EXISTS, IN, LABEL_OPERATORS, NOT_IN, Requirement
+from schedframe.api.affinity import LabelSelector, PodAffinityTerm
+from schedframe.api.requirements import IN, Requirement
 from schedframe.errors import InputError
 
 Labels = Mapping[str, str]
@@ -124,7 +124,7 @@ def _compiled(selector: LabelSelector) -> CompiledSelector:
     requirements = [Requirement(key, IN, (value,)) for key, value in selector.match_labels.items()]
     for index, expression in enumerate(selector.match_expressions):
         try:
-            check_label_requirement(expression)
+            expression.check()
         except InputError as error:
             raise error.at(f"matchExpressions[{index}]") from None
         requirements.append(Requirement(expression.key, expression.operator, expression.values))
@@ -136,21 +136,6 @@ def compile_label_map(labels: Labels) -> CompiledSelector:
     everything.
     """
     return CompiledSelector(Requirement(key, IN, (value,)) for key, value in labels.items())
-
-
-def check_label_requirement(expression: LabelSelectorRequirement) -> None:
-    """Raises :class:`InputError` if the API server would refuse *expression*."""
-    operator = expression.operator
-    if not expression.key:
-        raise InputError("key", "is missing", "name the label")
-    if operator not in LABEL_OPERATORS:
-        raise InputError("operator", f"{operator!r} is unknown", f"use one of {', '.join(LABEL_OPERATORS)}")
-    if operator in (IN, NOT_IN) and not expression.values:
-        raise InputError("values", f"must not be empty for {operator}", f"list values, or use {EXISTS}")
-    if operator in (EXISTS, DOES_NOT_EXIST) and expression.values:
-        raise InputError(
-            "values", f"must be empty for {operator}", f"leave them out, or use {IN} or {NOT_IN}"
-        )
 
 
 def label_selector_matches(selector: LabelSelector | None, labels: Labels) -> bool:

@@ -7,10 +7,12 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen
 
+from schedframe.api._copying import fast_init
 from schedframe.api._wire import DEFAULT_NAMESPACE, EMPTY, wire
 from schedframe.api.codec import LABELS, TIME
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class OwnerReference:
     """The object that this one belongs to; ``controller`` marks the one that manages it."""
@@ -23,21 +25,22 @@ class OwnerReference:
     block_owner_deletion: bool | None = None
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class ObjectMeta:
     """Identity of an object. Timestamps are seconds since the epoch (UTC)."""
 
-    name: str = ""
+    name: str = field(default="", metadata=wire(unique=True))
     namespace: str = ""
-    uid: str = ""
+    uid: str = field(default="", metadata=wire(unique=True))
     labels: Mapping[str, str] = field(default=EMPTY, metadata=LABELS)
     annotations: Mapping[str, str] = EMPTY
-    resource_version: str = ""
+    resource_version: str = field(default="", metadata=wire(unique=True))
     generation: int = 0
     creation_timestamp: float | None = field(default=None, metadata=TIME)
     deletion_timestamp: float | None = field(default=None, metadata=TIME)
     deletion_grace_period_seconds: int | None = None
-    generate_name: str = ""
+    generate_name: str = field(default="", metadata=wire(unique=True))
     owner_references: tuple[OwnerReference, ...] = ()
     finalizers: tuple[str, ...] = ()
 
@@ -54,7 +57,7 @@ class Condition:
     type: str = field(default="", metadata=wire(always=True))
     status: str = field(default="", metadata=wire(always=True))
     reason: str = ""
-    message: str = ""
+    message: str = field(default="", metadata=wire(unique=True))
     observed_generation: int = 0
     last_transition_time: float | None = field(default=None, metadata=TIME)
 

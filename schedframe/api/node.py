@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import evolve, field, frozen
 
+from schedframe.api._copying import fast_init
 from schedframe.api._wire import EMPTY, HIDDEN, wire
 from schedframe.api.affinity import Taint
 from schedframe.api.codec import TIME
@@ -22,6 +23,7 @@ LABEL_REGION_BETA: Final = "failure-domain.beta.kubernetes.io/region"
 TAINT_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class ContainerImage:
     """An image on the node: its names (tags and digests), and how large it is in bytes."""
@@ -30,6 +32,7 @@ class ContainerImage:
     size_bytes: int = 0
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class NodeCondition:
     """One condition of the node. Times are seconds since the epoch."""
@@ -37,7 +40,7 @@ class NodeCondition:
     type: str = field(default="", metadata=wire(always=True))
     status: str = field(default="", metadata=wire(always=True))
     reason: str = ""
-    message: str = ""
+    message: str = field(default="", metadata=wire(unique=True))
     last_heartbeat_time: float | None = field(default=None, metadata=TIME)
     last_transition_time: float | None = field(default=None, metadata=TIME)
 
@@ -47,20 +50,22 @@ class NodeAddress:
     """An address of the node; ``type`` is Hostname, InternalIP, ExternalIP and so on."""
 
     type: str = field(default="", metadata=wire(always=True))
-    address: str = field(default="", metadata=wire(always=True))
+    address: str = field(default="", metadata=wire(always=True, unique=True))
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class NodeSpec:
     """What was decided about a node."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = ()
-    provider_id: str = field(default="", metadata=wire("providerID"))
-    pod_cidr: str = field(default="", metadata=wire("podCIDR"))
+    provider_id: str = field(default="", metadata=wire("providerID", unique=True))
+    pod_cidr: str = field(default="", metadata=wire("podCIDR", unique=True))
     pod_cidrs: tuple[str, ...] = field(default=(), metadata=wire("podCIDRs"))
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class NodeStatus:
     """What the node says of itself."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Final
+from typing import Any, ClassVar, Final, cast, final
 
 from attrs import evolve, field, fields, frozen
 
-from schedframe.api._copying import compile_copy
+from schedframe.api._copying import become, compile_copy, draft_of, fast_init
 from schedframe.api._wire import DEFAULT_NAMESPACE, EMPTY, HIDDEN, wire
 from schedframe.api.affinity import Affinity, Toleration, TopologySpreadConstraint
 from schedframe.api.codec import AMOUNTS, decode_named, decode_os_name, encode_named, encode_os_name
@@ -17,6 +17,7 @@ from schedframe.api.podstatus import FAILED, NO_STATUS, SUCCEEDED, PodStatus
 from schedframe.api.quantity import Quantity
 from schedframe.api.resources import PodResources, pod_resources
 from schedframe.api.volumes import Volume
+from schedframe.errors import InputError
 
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
 
@@ -37,6 +38,7 @@ class PodSchedulingGroup:
     pod_group_name: str | None = None
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class PodSpec:
     """What a pod asks for. ``resources`` and ``overhead`` are those of the pod as a whole."""
@@ -68,7 +70,7 @@ class PodSpec:
     termination_grace_period_seconds: int | None = None
     service_account_name: str = ""
     os_name: str = field(default="", metadata=wire("os", decode=decode_os_name, encode=encode_os_name))
-    hostname: str = ""
+    hostname: str = field(default="", metadata=wire(unique=True))
     subdomain: str = ""
     _memo: dict[object, Any] | None = field(default=None, init=False, eq=False, repr=False, metadata=HIDDEN)
     _resources: PodResources | None = field(default=None, init=False, eq=False, repr=False, metadata=HIDDEN)
@@ -98,6 +100,14 @@ class PodSpec:
             ports = _host_ports(self)
             object.__setattr__(self, "_host_ports", ports)
         return ports
+
+    def _check_manifest(self) -> None:
+        affinity = self.affinity.node_affinity if self.affinity is not None else None
+        if affinity is not None:
+            try:
+                affinity.check()
+            except InputError as error:
+                raise error.at("affinity.nodeAffinity") from None
 
     def with_node_name(self, node_name: str) -> PodSpec:
         """The same spec on another node (or, with an empty name, on none), sharing :attr:`memo`."""
@@ -131,7 +141,8 @@ def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
     )
 
 
-@frozen(weakref_slot=False)
+@final
+@frozen(init=False, weakref_slot=False)
 class Pod(NamespacedObject):
     """A pod. Everything below is O(1), or computed once and kept.
 
@@ -152,16 +163,17 @@ class Pod(NamespacedObject):
     priority: int = field(init=False, eq=False, repr=False, metadata=HIDDEN)
     _resources: PodResources | None = field(default=None, init=False, eq=False, repr=False, metadata=HIDDEN)
 
-    def __attrs_post_init__(self) -> None:
-        put = object.__setattr__
-        metadata = self.metadata
+    def __init__(
+        self, metadata: ObjectMeta = NO_META, spec: PodSpec = EMPTY_SPEC, status: PodStatus = NO_STATUS
+    ) -> None:
+        become(self, "__class__", _PodDraft)
+        draft = cast("Any", self)
         namespace = metadata.namespace or DEFAULT_NAMESPACE
-        put(self, "key", f"{namespace}/{metadata.name}")
-        put(self, "name", metadata.name)
-        put(self, "namespace", namespace)
-        put(self, "uid", metadata.uid)
-        put(self, "labels", metadata.labels)
-        put(self, "priority", self.spec.priority or 0)
+        draft.metadata, draft.spec, draft.status = metadata, spec, status
+        draft.key = f"{namespace}/{metadata.name}"
+        draft.name, draft.namespace, draft.uid = metadata.name, namespace, metadata.uid
+        draft.labels, draft.priority, draft._resources = metadata.labels, spec.priority or 0, None
+        draft.__class__ = Pod
 
     def __hash__(self) -> int:
         return hash(self.key)
@@ -192,7 +204,7 @@ class Pod(NamespacedObject):
 
     @property
     def non_zero_requests(self) -> tuple[int, int]:
-        """(milli-CPU, bytes) with 100m and 200Mi for each container that does not say: what scoring counts."""
+        """(milli-CPU, bytes), with 100m and 200Mi for each container that does not say; for scoring."""
         return self.resources.non_zero
 
     @property
@@ -223,7 +235,8 @@ class Pod(NamespacedObject):
         return _pod_with_metadata(self, _meta_with_version(self.metadata, resource_version))
 
 
-# whether the status counts in the requests depends on the node's name, and status is what it says: both drop them
+_PodDraft: Final = draft_of(Pod)
+# what the status says counts in the requests of pods that have a node: a change of either drops them
 _pod_with_spec: Final = compile_copy(Pod, "spec", {"_resources": None})
 _pod_with_status: Final = compile_copy(Pod, "status", {"_resources": None})
 _pod_with_metadata: Final = compile_copy(Pod, "metadata")

@@ -7,6 +7,7 @@ from typing import Final
 
 from attrs import field, frozen
 
+from schedframe.api._copying import fast_init
 from schedframe.api._wire import wire
 from schedframe.api.codec import TIME
 from schedframe.api.containers import ResourceRequirements
@@ -25,6 +26,7 @@ POD_RESIZE_PENDING: Final = "PodResizePending"
 """Type of the condition of a resize that was asked for and not done; reason Deferred or Infeasible."""
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class PodCondition:
     """One condition; at most one for each type. Times are seconds since the epoch."""
@@ -32,12 +34,13 @@ class PodCondition:
     type: str = field(default="", metadata=wire(always=True))
     status: str = field(default="", metadata=wire(always=True))
     reason: str = ""
-    message: str = ""
+    message: str = field(default="", metadata=wire(unique=True))
     observed_generation: int = 0
     last_probe_time: float | None = field(default=None, metadata=TIME)
     last_transition_time: float | None = field(default=None, metadata=TIME)
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class ContainerStatus:
     """State of a container. ``allocated_resources`` and ``resources`` are what a resize in place goes by."""
@@ -57,7 +60,7 @@ class PodResourceClaimStatus:
     """The claim made for an entry of ``spec.resource_claims``; None if there was nothing to make."""
 
     name: str = field(default="", metadata=wire(always=True))
-    resource_claim_name: str | None = None
+    resource_claim_name: str | None = field(default=None, metadata=wire(unique=True))
 
 
 @frozen(weakref_slot=False)
@@ -76,9 +79,10 @@ class PodExtendedResourceClaimStatus:
     request_mappings: tuple[ContainerExtendedResourceRequest, ...] = field(
         default=(), metadata=wire(always=True)
     )
-    resource_claim_name: str = field(default="", metadata=wire(always=True))
+    resource_claim_name: str = field(default="", metadata=wire(always=True, unique=True))
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class PodStatus:
     """Status of a pod. ``resources`` and ``allocated_resources`` are those of the pod as a whole."""
@@ -87,7 +91,7 @@ class PodStatus:
     conditions: tuple[PodCondition, ...] = ()
     nominated_node_name: str = ""
     reason: str = ""
-    message: str = ""
+    message: str = field(default="", metadata=wire(unique=True))
     start_time: float | None = field(default=None, metadata=TIME)
     container_statuses: tuple[ContainerStatus, ...] = ()
     init_container_statuses: tuple[ContainerStatus, ...] = ()
@@ -98,7 +102,7 @@ class PodStatus:
     resize: str = ""
     qos_class: str = ""
     host_ip: str = field(default="", metadata=wire("hostIP"))
-    pod_ip: str = field(default="", metadata=wire("podIP"))
+    pod_ip: str = field(default="", metadata=wire("podIP", unique=True))
     observed_generation: int = 0
 
     def condition(self, type: str) -> PodCondition | None:

@@ -13,6 +13,7 @@ from typing import Final
 
 from attrs import field, frozen
 
+from schedframe.api._copying import fast_init
 from schedframe.errors import InputError
 
 DECIMAL_SI: Final = "DecimalSI"
@@ -32,6 +33,7 @@ _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _BINARY_SUFFIX: Final = ("", *_BINARY)
 
 
+@fast_init
 @frozen(eq=False, weakref_slot=False, repr=False)
 class Quantity:
     """An amount, exact to a billionth. Equal and ordered by amount, whatever the notation.

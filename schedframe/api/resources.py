@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from attrs import frozen
 
@@ -113,18 +113,38 @@ def pod_resources(pod: Pod) -> PodResources:
     """What *pod* takes from a node; kept on the spec if that alone decides. Use ``pod.resources``."""
     use_status = _uses_status(pod)
     spec = pod.spec
-    if not use_status and spec._resources is not None:
-        return spec._resources
+    if not use_status:
+        if spec._resources is None:
+            object.__setattr__(spec, "_resources", _of_spec(pod))
+        return cast("PodResources", spec._resources)
+    return _of_pod(pod, True)
+
+
+def _of_spec(pod: Pod) -> PodResources:
+    spec = pod.spec
+    if len(spec.containers) == 1 and not (spec.init_containers or spec.overhead or spec.resources):
+        requests = spec.containers[0].resources.requests
+        return _of_one_container(tuple([(name, amount.nano) for name, amount in requests.items()]))
+    return _of_pod(pod, False)
+
+
+@lru_cache(maxsize=8192)
+def _of_one_container(requests: tuple[tuple[str, int], ...]) -> PodResources:
+    """By far the most frequent shape of a pod: the sum is the only container's requests."""
+    scored = {name: amount.nano for name, amount in _DEFAULTS.items()} | dict(requests)
+    return _as_resources(dict(requests), scored)
+
+
+def _of_pod(pod: Pod, use_status: bool) -> PodResources:
     requests = _total(pod, use_status, None, True, True)
     defaults = _missing_defaults(pod, requests)
     scored = _total(pod, use_status, defaults, True, True) if defaults else requests
+    return _as_resources(requests, scored)
+
+
+def _as_resources(requests: Nanos, scored: Nanos) -> PodResources:
     items = tuple([(name, _whole(name, nano)) for name, nano in requests.items() if _is_counted(name)])
-    resources = _shared_resources(
-        items, (_whole(CPU, scored.get(CPU, 0)), _whole(MEMORY, scored.get(MEMORY, 0)))
-    )
-    if not use_status:
-        object.__setattr__(spec, "_resources", resources)
-    return resources
+    return _shared_resources(items, (_whole(CPU, scored.get(CPU, 0)), _whole(MEMORY, scored.get(MEMORY, 0))))
 
 
 def scoring_requests(pod: Pod) -> Mapping[str, int]:
@@ -154,7 +174,7 @@ def _whole(name: str, nano: int) -> int:
 
 
 def _missing_defaults(pod: Pod, requests: Nanos) -> Amounts:
-    """Defaults for what a running pod counts in scoring: with pod-level requests only what is named nowhere."""
+    """Defaults for what a running pod counts in scoring; with pod-level requests where nothing is named."""
     if not _has_pod_level(pod):
         return _DEFAULTS
     return {name: amount for name, amount in _DEFAULTS.items() if name not in requests}

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from schedframe.api._copying import fast_init
 from schedframe.api._wire import EMPTY, wire
 from schedframe.api.affinity import LabelSelector
 from schedframe.api.codec import AMOUNTS
@@ -46,7 +47,7 @@ class PersistentVolumeClaimTemplate:
 class ClaimVolumeSource:
     """A volume behind the claim ``claim_name`` of the pod's namespace."""
 
-    claim_name: str = field(default="", metadata=wire(always=True))
+    claim_name: str = field(default="", metadata=wire(always=True, unique=True))
     read_only: bool = False
 
 
@@ -187,11 +188,12 @@ class ConfigMapVolume:
     name: str = ""
 
 
+@fast_init
 @frozen(weakref_slot=False)
 class Volume:
     """A volume of a pod: at most one source is set. Sources that never matter to scheduling are not kept."""
 
-    name: str = field(default="", metadata=wire(always=True))
+    name: str = field(default="", metadata=wire(always=True, unique=True))
     persistent_volume_claim: ClaimVolumeSource | None = None
     ephemeral: EphemeralVolumeSource | None = None
     csi: CSIVolumeSource | None = None

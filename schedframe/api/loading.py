@@ -1,0 +1,153 @@
+"""Manifests from text, files and streams: YAML or JSON, several documents, lists."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import IO, Any, Final, Literal
+
+import yaml
+
+from schedframe.api.codec import describe
+from schedframe.api.manifest import UnknownKindError, from_manifest
+from schedframe.api.metadata import ClusterObject
+from schedframe.errors import InputError
+
+OnUnknown = Literal["error", "skip"] | Callable[[str, Mapping[str, Any]], None]
+"""What to do with a manifest of a kind that scheduling does not read: raise, pass over, or call with location
+and it.
+"""
+
+_SUFFIXES: Final = (".yaml", ".yml", ".json")
+_BaseLoader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+class _Loader(_BaseLoader):  # type: ignore[misc]  # the base is chosen at run time
+    """Reads scalars as kubectl does: timestamps stay text, and 10:30 is no number to the base of 60."""
+
+
+_INTEGER: Final = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]*)")
+_FLOAT: Final = re.compile(
+    r"[-+]?(?:(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN)"
+)
+_REPLACED: Final = ("timestamp", "int", "float")
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in resolvers if tag.rpartition(":")[2] not in _REPLACED]
+    for first, resolvers in _BaseLoader.yaml_implicit_resolvers.items()
+}
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile(f"^(?:{_INTEGER.pattern})$"), list("-+0123456789")
+)
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:float", re.compile(f"^(?:{_FLOAT.pattern})$"), list("-+.0123456789")
+)
+
+
+def load_manifests(
+    source: str | bytes | os.PathLike[str] | IO[str] | IO[bytes], *, on_unknown: OnUnknown = "error"
+) -> Iterator[tuple[str, ClusterObject]]:
+    """All objects of *source* in order, each with its location.
+
+    *source* is text (YAML or JSON, with any number of documents), a stream, or a path: that of a file, or of
+    a folder whose ``.yaml``, ``.yml`` and ``.json`` files are read in the order of their names. A ``List``,
+    and a list of one kind such as ``PodList``, counts as its items. A location is ``pods.yaml:2[3]``:
+    document 2 (from 1), item 3 (from 0). *on_unknown* decides about kinds that are not in :data:`KINDS`.
+
+    Raises :class:`InputError` with location, path, value and fix.
+    """
+    for name, text in _texts(source):
+        for number, document in enumerate(_documents(text, name), start=1):
+            if document is not None:
+                yield from _objects(document, f"{name}:{number}" if name else str(number), on_unknown)
+
+
+def _texts(source: Any) -> Iterator[tuple[str, str]]:
+    if isinstance(source, str):
+        yield "", source
+    elif isinstance(source, bytes):
+        yield "", source.decode()
+    elif isinstance(source, os.PathLike):
+        path = Path(source)
+        if path.is_dir():
+            files = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
+            for file in files:
+                yield str(file), file.read_text(encoding="utf-8")
+        else:
+            yield str(path), path.read_text(encoding="utf-8")
+    else:
+        text = source.read()
+        yield str(getattr(source, "name", "")), text.decode() if isinstance(text, bytes) else text
+
+
+def _documents(text: str, name: str) -> Iterator[Any]:
+    """The documents of *text*. What starts like JSON is read as JSON, which is many times faster, if it can
+    be.
+    """
+    if text.lstrip()[:1] in ("{", "["):
+        documents = _json_documents(text)
+        if documents is not None:
+            yield from documents
+            return
+    try:
+        # the loader is a SafeLoader: it makes plain values only
+        yield from yaml.load_all(text, Loader=_Loader)
+    except yaml.YAMLError as error:
+        raise _unreadable(error, name) from None
+
+
+def _json_documents(text: str) -> list[Any] | None:
+    """Any number of JSON values one after another; None if *text* is something else, such as YAML."""
+    decoder, documents, position = json.JSONDecoder(), [], 0
+    while position < len(text):
+        space = re.compile(r"\s*").match(text, position)
+        position = space.end() if space else position
+        if position == len(text):
+            break
+        try:
+            document, position = decoder.raw_decode(text, position)
+        except ValueError:
+            return None
+        documents.append(document)
+    return documents
+
+
+def _unreadable(error: yaml.YAMLError, name: str) -> InputError:
+    mark = getattr(error, "problem_mark", None)
+    where = f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
+    problem = getattr(error, "problem", None) or str(error)
+    return InputError(
+        where, f"cannot be read as YAML: {problem}", "check indentation and quotes", location=name
+    )
+
+
+def _objects(document: Any, location: str, on_unknown: OnUnknown) -> Iterator[tuple[str, ClusterObject]]:
+    if not isinstance(document, Mapping):
+        fix = "write objects with apiVersion and kind; to read a file, pass a pathlib.Path"
+        raise InputError("", f"expected an object, got {describe(document)}", fix, location=location)
+    kind = document.get("kind")
+    if isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list | None):
+        item_kind = kind.removesuffix("List")
+        for index, item in enumerate(document.get("items") or ()):
+            yield from _object(item, f"{location}[{index}]", item_kind, on_unknown)
+    else:
+        yield from _object(document, location, "", on_unknown)
+
+
+def _object(
+    item: Any, location: str, kind: str, on_unknown: OnUnknown
+) -> Iterator[tuple[str, ClusterObject]]:
+    try:
+        made = from_manifest(item, kind=kind)
+    except UnknownKindError as error:
+        if on_unknown == "error":
+            raise error.in_location(location) from None
+        if on_unknown != "skip":
+            on_unknown(location, item)
+        return
+    except InputError as error:
+        where = f"{location} ({error.location})" if error.location else location
+        raise error.in_location(where) from None
+    yield location, made
