@@ -1,0 +1,100 @@
+"""Taints in columns: each distinct list of taints meets a pod's tolerations once."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from schedframe import (
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    PREFER_NO_SCHEDULE,
+    DistinctColumn,
+    Node,
+    PodSpec,
+    Rows,
+    Taint,
+    find_untolerated_taint,
+)
+
+Taints: TypeAlias = tuple[Taint, ...]
+TolerationSignature: TypeAlias = tuple[tuple[str, str, str, str], ...]
+
+HARD_EFFECTS: Final = (NO_SCHEDULE, NO_EXECUTE)
+"""Effects that keep pods off a node."""
+
+_HARD_COLUMN: Final = ("taints", *HARD_EFFECTS)
+_SOFT_COLUMN: Final = ("taints", PREFER_NO_SCHEDULE)
+_SIGNATURE: Final = object()  # key in PodSpec.memo
+
+
+def toleration_signature(spec: PodSpec) -> TolerationSignature:
+    """What tells two lists of tolerations apart when it comes to taints; kept in the memo of *spec*.
+
+    (key, operator, value, effect) of each, in order; how long a taint is tolerated does not matter here.
+    """
+    if not spec.tolerations:
+        return ()
+    memo = spec.memo
+    signature: TolerationSignature | None = memo.get(_SIGNATURE)
+    if signature is None:
+        signature = memo[_SIGNATURE] = tuple(
+            (each.key, each.operator or "Equal", each.value, each.effect) for each in spec.tolerations
+        )
+    return signature
+
+
+def untolerated_rows(spec: PodSpec, rows: Rows) -> npt.NDArray[np.bool_] | None:
+    """Rows with a NoSchedule or NoExecute taint that *spec* does not tolerate; ``None`` if there are none.
+
+    O(rows), and O(1) if no taint of the cluster is in the way.
+    """
+    column: DistinctColumn[Taints] = rows.table.distinct(_HARD_COLUMN, _hard_taints)
+    if not column.values:
+        return None
+    tolerations = spec.tolerations
+    rejected = column.answers(
+        toleration_signature(spec),
+        lambda taints: find_untolerated_taint(taints, tolerations) is not None,
+        False,
+    )
+    if not rejected.any():
+        return None
+    mask: npt.NDArray[np.bool_] = column.take(rejected, rows.index)
+    return mask if mask.any() else None
+
+
+def untolerated_soft_taints(spec: PodSpec, rows: Rows) -> npt.NDArray[np.int64]:
+    """How many PreferNoSchedule taints of each row *spec* does not tolerate; a fresh array. O(rows)."""
+    column: DistinctColumn[Taints] = rows.table.distinct(_SOFT_COLUMN, _soft_taints)
+    if not column.values:
+        return np.zeros(len(rows), np.int64)
+    counts = column.answers(
+        toleration_signature(spec), lambda taints: count_untolerated(taints, spec), 0, np.int64
+    )
+    return column.take(counts, rows.index)
+
+
+def count_untolerated(taints: Taints, spec: PodSpec) -> int:
+    """How many of *taints* with effect PreferNoSchedule no toleration of *spec* covers."""
+    return sum(
+        1
+        for taint in taints
+        if taint.effect == PREFER_NO_SCHEDULE
+        and not any(toleration.tolerates(taint) for toleration in spec.tolerations)
+    )
+
+
+def _hard_taints(node: Node) -> Taints | None:
+    return _taints_of(node, HARD_EFFECTS)
+
+
+def _soft_taints(node: Node) -> Taints | None:
+    return _taints_of(node, (PREFER_NO_SCHEDULE,))
+
+
+def _taints_of(node: Node, effects: tuple[str, ...]) -> Taints | None:
+    """Without the time at which they were added, so that nodes tainted one after another share a value."""
+    return tuple(Taint(t.key, t.value, t.effect) for t in node.spec.taints if t.effect in effects) or None

@@ -1,0 +1,262 @@
+"""Node selectors and node affinity: which nodes a pod demands, and which it prefers."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field, frozen
+
+from schedframe import (
+    FIELD_NAME,
+    IN,
+    Action,
+    ClusterEvent,
+    CompiledNodeSelector,
+    CompiledPreferredTerms,
+    EventRegistration,
+    EventResource,
+    InputError,
+    Node,
+    NodeInfo,
+    NodeSelector,
+    NodeSelectorTerm,
+    Normalization,
+    Pod,
+    PodSpec,
+    PreFilterResult,
+    RequiredNodeAffinity,
+    Rows,
+    RowVerdicts,
+    Status,
+    compile_node_selector,
+    compile_preferred_terms,
+    hookimpl,
+    required_node_affinity,
+)
+
+from ._node_selection import preference_scores, rows_required, rows_selected
+from .args import NodeAffinityArgs
+
+ERR_REASON_POD = "node(s) didn't match Pod's node affinity/selector"
+ERR_REASON_ENFORCED = "node(s) didn't match scheduler-enforced node affinity"
+ERR_REASON_CONFLICT = "pod affinity terms conflict"
+_POD = Status.unresolvable(ERR_REASON_POD)
+_ENFORCED = Status.unresolvable(ERR_REASON_ENFORCED)
+_CONFLICT = Status.unresolvable(ERR_REASON_CONFLICT)
+
+_WISHES: Final = object()  # key in PodSpec.memo
+
+
+@frozen
+class _Wishes:
+    """What a pod's spec says of nodes, compiled once; everything is ``None`` where it says nothing."""
+
+    required: RequiredNodeAffinity | None = None
+    candidates: PreFilterResult | Status | None = None
+    """The nodes that it names, or :data:`_CONFLICT` if it names them so that none is left."""
+    preferred: CompiledPreferredTerms | None = None
+    preferred_error: str = ""
+    signature: Hashable = ()
+
+
+_NO_WISHES: Final = _Wishes()
+
+
+@define(eq=False)
+class NodeAffinity:
+    """``node_selector``, required and preferred node affinity of the pod; ``added_affinity`` for every pod.
+
+    What a pod asks for is compiled once for its spec: nothing passes through the cycle state, and filter and
+    score work without pre_filter and pre_score.
+    """
+
+    args: NodeAffinityArgs
+    _added: CompiledNodeSelector | None = field(init=False, default=None)
+    _added_preferred: CompiledPreferredTerms | None = field(init=False, default=None)
+
+    row_local: ClassVar[bool] = True
+    normalization: ClassVar[Normalization] = Normalization.BY_MAX
+
+    def __attrs_post_init__(self) -> None:
+        affinity = self.args.added_affinity
+        if affinity is None:
+            return
+        if affinity.required is not None:
+            self._added = compile_node_selector(affinity.required)
+            _refuse("required", self._added.error)
+        if affinity.preferred:
+            self._added_preferred = compile_preferred_terms(affinity.preferred)
+            _refuse("preferred", self._added_preferred.error)
+
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> Hashable:
+        """Node selector and node affinity."""
+        return _wishes(pod.spec).signature
+
+    # ---- filter ------------------------------------------------------------------------------------------
+
+    @hookimpl
+    def pre_filter(self, pod: Pod) -> Status | PreFilterResult | None:
+        """Skip a pod that demands nothing; name the nodes if every required term names some."""
+        wishes = _wishes(pod.spec)
+        if wishes.required is None and self._added is None:
+            return Status.skip()
+        return wishes.candidates
+
+    @hookimpl
+    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
+        """Does the node match the added affinity, and what the pod demands?"""
+        node = node_info.node
+        if node is None:
+            return None
+        if self._added is not None and not self._added.matches(node):
+            return _ENFORCED
+        required = _wishes(pod.spec).required
+        return None if required is None or required.matches(node) else _POD
+
+    @hookimpl
+    def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
+        """As :meth:`filter`; O(rows) for each requirement."""
+        required = _wishes(pod.spec).required
+        accepted = None if required is None else rows_required(required, rows)
+        if self._added is None:
+            if accepted is None or accepted.all():
+                return None
+            return RowVerdicts.where(~accepted, _POD)
+        codes = np.zeros(len(rows), np.int8)
+        if accepted is not None:
+            codes[~accepted] = 2
+        codes[~rows_selected(self._added, rows)] = 1
+        return RowVerdicts(codes, (_ENFORCED, _POD))
+
+    # ---- score -------------------------------------------------------------------------------------------
+
+    @hookimpl
+    def pre_score(self, pod: Pod) -> Status | None:
+        """Skip a pod without preferences, unless some are added; fail if they cannot be parsed."""
+        wishes = _wishes(pod.spec)
+        if wishes.preferred_error:
+            return Status.from_error(wishes.preferred_error)
+        if wishes.preferred is None and self._added_preferred is None:
+            return Status.skip()
+        return None
+
+    @hookimpl
+    def score(self, pod: Pod, node_info: NodeInfo) -> int:
+        """The sum of the weights of all preferred terms that match.
+
+        Raises InputError for terms that cannot be parsed; pre_score, where it runs, has failed before.
+        """
+        node = node_info.node
+        return 0 if node is None else sum(terms.score(node) for terms in self._preferences(pod))
+
+    @hookimpl
+    def score_rows(self, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:
+        """As :meth:`score`; O(rows) for each requirement."""
+        scores = np.zeros(len(rows), np.int64)
+        for terms in self._preferences(pod):
+            scores += preference_scores(terms, rows)
+        return scores
+
+    def _preferences(self, pod: Pod) -> list[CompiledPreferredTerms]:
+        wishes = _wishes(pod.spec)
+        if wishes.preferred_error:
+            raise InputError("", wishes.preferred_error)
+        return [terms for terms in (self._added_preferred, wishes.preferred) if terms is not None]
+
+    # ---- queue -------------------------------------------------------------------------------------------
+
+    @hookimpl
+    def events_to_register(self) -> tuple[EventRegistration, ...]:
+        """Nodes that come, or get other labels."""
+        event = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
+        return (EventRegistration(event, self.node_matches_now),)
+
+    def node_matches_now(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        """Hint: the node matches, and did not match the pod's own demands before.
+
+        Raises InputError if it cannot tell, because a term of the pod cannot be parsed.
+        """
+        if self._added is not None and not self._added.matches(new):
+            return False
+        required = required_node_affinity(pod.spec)
+        return _matches(required, new) and (old is None or not _matches(required, old))
+
+
+def _refuse(kind: str, error: str) -> None:
+    if error:
+        path = f"addedAffinity.{kind}DuringSchedulingIgnoredDuringExecution"
+        raise InputError(path, error, "correct the expression")
+
+
+def _matches(required: RequiredNodeAffinity, node: Node) -> bool:
+    if required.matches(node):
+        return True
+    if required.error and required.labels.matches(node.labels):
+        raise InputError("", required.error)
+    return False
+
+
+# ---- what a spec says ------------------------------------------------------------------------------------
+
+
+def _wishes(spec: PodSpec) -> _Wishes:
+    """The compiled form of *spec*, kept in its memo."""
+    if spec.affinity is None and not spec.node_selector:
+        return _NO_WISHES
+    memo = spec.memo
+    wishes: _Wishes | None = memo.get(_WISHES)
+    if wishes is None:
+        wishes = memo[_WISHES] = _compile(spec)
+    return wishes
+
+
+def _compile(spec: PodSpec) -> _Wishes:
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    required = affinity.required if affinity is not None else None
+    terms = affinity.preferred if affinity is not None else ()
+    if required is None and not terms and not spec.node_selector:
+        return _NO_WISHES
+    preferred = compile_preferred_terms(terms) if terms else None
+    return _Wishes(
+        required_node_affinity(spec) if required is not None or spec.node_selector else None,
+        None if required is None else _candidates(required),
+        preferred,
+        "" if preferred is None else preferred.error,
+        (
+            tuple(sorted(spec.node_selector.items())),
+            None if required is None else tuple(map(_term_signature, required.terms)),
+            tuple((term.weight, _term_signature(term.preference)) for term in terms),
+        ),
+    )
+
+
+def _candidates(required: NodeSelector) -> PreFilterResult | Status | None:
+    """The nodes that the terms name, if each has ``metadata.name In …``.
+
+    Terms are alternatives, expressions of one term must all hold.
+    """
+    names: frozenset[str] = frozenset()
+    for term in required.terms:
+        of_term: frozenset[str] | None = None
+        for expression in term.match_fields:
+            if expression.key == FIELD_NAME and expression.operator == IN:
+                values = frozenset(expression.values)
+                of_term = values if of_term is None else of_term & values
+        if of_term is None:
+            return None
+        names |= of_term
+    if not required.terms:
+        return None
+    return PreFilterResult(names) if names else _CONFLICT
+
+
+def _term_signature(term: NodeSelectorTerm) -> tuple[Any, ...]:
+    """Plain tuples of strings, which hash many times faster than the objects they stand for."""
+    return (
+        tuple((each.key, each.operator, each.values) for each in term.match_expressions),
+        tuple((each.key, each.operator, each.values) for each in term.match_fields),
+    )

@@ -1,0 +1,54 @@
+"""Pods that already name their node."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from attrs import define
+
+from schedframe import (
+    Action,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
+    NodeInfo,
+    Pod,
+    Rows,
+    RowVerdicts,
+    Status,
+    hookimpl,
+)
+
+from ._node_selection import rows_named
+
+ERR_REASON = "node(s) didn't match the requested node name"
+_STATUS = Status.unresolvable(ERR_REASON)
+
+
+@define(eq=False)
+class NodeName:
+    """A pod with ``spec.node_name`` fits that node only."""
+
+    row_local: ClassVar[bool] = True
+
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> str:
+        """The node's name, empty for most pods."""
+        return pod.spec.node_name
+
+    @hookimpl
+    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
+        """Is it that node?"""
+        wanted = pod.spec.node_name
+        return None if not wanted or wanted == node_info.name else _STATUS
+
+    @hookimpl
+    def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
+        """As :meth:`filter`; O(1) for a pod that names no node."""
+        wanted = pod.spec.node_name
+        return RowVerdicts.where(~rows_named(rows, wanted), _STATUS) if wanted else None
+
+    @hookimpl
+    def events_to_register(self) -> tuple[EventRegistration, ...]:
+        """Any new node: its name is compared soon enough."""
+        return (EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD)),)

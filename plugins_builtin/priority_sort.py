@@ -1,0 +1,22 @@
+"""The order of the queue: higher priority first, then first come, first served."""
+
+from __future__ import annotations
+
+from attrs import define
+
+from schedframe import EventRegistration, QueuedPodInfo, hookimpl
+
+
+@define(eq=False)
+class PrioritySort:
+    """Sorts by priority (a pod without one has 0), then by the time at which the pod was queued."""
+
+    @hookimpl
+    def queue_sort_key(self, pod_info: QueuedPodInfo) -> tuple[int, float]:
+        """Smallest first: the negated priority, and the timestamp of the last failure or of the addition."""
+        return -pod_info.pod.priority, pod_info.timestamp
+
+    @hookimpl
+    def events_to_register(self) -> tuple[EventRegistration, ...]:
+        """None: sorting rejects no pod."""
+        return ()

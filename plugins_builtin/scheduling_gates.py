@@ -1,0 +1,41 @@
+"""Pods that somebody else holds back."""
+
+from __future__ import annotations
+
+from attrs import define
+
+from schedframe import (
+    Action,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
+    Pod,
+    Status,
+    hookimpl,
+)
+
+REASON_PREFIX = "waiting for scheduling gates: "
+
+
+@define(eq=False)
+class SchedulingGates:
+    """Keeps a pod out of the queue as long as ``spec.scheduling_gates`` has an entry."""
+
+    @hookimpl
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Reject a gated pod; the reason lists its gates in the order of the spec."""
+        gates = pod.spec.scheduling_gates
+        if not gates:
+            return None
+        return Status.unresolvable(f"{REASON_PREFIX}[{' '.join(gates)}]")
+
+    @hookimpl
+    def events_to_register(self) -> tuple[EventRegistration, ...]:
+        """The removal of the pod's own last gate."""
+        event = ClusterEvent(EventResource.POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+        return (EventRegistration(event, gates_eliminated),)
+
+
+def gates_eliminated(pod: Pod, old: Pod | None, new: Pod) -> bool:
+    """Hint: the gates of other pods do not matter."""
+    return new.uid == pod.uid
