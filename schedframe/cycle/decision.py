@@ -26,6 +26,8 @@ class Decision:
     verdicts: Verdicts | None = None
     feasible: Rows | None = None
     """Rows that passed, in the order in which they were found."""
+    scored: bool = False
+    """Whether pre_score ran, which it does not where there is no score plugin."""
     pre_score_error: Status | None = None
     scores: ScoreTable | None = None
     """``None`` where nothing was scored: a single feasible node, or none."""

@@ -21,11 +21,15 @@ Positions = npt.NDArray[np.intp]
 
 @define(eq=False)
 class Search:
-    """Finds a node for a pod. All nodes are looked at unless there is a :class:`Sampling`."""
+    """Finds a node for a pod. All nodes are looked at unless there is a :class:`Sampling`.
+
+    Without ``shortcuts`` the nominated node is no better than others, and a single feasible node is scored too.
+    """
 
     cache: Cache
     rng: Random
     sampling: Sampling | None = None
+    shortcuts: bool = True
 
     def decide(self, framework: Framework, pod: Pod) -> Decision:
         """One pod through pre_filter, filter, pre_score, score and select."""
@@ -72,7 +76,7 @@ class Search:
     def _try_nominated(self, framework: Framework, decision: Decision) -> int | None:
         """Take the nominated node if it passes; its row if it was tried and refused."""
         name = decision.pod.status.nominated_node_name
-        if not name:
+        if not name or not self.shortcuts:
             return None
         table = self.cache.table
         row = table.live_row(name)
@@ -162,7 +166,7 @@ class Search:
     def _choose(self, framework: Framework, decision: Decision) -> None:
         feasible = decision.feasible
         assert feasible is not None
-        if len(feasible) == 1:
+        if len(feasible) == 1 and self.shortcuts:
             decision.node_name = feasible.names()[0]
             return
         score(framework, decision)
@@ -174,10 +178,12 @@ def score(framework: Framework, decision: Decision) -> None:
     """pre_score and score for the feasible rows; fills in ``scores`` or ``error``."""
     feasible = decision.feasible
     assert feasible is not None
-    error = framework.run_pre_score(decision.state, decision.pod, feasible)
-    if error is not None:
-        decision.error = decision.pre_score_error = error
-        return
+    if framework.plan.score:
+        decision.scored = True
+        error = framework.run_pre_score(decision.state, decision.pod, feasible)
+        if error is not None:
+            decision.error = decision.pre_score_error = error
+            return
     scores = framework.run_scores(decision.state, decision.pod, feasible)
     if isinstance(scores, Status):
         decision.error = scores

@@ -1,0 +1,9 @@
+"""Ask what the scheduler would do, without a cluster."""
+
+from __future__ import annotations
+
+from .dry_run import DryRunCluster
+from .evaluation import Evaluation
+from .simulation import CycleReport, Placement, Simulation, evaluate
+
+__all__ = ["CycleReport", "DryRunCluster", "Evaluation", "Placement", "Simulation", "evaluate"]

@@ -1,0 +1,53 @@
+"""A cluster that can be read and not changed: what somebody tried to write is kept for looking at."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Iterable
+from typing import Any, Literal
+
+from attrs import define, field
+
+from ..api import Pod, PodCondition
+from ..cluster import ClusterPort, Subscription, WatchHandler
+
+
+@define(eq=False)
+class DryRunCluster:
+    """A :class:`ClusterPort` over another one that takes every request and carries none out."""
+
+    inner: ClusterPort
+    bound: builtins.list[tuple[Pod, str]] = field(factory=list)
+    evicted: builtins.list[Pod] = field(factory=list)
+    patched: builtins.list[tuple[Pod, PodCondition | None, str | None]] = field(factory=list)
+
+    def list(self, kind: str) -> builtins.list[Any]:
+        """All objects of *kind*."""
+        return self.inner.list(kind)
+
+    def get(self, kind: str, key: str) -> Any | None:
+        """The object of *kind* with that key."""
+        return self.inner.get(kind, key)
+
+    def watch(self, handler: WatchHandler, kinds: Iterable[str] | None = None) -> Subscription:
+        """Follow the cluster underneath."""
+        return self.inner.watch(handler, kinds)
+
+    def bind(self, pod: Pod, node_name: str) -> None:
+        """Keep the request."""
+        self.bound.append((pod, node_name))
+
+    def patch_pod_status(
+        self, pod: Pod, *, condition: PodCondition | None = None, nominated_node_name: str | None = None
+    ) -> None:
+        """Keep the request."""
+        self.patched.append((pod, condition, nominated_node_name))
+
+    def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> None:
+        """Keep the request."""
+        self.evicted.append(pod)
+
+    def record_event(
+        self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
+    ) -> None:
+        """Nobody reads the events of a trial."""

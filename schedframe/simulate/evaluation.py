@@ -1,0 +1,140 @@
+"""What the scheduler would do with a pod, and why: as a value, a dictionary, a text, a table."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from attrs import define
+from typing_extensions import override
+
+from ..api import Pod
+from ..cycle import Decision
+from ..framework import Code, PostFilterResult, Status
+from .dry_run import DryRunCluster
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+Document = dict[str, Any]
+
+
+@define(eq=False)
+class PostFilterReport:
+    """What post_filter would have done."""
+
+    result: PostFilterResult | None
+    status: Status
+    writes: DryRunCluster
+
+
+@define(eq=False)
+class Evaluation:
+    """The outcome of evaluating one pod. ``str()`` explains it; ``to_dict()`` is the full record."""
+
+    pod: Pod
+    profile: str
+    skipped: bool = False
+    """The scheduler leaves the pod alone: it is being deleted, or no profile has its scheduler name."""
+    pre_enqueue: Status | None = None
+    """The plugin that keeps the pod out of the queue; nothing else was looked at then."""
+    decision: Decision | None = None
+    post_filter: PostFilterReport | None = None
+
+    # ---- the answer --------------------------------------------------------------------------------------
+
+    @property
+    def best(self) -> list[str]:
+        """All nodes with the highest total, sorted: the scheduler takes any of them."""
+        decision = self.decision
+        if decision is None or decision.feasible is None:
+            return []
+        if decision.scores is not None:
+            return sorted(decision.scores.rows.select(decision.scores.best()).names())
+        return self.feasible if self.scoring_error is not None else []
+
+    @property
+    def feasible(self) -> list[str]:
+        """All nodes on which the pod can run, sorted."""
+        decision = self.decision
+        return sorted(decision.feasible.names()) if decision is not None and decision.feasible is not None else []
+
+    @property
+    def error(self) -> str | None:
+        """The fault that ends the cycle."""
+        decision = self.decision
+        if decision is None or decision.error is None or self.scoring_error is not None:
+            return None
+        return decision.error.message
+
+    @property
+    def scoring_error(self) -> str | None:
+        """Scoring failed where it was not needed: a single feasible node is taken without."""
+        decision = self.decision
+        if decision is None or decision.error is None or decision.feasible is None or len(decision.feasible) != 1:
+            return None
+        return decision.error.message
+
+    @property
+    def message(self) -> str | None:
+        """Why no node is feasible, as the pod's condition says it."""
+        decision = self.decision
+        return decision.diagnosis.message() if decision is not None and decision.diagnosis is not None else None
+
+    @property
+    def statuses(self) -> dict[str, Status | None]:
+        """Why each node on which the filters ran was rejected, ``None`` where the pod can run."""
+        decision = self.decision
+        if decision is None or decision.verdicts is None:
+            return {}
+        verdicts = decision.verdicts
+        return {name: verdicts.status_at(i) for i, name in enumerate(verdicts.rows.names())}
+
+    @property
+    def scores(self) -> dict[str, dict[str, int]]:
+        """Plugin → node → normalised score × weight."""
+        if self.decision is None or self.decision.scores is None:
+            return {}
+        table = self.decision.scores
+        names = table.rows.names()
+        return {
+            plugin: dict(zip(names, scores.tolist(), strict=True)) for plugin, scores in table.by_plugin.items()
+        }
+
+    @property
+    def total(self) -> dict[str, int]:
+        """Node → sum of its scores."""
+        if self.decision is None or self.decision.scores is None:
+            return {}
+        table = self.decision.scores
+        return dict(zip(table.rows.names(), table.total.tolist(), strict=True))
+
+    # ---- forms -------------------------------------------------------------------------------------------
+
+    def to_dict(self) -> Document:
+        """Everything, in plain types: the form of ``expect`` in the conformance data."""
+        from .record import record
+
+        return record(self)
+
+    @override
+    def __str__(self) -> str:
+        from .report import text
+
+        return text(self)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from .report import table
+
+        yield table(self)
+
+    def _repr_html_(self) -> str:
+        from .report import html
+
+        return html(self)
+
+
+def status_document(status: Status | None) -> Document:
+    """A status in plain types; ``None`` is success."""
+    if status is None:
+        return {"code": Code.SUCCESS.label, "plugin": "", "reasons": []}
+    return {"code": status.code.label, "plugin": status.plugin, "reasons": sorted(status.reasons)}

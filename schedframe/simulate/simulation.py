@@ -1,0 +1,224 @@
+"""A cluster in memory with a scheduler that stands still between questions."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from random import Random
+from typing import Any
+
+from attrs import define, evolve
+
+from ..api import Pod, from_manifest
+from ..cluster import InMemoryCluster
+from ..cycle import Decision, Scheduler, VirtualClock
+from ..cycle.build import ScoreAllNodes
+from ..cycle.search import Search
+from ..errors import InputError
+from ..framework.registry import Factory
+from .dry_run import DryRunCluster
+from .evaluation import Evaluation, PostFilterReport
+
+Manifest = Mapping[str, Any]
+
+
+@define(eq=False)
+class CycleReport:
+    """One scheduling cycle of :meth:`Simulation.cycle`; lists of names in the order in which they were found."""
+
+    order: list[str]
+    """All nodes in search order; sorted where the order plays no role."""
+    start: int
+    next: int
+    evaluated: int
+    feasible: list[str]
+    shortcut: str | None
+    best: list[str]
+    best_total: int | None
+    message: str | None
+    error: str | None
+
+
+@define(eq=False)
+class Placement:
+    """What became of one pod of :meth:`Simulation.schedule`."""
+
+    pod: Pod
+    node_name: str | None
+    message: str
+    """Why the pod is pending; empty if it has a node."""
+
+
+class Simulation:
+    """Nodes, pods and other objects, and a scheduler to ask about them.
+
+    ``objects`` are API values or manifests; ``config`` as for :class:`Scheduler`, whose other options are the same
+    here. Time stands still, ties are broken by ``seed``. Raises :class:`ConfigError` and :class:`InputError`.
+    """
+
+    def __init__(
+        self,
+        objects: Iterable[Any] = (),
+        config: Any = None,
+        *,
+        seed: int | None = 0,
+        score_all_nodes: ScoreAllNodes = "auto",
+        plugins: Mapping[str, Factory] | None = None,
+    ) -> None:
+        self.clock = VirtualClock()
+        self.cluster = InMemoryCluster(clock=self.clock)
+        self.scheduler = Scheduler(
+            self.cluster, config, seed=seed, clock=self.clock, score_all_nodes=score_all_nodes, plugins=plugins
+        )
+        self._core = self.scheduler.core
+        self._search = Search(self._core.cache, Random(0), shortcuts=False)
+        self.add(*objects)
+
+    # ---- the cluster -------------------------------------------------------------------------------------
+
+    def add(self, *objects: Any) -> None:
+        """Create objects, or replace those of the same kind and name."""
+        for obj in objects:
+            self.cluster.apply(as_object(obj))
+        self.scheduler.sync()
+
+    def remove_node(self, name: str) -> None:
+        """Delete a node; its pods stay under its name."""
+        self.cluster.delete("Node", name)
+        self.scheduler.sync()
+
+    def remove_pod(self, key: str) -> bool:
+        """Delete a placed pod (``namespace/name``); whether there was one."""
+        for state in self._core.cache.pods():
+            if state.pod.key == key:
+                if self.cluster.get("Pod", key) is not None:
+                    self.cluster.delete("Pod", key)
+                    self.scheduler.sync()
+                else:
+                    self._core.cache.remove_pod(state.pod.uid)
+                return True
+        return False
+
+    # ---- questions ---------------------------------------------------------------------------------------
+
+    def evaluate(self, pod: Any) -> Evaluation:
+        """What would happen to *pod* in the cluster as it is; changes nothing.
+
+        All nodes are evaluated: neither sampling nor the shortcuts for a nominated or a single node apply.
+        """
+        pod = _with_uid(as_pod(pod))
+        name = pod.spec.scheduler_name
+        framework = self._core.frameworks.get(name)
+        if framework is None or pod.is_terminating:
+            return Evaluation(pod, name, skipped=True)
+        gate = framework.run_pre_enqueue(pod)
+        if gate is not None:
+            return Evaluation(pod, name, pre_enqueue=gate)
+        decision = self._search.decide(framework, pod)
+        evaluation = Evaluation(pod, name, decision=decision)
+        if decision.diagnosis is not None and framework.plan.post_filter and not pod.spec.node_name:
+            real = self._core.cluster
+            dry = self._core.cluster = DryRunCluster(real)
+            try:
+                result, status = framework.run_post_filter(decision.state, pod, decision.diagnosis)
+            finally:
+                self._core.cluster = real
+            decision.diagnosis.post_filter_message = status.message
+            evaluation.post_filter = PostFilterReport(result, status, dry)
+        return evaluation
+
+    def assume(self, pod: Any, node_name: str) -> None:
+        """Count *pod* as running on the node from now on; nothing else happens."""
+        self._core.cache.assume_pod(_with_uid(as_pod(pod)).with_node_name(node_name))
+
+    def cycle(self, pod: Any) -> CycleReport:
+        """One search for *pod*, sampling included if it is on; the pod is not placed."""
+        value = _with_uid(as_pod(pod))
+        sampling = self._core.search.sampling
+        start = sampling.next_start if sampling is not None else 0
+        framework = self._core.frameworks[value.spec.scheduler_name]
+        decision = self._core.search.decide(framework, value)
+        order = self._core.cache.order.names() if sampling is not None else sorted(self._nodes())
+        best, total = _best(decision)
+        return CycleReport(
+            order=list(order),
+            start=start,
+            next=sampling.next_start if sampling is not None else 0,
+            evaluated=decision.evaluated,
+            feasible=decision.feasible.names() if decision.feasible is not None else [],
+            shortcut=decision.shortcut or None,
+            best=best,
+            best_total=total,
+            message=decision.diagnosis.message() if decision.diagnosis is not None else None,
+            error=decision.error.message if decision.error is not None else None,
+        )
+
+    def schedule(self, pods: Iterable[Any] = ()) -> list[Placement]:
+        """Create *pods*, then run full cycles until nothing is ready; what became of each, in the order given.
+
+        Pods that were pending before take part too; without *pods* it is they who are reported.
+        """
+        values = [as_pod(pod) for pod in pods] or [
+            pod for pod in self.cluster.list("Pod") if not pod.spec.node_name and not pod.is_terminated
+        ]
+        for pod in values:
+            self.cluster.apply(pod)
+        self.scheduler.run_until_idle()
+        return [self._placement(pod) for pod in values]
+
+    def _placement(self, pod: Pod) -> Placement:
+        now = self.cluster.get("Pod", pod.key)
+        if now is None:
+            return Placement(pod, None, "the pod is gone")
+        if now.spec.node_name:
+            return Placement(now, now.spec.node_name, "")
+        return Placement(now, None, self._why(now))
+
+    def _why(self, pod: Pod) -> str:
+        conditions = [c for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]
+        if conditions:
+            return conditions[0].message
+        framework = self._core.frameworks.get(pod.spec.scheduler_name)
+        if framework is None:
+            names = ", ".join(sorted(self._core.frameworks))
+            return f"no profile is named {pod.spec.scheduler_name}; the profiles are {names}"
+        gate = framework.run_pre_enqueue(pod)
+        if gate is not None:
+            return gate.message
+        return "the pod is being deleted" if pod.is_terminating else "the pod waits for its turn"
+
+    def _nodes(self) -> list[str]:
+        return self._core.cache.table.rows().names()
+
+
+def evaluate(objects: Iterable[Any], pod: Any, config: Any = None) -> Evaluation:
+    """What the scheduler would do with *pod* in a cluster of *objects*, and why; changes nothing.
+
+    Everything may be API values or plain manifests. Raises :class:`ConfigError` for a configuration that is
+    refused, :class:`InputError` for a manifest that cannot be used.
+    """
+    return Simulation(objects, config).evaluate(pod)
+
+
+def as_object(obj: Any) -> Any:
+    """An API value, from a manifest if need be."""
+    return from_manifest(obj) if isinstance(obj, Mapping) else obj
+
+
+def as_pod(obj: Any) -> Pod:
+    """A pod, from a manifest if need be; :class:`InputError` for anything else."""
+    value = as_object(obj)
+    if not isinstance(value, Pod):
+        raise InputError("", f"{type(value).__name__} is not a pod", "give a Pod or the manifest of one")
+    return value
+
+
+def _with_uid(pod: Pod) -> Pod:
+    return pod if pod.uid else evolve(pod, metadata=evolve(pod.metadata, uid=f"{pod.key}"))
+
+
+def _best(decision: Decision) -> tuple[list[str], int | None]:
+    if decision.scores is not None:
+        table = decision.scores
+        return sorted(table.rows.select(table.best()).names()), int(table.total.max())
+    return ([decision.node_name] if decision.node_name is not None else []), None
+
