@@ -1,0 +1,102 @@
+"""The two forms of a plugin, compared; and what is needed to call one without a scheduler."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+from attrs import define, field
+
+from schedframe.api import Pod
+from schedframe.framework import CycleState, RowVerdicts, Status
+from schedframe.state import NodeTable, ObjectStore, Rows
+
+OPEN = Status()
+"""What a row that passes is compared as."""
+
+
+@define(eq=False)
+class StandInHandle:
+    """The part of a Handle that the builtin plugins read."""
+
+    table: NodeTable = field(factory=NodeTable)
+    objects: ObjectStore = field(factory=ObjectStore)
+    profile_name: str = "default-scheduler"
+
+
+def call(plugin: Any, hook: str, **offered: Any) -> Any:
+    """Call *hook* with those of the *offered* arguments that it names; ``None`` if the plugin lacks it."""
+    method = getattr(plugin, hook, None)
+    if method is None:
+        return None
+    return method(**{name: offered[name] for name in inspect.signature(method).parameters})
+
+
+def per_node_statuses(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[Status]:
+    """What the per-node form says of each row."""
+    return [call(plugin, "filter", state=state, pod=pod, node_info=info) or OPEN for info in rows]
+
+
+def columnar_statuses(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[Status]:
+    """What the columnar form says of each row."""
+    verdicts = call(plugin, "filter_rows", state=state, pod=pod, rows=rows)
+    if verdicts is None:
+        return [OPEN] * len(rows)
+    assert isinstance(verdicts, RowVerdicts)
+    assert verdicts.codes.shape == (len(rows),)
+    return [verdicts.statuses[code - 1] if code else OPEN for code in verdicts.codes.tolist()]
+
+
+def per_node_scores(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[int]:
+    """What the per-node form scores each row, before normalisation."""
+    return [call(plugin, "score", state=state, pod=pod, node_info=info) for info in rows]
+
+
+def columnar_scores(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[int]:
+    """What the columnar form scores each row, before normalisation."""
+    scores = call(plugin, "score_rows", state=state, pod=pod, rows=rows)
+    assert isinstance(scores, np.ndarray)
+    assert scores.shape == (len(rows),)
+    assert scores.dtype == np.int64
+    assert not any(np.shares_memory(scores, column) for column in _columns(rows.table))
+    listed: list[int] = scores.tolist()
+    return listed
+
+
+def parts_of(rows: Rows) -> list[Rows]:
+    """All rows, all but the first in reverse, and each row alone: a columnar form must serve any choice."""
+    positions = rows.positions
+    backwards = Rows.at(rows.table, positions[:0:-1])
+    return [rows, backwards, *(Rows.at(rows.table, positions[i : i + 1]) for i in range(len(rows)))]
+
+
+def check_filter_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
+    """Assert that both forms of filter say the same of every row, after the plugin's own pre_filter."""
+    state = CycleState()
+    rows = table.rows()
+    before = call(plugin, "pre_filter", state=state, pod=pod, nodes=rows)
+    if isinstance(before, Status) and not before.is_success:
+        return
+    for part in parts_of(rows):
+        expected = per_node_statuses(plugin, state, pod, part)
+        assert columnar_statuses(plugin, state, pod, part) == expected
+
+
+def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
+    """Assert that both forms of score give every row the same, after the plugin's own pre_score."""
+    state = CycleState()
+    rows = table.rows()
+    before = call(plugin, "pre_score", state=state, pod=pod, nodes=rows)
+    if isinstance(before, Status) and not before.is_success:
+        return
+    for part in parts_of(rows):
+        expected = per_node_scores(plugin, state, pod, part)
+        assert columnar_scores(plugin, state, pod, part) == expected
+
+
+def _columns(table: NodeTable) -> list[Any]:
+    names = table.resources()
+    columns: list[Any] = [table.pod_count, table.allowed_pods]
+    columns += [table.allocatable(name) for name in names] + [table.requested(name) for name in names]
+    return columns + [table.non_zero_requested(name) for name in ("cpu", "memory")]
