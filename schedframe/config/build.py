@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Final
 
-from attrs import evolve
+from attrs import define, evolve, field
 
 from .catalogue import POINTS, WEIGHTED_POINTS, Catalogue
 from .decode import suggestion
@@ -27,9 +27,9 @@ def build(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> Effective
     errors.extend(problems)
     profiles = []
     for index, profile in enumerate(config.profiles):
-        found = _Builder(f"profiles[{index}]", profile, catalogue)
-        profiles.append(found.build())
-        errors.extend(found.errors)
+        builder = _Builder(f"profiles[{index}]", profile, profile.plugins or Plugins(), catalogue)
+        profiles.append(builder.build())
+        errors.extend(builder.errors)
     if not errors:
         errors.extend(_one_queue(profiles))
     if errors:
@@ -80,15 +80,15 @@ def _one_queue(profiles: Sequence[EffectiveProfile]) -> Iterator[FieldError]:
             yield FieldError.invalid(f"{path}.pluginConfig", profile.plugin_config.get(name), detail)
 
 
+@define(eq=False)
 class _Builder:
     """Makes one profile, noting what is wrong on the way."""
 
-    def __init__(self, path: str, profile: KubeSchedulerProfile, catalogue: Catalogue) -> None:
-        self.path = path
-        self.profile = profile
-        self.plugins = profile.plugins or Plugins()
-        self.catalogue = catalogue
-        self.errors: list[FieldError] = []
+    path: str
+    profile: KubeSchedulerProfile
+    plugins: Plugins
+    catalogue: Catalogue
+    errors: list[FieldError] = field(factory=list)
 
     def build(self) -> EffectiveProfile:
         names = enabled_names(self.plugins)
@@ -152,16 +152,14 @@ class _Builder:
         removed = self.catalogue.removed(name)
         if removed is not None:
             return f"this plugin was removed; {removed.successor} does its work"
-        return (
-            f"there is no such plugin; register it or leave it out{suggestion(name, self.catalogue.names())}"
-        )
+        close = suggestion(name, self.catalogue.names())
+        return f"there is no such plugin; register it or leave it out{close}"
 
     def _check_counts(self, expanded: Mapping[str, Sequence[str]]) -> None:
         sorts = list(expanded["queueSort"])
         if len(sorts) != 1:
-            detail = "exactly one plugin must sort the queue; " + (
-                "disable the others" if sorts else "enable one"
-            )
+            fix = "disable the others" if sorts else "enable one"
+            detail = f"exactly one plugin must sort the queue; {fix}"
             self.errors.append(FieldError.invalid(f"{self.path}.plugins.queueSort", sorts, detail))
         if not expanded["bind"]:
             detail = "at least one plugin must bind pods; enable one"

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
 from functools import cache
@@ -22,10 +23,11 @@ from .duration import Duration
 from .errors import FieldError
 
 if TYPE_CHECKING:
-    from cattrs import Converter
+    from cattrs import Converter, ForbiddenExtraKeysError
 
 T = TypeVar("T")
 _DEFAULT_WIRE: Final = Wire()
+_QUOTED: Final = re.compile(r"'(\w+)'")
 _ZEROS: Final[Mapping[Any, Any]] = {str: "", int: 0, float: 0.0, bool: False}
 
 
@@ -81,29 +83,34 @@ def _misfits(error: BaseException, path: str) -> Iterator[FieldError]:
             else:
                 yield from _misfits(inner, where)
         for other in others:
-            yield from _misfits(other, path)
+            if isinstance(other, ForbiddenExtraKeysError):
+                yield from _unknown(other, path)
+            else:
+                yield _refused_by_class(other, path, error.cl)
     elif isinstance(error, _Items):
         for key, inner in error.items:
             yield from _misfits(inner, f"{path}{key}")
-    elif isinstance(error, ForbiddenExtraKeysError):
-        for key in sorted(error.extra_fields):
-            yield FieldError.unknown(f"{path}.{key}" if path else key, _suggestion(key, error.cl))
     elif isinstance(error, _Misfit):
         yield FieldError.wrong_type(path, error.value, error.detail)
     else:
         yield _refused_by_class(error, path)
 
 
-def _refused_by_class(error: BaseException, path: str) -> FieldError:
-    """What a validator of an attrs class said: its message, and where it says so the field and the value."""
+def _unknown(error: ForbiddenExtraKeysError, path: str) -> Iterator[FieldError]:
+    for key in sorted(error.extra_fields):
+        yield FieldError.unknown(f"{path}.{key}" if path else key, _suggestion(key, error.cl))
+
+
+def _refused_by_class(error: BaseException, path: str, cls: type[Any] | None = None) -> FieldError:
+    """What an attrs class said: its message, and the field and value if it was a validator who said it."""
     message = str(error.args[0]) if error.args else type(error).__name__
-    value: object = None
-    for argument in error.args[1:]:
-        if isinstance(argument, attrs.Attribute):
-            name = _wire_name(argument)
-            path = f"{path}.{name}" if path else name
-            value = error.args[-1]
-    return FieldError.invalid(path, value, message)
+    named = _QUOTED.match(message)  # attrs' own validators begin with the name of the field
+    attribute = attrs.fields_dict(cls).get(named[1]) if named and cls else None
+    if attribute is None:
+        return FieldError.invalid(path, None, message)
+    name = _wire_name(attribute)
+    value = error.args[-1] if len(error.args) > 1 else message.rpartition(": ")[2]
+    return FieldError.invalid(f"{path}.{name}" if path else name, value, message)
 
 
 def _suggestion(key: str, cls: type[Any]) -> str:
@@ -231,7 +238,6 @@ def converter() -> Converter:
     made.register_structure_hook_factory(_is_map, _map_hook)
     made.register_structure_hook_factory(_is_record, _record_hook)
     made.register_unstructure_hook_factory(_is_record, _record_unhook)
-    made.register_unstructure_hook_factory(_is_list, _list_unhook)
     return made
 
 
@@ -357,7 +363,3 @@ def _default(attribute: attrs.Attribute[Any]) -> Any:
     if isinstance(default, attrs.Factory):  # type: ignore[arg-type]  # its stubs say function
         return attrs.NOTHING if default.takes_self else default.factory()
     return default
-
-
-def _list_unhook(cls: Any, made: Converter) -> Callable[[Any], Any]:
-    return lambda value: [made.unstructure(item) for item in value]

@@ -14,7 +14,8 @@ from .catalogue import Catalogue, CatalogueEntry
 from .codec import StructureError, json_names, structure, unstructure
 from .errors import ConfigDecodeError, FieldError
 from .model import GROUP_VERSION, KIND, KubeSchedulerConfiguration, PluginConfig
-from .source import Document, read
+from .source import read
+from .yaml_text import Document
 
 _TYPE_META: Final = ("apiVersion", "kind")
 
@@ -116,8 +117,8 @@ def _args_of_kind(args: Any, entry: CatalogueEntry, path: str, errors: list[Fiel
 def structure_args(args: Any, args_class: type[Any], path: str = "$") -> Any:
     """Arguments from JSON data (None: the defaults), or an instance of the class as it is.
 
-    ``apiVersion`` and ``kind`` are left aside if the class has no such fields. StructureError with the path of
-    every misfit, such as ``$.resources[0].weight``.
+    ``apiVersion`` and ``kind`` are left aside if the class has no such fields. StructureError with the path
+    of every misfit (``$.resources[0].weight``).
     """
     if isinstance(args, args_class):
         return args

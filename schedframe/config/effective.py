@@ -11,6 +11,7 @@ from attrs import field, frozen
 from .catalogue import Catalogue
 from .codec import unstructure
 from .model import GROUP_VERSION, KIND, Extender, KubeSchedulerConfiguration
+from .yaml_text import to_yaml
 
 
 class EnabledPlugin(NamedTuple):
@@ -107,6 +108,4 @@ class EffectiveConfig:
 
 def dump_config(config: EffectiveConfig) -> str:
     """The effective configuration as YAML text, for files and logs."""
-    import yaml
-
-    return yaml.safe_dump(config.to_manifest(), sort_keys=False, default_flow_style=False, allow_unicode=True)
+    return to_yaml(config.to_manifest())

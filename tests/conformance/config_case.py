@@ -7,6 +7,8 @@ from typing import Any
 from schedframe.config import CatalogueEntry, EffectiveConfig, EffectiveProfile, load_config
 from schedframe.errors import ConfigError
 
+from .difference import differences
+
 OUT_OF_TREE = (
     CatalogueEntry("OutScore", ("score",)),
     CatalogueEntry("OutFilter", ("filter",)),
@@ -63,11 +65,11 @@ def _compare_refusal(expected: dict[str, Any], error: ConfigError) -> list[str]:
         return []
     wanted = {(each["type"], each["field"]) for each in expected["error_fields"]}
     found = {(each.type.value, each.field) for each in getattr(error, "errors", ())}
-    return _difference("error_fields", sorted(wanted), sorted(found))
+    return _difference("error_fields", [*map(list, sorted(wanted))], [*map(list, sorted(found))])
 
 
 def _difference(what: str, expected: Any, found: Any) -> list[str]:
-    return [] if expected == found else [f"{what}: expected {expected}, got {found}"]
+    return list(differences(what, expected, found))
 
 
 def _pruned(value: Any) -> Any:

@@ -1,0 +1,276 @@
+"""Names and extension points, weights, extenders; and plugins that are not in the tree."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import pytest
+from attrs import field, frozen
+
+from schedframe.config import (
+    CatalogueEntry,
+    ConfigBuildError,
+    ConfigValidationError,
+    Duration,
+    EffectiveConfig,
+    PluginCatalogue,
+    RegisteredEvent,
+    RemovedPlugin,
+    load_config,
+    structure_args,
+)
+from schedframe.config.codec import StructureError
+from schedframe.errors import PluginError
+
+META = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+
+
+@frozen
+class Weight:
+    name: str
+    weight: int = field(default=1, validator=attrs.validators.ge(0))
+
+
+@frozen
+class BinPackArgs:
+    """Arguments as an author outside the project writes them."""
+
+    resources: tuple[Weight, ...] = ()
+    max_pods: int | None = None
+    pause: Duration = field(factory=Duration)
+    zones: dict[str, list[int]] = field(factory=dict)
+
+
+@frozen
+class NeedyArgs:
+    endpoint: str
+
+
+BIN_PACK = CatalogueEntry("BinPack", ("filter", "score"), args_class=BinPackArgs)
+NEEDY = CatalogueEntry("Needy", ("filter",), args_class=NeedyArgs)
+
+
+def load(document: dict[str, Any]) -> EffectiveConfig:
+    return load_config({**META, **document}, out_of_tree=[BIN_PACK, NEEDY])
+
+
+def errors_of(document: dict[str, Any]) -> list[str]:
+    with pytest.raises(ConfigBuildError) as caught:
+        load(document)
+    assert caught.value.stage == "build"
+    return [str(error) for error in caught.value.errors]
+
+
+def profile(plugins: dict[str, Any], *configs: dict[str, Any]) -> dict[str, Any]:
+    return {"profiles": [{"plugins": plugins, "pluginConfig": list(configs)}]}
+
+
+def enabled(*names: str) -> dict[str, Any]:
+    return {"enabled": [{"name": name} for name in names]}
+
+
+def test_unknown_plugins_with_a_suggestion() -> None:
+    (error,) = errors_of(profile({"filter": enabled("NodePort")}))
+    assert error.startswith("profiles[0].plugins.filter.enabled[0]: invalid value 'NodePort'")
+    assert 'did you mean "NodePorts"?' in error
+
+
+def test_removed_plugins_name_their_successor() -> None:
+    (error,) = errors_of(profile({"score": enabled("SelectorSpread")}))
+    assert "PodTopologySpread" in error
+    (error,) = errors_of(profile({"multiPoint": enabled("EBSLimits")}))
+    assert "NodeVolumeLimits" in error
+
+
+def test_everything_in_the_way_is_reported_at_once() -> None:
+    plugins = {
+        "multiPoint": {"enabled": [{"name": "Gone"}], "disabled": [{"name": "*"}]},
+        "filter": enabled("ImageLocality"),
+        "score": enabled("ImageLocality", "ImageLocality"),
+        "preScore": enabled("NodeResourcesFit"),
+    }
+    strategy = {"name": "NodeResourcesFit", "args": {"scoringStrategy": {"type": "Best"}}}
+    fields = [error.partition(":")[0] for error in errors_of(profile(plugins, strategy))]
+    assert fields == [
+        "profiles[0].pluginConfig[0].args.scoringStrategy.type",
+        "profiles[0].plugins.filter.enabled[0]",
+        "profiles[0].plugins.score.enabled[1]",
+        "profiles[0].plugins.multiPoint.enabled",
+        "profiles[0].plugins.queueSort",
+        "profiles[0].plugins.bind",
+    ]
+
+
+def test_twice_in_multi_point_is_harmless_where_the_plugin_runs_nowhere() -> None:
+    plugins = {"multiPoint": enabled("DefaultBinder", "DefaultBinder"), "bind": enabled("DefaultBinder")}
+    assert [plugin.name for plugin in load(profile(plugins)).profiles[0].plugins["bind"]] == ["DefaultBinder"]
+    assert errors_of(profile({"multiPoint": enabled("DefaultBinder", "DefaultBinder")}))
+
+
+def test_ratio_strategy_and_its_shape() -> None:
+    def fit(strategy: dict[str, Any]) -> list[str]:
+        return errors_of(profile({}, {"name": "NodeResourcesFit", "args": {"scoringStrategy": strategy}}))
+
+    (error,) = fit({"type": "RequestedToCapacityRatio"})
+    assert "requestedToCapacityRatio: required" in error
+    (error,) = fit({"type": "LeastAllocated", "requestedToCapacityRatio": {"shape": []}})
+    assert "requestedToCapacityRatio: forbidden" in error
+
+
+def test_profiles_by_scheduler_name() -> None:
+    config = load(
+        {"profiles": [{"schedulerName": "a", "percentageOfNodesToScore": 7}, {"schedulerName": "b"}]}
+    )
+    chosen = config.profile("a")
+    assert chosen is not None
+    assert chosen.percentage_of_nodes_to_score == 7
+    assert config.profile("default-scheduler") is None
+
+
+def test_queue_sorts_that_differ_through_their_arguments() -> None:
+    profiles = [
+        {"schedulerName": name, "pluginConfig": [{"name": "PrioritySort", "args": name}]} for name in "ab"
+    ]
+    (error,) = errors_of({"profiles": profiles})
+    assert "give PrioritySort the same args" in error
+
+
+# Plugins out of the tree
+
+
+def test_arguments_are_structured() -> None:
+    args = {"resources": [{"name": "cpu"}], "maxPods": 3, "pause": "1m", "zones": {"a": [1]}}
+    config = load(profile({"multiPoint": enabled("BinPack")}, {"name": "BinPack", "args": args}))
+    expected = BinPackArgs((Weight("cpu"),), 3, Duration.of(60), {"a": [1]})
+    assert config.profiles[0].plugin_args["BinPack"] == expected
+    assert load(config.to_manifest()) == config
+
+
+def test_without_arguments_their_defaults() -> None:
+    config = load(profile({"multiPoint": enabled("BinPack")}))
+    assert config.profiles[0].plugin_args["BinPack"] == BinPackArgs()
+
+
+def test_arguments_that_do_not_fit_are_validation_errors() -> None:
+    args = {
+        "apiVersion": "example.com/v1",
+        "kind": "BinPackArgs",
+        "resources": [{"name": "cpu", "weight": "x"}, {"weight": -1}, {}],
+        "maxPod": 1,
+        "zones": {"a": [1, None, "b"]},
+    }
+    with pytest.raises(ConfigValidationError) as caught:
+        load(profile({}, {"name": "BinPack", "args": args}))
+    prefix = "profiles[0].pluginConfig[0].args"
+    found = {error.field.removeprefix(prefix): error.detail for error in caught.value.errors}
+    assert set(found) == {
+        ".resources[0].weight",
+        ".resources[1].name",
+        ".resources[2].name",
+        ".maxPod",
+        ".zones.a[2]",
+    }
+    assert found[".resources[0].weight"].startswith(
+        "$.resources[0].weight: expected an integer, got a string"
+    )
+    assert found[".maxPod"] == '$.maxPod: did you mean "maxPods"?'
+
+
+def test_what_validators_say_is_reported_with_the_field() -> None:
+    with pytest.raises(StructureError) as caught:
+        structure_args({"resources": [{"name": "cpu", "weight": -1}]}, BinPackArgs)
+    assert [error.field for error in caught.value.errors] == ["$.resources[0].weight"]
+    assert "must be >= 0" in str(caught.value)
+
+
+def test_a_plugin_that_cannot_do_without_arguments() -> None:
+    with pytest.raises(ConfigValidationError, match="Needy, which cannot do without endpoint"):
+        load(profile({"filter": enabled("Needy")}))
+    load(profile({"filter": enabled("Needy")}, {"name": "Needy", "args": {"endpoint": "e"}}))
+
+
+def test_arguments_without_a_class_are_passed_on() -> None:
+    free = CatalogueEntry("Free", ("filter",))
+    document = {**META, **profile({"filter": enabled("Free")}, {"name": "Free", "args": [1, {"a": None}]})}
+    config = load_config(document, out_of_tree=[free])
+    assert config.profiles[0].plugin_args["Free"] == [1, {"a": None}]
+
+
+# Extenders
+
+
+def test_ignored_resources_reach_every_profile() -> None:
+    document = {
+        "profiles": [{"schedulerName": "a"}, {"schedulerName": "b"}],
+        "extenders": [
+            {
+                "managedResources": [
+                    {"name": "example.com/a", "ignoredByScheduler": True},
+                    {"name": "example.com/b"},
+                ]
+            },
+            {"managedResources": [{"name": "example.com/c", "ignoredByScheduler": True}]},
+        ],
+    }
+    for each in load(document).profiles:
+        assert each.plugin_args["NodeResourcesFit"].ignored_resources == ("example.com/a", "example.com/c")
+
+
+def test_ignored_resources_need_somebody_who_ignores_them() -> None:
+    document = {
+        **profile({"multiPoint": {"disabled": [{"name": "NodeResourcesFit"}]}}),
+        "extenders": [{"managedResources": [{"name": "example.com/a", "ignoredByScheduler": True}]}],
+    }
+    (error,) = errors_of(document)
+    assert "example.com/a" in error
+
+
+@pytest.mark.parametrize(
+    ("tls", "field"),
+    [
+        ({"insecure": True, "caData": "Zm9v"}, "insecure"),
+        ({"caFile": "missing.pem"}, "caFile"),
+        ({"serverName": "s", "keyFile": "missing.pem"}, "keyFile"),
+        ({"caData": "Zm9v"}, "caData"),
+        ({"certData": "Zm9v", "keyData": "Zm9v"}, "certData"),
+    ],
+)
+def test_certificates(tls: dict[str, Any], field: str, tmp_path: Path) -> None:
+    tls = {key: str(tmp_path / value) if key.endswith("File") else value for key, value in tls.items()}
+    errors = errors_of({"extenders": [{"urlPrefix": "https://a", "tlsConfig": tls}]})
+    assert errors[0].startswith(f"extenders[0].tlsConfig.{field}: ")
+
+
+def test_certificate_files_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "ca.pem"
+    path.write_text("-----BEGIN CERTIFICATE-----\n", encoding="ascii")
+    load({"extenders": [{"urlPrefix": "https://a", "tlsConfig": {"caFile": str(path)}}]})
+
+
+# Catalogues
+
+
+def test_catalogues_are_checked() -> None:
+    with pytest.raises(PluginError, match="twice"):
+        PluginCatalogue([BIN_PACK, BIN_PACK])
+    with pytest.raises(PluginError, match="twice"):
+        load_config(None, out_of_tree=[CatalogueEntry("NodeName", ("filter",))])
+    with pytest.raises(PluginError, match="preScoring"):
+        CatalogueEntry("X", ("preScoring",))
+
+
+def test_a_catalogue_of_ones_own() -> None:
+    catalogue = PluginCatalogue(
+        [
+            CatalogueEntry("Second", ("bind",), default_order=2, events=(RegisteredEvent("Node", ("Add",)),)),
+            CatalogueEntry("First", ("queueSort", "bind"), default_order=1),
+        ],
+        [RemovedPlugin("Old", "First"), RemovedPlugin("Second", "nobody")],
+    )
+    (only,) = load_config(None, catalogue=catalogue).profiles
+    assert [plugin.name for plugin in only.plugins["bind"]] == ["First", "Second"]
+    assert catalogue.removed("Old") is not None
+    assert catalogue.removed("Second") is None
+    assert catalogue.removed("Never") is None

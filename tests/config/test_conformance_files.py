@@ -1,0 +1,34 @@
+"""Every configuration among the measured cases: refused or not as measured, read back as written."""
+
+from __future__ import annotations
+
+import pytest
+
+from schedframe.config import dump_config, load_config
+from schedframe.errors import ConfigError
+from tests.conformance.config_case import OUT_OF_TREE
+from tests.conformance.corpus import Corpus
+
+BUNDLED = Corpus()
+
+
+def test_what_is_written_reads_back_the_same() -> None:
+    read = 0
+    for case in BUNDLED.cases("config"):
+        if case["expected"]["ok"]:
+            config = load_config(case["yaml"], out_of_tree=OUT_OF_TREE)
+            assert load_config(dump_config(config), out_of_tree=OUT_OF_TREE) == config, case["name"]
+            read += 1
+    assert read > 100
+
+
+@pytest.mark.parametrize("family", sorted(BUNDLED.families - {"config", "queue"}))
+def test_configurations_of_scheduling_cases(family: str) -> None:
+    for case in BUNDLED.cases(family):
+        expected = case.get("expect")
+        error = expected.get("config_error") if isinstance(expected, dict) else None
+        if error is None:
+            load_config(case.get("config"))
+        else:
+            with pytest.raises(ConfigError):
+                load_config(case["config"])
