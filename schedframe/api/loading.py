@@ -143,7 +143,7 @@ def _object(
         made = from_manifest(item, kind=kind)
     except UnknownKindError as error:
         if on_unknown == "error":
-            raise error.in_location(location) from None
+            raise UnknownKindError(error.path, error.problem, error.fix, location=location) from None
         if on_unknown != "skip":
             on_unknown(location, item)
         return

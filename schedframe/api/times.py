@@ -49,9 +49,7 @@ def _parse(text: str) -> float:
 
 
 def _seconds(moment: datetime) -> float:
-    micros = (moment - _EPOCH) // _MICROSECOND
-    whole, rest = divmod(micros, 1_000_000)
-    return whole + rest / 1_000_000 if rest else float(whole)
+    return (moment - _EPOCH) // _MICROSECOND / 1_000_000
 
 
 def format_time(seconds: float) -> str:
