@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from schedframe.cluster.flaky import FlakyCluster, FlakyWatch
+from schedframe.cluster.memory import InMemoryCluster, RecordedEvent
 from schedframe.cluster.port import (
     BindConflict,
     BindNotFound,
@@ -23,8 +25,12 @@ __all__ = [
     "ClusterPort",
     "Conflict",
     "EventType",
+    "FlakyCluster",
+    "FlakyWatch",
+    "InMemoryCluster",
     "NotFound",
     "OutcomeUnknown",
+    "RecordedEvent",
     "Subscription",
     "WatchEvent",
     "WatchHandler",

@@ -8,6 +8,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from attrs import frozen
 
 from schedframe.api import Pod, PodCondition
+from schedframe.api._copying import fast_init
 from schedframe.errors import ClusterError
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
@@ -38,7 +39,8 @@ class OutcomeUnknown(ClusterError):
     """No answer came: the request may have taken effect or not; only later events will tell."""
 
 
-@frozen
+@fast_init
+@frozen(weakref_slot=False)
 class WatchEvent:
     """A change of one object, as one watcher gets to know it.
 
@@ -91,7 +93,7 @@ class ClusterPort(Protocol):
         ...
 
     def bind(self, pod: Pod, node_name: str) -> None:
-        """Bind *pod*, told by namespace, name and uid, to the node. Raises :class:`BindRefused` if it did not.
+        """Bind *pod*, told by namespace, name and uid, to the node. Raises :class:`BindRefused`.
 
         Binding to the node where the pod already is does nothing, so a bind of unknown outcome can be
         repeated.

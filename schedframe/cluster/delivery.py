@@ -1,0 +1,137 @@
+"""Delivery of events: one order for all watchers, and no lock held while they are told."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable
+from typing import Any, Final
+
+from attrs import define, field
+
+from schedframe.cluster.port import WatchEvent, WatchHandler
+
+ALL_KINDS: Final = "*"
+
+
+@define(eq=False)
+class Watch:
+    """One watcher; ``kinds`` None is all kinds. Closing it stops delivery with the event under way."""
+
+    handler: WatchHandler
+    kinds: frozenset[str] | None
+    _owner: Delivery
+    open: bool = True
+
+    def close(self) -> None:
+        """No further event."""
+        self._owner.leave(self)
+
+    def wants(self, kind: str) -> bool:
+        """Whether events of *kind* are for this watcher."""
+        return self.kinds is None or kind in self.kinds
+
+
+@define(eq=False)
+class _Joining:
+    """A watcher's place in the order of events: it is told *state*, and everything that comes after it."""
+
+    watch: Watch
+    state: list[Any]
+
+
+@define(eq=False)
+class Delivery:
+    """A queue of events and the watchers that are told them.
+
+    Whoever changes the store puts events while holding ``lock``, so their order is that of the changes, and
+    calls :meth:`deliver` after letting go of it. One thread delivers at a time. A handler that changes the
+    store, or a thread that does so meanwhile, only adds to the queue: the event is told after those before
+    it, to everybody in the same order, and nobody waits for anybody.
+    """
+
+    lock: threading.Lock = field(factory=threading.Lock)
+    _queue: deque[WatchEvent | _Joining] = field(factory=deque)
+    _telling: threading.Lock = field(factory=threading.Lock)
+    _watches: tuple[Watch, ...] = ()
+    _awaited: frozenset[str] = frozenset()
+    _joined: list[Watch] = field(factory=list)
+    _recipients: dict[str, tuple[Watch, ...]] = field(factory=dict)
+
+    def is_awaited(self, kind: str) -> bool:
+        """Whether anybody watches *kind*; the lock must be held."""
+        awaited = self._awaited
+        return kind in awaited or ALL_KINDS in awaited
+
+    def put(self, event: WatchEvent) -> None:
+        """Add an event; the lock must be held."""
+        self._queue.append(event)
+
+    def join(self, handler: WatchHandler, kinds: Iterable[str] | None, state: list[Any]) -> Watch:
+        """Add a watcher that is told the objects in *state* first; the lock must be held."""
+        watch = Watch(handler, None if kinds is None else frozenset(kinds), self)
+        self._set_watches((*self._watches, watch))
+        self._queue.append(_Joining(watch, state))
+        return watch
+
+    def leave(self, watch: Watch) -> None:
+        """Remove a watcher; harmless if it has left."""
+        with self.lock:
+            watch.open = False
+            self._set_watches(tuple(other for other in self._watches if other is not watch))
+            self._recipients = {}
+
+    def _set_watches(self, watches: tuple[Watch, ...]) -> None:
+        self._watches = watches
+        kinds = (watch.kinds if watch.kinds is not None else {ALL_KINDS} for watch in watches)
+        self._awaited = frozenset().union(*kinds)
+
+    def deliver(self) -> None:
+        """Tell the watchers what is in the queue, unless that is being done already.
+
+        Errors of handlers are raised when everybody was told everything: the error itself, or several in a
+        group.
+        """
+        errors: list[Exception] = []
+        # who adds to the queue after it was found empty here gets the lock and does it themselves
+        while self._queue and self._telling.acquire(blocking=False):
+            try:
+                self._deliver_queue(errors)
+            finally:
+                self._telling.release()
+        if len(errors) == 1:
+            raise errors[0]
+        if errors:
+            raise ExceptionGroup("handlers of cluster events failed", errors)
+
+    def _deliver_queue(self, errors: list[Exception]) -> None:
+        queue, recipients = self._queue, self._recipients
+        while queue:
+            item = queue.popleft()
+            if isinstance(item, _Joining):
+                self._admit(item, errors)
+                recipients = self._recipients
+                continue
+            for watch in recipients.get(item.kind) or self._recipients_of(item.kind):
+                if watch.open:
+                    try:
+                        watch.handler(item)
+                    except Exception as error:  # noqa: BLE001 - raised when all watchers were told
+                        errors.append(error)
+
+    def _admit(self, joining: _Joining, errors: list[Exception]) -> None:
+        watch = joining.watch
+        for obj in joining.state:
+            if watch.open:
+                try:
+                    watch.handler(WatchEvent("ADDED", obj.KIND, None, obj))
+                except Exception as error:  # noqa: BLE001 - raised when all watchers were told
+                    errors.append(error)
+        self._joined.append(watch)
+        self._recipients = {}
+
+    def _recipients_of(self, kind: str) -> tuple[Watch, ...]:
+        """Those who are told of *kind*, in the order in which they joined; kept until that changes."""
+        self._joined = [watch for watch in self._joined if watch.open]
+        found = self._recipients[kind] = tuple(watch for watch in self._joined if watch.wants(kind))
+        return found

@@ -1,0 +1,401 @@
+"""A whole cluster in memory: what simulations run in, and what tests of schedulers talk to."""
+
+from __future__ import annotations
+
+import time
+from collections import defaultdict, deque
+from collections.abc import Callable, Iterable, Mapping
+from functools import wraps
+from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+
+from attrs import define, evolve, field, frozen
+
+from schedframe.api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition, from_manifest
+from schedframe.cluster.delivery import Delivery
+from schedframe.cluster.failures import Failures, Match
+from schedframe.cluster.port import (
+    BindConflict,
+    BindNotFound,
+    BindRefused,
+    ClusterPort,
+    Conflict,
+    NotFound,
+    Subscription,
+    WatchEvent,
+    WatchHandler,
+)
+from schedframe.cluster.stamps import stamped_meta, status_with, with_metadata
+from schedframe.errors import InputError, InvariantError
+
+P = ParamSpec("P")
+S = TypeVar("S")
+R = TypeVar("R")
+AnyObject = ClusterObject | Mapping[str, Any]
+"""An object, or the manifest of one."""
+Objects = list[Any]
+
+_EVICTED = PodCondition(DISRUPTION_TARGET, "True", "EvictionByEvictionAPI", "Eviction API: evicting")
+
+
+@frozen
+class RecordedEvent:
+    """A note about an object, for people. ``time`` is seconds since the epoch."""
+
+    kind: str
+    key: str
+    uid: str
+    type: str
+    reason: str
+    message: str
+    action: str
+    time: float
+
+
+def _may_fail(
+    method: Callable[Concatenate[InMemoryCluster, S, P], R],
+) -> Callable[Concatenate[InMemoryCluster, S, P], R]:
+    """Let :meth:`InMemoryCluster.fail_next` get between the caller and *method*."""
+    operation = method.__name__
+
+    @wraps(method)
+    def run(self: InMemoryCluster, subject: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        if self._failures.waiting:
+            with self._failures.around(operation, subject):
+                return method(self, subject, *args, **kwargs)
+        return method(self, subject, *args, **kwargs)
+
+    return run
+
+
+@define(eq=False)
+class InMemoryCluster(ClusterPort):
+    """The objects of a cluster, what happens to them, and who is told.
+
+    A :class:`ClusterPort` that also creates, updates and deletes any object of :mod:`schedframe.api`, given
+    as a value or as a manifest. It does what the API server does as far as schedulers can tell: uids and
+    creation times where there are none, a new resource version with each change, finalizers, preconditions.
+
+    Thread-safe. Watchers are told without a lock being held, in one order of all changes, by the thread that
+    changed something unless another is telling already; a handler may call the cluster, and what comes of it
+    is told after the event under way. All operations are O(1) but ``list`` and the first events of
+    ``watch``, which are O(objects of the kind).
+    """
+
+    _initial: Iterable[AnyObject] = field(default=(), alias="objects", repr=False)
+    clock: Callable[[], float] = field(default=time.time, kw_only=True)
+    """Seconds since the epoch, for timestamps."""
+    graceful: bool = field(default=False, kw_only=True)
+    """Deleting a pod that has a node only marks it; :meth:`finish_deletion` makes it go."""
+    event_capacity: int = field(default=10_000, kw_only=True)
+    """How many recorded events are kept, the latest ones; 0 keeps none."""
+    _objects: defaultdict[str, dict[str, Any]] = field(
+        factory=lambda: defaultdict(dict), init=False, repr=False
+    )
+    _lingering: set[str] = field(factory=set, init=False, repr=False)
+    _events: deque[RecordedEvent] = field(init=False, repr=False)
+    _version: int = field(default=0, init=False)
+    _delivery: Delivery = field(factory=Delivery, init=False, repr=False)
+    _failures: Failures = field(factory=Failures, init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._events = deque(maxlen=self.event_capacity)
+        initial, self._initial = self._initial, ()
+        for obj in initial:
+            self.create(obj)
+
+    # ---- reading ----
+
+    @_may_fail
+    def get(self, kind: str, key: str) -> Any | None:
+        """The object of *kind* with that key, or None."""
+        return self._objects[kind].get(key) if kind in self._objects else None
+
+    @_may_fail
+    def list(self, kind: str) -> Objects:
+        """All objects of *kind*, in order of creation."""
+        with self._delivery.lock:
+            return [*self._objects[kind].values()] if kind in self._objects else []
+
+    @property
+    def events(self) -> tuple[RecordedEvent, ...]:
+        """What was recorded by :meth:`record_event`, oldest first, as far as it is kept."""
+        return tuple(self._events)
+
+    @_may_fail
+    def watch(self, handler: WatchHandler, kinds: Iterable[str] | None = None) -> Subscription:
+        """Tell *handler* the present state, kind by kind (in the order of *kinds*), then every change.
+
+        From inside a handler, or while another thread is telling, the first events come after this returned.
+        An error of a handler at the first events closes the watch.
+        """
+        kinds = None if kinds is None else tuple(kinds)
+        with self._delivery.lock:
+            state = [obj for kind in kinds or self._objects for obj in self._objects.get(kind, {}).values()]
+            watch = self._delivery.join(handler, kinds, state)
+        try:
+            self._delivery.deliver()
+        except BaseException:
+            watch.close()
+            raise
+        return watch
+
+    # ---- writing ----
+
+    @_may_fail
+    def create(self, obj: AnyObject) -> Any:
+        """Add an object and return it as stored. Raises :class:`Conflict` if its key is taken."""
+        obj = self._named(obj)
+        kind, key = obj.KIND, obj.key
+        with self._delivery.lock:
+            objects = self._objects[kind]
+            if key in objects:
+                raise Conflict(f"{kind} {key} is there already; update it, or give the new one another name")
+            stored = objects[key] = self._stamped(obj, None)
+            self._tell("ADDED", kind, None, stored)
+        self._delivery.deliver()
+        return stored
+
+    @_may_fail
+    def update(self, obj: AnyObject) -> Any:
+        """Replace the object of that key and return it as stored.
+
+        Raises :class:`NotFound`, and :class:`Conflict` if *obj* has a uid or resource version and the stored
+        one another. An object that was only waiting for its last finalizer to go is deleted.
+        """
+        obj = _as_object(obj)
+        with self._delivery.lock:
+            stored = self._replace(self._stored(obj), obj)
+        self._delivery.deliver()
+        return stored
+
+    @_may_fail
+    def apply(self, obj: AnyObject) -> Any:
+        """Create the object or replace what is there, whatever version that is; a new uid is a new object."""
+        obj = self._named(obj)
+        with self._delivery.lock:
+            current = self._objects[obj.KIND].get(obj.key)
+            if current is not None and obj.uid in ("", current.uid):
+                stored = self._replace(current, obj)
+            else:
+                if current is not None:
+                    self._remove(current)
+                stored = self._objects[obj.KIND][obj.key] = self._stamped(obj, None)
+                self._tell("ADDED", obj.KIND, None, stored)
+        self._delivery.deliver()
+        return stored
+
+    @_may_fail
+    def delete(self, obj: AnyObject) -> None:
+        """Delete the object of that key. Raises :class:`NotFound`, :class:`Conflict` if it has another uid.
+
+        One with finalizers, or a pod on a node in a ``graceful`` cluster, is only marked; deleting it again
+        does nothing.
+        """
+        obj = _as_object(obj)
+        with self._delivery.lock:
+            self._delete(self._stored(obj, any_version=True))
+        self._delivery.deliver()
+
+    def delete_key(self, kind: str, key: str) -> None:
+        """:meth:`delete` for whoever knows the key alone."""
+        current = self.get(kind, key)
+        if current is None:
+            raise NotFound(f"{kind} {key} is not there")
+        self.delete(current)
+
+    def finish_deletion(self, key: str) -> None:
+        """Let a pod go that ``graceful`` deletion marked. Raises :class:`NotFound` if there is none."""
+        with self._delivery.lock:
+            if key not in self._lingering:
+                raise NotFound(f"Pod {key} is not waiting for its deletion to finish")
+            self._lingering.discard(key)
+            pod = self._objects[Pod.KIND][key]
+            if not pod.metadata.finalizers:
+                self._remove(pod)
+        self._delivery.deliver()
+
+    # ---- the scheduler's requests ----
+
+    @_may_fail
+    def bind(self, pod: Pod, node_name: str) -> None:
+        """Bind *pod* to the node, which need not exist. Raises :class:`BindNotFound`, :class:`BindConflict`,
+        and :class:`BindRefused` without a node.
+        """
+        key, delivery = pod.key, self._delivery
+        with delivery.lock:
+            pods = self._objects["Pod"]
+            current: Pod | None = pods.get(key)
+            if current is None:
+                raise BindNotFound(f"Pod {key} is not there")
+            there = current.spec.node_name
+            if there and there == node_name and pod.uid in ("", current.uid):
+                return
+            _check_bindable(current, pod, node_name)
+            self._version = version = self._version + 1
+            new = current.with_node_name(node_name).with_resource_version(str(version))
+            pods[key] = new
+            if delivery.is_awaited("Pod"):
+                delivery.put(WatchEvent("MODIFIED", "Pod", current, new))
+        delivery.deliver()
+
+    @_may_fail
+    def patch_pod_status(
+        self, pod: Pod, *, condition: PodCondition | None = None, nominated_node_name: str | None = None
+    ) -> None:
+        """See :class:`ClusterPort`."""
+        with self._delivery.lock:
+            self._patch_status(self._stored(pod, any_version=True), condition, nominated_node_name)
+        self._delivery.deliver()
+
+    @_may_fail
+    def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> None:
+        """See :class:`ClusterPort`. Without a condition it is the one that the eviction API sets."""
+        with self._delivery.lock:
+            current = self._stored(pod, any_version=True)
+            if current.metadata.deletion_timestamp is None:
+                self._delete(self._patch_status(current, condition or _EVICTED, None))
+        self._delivery.deliver()
+
+    @_may_fail
+    def record_event(
+        self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
+    ) -> None:
+        """Keep a note about *obj* among :attr:`events`."""
+        if self.event_capacity:
+            noted = RecordedEvent(obj.KIND, obj.key, obj.uid, type, reason, message, action, self.clock())
+            self._events.append(noted)
+
+    # ---- for tests ----
+
+    def fail_next(
+        self,
+        operation: str,
+        error: Exception | type[Exception],
+        times: int = 1,
+        match: Match | None = None,
+        *,
+        applied: bool = False,
+    ) -> None:
+        """Make the next *times* calls of *operation* (``"bind"``, …) raise *error*.
+
+        *match* is given the first argument of the call and says whether it is meant. ``applied``: the
+        operation takes effect all the same, as when only the answer is lost.
+        """
+        self._failures.order(operation, error, times, match, applied)
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` unless keys, versions and marks fit the objects. O(n)."""
+        versions: set[str] = set()
+        for kind, objects in self._objects.items():
+            for key, obj in objects.items():
+                version = obj.metadata.resource_version
+                if (obj.KIND, obj.key) != (kind, key) or not obj.uid or obj.uid != obj.metadata.uid:
+                    raise InvariantError(f"{kind} {key} holds {obj.KIND} {obj.key} with uid {obj.uid!r}")
+                if version in versions or not 0 < int(version) <= self._version:
+                    raise InvariantError(f"{kind} {key} has version {version} of {self._version}")
+                versions.add(version)
+        for key in self._lingering:
+            pod = self._objects[Pod.KIND].get(key)
+            if pod is None or pod.metadata.deletion_timestamp is None:
+                raise InvariantError(f"Pod {key} lingers but is not being deleted")
+
+    # ---- with the lock held, but for the first ----
+
+    def _named(self, obj: AnyObject) -> ClusterObject:
+        named = _as_object(obj)
+        if named.name:
+            return named
+        metadata = named.metadata
+        if not metadata.generate_name:
+            raise InputError("metadata.name", f"a {named.KIND} has no name", "give it one, or a generateName")
+        with self._delivery.lock:
+            self._version += 1
+            name = f"{metadata.generate_name}{self._version:05d}"
+        return evolve(named, metadata=evolve(metadata, name=name))  # type: ignore[misc]  # all are attrs classes
+
+    def _stored(self, obj: ClusterObject, *, any_version: bool = False) -> Any:
+        """What is there under the key of *obj*, if it is the same object."""
+        current = self._objects[obj.KIND].get(obj.key)
+        if current is None:
+            raise NotFound(f"{obj.KIND} {obj.key} is not there")
+        if obj.uid not in ("", current.uid):
+            raise Conflict(f"{obj.KIND} {obj.key} has uid {current.uid} now, not {obj.uid}; it was made anew")
+        version, present = obj.metadata.resource_version, current.metadata.resource_version
+        if not any_version and version not in ("", present):
+            raise Conflict(f"{obj.KIND} {obj.key} is at version {present}, not {version}; read it again")
+        return current
+
+    def _stamped(self, obj: ClusterObject, current: Any | None) -> Any:
+        """*obj* as it is stored in the place of *current*, or as a new object, in a new version."""
+        metadata = obj.metadata
+        self._version = version = self._version + 1
+        if current is None:
+            uid, created = metadata.uid or f"uid-{version}", metadata.creation_timestamp
+            created = self.clock() if created is None else created
+            deleted = metadata.deletion_timestamp
+        else:
+            uid, created = current.uid, current.metadata.creation_timestamp
+            deleted = current.metadata.deletion_timestamp or metadata.deletion_timestamp
+        return with_metadata(obj, stamped_meta(metadata, uid, str(version), created, deleted))
+
+    def _replace(self, current: Any, obj: ClusterObject) -> Any:
+        new = self._stamped(obj, current)
+        released = current.metadata.finalizers and not new.metadata.finalizers
+        if released and new.metadata.deletion_timestamp is not None and new.key not in self._lingering:
+            self._remove(current)
+            return new
+        return self._put(current, new)
+
+    def _put(self, current: Any, new: Any) -> Any:
+        self._objects[new.KIND][new.key] = new
+        self._tell("MODIFIED", new.KIND, current, new)
+        return new
+
+    def _patch_status(self, current: Pod, condition: PodCondition | None, nominated: str | None) -> Pod:
+        status = status_with(current.status, condition, nominated, self.clock())
+        if status is current.status:
+            return current
+        self._version += 1
+        patched: Pod = self._put(
+            current, evolve(current, status=status).with_resource_version(str(self._version))
+        )
+        return patched
+
+    def _delete(self, current: Any) -> None:
+        lingers = self.graceful and current.KIND == Pod.KIND and current.node_name
+        if not lingers and not current.metadata.finalizers:
+            self._remove(current)
+        elif current.metadata.deletion_timestamp is None:
+            self._version += 1
+            old = current.metadata
+            metadata = stamped_meta(old, old.uid, str(self._version), old.creation_timestamp, self.clock())
+            self._put(current, with_metadata(current, metadata))
+            if lingers:
+                self._lingering.add(current.key)
+
+    def _remove(self, current: Any) -> None:
+        del self._objects[current.KIND][current.key]
+        if current.KIND == Pod.KIND:
+            self._lingering.discard(current.key)
+        self._tell("DELETED", current.KIND, current, None)
+
+    def _tell(self, type: Literal["ADDED", "MODIFIED", "DELETED"], kind: str, old: Any, new: Any) -> None:
+        if self._delivery.is_awaited(kind):
+            self._delivery.put(WatchEvent(type, kind, old, new))
+
+
+def _check_bindable(current: Pod, pod: Pod, node_name: str) -> None:
+    if pod.uid not in ("", current.uid):
+        raise BindConflict(f"Pod {pod.key} has uid {current.uid} now, not {pod.uid}; it was made anew")
+    if not node_name:
+        raise BindRefused(f"Pod {pod.key} cannot be bound to a node without a name")
+    if current.spec.node_name:
+        raise BindConflict(f"Pod {pod.key} is on {current.spec.node_name} already")
+    if current.metadata.deletion_timestamp is not None:
+        raise BindConflict(f"Pod {pod.key} is being deleted")
+    if current.spec.scheduling_gates:
+        raise BindConflict(f"Pod {pod.key} is held back by scheduling gates")
+
+
+def _as_object(obj: AnyObject) -> ClusterObject:
+    return obj if isinstance(obj, ClusterObject) else from_manifest(obj)

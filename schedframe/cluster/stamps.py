@@ -1,0 +1,54 @@
+"""What the API server writes into objects: identity, versions and times. Copies, as objects are values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final, cast
+
+from attrs import evolve, fields
+
+from schedframe.api import Node, ObjectMeta, Pod, PodCondition, PodStatus
+
+_STAMPS: Final = ("uid", "resource_version", "creation_timestamp", "deletion_timestamp")
+
+
+def _compile_stamp() -> Callable[[ObjectMeta, str, str, float | None, float | None], ObjectMeta]:
+    """A call with all fields by position: seven times as fast as ``attrs.evolve``, twice as keywords."""
+    names = [attribute.name for attribute in fields(ObjectMeta)]
+    values = ", ".join(name if name in _STAMPS else f"old.{name}" for name in names)
+    source = f"lambda old, {', '.join(_STAMPS)}: ObjectMeta({values})"
+    return cast("Callable[..., ObjectMeta]", eval(source, {"ObjectMeta": ObjectMeta}))
+
+
+stamped_meta: Final = _compile_stamp()
+"""``(meta, uid, resource_version, creation_timestamp, deletion_timestamp)``: *meta* with these."""
+
+
+def with_metadata(obj: Any, metadata: ObjectMeta) -> Any:
+    """*obj* with other metadata."""
+    cls = obj.__class__
+    if cls is Pod or cls is Node:
+        return cls(metadata, obj.spec, obj.status)
+    return evolve(obj, metadata=metadata)
+
+
+def status_with(
+    status: PodStatus, condition: PodCondition | None, nominated_node_name: str | None, now: float
+) -> PodStatus:
+    """*status* with the condition, in the place of the one of its type, and the nomination; itself if equal.
+
+    The transition time is *now* where the condition's status changed, and otherwise stays.
+    """
+    if nominated_node_name is not None and nominated_node_name != status.nominated_node_name:
+        status = evolve(status, nominated_node_name=nominated_node_name)
+    if condition is None:
+        return status
+    old = status.condition(condition.type)
+    same_status = old is not None and old.status == condition.status
+    moment = old.last_transition_time if old is not None and same_status else now
+    new = evolve(condition, last_transition_time=moment)
+    if new == old:
+        return status
+    if old is None:
+        return evolve(status, conditions=(*status.conditions, new))
+    return evolve(status, conditions=tuple(new if other is old else other for other in status.conditions))
