@@ -150,8 +150,8 @@ def _as_resources(requests: Nanos, scored: Nanos) -> PodResources:
 def scoring_requests(pod: Pod) -> Mapping[str, int]:
     """What NodeResourcesFit scores an incoming *pod* with, in the units of :func:`whole_amounts`.
 
-    Each container that does not name cpu (memory) counts 100m (200Mi); a pod-level request replaces the sum
-    even then.
+    Each container that does not name cpu (memory) counts 100m (200Mi). Pod-level requests are not looked at
+    here, as measured on v1.36.2; NodeResourcesBalancedAllocation goes by ``pod.requests``, in which they are.
     """
     if _uses_status(pod):
         return _scoring(pod, True)
@@ -163,7 +163,7 @@ def scoring_requests(pod: Pod) -> Mapping[str, int]:
 
 
 def _scoring(pod: Pod, use_status: bool) -> Mapping[str, int]:
-    nanos = _total(pod, use_status, _DEFAULTS, True, True)
+    nanos = _total(pod, use_status, _DEFAULTS, False, True)
     return _shared_amounts(
         tuple([(name, _whole(name, nano)) for name, nano in nanos.items() if _is_counted(name)])
     )

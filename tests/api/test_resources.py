@@ -93,9 +93,10 @@ class TestPodLevel:
         assert pod(container(), container(memory="1Mi"), resources=level).non_zero_requests == (1000, MI)
         assert pod(container(), container(), resources=level).non_zero_requests == (1000, 400 * MI)
 
-    def test_an_incoming_pod_counts_defaults_for_each_container(self) -> None:
+    def test_scoring_an_incoming_pod_does_not_look_at_it(self) -> None:
         made = pod(container(), container(memory="1Mi"), resources=requirements(cpu="1"))
-        assert scoring_requests(made) == {"cpu": 1000, "memory": 201 * MI}
+        assert scoring_requests(made) == {"cpu": 200, "memory": 201 * MI}
+        assert scoring_requests(made) is scoring_requests(made.with_node_name("n1"))
 
     def test_limits_alone_are_not_requests(self) -> None:
         level = ResourceRequirements(limits={"cpu": parse_quantity("5")})
