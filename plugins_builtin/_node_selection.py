@@ -93,12 +93,10 @@ def rows_named(rows: Rows, name: str) -> Mask:
     return mask
 
 
-def preference_scores(preferred: CompiledPreferredTerms, rows: Rows) -> npt.NDArray[np.int64]:
-    """Sums of the weights of matching terms; fresh, shape ``(len(rows),)``. As ``preferred.score``."""
-    scores = np.zeros(len(rows), np.int64)
+def add_preferences(scores: npt.NDArray[np.int64], preferred: CompiledPreferredTerms, rows: Rows) -> None:
+    """Add to *scores* (aligned with *rows*) the weights of the terms that match; as ``preferred.score``."""
     for weight, term in preferred.terms:
         scores += np.multiply(rows_of_term(term, rows), weight, dtype=np.int64)
-    return scores
 
 
 def _rows_with_field(requirement: Requirement, rows: Rows) -> Mask:

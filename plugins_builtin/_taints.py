@@ -13,6 +13,7 @@ from schedframe import (
     PREFER_NO_SCHEDULE,
     DistinctColumn,
     Node,
+    NodeTable,
     PodSpec,
     Rows,
     Taint,
@@ -46,12 +47,22 @@ def toleration_signature(spec: PodSpec) -> TolerationSignature:
     return signature
 
 
+def hard_taints(table: NodeTable) -> DistinctColumn[Taints]:
+    """The NoSchedule and NoExecute taints of each node, in order, without the time of their addition."""
+    return table.distinct(_HARD_COLUMN, _hard_taints_of)
+
+
+def soft_taints(table: NodeTable) -> DistinctColumn[Taints]:
+    """The PreferNoSchedule taints of each node, in order, without the time of their addition."""
+    return table.distinct(_SOFT_COLUMN, _soft_taints_of)
+
+
 def untolerated_rows(spec: PodSpec, rows: Rows) -> npt.NDArray[np.bool_] | None:
     """Rows with a NoSchedule or NoExecute taint that *spec* does not tolerate; ``None`` if there are none.
 
     O(rows), and O(1) if no taint of the cluster is in the way.
     """
-    column: DistinctColumn[Taints] = rows.table.distinct(_HARD_COLUMN, _hard_taints)
+    column = hard_taints(rows.table)
     if not column.values:
         return None
     tolerations = spec.tolerations
@@ -68,7 +79,7 @@ def untolerated_rows(spec: PodSpec, rows: Rows) -> npt.NDArray[np.bool_] | None:
 
 def untolerated_soft_taints(spec: PodSpec, rows: Rows) -> npt.NDArray[np.int64]:
     """How many PreferNoSchedule taints of each row *spec* does not tolerate; a fresh array. O(rows)."""
-    column: DistinctColumn[Taints] = rows.table.distinct(_SOFT_COLUMN, _soft_taints)
+    column = soft_taints(rows.table)
     if not column.values:
         return np.zeros(len(rows), np.int64)
     counts = column.answers(
@@ -87,14 +98,14 @@ def count_untolerated(taints: Taints, spec: PodSpec) -> int:
     )
 
 
-def _hard_taints(node: Node) -> Taints | None:
+def _hard_taints_of(node: Node) -> Taints | None:
     return _taints_of(node, HARD_EFFECTS)
 
 
-def _soft_taints(node: Node) -> Taints | None:
+def _soft_taints_of(node: Node) -> Taints | None:
     return _taints_of(node, (PREFER_NO_SCHEDULE,))
 
 
 def _taints_of(node: Node, effects: tuple[str, ...]) -> Taints | None:
-    """Without the time at which they were added, so that nodes tainted one after another share a value."""
+    # without the time of their addition, so that nodes tainted one after another share a value
     return tuple(Taint(t.key, t.value, t.effect) for t in node.spec.taints if t.effect in effects) or None

@@ -37,7 +37,7 @@ from schedframe import (
     required_node_affinity,
 )
 
-from ._node_selection import preference_scores, rows_required, rows_selected
+from ._node_selection import add_preferences, rows_required, rows_selected
 from .args import NodeAffinityArgs
 
 ERR_REASON_POD = "node(s) didn't match Pod's node affinity/selector"
@@ -158,7 +158,7 @@ class NodeAffinity:
         """As :meth:`score`; O(rows) for each requirement."""
         scores = np.zeros(len(rows), np.int64)
         for terms in self._preferences(pod):
-            scores += preference_scores(terms, rows)
+            add_preferences(scores, terms, rows)
         return scores
 
     def _preferences(self, pod: Pod) -> list[CompiledPreferredTerms]:

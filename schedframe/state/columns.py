@@ -104,7 +104,8 @@ class DistinctColumn(Generic[V]):
 
     def take(self, per_code: npt.NDArray[Scalar], index: slice | npt.NDArray[np.intp]) -> npt.NDArray[Scalar]:
         """Spread a table (one entry per value, and at the end one for "absent") over the rows of *index*."""
-        return per_code[self.codes[index]]
+        # take: indexing with anything but intp is three times as slow
+        return per_code.take(self.codes[index])
 
     def _table_of(self, codes: list[int]) -> Mask:
         table = np.zeros(len(self.values) + 1, np.bool_)

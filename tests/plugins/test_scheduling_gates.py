@@ -1,0 +1,33 @@
+"""SchedulingGates: pods that somebody else holds back."""
+
+from __future__ import annotations
+
+from plugins_builtin.scheduling_gates import REASON_PREFIX, SchedulingGates
+from schedframe.api import ObjectMeta, Pod, PodSpec
+from schedframe.framework import Status
+from schedframe.queue import Action, ClusterEvent, EventResource
+from tests.plugins.events import hint_of
+
+PLUGIN = SchedulingGates()
+GATES_GONE = ClusterEvent(EventResource.UNSCHEDULABLE_POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
+
+
+def pod(*gates: str, uid: str = "u") -> Pod:
+    return Pod(ObjectMeta(name=uid, uid=uid), PodSpec(scheduling_gates=gates))
+
+
+def test_a_pod_without_gates_may_enter() -> None:
+    assert PLUGIN.pre_enqueue(pod()) is None
+
+
+def test_a_gated_pod_is_told_its_gates_in_their_order() -> None:
+    expected = Status.unresolvable(f"{REASON_PREFIX}[b example.com/quota a]")
+    assert PLUGIN.pre_enqueue(pod("b", "example.com/quota", "a")) == expected
+
+
+def test_the_pods_own_last_gate_queues_it() -> None:
+    assert hint_of(PLUGIN, GATES_GONE, pod("a"), pod("a"), pod())
+
+
+def test_the_gates_of_another_pod_do_not() -> None:
+    assert not hint_of(PLUGIN, GATES_GONE, pod("a"), pod("a", uid="other"), pod(uid="other"))
