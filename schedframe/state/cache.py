@@ -184,6 +184,9 @@ class Cache:
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if pods, table and deadlines do not fit together; O(everything)."""
         self.table.check_invariants()
+        self.order.check_invariants()
+        if self.ordered and self.order.members() != set(self.table.rows().names()):
+            raise InvariantError("the search order holds other nodes than the table")
         on_rows = {uid: row for row in self.table.used_rows() for uid in self.table.pods_at(row)}
         if on_rows.keys() != self._pods.keys():
             raise InvariantError(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from attrs import define, field
 
+from ..errors import InvariantError
+
 _SMALLEST_LIMIT = 4096
 
 
@@ -45,6 +47,11 @@ class ChangeLog:
         if version < self._start:
             return None
         return self._rows[version - self._start :]
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if entries and version do not fit together; O(1)."""
+        if self._start + len(self._rows) != self.version or len(self._rows) > 2 * self.limit:
+            raise InvariantError(f"{len(self._rows)} entries from {self._start} on are not {self.version}")
 
     def fit(self, rows: int) -> None:
         """Keep enough entries for a table of *rows* rows."""

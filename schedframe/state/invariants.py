@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 def check_table(table: NodeTable) -> None:
     """Raise :class:`InvariantError` at the first difference; O(nodes × resources + pods)."""
     used = list(table.used_rows())
+    for log in (table.row_log, table.node_log, table.exchange_log):
+        log.check_invariants()
     _check_rows(table, used)
     ports: dict[tuple[str, int], dict[int, dict[str, int]]] = {}
     for row in used:

@@ -1,0 +1,292 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from schedframe.api import HostPort
+from schedframe.errors import InvariantError
+from schedframe.state import NodeTable, Rows
+
+from .build import FPGA, GPU, make_node, make_pod
+
+
+@pytest.fixture
+def table() -> NodeTable:
+    table = NodeTable()
+    for i in range(3):
+        table.set_node(make_node(f"n{i}"))
+    return table
+
+
+def test_sums_per_row(table: NodeTable) -> None:
+    table.add_pod("n1", make_pod("a", "n1", {"cpu": 500, "memory": 1024}))
+    table.add_pod("n1", make_pod("b", "n1", {"cpu": 250}))
+    table.add_pod("n1", make_pod("c", "n1"))
+    assert table.requested("cpu")[:3].tolist() == [0, 750, 0]
+    assert table.non_zero_requested("cpu")[:3].tolist() == [0, 850, 0]
+    assert table.requested("memory")[1] == 1024
+    assert table.non_zero_requested("memory")[1] == 1024 + 2 * 200 * 2**20
+    assert table.pod_count[:3].tolist() == [0, 3, 0]
+
+
+def test_resources_appear_with_the_first_who_names_them(table: NodeTable) -> None:
+    assert table.allocatable(GPU).tolist() == table.requested(GPU).tolist() == [0] * table.capacity
+    table.set_node(make_node("n1", {GPU: 8}))
+    table.add_pod("n2", make_pod("p", "n2", {FPGA: 1}))
+    assert table.allocatable(GPU)[:3].tolist() == [0, 8, 0]
+    assert table.requested(FPGA)[:3].tolist() == [0, 0, 1]
+    assert {GPU, FPGA} <= set(table.resources())
+
+
+def test_pods_is_a_resource_as_any_other(table: NodeTable) -> None:
+    table.add_pod("n0", make_pod("odd", "n0", {"pods": 2}))
+    assert table.allocatable("pods")[:3].tolist() == table.allowed_pods[:3].tolist() == [110, 110, 110]
+    assert table.requested("pods")[0] == 2
+    table.check_invariants()
+
+
+def test_a_resource_that_the_node_lost_is_zero(table: NodeTable) -> None:
+    table.set_node(make_node("n0", {GPU: 8, "cpu": 1}))
+    table.set_node(make_node("n0", {"cpu": 2}))
+    assert table.allocatable(GPU)[0] == 0
+    assert table.allocatable("cpu")[0] == 2
+    assert table.allowed_pods[0] == 0
+
+
+def test_growth_keeps_everything(table: NodeTable) -> None:
+    table.add_pod("n2", make_pod("p", "n2", {"cpu": 7, GPU: 1}))
+    for i in range(3, 1000):
+        table.set_node(make_node(f"n{i}", {"cpu": i}))
+    assert table.capacity == 1024
+    assert len(table.rows()) == table.num_nodes == 1000
+    assert table.requested("cpu")[2] == 7
+    assert table.allocatable("cpu")[999] == 999
+    table.check_invariants()
+
+
+def test_all_rows_are_a_slice_until_there_is_a_hole(table: NodeTable) -> None:
+    assert table.rows().index == slice(0, 3)
+    assert table.rows() is table.rows()
+    table.remove_node("n1")
+    assert table.rows().positions.tolist() == [0, 2]
+    assert table.rows().names() == ["n0", "n2"]
+    table.set_node(make_node("other"))
+    assert table.rows().index == slice(0, 3)
+    assert table.rows().names() == ["n0", "other", "n2"]
+
+
+def test_pods_stay_under_the_name_of_a_node_that_went_and_came_back(table: NodeTable) -> None:
+    table.add_pod("n1", make_pod("p", "n1", {"cpu": 5}))
+    assert table.remove_node("n1")
+    assert table.live_row("n1") is None
+    assert table.row_of("n1") == 1
+    assert table.requested("cpu")[1] == 5
+    assert table.allocatable("cpu")[1] == 0
+    table.set_node(make_node("n1"))
+    assert table.info(1).requested == {"cpu": 5}
+    table.remove_node("n1")
+    table.remove_pod("n1", "uid-p")
+    assert table.row_of("n1") is None
+    assert not table.remove_node("n1")
+
+
+def test_pods_on_a_node_that_is_not_known_yet(table: NodeTable) -> None:
+    row = table.add_pod("later", make_pod("p", "later", {"cpu": 5}))
+    assert table.num_nodes == 3
+    assert "later" not in table.rows().names()
+    assert table.set_node(make_node("later")) == row
+    assert table.requested("cpu")[row] == 5
+
+
+def test_row_in_use_by_nobody_has_no_name(table: NodeTable) -> None:
+    table.remove_node("n1")
+    with pytest.raises(InvariantError, match="row 1 is not in use"):
+        table.name_of(1)
+
+
+def test_ports_are_counted_per_row(table: NodeTable) -> None:
+    web = HostPort("0.0.0.0", "TCP", 80)
+    table.add_pod("n0", make_pod("a", "n0", ports=[web]))
+    table.add_pod("n0", make_pod("b", "n0", ports=[web, HostPort("10.0.0.1", "TCP", 80)]))
+    table.add_pod("n2", make_pod("c", "n2", ports=[HostPort("10.0.0.1", "UDP", 80)]))
+    assert table.ports == {("TCP", 80): {0: {"0.0.0.0": 2, "10.0.0.1": 1}}, ("UDP", 80): {2: {"10.0.0.1": 1}}}
+    table.remove_pod("n0", "uid-b")
+    assert table.ports[("TCP", 80)] == {0: {"0.0.0.0": 1}}
+    table.remove_pod("n0", "uid-a")
+    table.remove_pod("n2", "uid-c")
+    assert table.ports == {}
+
+
+def test_images_know_their_rows(table: NodeTable) -> None:
+    table.set_node(make_node("n0", images={"nginx": 10}))
+    table.set_node(make_node("n2", images={"nginx": 20, "redis": 5}))
+    nginx = table.images.get("nginx")
+    assert nginx is not None
+    assert (nginx.size, nginx.num_nodes, nginx.rows) == (10, 2, {0, 2})
+    assert table.info(0).image_state("nginx") is nginx
+    assert table.info(0).image_state("redis") is None
+    version = table.images.version
+    table.remove_node("n0")
+    assert table.images.version != version
+    assert nginx.rows == {2}
+    table.set_node(make_node("n2", images={"redis": 5}))
+    assert table.images.get("nginx") is None
+    assert len(table.images) == 1
+
+
+def test_node_changes_are_told_apart_from_pod_changes(table: NodeTable) -> None:
+    rows, nodes = table.row_log.version, table.node_log.version
+    table.add_pod("n0", make_pod("p", "n0"))
+    assert (table.row_log.since(rows), table.node_log.since(nodes)) == ([0], [])
+    table.set_node(make_node("n1"))
+    assert (table.row_log.since(rows), table.node_log.since(nodes)) == ([0, 1], [1])
+
+
+def test_an_exchanged_pod_leaves_the_row_unchanged(table: NodeTable) -> None:
+    pod = make_pod("p", "n0", {"cpu": 5})
+    table.add_pod("n0", pod)
+    version = table.row_log.version
+    other = pod.with_resource_version("2")
+    table.replace_pod("n0", other)
+    assert table.pods_at(0) == {pod.uid: other}
+    assert table.row_log.version == version
+    assert table.exchange_log.since(0) == [0]
+
+
+# ---- trials ------------------------------------------------------------------------------------------------
+
+
+def test_a_trial_within_a_trial_that_changed_nothing_yet(table: NodeTable) -> None:
+    outer = table.mark()
+    inner = table.mark()
+    table.add_pod("n0", make_pod("p", "n0", {"cpu": 5}))
+    table.rollback(inner)
+    assert table.requested("cpu")[0] == 0
+    table.add_pod("n0", make_pod("q", "n0", {"cpu": 7}))
+    table.rollback(outer)
+    assert table.requested("cpu")[0] == 0
+    table.check_invariants()
+
+
+def test_a_trial_ends_those_within_it(table: NodeTable) -> None:
+    outer = table.mark()
+    table.add_pod("n0", make_pod("p", "n0"))
+    inner = table.mark()
+    table.add_pod("n0", make_pod("q", "n0"))
+    table.rollback(outer)
+    assert table.pods_at(0) == {}
+    with pytest.raises(InvariantError, match="0 trials are under way"):
+        table.rollback(inner)
+
+
+def test_rollback_keeps_the_order_of_pods(table: NodeTable) -> None:
+    for name in "abcd":
+        table.add_pod("n0", make_pod(name, "n0"))
+    mark = table.mark()
+    for name in "bdac":
+        table.remove_pod("n0", f"uid-{name}")
+    table.add_pod("n0", make_pod("a", "n0"))
+    table.rollback(mark)
+    assert [pod.name for pod in table.pods_at(0).values()] == ["a", "b", "c", "d"]
+
+
+def test_rows_of_unknown_nodes_are_given_back_when_the_outermost_trial_ends(table: NodeTable) -> None:
+    outer = table.mark()
+    table.add_pod("n0", make_pod("p", "n0"))
+    inner = table.mark()
+    row = table.add_pod("unknown", make_pod("q", "unknown"))
+    table.rollback(inner)
+    assert table.row_of("unknown") == row
+    table.rollback(outer)
+    assert table.row_of("unknown") is None
+    assert table.set_node(make_node("new")) == row
+    table.check_invariants()
+
+
+def test_a_node_that_leaves_during_a_trial(table: NodeTable) -> None:
+    table.add_pod("n1", make_pod("p", "n1"))
+    mark = table.mark()
+    table.remove_pod("n1", "uid-p")
+    table.remove_node("n1")
+    table.remove_node("n2")
+    table.rollback(mark)
+    assert list(table.pods_at(1)) == ["uid-p"]
+    assert table.row_of("n2") is None
+    table.check_invariants()
+
+
+def test_node_infos_and_logs_take_part_in_trials(table: NodeTable) -> None:
+    info = table.info(0)
+    version = table.row_log.version
+    mark = table.mark()
+    table.add_pod("n0", make_pod("p", "n0", {"cpu": 5}))
+    assert info.requested["cpu"] == 5
+    table.rollback(mark)
+    assert info.requested["cpu"] == 0
+    assert table.row_log.since(version) == [0, 0]
+
+
+# ---- rows --------------------------------------------------------------------------------------------------
+
+
+def test_rows_take_select_and_iterate(table: NodeTable) -> None:
+    everything = table.rows()
+    assert np.shares_memory(everything.take(table.pod_count), table.pod_count)
+    assert [info.name for info in everything] == ["n0", "n1", "n2"]
+    some = everything.select(np.array([False, True, True]))
+    assert some.names() == ["n1", "n2"]
+    assert some.select(np.array([1])).names() == ["n2"]
+    shuffled = Rows.at(table, np.array([2, 0], np.intp))
+    assert [info.name for info in shuffled] == ["n2", "n0"]
+    assert len(shuffled) == 2
+    table.add_pod("n2", make_pod("p", "n2"))
+    assert shuffled.take(table.pod_count).tolist() == [1, 0]
+
+
+def test_rows_keep_to_the_nodes_of_their_time(table: NodeTable) -> None:
+    everything = table.rows()
+    table.set_node(make_node("n3"))
+    assert everything.names() == ["n0", "n1", "n2"]
+    assert table.rows().names() == ["n0", "n1", "n2", "n3"]
+
+
+# ---- self-check --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        lambda t: t.requested("cpu").__setitem__(0, 1),
+        lambda t: t.allocatable("memory").__setitem__(1, 1),
+        lambda t: t.non_zero_requested("cpu").__setitem__(0, 1),
+        lambda t: t.non_zero_requested("memory").__setitem__(0, 1),
+        lambda t: t.pod_count.__setitem__(0, 9),
+        lambda t: t.allowed_pods.__setitem__(0, 9),
+        lambda t: t.unschedulable.__setitem__(0, True),
+        lambda t: t.alive.__setitem__(2, False),
+        lambda t: t.ports.clear(),
+        lambda t: t.images.remove(0, t.node_at(0)),
+        lambda t: t.info(0).requested.__setitem__("cpu", 77),
+        lambda t: t.info(0).used_ports.clear(),
+        lambda t: setattr(t.info(0), "non_zero_cpu", 1),
+        lambda t: setattr(t.info(0), "node", None),
+        lambda t: setattr(t, "num_nodes", 7),
+        lambda t: t._pods[0].__setitem__("other-uid", t._pods[0].pop("uid-p")),
+        lambda t: t.requested("cpu").__setitem__(t.size, 5),
+        lambda t: t._free.append(0),
+        lambda t: t._row_of.__setitem__("n1", 0),
+        lambda t: setattr(t.row_log, "version", 0),
+    ],
+)
+def test_damage_is_found(damage: object) -> None:
+    table = NodeTable()
+    table.set_node(make_node("n0", images={"nginx": 1}))
+    table.set_node(make_node("n1"))
+    table.set_node(make_node("n2"))
+    table.add_pod("n0", make_pod("p", "n0", {"cpu": 5}, ports=[HostPort("0.0.0.0", "TCP", 80)]))
+    table.info(0)
+    table.check_invariants()
+    assert callable(damage)
+    damage(table)
+    with pytest.raises(InvariantError):
+        table.check_invariants()
