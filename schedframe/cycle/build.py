@@ -14,9 +14,11 @@ from ..framework import Framework, Observer, Registry, Status, WaitingRoom
 from ..framework.registry import Factory
 from ..queue import EVERYTHING, PriorityQueue, QueueProfile
 from ..state import Cache, ObjectStore
+from .classes import RememberedClasses
 from .clock import Clock, SystemClock
 from .core import Core
 from .executors import Executor, InlineExecutor
+from .fast_path import FastPath
 from .handle import SchedulerHandle
 from .inbox import Inbox
 from .sampling import Sampling
@@ -49,6 +51,7 @@ def build_core(
     seed: int | None,
     executor: Executor | None,
     score_all_nodes: ScoreAllNodes,
+    remember: int | None,
     observer: Observer | None,
     assume_ttl: float | None,
     on_fault: Callable[[Status, Pod | None], None] | None,
@@ -60,6 +63,10 @@ def build_core(
     sampling = Sampling(cache, config.config.percentage_of_nodes_to_score or 0) if sampled else None
     inbox = Inbox()
     clock = clock if clock is not None else SystemClock()
+    objects = ObjectStore()
+    fast = None
+    if sampling is None and remember != 0:
+        fast = FastPath(RememberedClasses(objects, remember), rng)
     core = Core(
         cluster=cluster,
         clock=clock,
@@ -67,8 +74,8 @@ def build_core(
         inbox=inbox,
         executor=executor if executor is not None else InlineExecutor(),
         cache=cache,
-        objects=ObjectStore(),
-        search=Search(cache, rng, sampling),
+        objects=objects,
+        search=Search(cache, rng, sampling, fast=fast),
         waiting=WaitingRoom(lambda uid, plugin, rejection: None),
         on_fault=on_fault,
     )

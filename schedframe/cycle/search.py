@@ -9,9 +9,11 @@ import numpy.typing as npt
 from attrs import define
 
 from ..api import Pod
-from ..framework import Code, CycleState, Diagnosis, Framework, PreFilterOutcome, Status, Verdicts
-from ..state import Cache, NodeTable, Rows
+from ..framework import CycleState, Framework, PreFilterOutcome, Status, Verdicts
+from ..state import Cache, Rows
 from .decision import Decision
+from .diagnosis import diagnose, refuse
+from .fast_path import FastPath
 from .sampling import Sampling
 
 NO_NODES = Status.from_error("no nodes available to schedule pods")
@@ -30,9 +32,15 @@ class Search:
     rng: Random
     sampling: Sampling | None = None
     shortcuts: bool = True
+    fast: FastPath | None = None
+    """Decides for pods like earlier ones; not with sampling, which looks at other nodes every time."""
 
     def decide(self, framework: Framework, pod: Pod) -> Decision:
         """One pod through pre_filter, filter, pre_score, score and select."""
+        if self.fast is not None and self.cache.table.num_nodes:
+            remembered = self.fast.decide(framework, pod)
+            if remembered is not None:
+                return remembered
         decision = Decision(pod, CycleState())
         if self._find(framework, decision):
             self._choose(framework, decision)
@@ -198,36 +206,6 @@ def select(decision: Decision, rng: Random) -> str:
     best = scores.best()
     position = int(best[rng.randrange(len(best))] if len(best) > 1 else best[0])
     return scores.rows.table.name_of(int(scores.rows.positions[position]))
-
-
-def refuse(decision: Decision, table: NodeTable, outcome: PreFilterOutcome) -> None:
-    """Note that pre_filter ended the cycle, by rejecting the pod or by failing."""
-    status = outcome.status
-    assert status is not None
-    if not status.is_rejected:
-        decision.error = status
-        return
-    empty = Verdicts.passing_all(Rows.at(table, np.empty(0, np.intp)))
-    diagnosis = Diagnosis(empty, table.num_nodes, status, status, set(outcome.plugins))
-    _blame(diagnosis, status)
-    decision.verdicts, decision.diagnosis = empty, diagnosis
-
-
-def diagnose(outcome: PreFilterOutcome, verdicts: Verdicts, num_nodes: int) -> Diagnosis:
-    """Why no node is feasible."""
-    diagnosis = Diagnosis(verdicts, num_nodes, None, outcome.absent_status, set(outcome.plugins))
-    for status, _ in verdicts.counts():
-        _blame(diagnosis, status)
-    return diagnosis
-
-
-def _blame(diagnosis: Diagnosis, status: Status) -> None:
-    if not status.plugin:
-        return
-    if status.code is Code.PENDING:
-        diagnosis.pending_plugins.add(status.plugin)
-    elif status.is_rejected:
-        diagnosis.unschedulable_plugins.add(status.plugin)
 
 
 def _is_all(found: Positions, candidates: Rows, verdicts: Verdicts) -> bool:

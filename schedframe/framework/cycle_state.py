@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Protocol, TypeVar, runtime_checkable
+from typing import Any, Generic, Protocol, TypeVar
 
 from typing_extensions import override
 
@@ -35,7 +35,6 @@ class StateKey(Generic[T]):
         return f"StateKey({self.name!r})"
 
 
-@runtime_checkable
 class Cloneable(Protocol):
     """A state value that a dry run must not share with the cycle it was cloned from."""
 
@@ -93,7 +92,7 @@ class CycleState:
         """An independent copy for a dry run."""
         copy = CycleState()
         copy._entries = {
-            key: value.clone() if isinstance(value, Cloneable) else value
+            key: value.clone() if hasattr(value, "clone") else value
             for key, value in self._entries.items()
         }
         copy.skip_filter_plugins = set(self.skip_filter_plugins)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -203,19 +203,20 @@ class NominatedFilter:
                 return status
         return run_filters(self.plan, state, pod, info, self.handle.table)
 
-    def overlay(self, state: CycleState, pod: Pod, verdicts: Verdicts) -> None:
-        """Evaluate again, node by node, the rows to which such pods are nominated; O(nodes with nominations)."""
+    def nodes_for(self, pod: Pod) -> list[str]:
+        """Nodes to which pods are nominated that *pod* must leave room for."""
         nominator = self.handle.nominator
         if not nominator:
-            return
-        names = [name for name in nominator.node_names if self.pods_for(pod, name)]
-        if not names:
-            return
+            return []
+        return [name for name in nominator.node_names if self.pods_for(pod, name)]
+
+    def overlay(self, state: CycleState, pod: Pod, verdicts: Verdicts, names: Iterable[str]) -> None:
+        """Evaluate again, node by node, the nodes of *names*; O(those nodes × filters)."""
         table = self.handle.table
-        position_of = {row: i for i, row in enumerate(verdicts.rows.positions.tolist())}
+        position_of = _positions(verdicts.rows)
         for name in names:
             row = table.live_row(name)
-            position = position_of.get(row) if row is not None else None
+            position = position_of(row) if row is not None else None
             if row is None or position is None:
                 continue
             status = self.run(state, pod, table.info(row))
@@ -223,6 +224,13 @@ class NominatedFilter:
                 verdicts.accept(position)
             else:
                 verdicts.reject(position, status)
+
+
+def _positions(rows: Rows) -> Callable[[int], int | None]:
+    """Row → its position among *rows*, found without listing them where they are all rows."""
+    if isinstance(rows.index, slice):
+        return lambda row: row
+    return {row: i for i, row in enumerate(rows.index.tolist())}.get
 
 
 def run_add_pod(plan: Plan, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:

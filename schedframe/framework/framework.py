@@ -162,7 +162,9 @@ class Framework:
     def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Verdicts:
         """All filters for many rows, nominated pods considered."""
         verdicts = filter_rows(self.plan, state, pod, rows)
-        self.nominated.overlay(state, pod, verdicts)
+        nominated = self.nominated.nodes_for(pod)
+        if nominated:
+            self.nominated.overlay(state, pod, verdicts, nominated)
         return verdicts
 
     def run_pre_score(self, state: CycleState, pod: Pod, rows: Rows) -> Status | None:

@@ -29,6 +29,11 @@ class Normalization(Enum):
         """Normalise in place and return *scores*."""
         return normalize_by_max(scores, reverse=self is Normalization.BY_MAX_REVERSED)
 
+    def scaled(self, scores: Scores, highest: int) -> Scores:
+        """A normalised copy of *scores*, of which the highest is known to be *highest*."""
+        scaled = scores * MAX_SCORE // highest if highest else np.zeros_like(scores)
+        return MAX_SCORE - scaled if self is Normalization.BY_MAX_REVERSED else scaled
+
 
 def normalize_by_max(scores: Scores, *, reverse: bool = False) -> Scores:
     """Scale to 0…100 by the highest score, in place; *reverse* gives the highest score 0.

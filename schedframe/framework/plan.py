@@ -53,6 +53,8 @@ class ScoreEntry:
     score: Call | None
     score_rows: Call | None
     normalize: Call | None
+    normalization: Normalization | None = None
+    """What ``normalize`` does, where the plugin declares it as data."""
 
 
 @frozen
@@ -222,6 +224,7 @@ def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
             compiler.call("score", name),
             compiler.call("score_rows", name),
             _normalize(compiler, name),
+            getattr(compiler.plugins[name], "normalization", None),
         )
         for name, weight in compiler.enabled.get("score", ())
         if name in compiler.plugins

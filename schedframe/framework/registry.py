@@ -16,6 +16,9 @@ from .validation import args_class_of, check_plugin_class
 
 PLUGIN_GROUP = "schedframe.plugins"
 
+_ANY_POINT = tuple(point for point in POINTS if point not in ("queueSort", "bind"))
+"""What a plugin may implement whose factory is a plain function; sorting and binding must be told from a class."""
+
 Factory = Callable[[Any, Any], Any]
 """Makes a plugin from ``(args, handle)``; usually the plugin's class."""
 
@@ -96,7 +99,7 @@ class Registry:
         """The in-tree plugins as the catalogue describes them, and every other plugin of this registry."""
         known = set(self.catalogue.names())
         return self.catalogue.extended(
-            CatalogueEntry(name, self.points(name) or POINTS, args_class=self.args_class(name))
+            CatalogueEntry(name, self.points(name) or _ANY_POINT, args_class=self.args_class(name))
             for name in self
             if name not in known
         )

@@ -12,7 +12,7 @@ from .node_order import NodeOrder, zone_of
 from .node_table import NodeTable
 from .objects import ObjectStore
 from .ports import port_conflicts
-from .rows import Rows
+from .rows import LazyRows, Rows
 from .snapshot import Snapshot
 from .trial import standing_in
 
@@ -24,6 +24,7 @@ __all__ = [
     "DistinctColumn",
     "ImageIndex",
     "ImageState",
+    "LazyRows",
     "NodeInfo",
     "NodeOrder",
     "NodeTable",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -60,3 +60,22 @@ class Rows:
         """Node names, in order; O(rows)."""
         name_of = self.table.name_of
         return [name_of(row) for row in self.positions.tolist()]
+
+
+class LazyRows(Rows):
+    """Rows whose number is known and whose positions are found out only if somebody asks."""
+
+    __slots__ = ("_find", "_found")
+
+    def __init__(self, table: NodeTable, count: int, find: Callable[[], npt.NDArray[np.intp]]) -> None:
+        self._find = find
+        self._found: npt.NDArray[np.intp] | None = None
+        self.table = table
+        self._count = count
+
+    @property  # type: ignore[override]  # a slot there, computed here
+    def index(self) -> npt.NDArray[np.intp]:
+        """The positions, found at first use."""
+        if self._found is None:
+            self._found = self._find()
+        return self._found

@@ -1,0 +1,102 @@
+"""The remembered classes of all profiles, within a bound on memory."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from typing import Any
+
+from attrs import define, field
+
+from ..api import Pod
+from ..framework import Framework
+from ..state import ObjectStore
+from .remembered import PodClass, SplitPlan, split
+
+DEFAULT_BYTES = 256 * 2**20
+_MEMO = object()
+"""Key under which a pod's spec remembers its class."""
+
+
+@define(eq=False)
+class RememberedClasses:
+    """Finds the class of a pod: O(1) for a pod that shares spec, labels and annotations with an earlier one,
+    O(plugins) otherwise. The least recently used classes are dropped when there are too many, or too large ones.
+    """
+
+    objects: ObjectStore
+    limit: int | None = None
+    """Classes kept at most; ``None``: as many as fit into ``max_bytes``."""
+    max_bytes: int = DEFAULT_BYTES
+    _classes: OrderedDict[Any, PodClass] = field(factory=OrderedDict)
+    _splits: dict[Framework, SplitPlan | None] = field(factory=dict)
+    _bytes: int = 0
+
+    def lookup(self, framework: Framework, pod: Pod) -> PodClass | None:
+        """The class of *pod*, made if need be and up to date; ``None`` if the pod has none, or it cannot be used."""
+        parts = self._parts(framework)
+        if parts is None:
+            return None
+        metadata = pod.metadata
+        memo = pod.spec.memo.get(_MEMO)
+        if (
+            memo is not None
+            and memo[0] is framework
+            and memo[1] is metadata.labels
+            and memo[2] is metadata.annotations
+            and memo[3] == metadata.namespace
+            and not memo[4].forgotten
+        ):
+            found: PodClass = memo[4]
+            self._classes.move_to_end(memo[5])
+            return found if found.refresh() else None
+        key = self._key(framework, parts, pod)
+        if key is None:
+            return None
+        found = self._get(key, framework, parts, pod)
+        pod.spec.memo[_MEMO] = (framework, metadata.labels, metadata.annotations, metadata.namespace, found, key)
+        return found if found.refresh() else None
+
+    def _parts(self, framework: Framework) -> SplitPlan | None:
+        try:
+            return self._splits[framework]
+        except KeyError:
+            parts = self._splits[framework] = split(framework)
+            return parts
+
+    def _key(self, framework: Framework, parts: SplitPlan, pod: Pod) -> Any:
+        signatures: list[Any] = [framework.profile_name]
+        for signature in parts.signatures:
+            try:
+                signed = signature(pod)
+                hash(signed)
+            except Exception:  # noqa: BLE001 - a pod that cannot be signed goes the long way, which needs no signature
+                return None
+            if signed is None:
+                return None
+            signatures.append(signed)
+        return tuple(signatures)
+
+    def _get(self, key: Any, framework: Framework, parts: SplitPlan, pod: Pod) -> PodClass:
+        found = self._classes.get(key)
+        if found is not None:
+            self._classes.move_to_end(key)
+            return found
+        found = self._classes[key] = PodClass(framework, parts, pod, self.objects)
+        self._bytes += found.nbytes
+        while len(self._classes) > 1 and self._too_much():
+            _, dropped = self._classes.popitem(last=False)
+            self._bytes -= dropped.nbytes
+            dropped.forget()
+        return found
+
+    def _too_much(self) -> bool:
+        if self.limit is not None and len(self._classes) > self.limit:
+            return True
+        if self._bytes <= self.max_bytes:
+            return False
+        # Classes grow with the table: count again before dropping one for it.
+        self._bytes = sum(kept.nbytes for kept in self._classes.values())
+        return self._bytes > self.max_bytes
+
+    def __len__(self) -> int:
+        return len(self._classes)

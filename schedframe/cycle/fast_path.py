@@ -1,0 +1,164 @@
+"""Decide by what is remembered of pods like this one, asking only the plugins that must be asked.
+
+The same statuses, scores, ties and draws as :class:`.search.Search` finds the long way; whenever something is not
+covered here (``None``), that way is taken.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define
+
+from ..api import Pod
+from ..framework import Code, Framework, PreFilterOutcome, RowVerdicts, Status, Verdicts
+from ..framework.filtering import filter_node, run_pre_filter
+from ..framework.plan import FilterEntry
+from ..framework.scoring import run_pre_score, run_scores
+from ..state import LazyRows, Rows
+from .classes import RememberedClasses
+from .decision import Decision
+from .diagnosis import diagnose
+from .remembered import PodClass
+
+Positions = npt.NDArray[np.intp]
+
+
+@define(eq=False)
+class FastPath:
+    """The search for pods whose class is remembered."""
+
+    classes: RememberedClasses
+    rng: Random
+
+    def decide(self, framework: Framework, pod: Pod) -> Decision | None:
+        """A decision, or ``None`` to go the long way. O(rows touched since the class was last used) where no
+        live plugin has anything to say and no nominated pod is in the way."""
+        if pod.status.nominated_node_name:
+            return None
+        found = self.classes.lookup(framework, pod)
+        if found is None:
+            return None
+        decision = Decision(pod, found.state.clone())
+        live = found.parts.live
+        outcome = _NOTHING_SAID
+        rows = found.table.rows()
+        if live.pre_filter:
+            outcome = run_pre_filter(live, decision.state, pod, rows)
+            if outcome.status is not None or outcome.node_names is not None:
+                return None
+        decision.pre_filter = outcome
+        decision.evaluated = len(rows)
+        skip = decision.state.skip_filter_plugins
+        asked = [entry for entry in live.filter if entry.name not in skip]
+        nominated = framework.nominated.nodes_for(pod)
+        if asked or nominated:
+            return self._merged(framework, found, decision, asked, nominated)
+        if not found.feasible:
+            verdicts = Verdicts.counted(rows, found.codes[rows.index], found.statuses, found.counts())
+            decision.verdicts = verdicts
+            decision.diagnosis = diagnose(outcome, verdicts, len(rows))
+            return decision
+        return self._choose(framework, found, decision)
+
+    # ---- nobody else rejects anything --------------------------------------------------------------------
+
+    def _choose(self, framework: Framework, found: PodClass, decision: Decision) -> Decision | None:
+        table, live = found.table, found.parts.live
+        feasible = LazyRows(table, found.feasible, lambda: (found.codes[: table.size] == 0).nonzero()[0])
+        decision.feasible = feasible
+        if found.feasible > 1 and live.score:
+            status = run_pre_score(live, decision.state, decision.pod, feasible)
+            if status is not None:
+                return None
+            if any(entry.name not in decision.state.skip_score_plugins for entry in live.score):
+                return self._choose_scored(found, decision, feasible)
+        row = found.choose(self.rng)
+        if row is None:
+            return None
+        decision.node_name = table.name_of(row)
+        return decision
+
+    def _choose_scored(self, found: PodClass, decision: Decision, feasible: Rows) -> Decision | None:
+        """Add what live plugins give to what is remembered, then take one of the best."""
+        total = found.totals_of(feasible.positions)
+        if found.parts.live.score:
+            scores = run_scores(found.parts.live, decision.state, decision.pod, feasible)
+            if isinstance(scores, Status):
+                return None
+            total = total + scores.total
+        best = (total == total.max()).nonzero()[0]
+        position = best[self.rng.randrange(len(best))] if len(best) > 1 else best[0]
+        decision.node_name = found.table.name_of(int(feasible.positions[position]))
+        return decision
+
+    # ---- live plugins and nominated pods have a say ------------------------------------------------------
+
+    def _merged(
+        self,
+        framework: Framework,
+        found: PodClass,
+        decision: Decision,
+        asked: list[FilterEntry],
+        nominated: list[str],
+    ) -> Decision | None:
+        rows = found.table.rows()
+        verdicts = Verdicts(rows, found.codes[rows.index].copy(), list(found.statuses))
+        if asked:
+            places = found.places()[verdicts.codes]
+            for entry in asked:
+                _ask(entry, found.parts.order[entry.name], decision, verdicts, places)
+        if nominated:
+            framework.nominated.overlay(decision.state, decision.pod, verdicts, nominated)
+        if any(status.code is Code.ERROR for status in verdicts.statuses):
+            return None
+        decision.verdicts = verdicts
+        passing = verdicts.passing()
+        if not len(passing):
+            assert decision.pre_filter is not None
+            decision.diagnosis = diagnose(decision.pre_filter, verdicts, len(rows))
+            return decision
+        feasible = decision.feasible = rows if len(passing) == len(rows) else rows.select(passing)
+        if len(feasible) == 1:
+            decision.node_name = feasible.names()[0]
+            return decision
+        live = found.parts.live
+        if live.score:
+            status = run_pre_score(live, decision.state, decision.pod, feasible)
+            if status is not None:
+                return None
+        return self._choose_scored(found, decision, feasible)
+
+
+_NOTHING_SAID = PreFilterOutcome()
+
+
+def _ask(
+    entry: FilterEntry, place: int, decision: Decision, verdicts: Verdicts, places: npt.NDArray[np.int64]
+) -> None:
+    """Let a live plugin reject rows that no plugin before it in the profile rejects; *places* says which one did."""
+    rows = verdicts.rows
+    if entry.filter_rows is None:
+        for position in (places > place).nonzero()[0].tolist():
+            row = int(rows.positions[position])
+            status = filter_node(entry, decision.state, decision.pod, rows.table.info(row), rows.table)
+            if status is not None:
+                verdicts.reject(position, status)
+                places[position] = place
+        return
+    answer: Any
+    try:
+        answer = entry.filter_rows(decision.state, decision.pod, rows)
+    except Exception as error:  # noqa: BLE001 - an ERROR here sends the pod the long way, where it is reported
+        answer = RowVerdicts(np.ones(len(rows), np.int8), (Status.from_error(error, entry.name),))
+    if answer is None:
+        return
+    chosen = ((answer.codes != 0) & (places > place)).nonzero()[0]
+    if len(chosen):
+        numbers = [0, *(verdicts.number_of(status.with_plugin(entry.name)) for status in answer.statuses)]
+        verdicts.codes[chosen] = np.array(numbers, np.int32)[answer.codes[chosen]]
+        places[chosen] = place
+
