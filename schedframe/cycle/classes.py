@@ -19,7 +19,8 @@ _MEMO = object()
 
 @define(eq=False)
 class RememberedClasses:
-    """Finds the class of a pod: O(1) for a pod that shares spec, labels and annotations with an earlier one,
+    """Finds the class of a pod: O(1) for a pod that shares its spec with an earlier one, and equals it in
+    namespace, labels and annotations,
     O(plugins) otherwise. The least recently used classes are dropped when there are too many, or too large ones.
     """
 
@@ -41,8 +42,8 @@ class RememberedClasses:
         if (
             memo is not None
             and memo[0] is framework
-            and memo[1] is metadata.labels
-            and memo[2] is metadata.annotations
+            and memo[1] == metadata.labels
+            and memo[2] == metadata.annotations
             and memo[3] == metadata.namespace
             and not memo[4].forgotten
         ):
