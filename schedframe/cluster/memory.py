@@ -185,23 +185,23 @@ class InMemoryCluster(ClusterPort):
         return stored
 
     @_may_fail
-    def delete(self, obj: AnyObject) -> None:
-        """Delete the object of that key. Raises :class:`NotFound`, :class:`Conflict` if it has another uid.
+    def delete(self, target: AnyObject | str, key: str = "") -> None:
+        """Delete an object, given as such or by kind and *key*: ``delete("Pod", "shop/web-1")``.
+
+        Raises :class:`NotFound`, and :class:`Conflict` if the given object has another uid than the stored.
 
         One with finalizers, or a pod on a node in a ``graceful`` cluster, is only marked; deleting it again
         does nothing.
         """
-        obj = _as_object(obj)
+        obj = None if isinstance(target, str) else _as_object(target)
         with self._delivery.lock:
-            self._delete(self._stored(obj, any_version=True))
+            current = (
+                self._objects[str(target)].get(key) if obj is None else self._stored(obj, any_version=True)
+            )
+            if current is None:
+                raise NotFound(f"{target} {key} is not there")
+            self._delete(current)
         self._delivery.deliver()
-
-    def delete_key(self, kind: str, key: str) -> None:
-        """:meth:`delete` for whoever knows the key alone."""
-        current = self.get(kind, key)
-        if current is None:
-            raise NotFound(f"{kind} {key} is not there")
-        self.delete(current)
 
     def finish_deletion(self, key: str) -> None:
         """Let a pod go that ``graceful`` deletion marked. Raises :class:`NotFound` if there is none."""

@@ -100,7 +100,7 @@ class TestWriting:
         for name in "cab":
             cluster.create(pod(name))
         cluster.update(pod("c"))
-        cluster.delete_key("Pod", "default/a")
+        cluster.delete("Pod", "default/a")
         cluster.create(pod("a"))
         assert [stored.name for stored in cluster.list("Pod")] == ["c", "b", "a"]
         assert cluster.list("Node") == []
@@ -112,7 +112,7 @@ class TestDeleting:
         with pytest.raises(NotFound):
             cluster.delete(pod())
         with pytest.raises(NotFound):
-            cluster.delete_key("Pod", "default/p")
+            cluster.delete("Pod", "default/p")
         stored = cluster.create(pod())
         with pytest.raises(Conflict):
             cluster.delete(pod(uid="other"))

@@ -11,9 +11,12 @@ UNDELIVERED: frozenset[str] = frozenset(
     {
         "DefaultPreemption",
         "DynamicResources",
+        "GangScheduling",
         "InterPodAffinity",
         "NodeVolumeLimits",
+        "PodGroupPodsCount",
         "PodTopologySpread",
+        "TopologyPlacementGenerator",
         "VolumeBinding",
         "VolumeRestrictions",
         "VolumeZone",
