@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from .dry_run import DryRunCluster
 from .evaluation import Evaluation
+from .hints import HintAnswer, queueing_hint
 from .simulation import CycleReport, Placement, Simulation, evaluate
 
-__all__ = ["CycleReport", "DryRunCluster", "Evaluation", "Placement", "Simulation", "evaluate"]
+__all__ = ["CycleReport", "DryRunCluster", "Evaluation", "HintAnswer", "Placement", "Simulation", "evaluate", "queueing_hint"]

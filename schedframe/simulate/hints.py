@@ -1,0 +1,73 @@
+"""Ask a plugin whether an event may help a pod that it rejected."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import frozen
+
+from ..errors import InputError
+from ..queue import EVERYTHING, Action, ClusterEvent, EventRegistration, QueueingHint, matches, with_implied
+from .simulation import Simulation, as_object, as_pod
+
+
+@frozen
+class HintAnswer:
+    """What a plugin says of an event: ``hint``, and the error that made it Queue, if one did."""
+
+    hint: str
+    """``Queue`` or ``Skip``."""
+    error: str | None = None
+
+
+def queueing_hint(
+    plugin: str,
+    pod: Any,
+    event: ClusterEvent | str,
+    old: Any,
+    new: Any,
+    objects: Iterable[Any] = (),
+    config: Any = None,
+) -> HintAnswer:
+    """Would *event* (*old* became *new*) make the queue try *pod* again, which *plugin* rejected?
+
+    *event* is a :class:`ClusterEvent` or ``Resource/Action`` in the reference's spelling (``Node/Add``); *objects*
+    is what the scheduler knows besides, after the event. Everything may be API values or manifests. An event that
+    the plugin did not register is a Skip. Raises :class:`InputError` if the plugin is not part of the profile.
+    """
+    waiting = as_pod(pod)
+    simulation = Simulation(objects, config)
+    framework = simulation.scheduler.core.frameworks.get(waiting.spec.scheduler_name)
+    registered = framework.events() if framework is not None else {}
+    if plugin not in registered:
+        raise InputError("plugin", f"{plugin!r} is not enabled in the profile", "enable it, or ask about another")
+    wanted = event if isinstance(event, ClusterEvent) else _parse(event)
+    before = as_object(old) if old is not None else None
+    after = as_object(new) if new is not None else None
+    return _ask(with_implied(registered[plugin] or EVERYTHING), wanted, (waiting, before, after))
+
+
+def _parse(event: str) -> ClusterEvent:
+    resource, _, action = event.rpartition("/")
+    try:
+        return ClusterEvent(resource, Action.parse(action))
+    except KeyError as error:
+        raise InputError("event", f"{event!r} names no action {error}", "write it as in Node/UpdateNodeTaint") from error
+
+
+def _ask(
+    registrations: Iterable[EventRegistration], event: ClusterEvent, arguments: tuple[Any, Any, Any]
+) -> HintAnswer:
+    for registration in registrations:
+        if not matches(registration.event, event):
+            continue
+        if registration.hint is None:
+            return HintAnswer("Queue")
+        try:
+            answer = registration.hint(*arguments)
+        except Exception as error:  # noqa: BLE001 - the queue takes a failing hint for Queue, and so does this answer
+            return HintAnswer("Queue", str(error) or type(error).__name__)
+        if answer in (QueueingHint.QUEUE, True):
+            return HintAnswer("Queue")
+    return HintAnswer("Skip")
