@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 
 from attrs import field, frozen
 
@@ -46,6 +47,15 @@ class LabelSelectorRequirement:
         _check_expression(self, LABEL_OPERATORS)
 
     _check_manifest = check
+
+
+@contextmanager
+def within(path: str) -> Iterator[None]:
+    """Puts *path* before that of an error."""
+    try:
+        yield
+    except InputError as error:
+        raise error.at(path) from None
 
 
 def _check_expression(
@@ -112,12 +122,12 @@ class NodeSelectorTerm:
 
     def check(self) -> None:
         """Raises :class:`InputError`, with the path from here, if the API server would refuse the term."""
-        for key, of_fields in (("matchExpressions", False), ("matchFields", True)):
-            for index, expression in enumerate(self.match_fields if of_fields else self.match_expressions):
-                try:
-                    expression.check(of_fields)
-                except InputError as error:
-                    raise error.at(f"{key}[{index}]") from None
+        for index, expression in enumerate(self.match_expressions):
+            with within(f"matchExpressions[{index}]"):
+                expression.check()
+        for index, expression in enumerate(self.match_fields):
+            with within(f"matchFields[{index}]"):
+                expression.check(of_fields=True)
 
 
 @frozen(weakref_slot=False)
@@ -125,6 +135,12 @@ class NodeSelector:
     """One of the terms must match."""
 
     terms: tuple[NodeSelectorTerm, ...] = field(default=(), metadata=wire("nodeSelectorTerms", always=True))
+
+    def check(self) -> None:
+        """Raises :class:`InputError`, with the path from here, if the API server would refuse a term."""
+        for index, term in enumerate(self.terms):
+            with within(f"nodeSelectorTerms[{index}]"):
+                term.check()
 
 
 @frozen(weakref_slot=False)
@@ -144,17 +160,14 @@ class NodeAffinity:
 
     def check(self) -> None:
         """Raises :class:`InputError`, with the path from here, if the API server would refuse a term."""
-        terms = enumerate(self.required.terms if self.required is not None else ())
-        found = [(f"{_REQUIRED}.nodeSelectorTerms[{index}]", term) for index, term in terms]
-        found += [(f"{_PREFERRED}[{i}].preference", each.preference) for i, each in enumerate(self.preferred)]
-        for path, term in found:
-            try:
-                term.check()
-            except InputError as error:
-                raise error.at(path) from None
+        if self.required is not None:
+            with within(_REQUIRED):
+                self.required.check()
+        for index, preferred in enumerate(self.preferred):
+            with within(f"{_PREFERRED}[{index}].preference"):
+                preferred.preference.check()
 
 
-@fast_init
 @frozen(weakref_slot=False)
 class PodAffinityTerm:
     """Pods meant (by labels and namespaces) and the topology domain in which they count.

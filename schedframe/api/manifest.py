@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+from schedframe.api.claims import ResourceClaim, ResourceClaimTemplate
 from schedframe.api.codec import decoder, describe, encoder
+from schedframe.api.devices import DeviceClass, ResourceSlice
 from schedframe.api.metadata import ClusterObject
 from schedframe.api.node import Node
 from schedframe.api.pod import Pod
+from schedframe.api.storage import (
+    CSIDriver,
+    CSINode,
+    CSIStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
 from schedframe.api.workloads import (
     Namespace,
     PodDisruptionBudget,
@@ -20,6 +31,8 @@ from schedframe.api.workloads import (
 )
 from schedframe.errors import InputError
 
+T = TypeVar("T")
+
 _CLASSES: Final[tuple[type[ClusterObject], ...]] = (
     Pod,
     Node,
@@ -30,10 +43,29 @@ _CLASSES: Final[tuple[type[ClusterObject], ...]] = (
     ReplicaSet,
     StatefulSet,
     PodDisruptionBudget,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    CSINode,
+    CSIDriver,
+    CSIStorageCapacity,
+    VolumeAttachment,
+    ResourceClaim,
+    ResourceClaimTemplate,
+    ResourceSlice,
+    DeviceClass,
 )
 
 KINDS: Final[Mapping[str, type[ClusterObject]]] = {cls.KIND: cls for cls in _CLASSES}
 """Kind → class, for every kind that manifests may have."""
+
+
+_OTHER_SHAPES: Final = dict.fromkeys(
+    ("resource.k8s.io/v1alpha2", "resource.k8s.io/v1alpha3", "resource.k8s.io/v1beta1"), "resource.k8s.io/v1"
+)
+"""Versions whose fields differ from those of the version that is read, and that version. Others of a group
+agree.
+"""
 
 
 class UnknownKindError(InputError):
@@ -60,6 +92,20 @@ def from_manifest(manifest: Mapping[str, Any], *, kind: str = "") -> ClusterObje
         raise error.in_location(_name_of(manifest, cls.KIND)) from None
 
 
+def part_from_manifest(cls: type[T], part: Any) -> T:
+    """A value of any class of this package from its part of a manifest: ``part_from_manifest(NodeAffinity,
+    {…})``.
+
+    Raises :class:`InputError`, with the path from there.
+    """
+    return decoder(cls)(part)
+
+
+def part_to_manifest(value: object) -> dict[str, Any]:
+    """The other way round: what a manifest has for *value*, without empty and default fields."""
+    return encoder(type(value))(value)
+
+
 def to_manifest(obj: ClusterObject) -> dict[str, Any]:
     """The manifest of *obj* as the API server would serve it, without empty and default fields."""
     cls = type(obj)
@@ -74,6 +120,9 @@ def _class_of(manifest: Mapping[str, Any], default: str) -> type[ClusterObject]:
         )
     version = manifest.get("apiVersion")
     cls = KINDS.get(kind)
+    if version in _OTHER_SHAPES:
+        fix = f"convert the manifest to {_OTHER_SHAPES[version]}"
+        raise UnknownKindError("apiVersion", f"{version} is too old to be read", fix)
     if cls is None or not _same_group(version, cls.API_VERSION):
         named = f"{version}/{kind}" if version else kind
         raise UnknownKindError(

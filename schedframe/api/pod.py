@@ -9,7 +9,7 @@ from attrs import evolve, field, fields, frozen
 
 from schedframe.api._copying import become, compile_copy, draft_of, fast_init
 from schedframe.api._wire import DEFAULT_NAMESPACE, EMPTY, HIDDEN, wire
-from schedframe.api.affinity import Affinity, Toleration, TopologySpreadConstraint
+from schedframe.api.affinity import Affinity, Toleration, TopologySpreadConstraint, within
 from schedframe.api.codec import AMOUNTS, decode_named, decode_os_name, encode_named, encode_os_name
 from schedframe.api.containers import ANY_ADDRESS, Container, HostPort, ResourceRequirements
 from schedframe.api.metadata import NO_META, NamespacedObject, ObjectMeta
@@ -17,7 +17,6 @@ from schedframe.api.podstatus import FAILED, NO_STATUS, SUCCEEDED, PodStatus
 from schedframe.api.quantity import Quantity
 from schedframe.api.resources import PodResources, pod_resources
 from schedframe.api.volumes import Volume
-from schedframe.errors import InputError
 
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
 
@@ -104,10 +103,8 @@ class PodSpec:
     def _check_manifest(self) -> None:
         affinity = self.affinity.node_affinity if self.affinity is not None else None
         if affinity is not None:
-            try:
+            with within("affinity.nodeAffinity"):
                 affinity.check()
-            except InputError as error:
-                raise error.at("affinity.nodeAffinity") from None
 
     def with_node_name(self, node_name: str) -> PodSpec:
         """The same spec on another node (or, with an empty name, on none), sharing :attr:`memo`."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 from attrs import field, frozen
 
@@ -35,12 +36,15 @@ class PersistentVolumeClaimSpec:
     volume_attributes_class_name: str | None = None
 
 
+NO_CLAIM_SPEC: Final = PersistentVolumeClaimSpec()
+
+
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimTemplate:
     """The claim that an ephemeral volume gets for the lifetime of its pod."""
 
     metadata: ObjectMeta = NO_META
-    spec: PersistentVolumeClaimSpec = field(default=PersistentVolumeClaimSpec(), metadata=wire(always=True))
+    spec: PersistentVolumeClaimSpec = field(default=NO_CLAIM_SPEC, metadata=wire(always=True))
 
 
 @frozen(weakref_slot=False)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 import attrs
 from hypothesis import strategies as st
@@ -104,6 +104,7 @@ def _field(hint: Any, attribute: attrs.Attribute[Any], declared: Wire) -> st.Sea
 
 def _typed(hint: Any, bits: int) -> st.SearchStrategy[Any]:
     simple: dict[Any, st.SearchStrategy[Any]] = {
+        Any: st.dictionaries(words, words),
         str: words,
         bool: st.booleans(),
         int: numbers,
@@ -123,4 +124,4 @@ def _typed(hint: Any, bits: int) -> st.SearchStrategy[Any]:
     raise TypeError(hint)
 
 
-objects = st.sampled_from(sorted(KINDS)).flatmap(lambda kind: values_of(KINDS[kind]))
+objects = st.sampled_from(sorted(KINDS)).flatmap(lambda kind: values_of(cast("Any", KINDS[kind])))

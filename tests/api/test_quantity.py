@@ -171,8 +171,8 @@ def _fraction(text: str) -> Fraction:
     if text[-1] in suffixes:
         return Fraction(text[:-1].rstrip(".") or "0") * Fraction(10) ** suffixes[text[-1]]
     number, _, exponent = text.lower().partition("e")
-    power: Fraction = Fraction(10) ** int(exponent or "0")
-    return Fraction(number.rstrip(".")) * power
+    scale: Fraction = Fraction(10) ** int(exponent or "0")
+    return Fraction(number.rstrip(".")) * scale
 
 
 @settings(max_examples=100)

@@ -1,0 +1,284 @@
+"""Persistent volumes, claims and what is known about storage drivers, as far as scheduling reads them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Final
+
+from attrs import field, frozen
+
+from schedframe.api._wire import EMPTY, wire
+from schedframe.api.affinity import LabelSelector, NodeSelector, within
+from schedframe.api.codec import AMOUNTS
+from schedframe.api.metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
+from schedframe.api.quantity import Quantity
+from schedframe.api.volumes import (
+    NO_CLAIM_SPEC,
+    AWSElasticBlockStore,
+    AzureDisk,
+    AzureFile,
+    CinderVolume,
+    GCEPersistentDisk,
+    HostPathVolume,
+    ISCSIVolume,
+    NFSVolume,
+    PersistentVolumeClaimSpec,
+    PortworxVolume,
+    RBDVolume,
+    VsphereVolume,
+)
+
+WAIT_FOR_FIRST_CONSUMER: Final = "WaitForFirstConsumer"
+"""``volume_binding_mode`` of classes whose claims are bound when their pod is scheduled."""
+
+
+@frozen(weakref_slot=False)
+class CSIPersistentVolume:
+    """A volume of a CSI driver; driver and handle together say which one it is."""
+
+    driver: str = field(default="", metadata=wire(always=True))
+    volume_handle: str = field(default="", metadata=wire(always=True, unique=True))
+    read_only: bool = False
+    volume_attributes: Mapping[str, str] = EMPTY
+
+
+@frozen(weakref_slot=False)
+class LocalVolume:
+    """A disk or folder of one node."""
+
+    path: str = field(default="", metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class ObjectReference:
+    """Another object, by name and, if it must be that very one, by uid."""
+
+    kind: str = ""
+    namespace: str = ""
+    name: str = field(default="", metadata=wire(unique=True))
+    uid: str = field(default="", metadata=wire(unique=True))
+    api_version: str = ""
+
+
+@frozen(weakref_slot=False)
+class VolumeNodeAffinity:
+    """From which nodes the volume can be used."""
+
+    required: NodeSelector | None = None
+
+    def _check_manifest(self) -> None:
+        if self.required is not None:
+            with within("required"):
+                self.required.check()
+
+
+@frozen(weakref_slot=False)
+class PersistentVolumeSpec:
+    """What a volume offers. ``capacity["storage"]`` is in bytes; ``claim_ref`` the claim it is for."""
+
+    capacity: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
+    access_modes: tuple[str, ...] = ()
+    claim_ref: ObjectReference | None = None
+    storage_class_name: str = ""
+    volume_mode: str | None = None
+    node_affinity: VolumeNodeAffinity | None = None
+    volume_attributes_class_name: str | None = None
+    persistent_volume_reclaim_policy: str = ""
+    csi: CSIPersistentVolume | None = None
+    gce_persistent_disk: GCEPersistentDisk | None = None
+    aws_elastic_block_store: AWSElasticBlockStore | None = None
+    azure_disk: AzureDisk | None = None
+    azure_file: AzureFile | None = None
+    cinder: CinderVolume | None = None
+    portworx_volume: PortworxVolume | None = None
+    vsphere_volume: VsphereVolume | None = None
+    iscsi: ISCSIVolume | None = None
+    rbd: RBDVolume | None = None
+    nfs: NFSVolume | None = None
+    host_path: HostPathVolume | None = None
+    local: LocalVolume | None = None
+
+
+@frozen(weakref_slot=False)
+class PersistentVolumeStatus:
+    """``phase`` is Pending, Available, Bound, Released or Failed."""
+
+    phase: str = ""
+
+
+@frozen(weakref_slot=False)
+class PersistentVolume(ClusterObject):
+    """A piece of storage."""
+
+    KIND: ClassVar[str] = "PersistentVolume"
+    API_VERSION: ClassVar[str] = "v1"
+    __hash__ = ClusterObject.__hash__
+
+    metadata: ObjectMeta = NO_META
+    spec: PersistentVolumeSpec = PersistentVolumeSpec()
+    status: PersistentVolumeStatus = PersistentVolumeStatus()
+
+
+@frozen(weakref_slot=False)
+class PersistentVolumeClaimStatus:
+    """``phase`` is Pending, Bound or Lost."""
+
+    phase: str = ""
+    access_modes: tuple[str, ...] = ()
+    capacity: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
+    conditions: tuple[Condition, ...] = ()
+    current_volume_attributes_class_name: str | None = None
+
+
+@frozen(weakref_slot=False)
+class PersistentVolumeClaim(NamespacedObject):
+    """A wish for storage."""
+
+    KIND: ClassVar[str] = "PersistentVolumeClaim"
+    API_VERSION: ClassVar[str] = "v1"
+    __hash__ = NamespacedObject.__hash__
+
+    metadata: ObjectMeta = NO_META
+    spec: PersistentVolumeClaimSpec = NO_CLAIM_SPEC
+    status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
+
+
+@frozen(weakref_slot=False)
+class TopologySelectorLabelRequirement:
+    """A label of the node, and the values that will do."""
+
+    key: str = field(default="", metadata=wire(always=True))
+    values: tuple[str, ...] = field(default=(), metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class TopologySelectorTerm:
+    """All expressions must hold."""
+
+    match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
+
+
+@frozen(weakref_slot=False)
+class StorageClass(ClusterObject):
+    """How claims of the class get their volumes. An empty ``volume_binding_mode`` means Immediate."""
+
+    KIND: ClassVar[str] = "StorageClass"
+    API_VERSION: ClassVar[str] = "storage.k8s.io/v1"
+    __hash__ = ClusterObject.__hash__
+
+    metadata: ObjectMeta = NO_META
+    provisioner: str = field(default="", metadata=wire(always=True))
+    parameters: Mapping[str, str] = EMPTY
+    reclaim_policy: str = ""
+    allow_volume_expansion: bool | None = None
+    volume_binding_mode: str = ""
+    allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
+
+
+@frozen(weakref_slot=False)
+class VolumeNodeResources:
+    """How many volumes of the driver the node can have; None is no limit."""
+
+    count: int | None = field(default=None, metadata=wire(bits=32))
+
+
+@frozen(weakref_slot=False)
+class CSINodeDriver:
+    """A driver that runs on the node."""
+
+    name: str = field(default="", metadata=wire(always=True))
+    node_id: str = field(default="", metadata=wire("nodeID", always=True, unique=True))
+    topology_keys: tuple[str, ...] = ()
+    allocatable: VolumeNodeResources | None = None
+
+
+@frozen(weakref_slot=False)
+class CSINodeSpec:
+    """The drivers of the node."""
+
+    drivers: tuple[CSINodeDriver, ...] = field(default=(), metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class CSINode(ClusterObject):
+    """What CSI drivers say of a node; it has the node's name."""
+
+    KIND: ClassVar[str] = "CSINode"
+    API_VERSION: ClassVar[str] = "storage.k8s.io/v1"
+    __hash__ = ClusterObject.__hash__
+
+    metadata: ObjectMeta = NO_META
+    spec: CSINodeSpec = field(default=CSINodeSpec(), metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class CSIDriverSpec:
+    """What the driver can do; ``storage_capacity`` says that it reports how much it has."""
+
+    attach_required: bool | None = None
+    pod_info_on_mount: bool | None = None
+    storage_capacity: bool | None = None
+
+
+@frozen(weakref_slot=False)
+class CSIDriver(ClusterObject):
+    """A CSI driver of the cluster."""
+
+    KIND: ClassVar[str] = "CSIDriver"
+    API_VERSION: ClassVar[str] = "storage.k8s.io/v1"
+    __hash__ = ClusterObject.__hash__
+
+    metadata: ObjectMeta = NO_META
+    spec: CSIDriverSpec = field(default=CSIDriverSpec(), metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class CSIStorageCapacity(NamespacedObject):
+    """How much of a class is to be had on the nodes of a topology."""
+
+    KIND: ClassVar[str] = "CSIStorageCapacity"
+    API_VERSION: ClassVar[str] = "storage.k8s.io/v1"
+    __hash__ = NamespacedObject.__hash__
+
+    metadata: ObjectMeta = NO_META
+    node_topology: LabelSelector | None = None
+    storage_class_name: str = field(default="", metadata=wire(always=True))
+    capacity: Quantity | None = None
+    maximum_volume_size: Quantity | None = None
+
+
+@frozen(weakref_slot=False)
+class VolumeAttachmentSource:
+    """The volume, by name or in full."""
+
+    persistent_volume_name: str | None = field(default=None, metadata=wire(unique=True))
+    inline_volume_spec: PersistentVolumeSpec | None = None
+
+
+@frozen(weakref_slot=False)
+class VolumeAttachmentSpec:
+    """Which volume is to be attached to which node, and by whom."""
+
+    attacher: str = field(default="", metadata=wire(always=True))
+    source: VolumeAttachmentSource = field(default=VolumeAttachmentSource(), metadata=wire(always=True))
+    node_name: str = field(default="", metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class VolumeAttachmentStatus:
+    """Whether it is done."""
+
+    attached: bool = field(default=False, metadata=wire(always=True))
+
+
+@frozen(weakref_slot=False)
+class VolumeAttachment(ClusterObject):
+    """A volume attached, or to be attached, to a node."""
+
+    KIND: ClassVar[str] = "VolumeAttachment"
+    API_VERSION: ClassVar[str] = "storage.k8s.io/v1"
+    __hash__ = ClusterObject.__hash__
+
+    metadata: ObjectMeta = NO_META
+    spec: VolumeAttachmentSpec = field(default=VolumeAttachmentSpec(), metadata=wire(always=True))
+    status: VolumeAttachmentStatus = VolumeAttachmentStatus()
