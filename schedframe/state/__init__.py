@@ -12,6 +12,7 @@ from .node_order import NodeOrder, zone_of
 from .node_table import NodeTable
 from .objects import ObjectStore
 from .ports import port_conflicts
+from .pod_groups import CountColumn, DomainSums, PodGroup, PodGroups
 from .rows import LazyRows, Rows
 from .snapshot import Snapshot
 from .trial import standing_in
@@ -20,8 +21,10 @@ __all__ = [
     "Cache",
     "ChangeLog",
     "Comparison",
+    "CountColumn",
     "DerivedColumn",
     "DistinctColumn",
+    "DomainSums",
     "ImageIndex",
     "ImageState",
     "LazyRows",
@@ -29,6 +32,8 @@ __all__ = [
     "NodeOrder",
     "NodeTable",
     "ObjectStore",
+    "PodGroup",
+    "PodGroups",
     "PodState",
     "Rows",
     "Snapshot",

@@ -15,6 +15,7 @@ from .change_log import ChangeLog
 from .columns import DerivedColumn, DistinctColumn
 from .images import ImageIndex
 from .node_info import NodeInfo
+from .pod_groups import PodGroups
 from .ports import count_port_at
 from .rows import Rows
 from .trial import UndoLog, put_back
@@ -69,6 +70,7 @@ class NodeTable:
     _free: list[int] = field(factory=list)
     _columns: dict[Hashable, DistinctColumn[Any] | DerivedColumn] = field(factory=dict)
     _all: Rows | None = None
+    _groups: PodGroups | None = None
     _trials: UndoLog = field(factory=UndoLog)
 
     # ---- looking -----------------------------------------------------------------------------------------
@@ -275,6 +277,15 @@ class NodeTable:
         if info is not None:
             info.apply(pod, sign)
         self.row_log.append(row)
+        if self._groups is not None:
+            self._groups.count(row, pod, sign)
+
+    @property
+    def pod_groups(self) -> PodGroups:
+        """Pods counted by what selectors see of them; O(pods) at first use, kept in step from then on."""
+        if self._groups is None:
+            self._groups = PodGroups.of(self)
+        return self._groups
 
     # ---- trials ------------------------------------------------------------------------------------------
 
