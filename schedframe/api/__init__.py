@@ -57,6 +57,9 @@ from schedframe.api.containers import (
     HostPort,
     ResourceRequirements,
 )
+from schedframe.api.defaults import (
+    with_default_requests,
+)
 from schedframe.api.devices import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
@@ -494,4 +497,5 @@ __all__ = [
     "to_manifest",
     "whole_amount",
     "whole_amounts",
+    "with_default_requests",
 ]

@@ -167,9 +167,10 @@ def _fraction(text: str) -> Fraction:
     suffixes = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
     for binary, power in (("Ki", 10), ("Mi", 20), ("Gi", 30), ("Ti", 40), ("Pi", 50), ("Ei", 60)):
         if text.endswith(binary):
-            return Fraction(text[:-2].rstrip(".") or "0") * 2**power
+            return Fraction(text[:-2].rstrip(".") or "0") * (1 << power)
     if text[-1] in suffixes:
-        return Fraction(text[:-1].rstrip(".") or "0") * Fraction(10) ** suffixes[text[-1]]
+        power_of_ten: Fraction = Fraction(10) ** suffixes[text[-1]]
+        return Fraction(text[:-1].rstrip(".") or "0") * power_of_ten
     number, _, exponent = text.lower().partition("e")
     scale: Fraction = Fraction(10) ** int(exponent or "0")
     return Fraction(number.rstrip(".")) * scale

@@ -1,0 +1,47 @@
+"""What the API server fills in when a pod is created, as far as scheduling depends on it.
+
+Pods from an API server have it already; manifests written by hand do not. Source of the rules:
+pkg/apis/core/v1/defaults.go.
+"""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from schedframe.api.containers import Container, ResourceRequirements
+from schedframe.api.pod import Pod
+from schedframe.api.resources import HUGE_PAGES_PREFIX, pod_requests, supports_pod_level
+
+
+def with_default_requests(pod: Pod) -> Pod:
+    """*pod* with the requests that follow from its limits; the same object if none do.
+
+    A container requests what it is limited to, where it does not say. With pod-level resources, the pod as a
+    whole requests the sum over its containers, or else what it is limited to, where it does not say.
+    """
+    spec = pod.spec
+    containers = tuple(map(_of_container, spec.containers))
+    init_containers = tuple(map(_of_container, spec.init_containers))
+    if containers != spec.containers or init_containers != spec.init_containers:
+        pod = evolve(pod, spec=evolve(spec, containers=containers, init_containers=init_containers))
+    resources = pod.spec.resources
+    if resources is None or not (resources.requests or resources.limits):
+        return pod
+    defaulted = _of_pod(pod, resources)
+    return pod if defaulted == resources else evolve(pod, spec=evolve(pod.spec, resources=defaulted))
+
+
+def _of_container(container: Container) -> Container:
+    resources = container.resources
+    if all(name in resources.requests for name in resources.limits):
+        return container
+    return evolve(container, resources=evolve(resources, requests={**resources.limits, **resources.requests}))
+
+
+def _of_pod(pod: Pod, resources: ResourceRequirements) -> ResourceRequirements:
+    sums = pod_requests(pod, use_status=False, pod_level=False, overhead=False)
+    # huge pages cannot be overcommitted: those of the pod follow from its limit alone
+    named = {name: amount for name, amount in sums.items() if not name.startswith(HUGE_PAGES_PREFIX)}
+    defaults = {**resources.limits, **named}
+    supported = {name: amount for name, amount in defaults.items() if supports_pod_level(name)}
+    return evolve(resources, requests={**supported, **resources.requests})
