@@ -21,6 +21,7 @@ from .api import (
     CompiledPreferredTerms,
     Container,
     ContainerRestartRule,
+    HostPort,
     Node,
     NodeAffinity,
     NodeSelector,
@@ -42,7 +43,9 @@ from .api import (
     compile_preferred_terms,
     find_untolerated_taint,
     from_manifest,
+    is_scalar_resource,
     required_node_affinity,
+    scoring_requests,
 )
 from .api._wire import wire
 from .cluster import (
@@ -163,6 +166,7 @@ from .state import (
     Rows,
     Snapshot,
     compare,
+    port_conflicts,
 )
 
 __all__ = [
@@ -224,6 +228,7 @@ __all__ = [
     "Handle",
     "Heap",
     "HintAnswer",
+    "HostPort",
     "InMemoryCluster",
     "InlineExecutor",
     "InputError",
@@ -301,13 +306,16 @@ __all__ = [
     "find_untolerated_taint",
     "from_manifest",
     "hookimpl",
+    "is_scalar_resource",
     "label_value_problems",
     "load_config",
     "matches",
     "normalize_by_max",
+    "port_conflicts",
     "qualified_name_problems",
     "queueing_hint",
     "registered_actions",
     "required_node_affinity",
+    "scoring_requests",
     "wire",
 ]

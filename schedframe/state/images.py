@@ -4,9 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+import numpy as np
+import numpy.typing as npt
 from attrs import define, field
 
 from ..api import Node
+
+Mask = npt.NDArray[np.bool_]
 
 
 @define(eq=False)
@@ -15,11 +19,36 @@ class ImageState:
 
     size: int
     rows: set[int] = field(factory=set)
+    _mask: Mask | None = None
 
     @property
     def num_nodes(self) -> int:
         """On how many nodes the image is present."""
         return len(self.rows)
+
+    def present(self, capacity: int) -> Mask:
+        """Per row: has it the image? Bool of shape ``(capacity,)``, not to be changed.
+
+        Made at first use and kept in step from then on; O(1), but O(rows) at first use and after growth.
+        """
+        mask = self._mask
+        if mask is None or len(mask) < capacity:
+            mask = self._mask = np.zeros(capacity, np.bool_)
+            mask[list(self.rows)] = True
+        return mask
+
+    def mark(self, row: int, present: bool) -> None:
+        """Note that *row* has the image, or has it no more."""
+        if present:
+            self.rows.add(row)
+        else:
+            self.rows.discard(row)
+        mask = self._mask
+        if mask is not None:
+            if row < len(mask):
+                mask[row] = present
+            else:
+                self._mask = None
 
 
 @define(eq=False)
@@ -40,7 +69,7 @@ class ImageIndex:
             state = self._states.get(name)
             if state is None:
                 state = self._states[name] = ImageState(size)
-            state.rows.add(row)
+            state.mark(row, True)
             self.version += 1
 
     def remove(self, row: int, node: Node) -> None:
@@ -48,7 +77,7 @@ class ImageIndex:
         for name, _ in _names(node):
             state = self._states.get(name)
             if state is not None:
-                state.rows.discard(row)
+                state.mark(row, False)
                 self.version += 1
                 if not state.rows:
                     del self._states[name]

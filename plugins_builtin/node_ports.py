@@ -1,0 +1,90 @@
+"""Host ports: two pods on one node cannot listen on the same."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import ClassVar, Final
+
+import numpy as np
+from attrs import define
+
+from schedframe import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EventRegistration,
+    EventResource,
+    HostPort,
+    NodeInfo,
+    Pod,
+    Rows,
+    RowVerdicts,
+    StateKey,
+    Status,
+    hookimpl,
+    port_conflicts,
+)
+
+ERR_REASON = "node(s) didn't have free ports for the requested pod ports"
+_STATUS = Status.unschedulable(ERR_REASON)
+_WANTED: Final = StateKey[tuple[HostPort, ...]]("NodePorts/pre_filter")
+
+
+@define(eq=False)
+class NodePorts:
+    """Ports collide if protocol and number are the same and the addresses are, or one of them is 0.0.0.0."""
+
+    row_local: ClassVar[bool] = True
+
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> Hashable:
+        """The host ports."""
+        return pod.host_ports
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        """Skip pods without host ports."""
+        wanted = pod.host_ports
+        if not wanted:
+            return Status.skip()
+        state.write(_WANTED, wanted)
+        return None
+
+    @hookimpl
+    def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
+        """Are all ports free? O(ports of the pod)."""
+        used = node_info.used_ports
+        wanted = state.read(_WANTED)
+        return _STATUS if used and any(port_conflicts(used, port) for port in wanted) else None
+
+    @hookimpl
+    def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
+        """As :meth:`filter`; O(rows on which one of the ports is in use), whatever the address."""
+        table = rows.table
+        taken = [
+            row
+            for port in state.read(_WANTED)
+            for row, addresses in table.ports.get((port.protocol, port.port), {}).items()
+            if port_conflicts({(port.protocol, port.port): addresses}, port)
+        ]
+        if not taken:
+            return None
+        mask = np.zeros(table.capacity, np.bool_)
+        mask[taken] = True
+        # Copied: all rows would be a view, and one that is longer lived than the table's capacity.
+        return RowVerdicts.where(rows.take(mask), _STATUS)
+
+    @hookimpl
+    def events_to_register(self) -> tuple[EventRegistration, ...]:
+        """Pods that free a port; new nodes."""
+        return (
+            EventRegistration(ClusterEvent(EventResource.POD, Action.DELETE), port_freed),
+            EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD)),
+        )
+
+
+def port_freed(pod: Pod, old: Pod, new: Pod | None) -> bool:
+    """Hint: the pod that left had a node, or was promised one, and a port that this one wants."""
+    if not (old.spec.node_name or old.status.nominated_node_name):
+        return False
+    return any(used.conflicts(wanted) for used in old.host_ports for wanted in pod.host_ports)

@@ -1,0 +1,1 @@
+"""How full nodes are: whether a pod fits, how well it fits, and how evenly it leaves a node used."""

@@ -1,0 +1,120 @@
+"""How evenly the resources of a node are used, with a pod and without it.
+
+Source of the formula: pkg/scheduler/framework/plugins/noderesources/balanced_allocation.go, Kubernetes v1.36.
+Float expressions are in its order, so that no last bit differs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from schedframe import MAX_SCORE, NodeInfo, Rows
+
+from .arithmetic import Column
+from .scored import Scored
+
+Fractions = npt.NDArray[np.float64]
+
+_HALF: Final = MAX_SCORE // 2
+
+
+def balance_score(scored: Sequence[Scored], info: NodeInfo) -> int:
+    """75 if the pod leaves the balance of the node as it is, up to 100 if it improves it; O(resources)."""
+    allocatable = info.allocatable
+    with_pod = []
+    without = []
+    for resource in scored:
+        capacity = allocatable.get(resource.name, 0)
+        if capacity:
+            used = info.requested.get(resource.name, 0)
+            with_pod.append(_fraction(used + resource.amount, capacity))
+            without.append(_fraction(used, capacity))
+    return _HALF + int((_HALF + _balance(with_pod) - _balance(without)) / 2)
+
+
+def balance_scores(scored: Sequence[Scored], rows: Rows) -> Column:
+    """:func:`balance_score` for many rows: one group of rows for each set of resources that they have."""
+    capacities = [resource.capacity_rows(rows) for resource in scored]
+    if all(len(capacity) and int(capacity.min()) > 0 for capacity in capacities):
+        return _scores(scored, capacities, rows)
+    scores = np.empty(len(rows), np.int64)
+    kinds: npt.NDArray[Any] = np.zeros(len(rows), np.int64)
+    for capacity in capacities:
+        kinds = np.unique(kinds * 2 + (capacity > 0), return_inverse=True)[1].reshape(len(rows))
+    for kind in range(int(kinds.max(initial=-1)) + 1):
+        chosen = np.flatnonzero(kinds == kind)
+        present = [i for i, capacity in enumerate(capacities) if capacity[chosen[0]] > 0]
+        group = [capacities[i][chosen] for i in present]
+        scores[chosen] = _scores([scored[i] for i in present], group, rows.select(chosen))
+    return scores
+
+
+def _scores(scored: Sequence[Scored], capacities: Sequence[Column], rows: Rows) -> Column:
+    """For rows that have some of each resource."""
+    with_pod = []
+    without = []
+    for resource, capacity in zip(scored, capacities, strict=True):
+        used = resource.used_rows(rows)
+        with_pod.append(_fractions(used + resource.amount, capacity))
+        without.append(_fractions(used, capacity))
+    change = _balances(with_pod, len(rows))
+    change -= _balances(without, len(rows))
+    change += _HALF
+    # Half of it, dropping the fraction towards zero.
+    change += change < 0
+    change >>= 1
+    change += _HALF
+    return change
+
+
+def _fraction(used: int, capacity: int) -> float:
+    # Each rounded to a float first: the quotient of the integers may differ beyond 2**53.
+    fraction = float(used) / float(capacity)
+    return fraction if fraction < 1 else 1.0
+
+
+def _fractions(used: Column, capacity: Column) -> Fractions:
+    fractions = np.true_divide(used, capacity)
+    return np.minimum(fractions, 1.0, out=fractions)
+
+
+def _balance(fractions: list[float]) -> int:
+    """(1 - standard deviation) in percent; 100 for a single resource."""
+    count = len(fractions)
+    if count == 2:
+        deviation = abs((fractions[0] - fractions[1]) / 2)
+    elif count > 2:
+        mean = _sum(fractions) / count
+        deviation = math.sqrt(_sum([(fraction - mean) * (fraction - mean) for fraction in fractions]) / count)
+    else:
+        deviation = 0.0
+    return int((1 - deviation) * MAX_SCORE)
+
+
+def _balances(fractions: list[Fractions], length: int) -> Column:
+    count = len(fractions)
+    if count == 2:
+        deviation = fractions[0] - fractions[1]
+        deviation /= 2
+        np.abs(deviation, out=deviation)
+    elif count > 2:
+        mean = _sum(fractions) / count
+        deviation = np.sqrt(_sum([(fraction - mean) * (fraction - mean) for fraction in fractions]) / count)
+    else:
+        return np.full(length, MAX_SCORE, np.int64)
+    np.subtract(1, deviation, out=deviation)
+    deviation *= MAX_SCORE
+    return deviation.astype(np.int64)
+
+
+def _sum(terms: list[Any]) -> Any:
+    """From left to right; ``sum`` and ``math.fsum`` may compensate for rounding."""
+    total = 0.0
+    for term in terms:
+        total = total + term
+    return total

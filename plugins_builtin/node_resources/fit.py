@@ -1,0 +1,120 @@
+"""Room for the pod: no request may exceed what the node has left; and how well the pod fits in."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from schedframe import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EventRegistration,
+    EventResource,
+    Handle,
+    NodeInfo,
+    Pod,
+    Rows,
+    RowVerdicts,
+    StateKey,
+    Status,
+    hookimpl,
+    scoring_requests,
+)
+
+from ..args import NodeResourcesFitArgs
+from .device_classes import DEVICE_CLASS, DeviceClassNames
+from .hints import FitHints
+from .scored import Scored, scored_resources
+from .shortage import Demand
+from .strategies import Strategy, strategy_of
+
+_DEMAND: Final = StateKey[Demand]("NodeResourcesFit/pre_filter")
+_SCORED: Final = StateKey[Sequence[Scored]]("NodeResourcesFit/pre_score")
+
+
+@define(eq=False)
+class NodeResourcesFit:
+    """CPU, memory, storage, huge pages, extended resources and the number of pods.
+
+    An extended resource that a device class stands for is DynamicResources' business where nodes have none.
+    """
+
+    args: NodeResourcesFitArgs
+    handle: Handle
+    _classes: DeviceClassNames = field(init=False)
+    _strategy: Strategy = field(init=False)
+    _ignored: frozenset[str] = field(init=False)
+    _ignored_groups: frozenset[str] = field(init=False)
+
+    row_local: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = (DEVICE_CLASS,)
+
+    def __attrs_post_init__(self) -> None:
+        self._classes = DeviceClassNames(self.handle.objects)
+        self._strategy = strategy_of(self.args.scoring_strategy)
+        self._ignored = frozenset(self.args.ignored_resources)
+        self._ignored_groups = frozenset(self.args.ignored_resource_groups)
+
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> Hashable:
+        """The requests, as filter and as score count them."""
+        resources = pod.resources
+        if pod.spec.resources is None:
+            return resources
+        # With requests of the pod as a whole, scoring counts containers by a rule of its own.
+        return resources, tuple(scoring_requests(pod).items())
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, pod: Pod) -> None:
+        """Note what the pod needs."""
+        demand = Demand.of(pod.requests, self._ignored, self._ignored_groups)
+        extended = demand.extended
+        state.write(_DEMAND, demand.delegating(self._classes.backed(extended)) if extended else demand)
+
+    @hookimpl
+    def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
+        """Is there enough left of everything, and room for one more pod?"""
+        return state.read(_DEMAND).shortage(node_info)
+
+    @hookimpl
+    def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
+        """As :meth:`filter`; O(requested resources x rows)."""
+        return state.read(_DEMAND).shortages(rows)
+
+    @hookimpl
+    def pre_score(self, state: CycleState, pod: Pod) -> None:
+        """Note what the pod asks for of the resources that are scored."""
+        state.write(_SCORED, self._scored(pod))
+
+    @hookimpl
+    def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> int:
+        """By the configured strategy."""
+        scored = state.get(_SCORED)
+        return self._strategy.score(self._scored(pod) if scored is None else scored, node_info)
+
+    @hookimpl
+    def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:
+        """As :meth:`score`; O(scored resources x rows)."""
+        scored = state.get(_SCORED)
+        return self._strategy.score_rows(self._scored(pod) if scored is None else scored, rows)
+
+    @hookimpl
+    def events_to_register(self) -> tuple[EventRegistration, ...]:
+        """Pods that go or shrink, nodes that come or grow, device classes that take a resource over."""
+        hints = FitHints(self._classes)
+        pods = ClusterEvent(EventResource.POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN)
+        nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)
+        classes = ClusterEvent(EventResource.DEVICE_CLASS, Action.ADD | Action.UPDATE)
+        return (
+            EventRegistration(pods, hints.pod_left_or_shrank),
+            EventRegistration(nodes, hints.node_has_room),
+            EventRegistration(classes, hints.class_stands_for_request),
+        )
+
+    def _scored(self, pod: Pod) -> tuple[Scored, ...]:
+        return scored_resources(self.args.scoring_strategy.resources, scoring_requests(pod), non_zero=True)

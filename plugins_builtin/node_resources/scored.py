@@ -1,0 +1,76 @@
+"""Which resources of a pod are scored, and what nodes have and would have used of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final, Protocol
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from schedframe import NodeInfo, Rows, is_scalar_resource
+
+Column = npt.NDArray[np.int64]
+
+_CPU: Final = "cpu"
+_MEMORY: Final = "memory"
+_STANDARD: Final = (_CPU, _MEMORY, "ephemeral-storage")
+
+
+class WeightedResource(Protocol):
+    """A resource of the plugin's arguments."""
+
+    @property
+    def name(self) -> str:
+        """Resource name."""
+        ...
+
+    @property
+    def weight(self) -> int:
+        """Weight in the mean."""
+        ...
+
+
+@frozen
+class Scored:
+    """One resource that counts in the score of a pod."""
+
+    name: str
+    amount: int
+    """What the pod asks for: milli-CPU, bytes, counts."""
+    weight: int
+    non_zero: bool
+    """Whether containers without a request count as if they had one."""
+
+    def used_on(self, info: NodeInfo) -> int:
+        """What the pods of the node use, without this one."""
+        if self.non_zero:
+            return info.non_zero_cpu if self.name == _CPU else info.non_zero_memory
+        return info.requested.get(self.name, 0)
+
+    def used_rows(self, rows: Rows) -> Column:
+        """:meth:`used_on` for many rows; possibly the table's own column."""
+        table = rows.table
+        return rows.take(table.non_zero_requested(self.name) if self.non_zero else table.requested(self.name))
+
+    def capacity_rows(self, rows: Rows) -> Column:
+        """Allocatable amounts of many rows; possibly the table's own column."""
+        return rows.take(rows.table.allocatable(self.name))
+
+
+def scored_resources(
+    resources: Iterable[WeightedResource], requests: Mapping[str, int], *, non_zero: bool
+) -> tuple[Scored, ...]:
+    """The resources that count for a pod with these requests.
+
+    An extended resource that the pod does not ask for says nothing about how well it fits, and is left out. A
+    node that has nothing of a resource leaves it out as well.
+    """
+    scored = []
+    for resource in resources:
+        name, amount = resource.name, requests.get(resource.name, 0)
+        if name in _STANDARD or (amount and is_scalar_resource(name)):
+            default = non_zero and name in (_CPU, _MEMORY)
+            scored.append(Scored(name, amount, resource.weight, default))
+    return tuple(scored)

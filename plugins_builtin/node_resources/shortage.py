@@ -1,0 +1,137 @@
+"""What a node lacks for a pod, node by node and for many rows at once."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from attrs import field, frozen
+
+from schedframe import NodeInfo, Rows, RowVerdicts, Status, is_scalar_resource
+
+ERR_TOO_MANY_PODS: Final = "Too many pods"
+_STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
+
+# Shortages of one node as bits: both forms name them alike, and counting them takes no look at each node.
+_UNRESOLVABLE: Final = 1
+_PODS: Final = 2
+_FIRST_RESOURCE: Final = 4
+_TABLE_BITS: Final = 12
+_INT64_BITS: Final = 62
+
+
+def err_insufficient(resource: str) -> str:
+    """The reason for a shortage of *resource*."""
+    return f"Insufficient {resource}"
+
+
+def is_extended_resource(name: str) -> bool:
+    """Whether *name* is one that vendors make up: it has a domain, and that is not Kubernetes' own."""
+    return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
+
+
+@frozen(eq=False)
+class Demand:
+    """The amounts that a node must have left for a pod, beside room for one more pod.
+
+    A resource of ``delegated`` is somebody else's business on nodes that have none of it.
+    """
+
+    amounts: tuple[tuple[str, int], ...]
+    """Resource and amount (milli-CPU, bytes, counts), amounts above 0."""
+    delegated: frozenset[str] = frozenset()
+    names: tuple[str, ...] = field(init=False)
+
+    @names.default
+    def _names(self) -> tuple[str, ...]:
+        return tuple([name for name, _ in self.amounts])
+
+    @classmethod
+    def of(
+        cls,
+        requests: Mapping[str, int],
+        ignored: Collection[str] = (),
+        ignored_groups: Collection[str] = (),
+    ) -> Demand:
+        """The demand of a pod with these requests, without the extended resources that are ignored by name or
+        group (the part before the slash).
+        """
+        amounts = [(name, requests[name]) for name in _STANDARD if requests.get(name)]
+        if len(amounts) == len(requests):
+            return cls(tuple(amounts))
+        for name in sorted(requests):
+            if not requests[name] or name in _STANDARD or not is_scalar_resource(name):
+                continue
+            by_name = name in ignored or name.partition("/")[0] in ignored_groups
+            if not (by_name and is_extended_resource(name)):
+                amounts.append((name, requests[name]))
+        return cls(tuple(amounts))
+
+    @property
+    def extended(self) -> tuple[str, ...]:
+        """The demanded resources that a device class may stand for."""
+        return tuple([name for name in self.names if name not in _STANDARD])
+
+    def delegating(self, resources: frozenset[str]) -> Demand:
+        """The same demand, leaving *resources* to others on nodes that have none of them."""
+        return Demand(self.amounts, resources) if resources else self
+
+    def shortage(self, info: NodeInfo) -> Status | None:
+        """What is missing on one node, ``None`` if the pod fits; O(resources)."""
+        allocatable, requested = info.allocatable, info.requested
+        bits = _PODS if len(info.pods) >= allocatable.get("pods", 0) else 0
+        bit = _FIRST_RESOURCE
+        for name, amount in self.amounts:
+            capacity = allocatable.get(name, 0)
+            if amount > capacity - requested.get(name, 0) and (capacity or name not in self.delegated):
+                bits |= bit
+                if amount > capacity:
+                    bits |= _UNRESOLVABLE
+            bit <<= 1
+        return _status(self.names, bits) if bits else None
+
+    def shortages(self, rows: Rows) -> RowVerdicts | None:
+        """As :meth:`shortage` for many rows, ``None`` if the pod fits on all; a few passes per resource."""
+        table = rows.table
+        full = rows.take(table.pod_count) >= rows.take(table.allowed_pods)
+        some = full
+        short: list[npt.NDArray[np.bool_]] = []
+        for name, amount in self.amounts:
+            allocatable = rows.take(table.allocatable(name))
+            lacking = allocatable - rows.take(table.requested(name)) < amount
+            if name in self.delegated:
+                lacking &= allocatable != 0
+            short.append(lacking)
+            some = some | lacking
+        if not some.any():
+            return None
+        bits: npt.NDArray[Any] = np.zeros(len(rows), np.int64 if len(short) < _INT64_BITS - 2 else object)
+        bits += full.astype(bits.dtype) * _PODS
+        unresolvable = np.zeros(len(rows), np.bool_)
+        for i, (name, amount) in enumerate(self.amounts):
+            bits += short[i].astype(bits.dtype) * (_FIRST_RESOURCE << i)
+            unresolvable |= short[i] & (rows.take(table.allocatable(name)) < amount)
+        bits += unresolvable.astype(bits.dtype) * _UNRESOLVABLE
+        present, codes = _numbered(bits, len(short) + 2)
+        return RowVerdicts(codes, [_status(self.names, one) for one in present])
+
+
+def _numbered(bits: npt.NDArray[Any], width: int) -> tuple[list[int], npt.NDArray[np.integer[Any]]]:
+    """The distinct values above 0, and for each row which of them it has, counted from 1."""
+    if width <= _TABLE_BITS:
+        present = np.flatnonzero(np.bincount(bits)[1:]) + 1
+        number = np.zeros(1 << width, np.int16)
+        number[present] = np.arange(1, len(present) + 1)
+        return present.tolist(), number[bits]
+    values, codes = np.unique(bits, return_inverse=True)
+    return (values[1:].tolist(), codes) if values[0] == 0 else (values.tolist(), codes + 1)
+
+
+@lru_cache(maxsize=4096)
+def _status(names: tuple[str, ...], bits: int) -> Status:
+    reasons = [ERR_TOO_MANY_PODS] if bits & _PODS else []
+    reasons += [err_insufficient(name) for i, name in enumerate(names) if bits & (_FIRST_RESOURCE << i)]
+    return Status.unresolvable(*reasons) if bits & _UNRESOLVABLE else Status.unschedulable(*reasons)
