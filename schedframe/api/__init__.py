@@ -270,6 +270,7 @@ from schedframe.api.workloads import (
     StatefulSetSpec,
 )
 
+# fmt: off
 __all__ = [
     "ALL_DEVICES",
     "ATTACHABLE_VOLUMES_PREFIX",
@@ -499,3 +500,4 @@ __all__ = [
     "whole_amounts",
     "with_default_requests",
 ]
+# fmt: on

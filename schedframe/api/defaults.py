@@ -16,7 +16,8 @@ from schedframe.api.resources import HUGE_PAGES_PREFIX, pod_requests, supports_p
 def with_default_requests(pod: Pod) -> Pod:
     """*pod* with the requests that follow from its limits; the same object if none do.
 
-    A container requests what it is limited to, where it does not say. With pod-level resources, the pod as a
+    For pods being created; one that runs has it all, and perhaps a resize in place that says otherwise. A
+    container requests what it is limited to, where it does not say. With pod-level resources, the pod as a
     whole requests the sum over its containers, or else what it is limited to, where it does not say.
     """
     spec = pod.spec
