@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from operator import attrgetter
 from typing import Any
 
@@ -19,6 +20,11 @@ from .unschedulable import UnschedulablePods
 BACKING_OFF = frozenset({Pool.BACKOFF, Pool.ERROR_BACKOFF})
 WAITING = frozenset({Pool.UNSCHEDULABLE, Pool.GATED})
 _RENOMINATING = frozenset({UNSCHEDULABLE_POD_ADD.label, UNSCHEDULABLE_POD_UPDATE.label})
+
+
+@lru_cache(maxsize=1024)
+def _sorted_union(one: frozenset[str], other: frozenset[str]) -> tuple[str, ...]:
+    return tuple(sorted(one | other))
 
 
 class Pools:
@@ -136,7 +142,7 @@ class Pools:
             info.uid,
             pool,
             info.attempts,
-            tuple(sorted(info.unschedulable_plugins | info.pending_plugins)),
+            _sorted_union(info.unschedulable_plugins, info.pending_plugins),
             info.gating_plugin,
             info.timestamp,
             wake_at,
