@@ -11,13 +11,13 @@ def adapt(
 ) -> Callable[..., Any]:
     """A callable that takes all *specified* arguments by position and passes on those that *function* names.
 
-    The function itself where that is the same; else a lambda compiled for just this choice of arguments, which
-    costs one more call and nothing else.
+    The function itself where that is the same; else a lambda compiled for just this choice of arguments,
+    which costs one more call and nothing else.
     """
     if named == specified:
         return function
     if not set(named) <= set(specified) or not all(name.isidentifier() for name in specified):
         raise ValueError(f"{named} are not among {specified}")
     source = f"lambda {', '.join(specified)}: function({', '.join(named)})"
-    adapted: Callable[..., Any] = eval(source, {"function": function})  # noqa: S307 - identifiers, checked above
+    adapted: Callable[..., Any] = eval(source, {"function": function})
     return adapted

@@ -69,8 +69,8 @@ class CycleState:
             value: T = self._entries[key]
         except KeyError:
             raise CycleStateError(
-                f"{key.name} is not in the cycle state; it is written by an earlier extension point of the same "
-                "plugin, which is disabled in this profile or returned before writing it"
+                f"{key.name} is not in the cycle state; it is written by an earlier extension point of the "
+                "same plugin, which is disabled in this profile or returned before writing it"
             ) from None
         return value
 
@@ -92,8 +92,7 @@ class CycleState:
         """An independent copy for a dry run."""
         copy = CycleState()
         copy._entries = {
-            key: value.clone() if hasattr(value, "clone") else value
-            for key, value in self._entries.items()
+            key: value.clone() if hasattr(value, "clone") else value for key, value in self._entries.items()
         }
         copy.skip_filter_plugins = set(self.skip_filter_plugins)
         copy.skip_score_plugins = set(self.skip_score_plugins)

@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from ..api import Pod
 from ..state import NodeInfo, NodeTable, Rows, standing_in
 from .cycle_state import CycleState
-from .faults import fault, nonsense
+from .faults import failure, fault, nonsense
 from .plan import FilterEntry, Plan
 from .results import PreFilterResult, RowVerdicts
 from .status import Code, Status
@@ -41,12 +41,19 @@ class PreFilterOutcome:
 
 
 _ALL_PASS = PreFilterOutcome()
+_REJECTING = "None or a rejecting Status"
 
 
 def run_pre_filter(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> PreFilterOutcome:
-    """Run the pre_filter plugins in order; the first rejection or error ends the point."""
+    """Run the pre_filter plugins in order.
+
+    The first error ends the point, and so does the first rejection that no preemption can help. After any
+    other rejection the plugins that follow are still asked, because preemption needs what they precompute
+    (and one of them may know that it is in vain); the last such rejection counts.
+    """
     names: frozenset[str] | None = None
     plugins: set[str] = set()
+    rejection: Status | None = None
     for entry in plan.pre_filter:
         try:
             answer = entry.call(state, pod, rows)
@@ -65,9 +72,15 @@ def run_pre_filter(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> PreFi
             return PreFilterOutcome(nonsense(entry.name, "pre_filter", answer, wanted))
         if answer.code is Code.SKIP:
             state.skip_filter_plugins.add(entry.name)
-        elif answer.code is not Code.SUCCESS:
+        elif answer.code is Code.UNSCHEDULABLE:
+            rejection = answer.with_plugin(entry.name)
+        elif answer.is_rejected:
             return PreFilterOutcome(answer.with_plugin(entry.name))
-    return _ALL_PASS if names is None else PreFilterOutcome(None, names, frozenset(plugins))
+        elif answer.code is not Code.SUCCESS:
+            return PreFilterOutcome(failure(entry.name, "pre_filter", answer))
+    if rejection is None and names is None:
+        return _ALL_PASS
+    return PreFilterOutcome(rejection, names, frozenset(plugins))
 
 
 def _nothing_left(plugins: set[str]) -> Status:
@@ -103,9 +116,15 @@ def filter_node(
         return fault(entry.name, "filter", error)
     if status is None:
         return None
-    if not isinstance(status, Status) or status.code in (Code.SKIP, Code.WAIT):
-        return nonsense(entry.name, "filter", status, "None or a rejecting Status")
-    return None if status.code is Code.SUCCESS else status.with_plugin(entry.name)
+    if isinstance(status, Status):
+        if status.is_rejected:
+            return status.with_plugin(entry.name)
+        if status.code is Code.SUCCESS:
+            return None
+        if status.code is Code.ERROR:
+            # Nonsense found in the columnar form comes as an error that names the plugin already.
+            return status if status.plugin else failure(entry.name, "filter", status)
+    return nonsense(entry.name, "filter", status, _REJECTING)
 
 
 def _filter_one_row(
@@ -113,11 +132,13 @@ def _filter_one_row(
 ) -> Status | None:
     assert entry.filter_rows is not None
     with standing_in(table, info) as row:
-        verdicts = entry.filter_rows(state, pod, Rows.at(table, np.array([row], np.intp)))
-    if verdicts is None:
+        rows = Rows.at(table, np.array([row], np.intp))
+        answer = entry.filter_rows(state, pod, rows)
+    if answer is None:
         return None
-    code = int(verdicts.codes[0])
-    return verdicts.statuses[code - 1] if code else None
+    verdicts = Verdicts.passing_all(rows)
+    take_over(verdicts, entry.name, answer)
+    return verdicts.status_at(0)
 
 
 def filter_rows(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Verdicts:
@@ -140,7 +161,7 @@ def filter_rows(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Verdicts
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
             answer = _all_rows(rows, fault(entry.name, "filter_rows", error))
         if answer is not None:
-            verdicts.merge(entry.name, _checked(entry.name, answer, rows))
+            take_over(verdicts, entry.name, answer)
     return verdicts
 
 
@@ -156,14 +177,35 @@ def _filter_each(entry: FilterEntry, state: CycleState, pod: Pod, verdicts: Verd
     return bool(len(positions))
 
 
-def _checked(plugin: str, answer: Any, rows: Rows) -> RowVerdicts:
-    if not isinstance(answer, RowVerdicts):
-        return _all_rows(rows, nonsense(plugin, "filter_rows", answer, "None or RowVerdicts"))
-    codes = answer.codes
+def take_over(verdicts: Verdicts, plugin: str, answer: Any) -> None:
+    """Merge what the columnar form of *plugin* answered; nonsense is an error of the rows it concerns."""
+    rows = verdicts.rows
+    if not isinstance(answer, RowVerdicts) or not isinstance(answer.codes, np.ndarray):
+        problem = nonsense(plugin, "filter_rows", answer, "None or RowVerdicts")
+        verdicts.merge(plugin, _all_rows(rows, problem))
+        return
+    codes, statuses = answer.codes, answer.statuses
     if codes.shape != (len(rows),) or codes.dtype.kind not in "iu":
         wanted = f"integer codes of shape ({len(rows)},)"
-        return _all_rows(rows, nonsense(plugin, "filter_rows", (codes.dtype, codes.shape), wanted))
-    return answer
+        problem = nonsense(plugin, "filter_rows", (codes.dtype, codes.shape), wanted)
+        verdicts.merge(plugin, _all_rows(rows, problem))
+        return
+    checked = tuple(_rejecting(plugin, status) for status in statuses)
+    try:
+        verdicts.merge(plugin, RowVerdicts(codes, checked))
+    except IndexError:
+        wanted = f"codes from 0 to the number of statuses, which is {len(statuses)}"
+        problem = nonsense(plugin, "filter_rows", sorted(set(codes.tolist())), wanted)
+        verdicts.merge(plugin, _all_rows(rows, problem))
+
+
+def _rejecting(plugin: str, status: Any) -> Status:
+    if isinstance(status, Status):
+        if status.is_rejected:
+            return status
+        if status.code is Code.ERROR:
+            return status if status.plugin else failure(plugin, "filter_rows", status)
+    return nonsense(plugin, "filter_rows", status, _REJECTING)
 
 
 def _all_rows(rows: Rows, status: Status) -> RowVerdicts:
@@ -254,6 +296,10 @@ def _run_pod_hook(
             status = call(state, pod, other, info)
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
             return fault(entry.name, hook, error)
-        if status is not None and not status.is_success:
-            return Status.from_error(f"running {hook} of {entry.name}: {status.message}", entry.name)
+        if status is None:
+            continue
+        if not isinstance(status, Status):
+            return nonsense(entry.name, hook, status, "None or a Status")
+        if not status.is_success:
+            return failure(entry.name, hook, status)
     return None

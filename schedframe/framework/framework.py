@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from attrs import define, field, frozen
@@ -14,10 +14,11 @@ from ..errors import PluginError
 from ..queue import EventRegistration
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
-from .faults import fault, nonsense
+from .faults import failure, fault, nonsense
 from .filtering import (
     NominatedFilter,
     PreFilterOutcome,
+    filter_node,
     filter_rows,
     run_add_pod,
     run_filters,
@@ -59,7 +60,7 @@ class Framework:
     handle: Handle
     nominated: NominatedFilter = field(init=False)
     reads_snapshot: bool = field(init=False)
-    """Whether some pre_bind or bind plugin declares (``reads_snapshot = True``) that it looks at the nodes."""
+    """Whether some pre_bind or bind plugin declares (``reads_snapshot = True``) that it looks at nodes."""
 
     def __attrs_post_init__(self) -> None:
         binders = [entry.name for entry in (*self.plan.pre_bind, *self.plan.bind)]
@@ -76,8 +77,8 @@ class Framework:
     ) -> Framework:
         """Make the profile's plugins and compile them.
 
-        Plugins that the catalogue knows and nobody installed are left out. Raises :class:`PluginError` for a plugin
-        that breaks the contract or cannot be made, with the plugin's own error as cause.
+        Plugins that the catalogue knows and nobody installed are left out. Raises :class:`PluginError` for a
+        plugin that breaks the contract or cannot be made, with the plugin's own error as cause.
         """
         names = dict.fromkeys(name for entries in profile.plugins.values() for name, _ in entries)
         plugins = {name: _make(name, profile, registry, handle) for name in names if name in registry}
@@ -97,17 +98,13 @@ class Framework:
     def run_pre_enqueue(self, pod: Pod) -> Status | None:
         """The first plugin that keeps the pod out of the queue; ``None`` if it may enter."""
         for entry in self.plan.pre_enqueue:
-            try:
-                status = entry.call(pod)
-            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-                return fault(entry.name, "pre_enqueue", error)
-            if status is not None and status.code is not Code.SUCCESS:
-                rejected: Status = status.with_plugin(entry.name)
-                return rejected
+            status = _simple(entry.name, "pre_enqueue", entry.call, pod)
+            if status is not None:
+                return status
         return None
 
     def events(self) -> dict[str, tuple[EventRegistration, ...] | None]:
-        """Plugin → what it registered; ``None`` for one that did not say, which is asked about every event."""
+        """Plugin → what it registered; ``None`` for one that did not say and is asked about every event."""
         found: dict[str, tuple[EventRegistration, ...] | None] = {}
         for name, call in self.plan.events:
             if call is None:
@@ -123,7 +120,10 @@ class Framework:
         """Plugins that can turn a pod down, and whose events may therefore bring one back."""
         points = ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "permit", "preBind", "bind")
         return frozenset(
-            name for point in points for name, _ in self.profile.plugins.get(point, ()) if name in self.plan.plugins
+            name
+            for point in points
+            for name, _ in self.profile.plugins.get(point, ())
+            if name in self.plan.plugins
         )
 
     # ---- scheduling cycle --------------------------------------------------------------------------------
@@ -146,8 +146,6 @@ class Framework:
 
     def run_all_filters(self, state: CycleState, pod: Pod, info: NodeInfo) -> dict[str, Status]:
         """Every filter for one node, also after a rejection: plugin → its status, passing ones included."""
-        from .filtering import filter_node
-
         table = self.handle.table
         return {
             entry.name: filter_node(entry, state, pod, info, table) or SUCCESS
@@ -191,15 +189,15 @@ class Framework:
             if status.code in (Code.SUCCESS, Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
                 return found, status.with_plugin(entry.name)
             if not status.is_rejected:
-                return None, Status.from_error(status.error or status.message, entry.name)
-            if found is not None and found.nominating_info is not None:
+                return None, status if status.plugin else failure(entry.name, "post_filter", status)
+            if found is not None and found.nominates:
                 result = found
             reasons += status.reasons
             rejector = rejector or entry.name
         return result, Status(Code.UNSCHEDULABLE, tuple(reasons), rejector)
 
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Reserve with every plugin; the first that is not content. Undoing is the caller's (run_unreserve)."""
+        """Reserve with every plugin; the first that is not content. The caller undoes it (run_unreserve)."""
         for entry in self.plan.reserve:
             status = _simple(entry.name, "reserve", entry.call, state, pod, node_name)
             if status is not None:
@@ -226,21 +224,18 @@ class Framework:
                 status = entry.call(state, pod, node_name)
             except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
                 return PermitOutcome(fault(entry.name, "permit", error))
-            if status is None or status.code is Code.SUCCESS:
-                continue
-            if status.code is Code.WAIT and status.timeout is not None:
+            if isinstance(status, Status) and status.code is Code.WAIT and status.timeout is not None:
                 waits[entry.name] = status.timeout
-            elif status.is_rejected or status.code is Code.ERROR:
-                return PermitOutcome(status.with_plugin(entry.name))
-            else:
-                wanted = "None, a rejection or Status.wait(seconds)"
-                return PermitOutcome(nonsense(entry.name, "permit", status, wanted))
+                continue
+            problem = _judged(entry.name, "permit", status, "None, a rejection or Status.wait(seconds)")
+            if problem is not None:
+                return PermitOutcome(problem)
         return PermitOutcome(None, waits) if waits else _PERMITTED
 
     # ---- binding cycle -----------------------------------------------------------------------------------
 
     def pre_binders(self, state: CycleState, pod: Pod, node_name: str) -> tuple[str, ...] | Status:
-        """Names of the plugins whose pre_bind has something to do for this pod; an error if one fails to say."""
+        """Names of the plugins whose pre_bind has something to do for the pod; an error if one cannot say."""
         names = []
         for entry in self.plan.pre_bind:
             flight = self.plan.pre_flight.get(entry.name)
@@ -249,10 +244,17 @@ class Framework:
                     status = flight(state, pod, node_name)
                 except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
                     return fault(entry.name, "pre_bind_pre_flight", error)
-                if status is not None and status.code is Code.SKIP:
+                if isinstance(status, Status) and status.code is Code.SKIP:
                     continue
-                if status is not None and status.code is not Code.SUCCESS:
-                    return Status.from_error(status.error or status.message, entry.name)
+                problem = _judged(
+                    entry.name, "pre_bind_pre_flight", status, "None, Status.skip() or an error"
+                )
+                if problem is not None:
+                    return (
+                        problem
+                        if problem.code is Code.ERROR
+                        else failure(entry.name, "pre_bind_pre_flight", problem)
+                    )
             names.append(entry.name)
         return tuple(names)
 
@@ -279,19 +281,13 @@ class Framework:
 
 def _make(name: str, profile: EffectiveProfile, registry: Registry, handle: Handle) -> Any:
     factory = registry.factory(name)
-    arguments = (profile.plugin_args.get(name), handle)
-    if inspect.isclass(factory):
-        wanted = [
-            parameter
-            for parameter in inspect.signature(factory).parameters
-            if parameter in ("args", "handle")
-        ]
-        by_name = dict(zip(("args", "handle"), arguments, strict=True))
-        chosen: Sequence[Any] = [by_name[parameter] for parameter in wanted]
-    else:
-        chosen = arguments
+    args = profile.plugin_args.get(name)
     try:
-        return factory(*chosen)
+        if not inspect.isclass(factory):
+            return factory(args, handle)
+        offered = {"args": args, "handle": handle}
+        wanted = inspect.signature(factory).parameters
+        return factory(**{parameter: value for parameter, value in offered.items() if parameter in wanted})
     except Exception as error:
         raise PluginError(
             f"plugin {name} of profile {profile.scheduler_name} cannot be made: {error}"
@@ -303,15 +299,21 @@ def _simple(plugin: str, point: str, call: Any, *arguments: Any) -> Status | Non
         status = call(*arguments)
     except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
         return fault(plugin, point, error)
+    return _judged(plugin, point, status, "None, a rejection or an error")
+
+
+def _judged(plugin: str, point: str, status: Any, wanted: str) -> Status | None:
+    """A rejection or an error, ``None`` for success; anything else is nonsense."""
     if status is None:
         return None
-    if not isinstance(status, Status):
-        return nonsense(plugin, point, status, "None or a Status")
-    if status.code is Code.SUCCESS:
-        return None
-    if status.is_rejected or status.code is Code.ERROR:
-        return status.with_plugin(plugin)
-    return nonsense(plugin, point, status, "None, a rejection or an error")
+    if isinstance(status, Status):
+        if status.code is Code.SUCCESS:
+            return None
+        if status.is_rejected:
+            return status.with_plugin(plugin)
+        if status.code is Code.ERROR:
+            return failure(plugin, point, status)
+    return nonsense(plugin, point, status, wanted)
 
 
 def _post_filter_answer(plugin: str, answer: Any) -> tuple[PostFilterResult | None, Status]:
@@ -320,11 +322,11 @@ def _post_filter_answer(plugin: str, answer: Any) -> tuple[PostFilterResult | No
     if isinstance(answer, PostFilterResult):
         return answer, SUCCESS
     if isinstance(answer, Status):
-        return None, answer
+        answer = (None, answer)
     if isinstance(answer, tuple) and len(answer) == 2:
         result, status = answer
-        if (result is None or isinstance(result, PostFilterResult)) and (
-            status is None or isinstance(status, Status)
-        ):
-            return result, status if status is not None else SUCCESS
+        status = SUCCESS if status is None else status
+        sound = isinstance(status, Status) and status.code not in (Code.SKIP, Code.WAIT)
+        if sound and (result is None or isinstance(result, PostFilterResult)):
+            return result, status
     return None, nonsense(plugin, "post_filter", answer, "(PostFilterResult | None, Status)")

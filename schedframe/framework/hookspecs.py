@@ -8,7 +8,7 @@ and node infos must not be changed.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -30,7 +30,7 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 Scores = npt.NDArray[np.int64]
 
 
-class Hookspecs:
+class Hookspecs(Protocol):
     """All extension points. Hooks of the scheduling cycle run in the core, one pod at a time."""
 
     # ---- queue -----------------------------------------------------------------------------------------
@@ -76,8 +76,8 @@ class Hookspecs:
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Rows) -> Status | PreFilterResult | None:
         """Once per pod before filter: precompute into *state*, reject outright, or name the only candidates.
 
-        ``None`` goes on, ``Status.skip()`` leaves the plugin's filter out, a :class:`PreFilterResult` restricts
-        the nodes, a rejection ends the cycle (post_filter still runs).
+        ``None`` goes on, ``Status.skip()`` leaves the plugin's filter out, a :class:`PreFilterResult`
+        restricts the nodes, a rejection ends the cycle (post_filter still runs).
         """
 
     @hookspec
@@ -113,8 +113,9 @@ class Hookspecs:
     ) -> tuple[PostFilterResult | None, Status | None] | PostFilterResult | Status | None:
         """After no node was feasible: try to make room (preemption).
 
-        *statuses* maps node names to why they were rejected and is lazy: iterating it costs O(nodes). ``None``
-        means unschedulable without a reason. The first plugin that answers success or an error ends the point.
+        *statuses* maps node names to why they were rejected and is lazy: iterating it costs O(nodes).
+        ``None`` means unschedulable without a reason. The first plugin that answers success or an error ends
+        the point.
         """
 
     @hookspec
@@ -132,41 +133,50 @@ class Hookspecs:
 
     @hookspec
     def normalize_scores(self, state: CycleState, pod: Pod, scores: Scores, nodes: Rows) -> Scores | None:
-        """Bring the raw scores of all feasible rows into 0 to 100. Change *scores* in place (``None``) or return
-        an array of the same shape; aligned with *nodes*."""
+        """Bring the raw scores of all feasible rows into 0 to 100, aligned with *nodes*.
+
+        Change *scores* in place (``None``) or return an array of the same shape.
+        """
 
     @hookspec
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Claim what the pod needs on the chosen node. On anything but success every plugin's unreserve runs."""
+        """Claim what the pod needs on the chosen node.
+
+        On anything but success the plugins after this one are not asked, and every plugin's unreserve runs.
+        """
 
     @hookspec
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Undo reserve, in reverse order of plugins; also called for plugins whose reserve failed or never ran.
+        """Undo reserve, in reverse order of plugins; also called for plugins whose reserve failed or never
+        ran.
 
         Must be idempotent and must not fail.
         """
 
     @hookspec
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """The last word before binding: ``None`` allows, ``Status.wait(seconds)`` parks the pod, else rejects."""
+        """The last word before binding: ``None`` allows, ``Status.wait(seconds)`` parks the pod.
+
+        A rejection or an error ends the point, and every plugin's unreserve runs.
+        """
 
     # ---- binding cycle (off the core) ------------------------------------------------------------------
 
     @hookspec
     def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """In the core, before the hand-off: ``Status.skip()`` says that pre_bind has nothing to do for this pod."""
+        """In the core, before the hand-off: ``Status.skip()`` if pre_bind has nothing to do for this pod."""
 
     @hookspec
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
         """Prepare the outside world for the pod (attach, provision). Off the core; may be ``async``.
 
-        ``None`` goes on; ``Status.wait(seconds, events=…)`` asks to be called again after one of the events, at the
-        latest at the deadline; any other status fails the attempt.
+        ``None`` goes on; ``Status.wait(seconds, events=…)`` asks to be called again after one of the events,
+        at the latest at the deadline; any other status fails the attempt.
         """
 
     @hookspec
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
-        """Tell the cluster. Off the core; may be ``async``. ``Status.skip()`` leaves it to the next plugin."""
+        """Tell the cluster. Off the core; may be ``async``. ``Status.skip()`` leaves it to the next one."""
 
     @hookspec
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:

@@ -16,8 +16,9 @@ Scores = npt.NDArray[np.int64]
 class Normalization(Enum):
     """How the raw scores of a plugin become scores from 0 to 100.
 
-    A plugin that declares one (class attribute ``normalization``) has no normalize_scores hook. The result for
-    one row then depends on that row and on the highest raw score alone, which the framework can keep track of.
+    A plugin that declares one (class attribute ``normalization``) has no normalize_scores hook. The result
+    for one row then depends on that row and on the highest raw score alone, which the framework can keep
+    track of.
     """
 
     BY_MAX = "by-max"
@@ -30,7 +31,7 @@ class Normalization(Enum):
         return normalize_by_max(scores, reverse=self is Normalization.BY_MAX_REVERSED)
 
     def scaled(self, scores: Scores, highest: int) -> Scores:
-        """A normalised copy of *scores*, of which the highest is known to be *highest*."""
+        """A normalised copy of *scores*, none negative, of which the highest is known to be *highest*."""
         scaled = scores * MAX_SCORE // highest if highest else np.zeros_like(scores)
         return MAX_SCORE - scaled if self is Normalization.BY_MAX_REVERSED else scaled
 
@@ -38,16 +39,24 @@ class Normalization(Enum):
 def normalize_by_max(scores: Scores, *, reverse: bool = False) -> Scores:
     """Scale to 0…100 by the highest score, in place; *reverse* gives the highest score 0.
 
-    All zeros stay zero, or become 100 when reversed. Integers, truncated. Source of the rule: the reference's
-    helper.DefaultNormalizeScore.
+    If no score is positive they stay, or all become 100 when reversed. Integers, truncated; int64 only.
+    Source of the rule: the reference's helper.DefaultNormalizeScore.
     """
     highest = int(scores.max()) if len(scores) else 0
-    if highest == 0:
+    if highest <= 0:
         if reverse:
             scores[:] = MAX_SCORE
         return scores
     np.multiply(scores, MAX_SCORE, out=scores)
-    np.floor_divide(scores, highest, out=scores)
+    _truncated(scores, highest)
     if reverse:
         np.subtract(MAX_SCORE, scores, out=scores)
     return scores
+
+
+def _truncated(scores: Scores, divisor: int) -> Scores:
+    """Divide in place by a positive number, rounding towards zero as Go does."""
+    if scores.min() < 0:
+        np.copyto(scores, np.sign(scores) * (np.abs(scores) // divisor))
+        return scores
+    return np.floor_divide(scores, divisor, out=scores)

@@ -23,7 +23,7 @@ class Observer(Protocol):
     """Told of every plugin call; only a plan that was compiled with one pays for it."""
 
     def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
-        """*plugin* returned *result* at *point* after *seconds*."""
+        """*plugin* returned *result* at *point* (a hook's name) after *seconds*, or raised it."""
         ...
 
 
@@ -182,7 +182,11 @@ def _implementations(plugins: Mapping[str, Any], observer: Observer | None) -> d
 def _observed(call: Call, hook: str, plugin: str, observer: Observer) -> Call:
     def observed(*arguments: Any) -> Any:
         start = perf_counter()
-        result = call(*arguments)
+        try:
+            result = call(*arguments)
+        except Exception as error:
+            observer.plugin_called(hook, plugin, perf_counter() - start, error)
+            raise
         observer.plugin_called(hook, plugin, perf_counter() - start, result)
         return result
 
@@ -193,11 +197,16 @@ def _queue_sort(compiler: _Compiler) -> tuple[Call | None, Call | None]:
     names = compiler.names("queueSort")
     if len(names) != 1:
         raise PluginError(
-            f"a profile needs exactly one queueSort plugin, this one has {names or 'none'}; enable one, such as "
-            "the default, under plugins.queueSort.enabled"
+            f"a profile needs exactly one queueSort plugin, this one has {names or 'none'}; enable one, such "
+            "as the default, under plugins.queueSort.enabled"
         )
-    key = compiler.call(HOOKS_OF_POINT["queueSort"][0], names[0])
-    return key, None if key is not None else compiler.call("queue_sort_less", names[0])
+    key, less = (compiler.call(hook, names[0]) for hook in HOOKS_OF_POINT["queueSort"])
+    if key is None and less is None:
+        raise PluginError(
+            f"plugin {names[0]} is to sort the queue and has neither queue_sort_key nor queue_sort_less; "
+            "implement one of them, or enable another plugin under plugins.queueSort.enabled"
+        )
+    return key, None if key is not None else less
 
 
 def _pod_hooks(compiler: _Compiler) -> tuple[PodHooks, ...]:

@@ -51,15 +51,16 @@ HOOK_ARGUMENTS: dict[str, tuple[str, ...]] = {
 
 
 def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:
-    """The methods of a plugin, or plugin class, that are marked with ``@hookimpl``, with the marker's options."""
+    """The methods of a plugin, or plugin class, marked with ``@hookimpl``, with the marker's options."""
     found: dict[str, dict[str, Any]] = {}
     for name in dir(plugin):
         if name.startswith("__"):
             continue
         try:
-            marker = getattr(inspect.getattr_static(plugin, name), f"{PROJECT}_impl", None)
+            method = inspect.getattr_static(plugin, name)
         except AttributeError:
             continue
+        marker = getattr(getattr(method, "__func__", method), f"{PROJECT}_impl", None)
         if isinstance(marker, dict):
             found[name] = marker
     return found

@@ -17,7 +17,7 @@ from .validation import args_class_of, check_plugin_class
 PLUGIN_GROUP = "schedframe.plugins"
 
 _ANY_POINT = tuple(point for point in POINTS if point not in ("queueSort", "bind"))
-"""What a plugin may implement whose factory is a plain function; sorting and binding must be told from a class."""
+"""What a plugin may implement that a function makes; that it sorts or binds must be seen from a class."""
 
 Factory = Callable[[Any, Any], Any]
 """Makes a plugin from ``(args, handle)``; usually the plugin's class."""
@@ -36,7 +36,7 @@ class Origin:
 
 @define(eq=False)
 class Registry:
-    """Plugin names and the factories that make them. Entry points are loaded when their name is first used."""
+    """Plugin names and the factories that make them. An entry point is loaded when its name is first used."""
 
     catalogue: PluginCatalogue
     _entry_points: dict[str, EntryPoint] = field(factory=dict)
@@ -53,7 +53,8 @@ class Registry:
             other = registry._entry_points.get(entry.name)
             if other is not None and other.value != entry.value:
                 raise PluginError(
-                    f"plugin {entry.name} is offered by {other.value} and by {entry.value}; uninstall one of the packages"
+                    f"plugin {entry.name} is offered by {other.value} and by {entry.value}; uninstall one of "
+                    "the packages"
                 )
             registry._entry_points[entry.name] = entry
         return registry
@@ -79,19 +80,19 @@ class Registry:
         if entry is None:
             raise PluginError(f"plugin {name} is not installed; installed are {', '.join(self)}")
         try:
-            factory = entry.load()
+            loaded: Factory = entry.load()
         except Exception as error:
             raise PluginError(f"plugin {name} cannot be loaded from {entry.value}: {error}") from error
-        check_plugin_class(name, factory)
-        self._factories[name] = factory
-        return factory
+        check_plugin_class(name, loaded)
+        self._factories[name] = loaded
+        return loaded
 
     def args_class(self, name: str) -> type | None:
         """Type of the plugin's args; ``None`` if it takes none, or is made by a plain function."""
         return args_class_of(self.factory(name))
 
     def points(self, name: str) -> tuple[str, ...]:
-        """Extension points of the plugin, as far as its class tells; all of them for a plain function."""
+        """Extension points of the plugin, as far as its class tells: none for a plain function."""
         factory = self.factory(name)
         return points_of(factory) if inspect.isclass(factory) else ()
 

@@ -2,27 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from .status import Status
 
 
+def _names(names: Iterable[str]) -> frozenset[str]:
+    if isinstance(names, str):
+        raise TypeError(f"node_names is the string {names!r}; give a collection of names")
+    return frozenset(names)
+
+
 @frozen
 class PreFilterResult:
-    """The only nodes worth filtering. Names that are not nodes are ignored."""
+    """The only nodes worth filtering. Names that are not nodes are ignored.
 
-    node_names: frozenset[str]
+    Any iterable of names; ``TypeError`` for a single string.
+    """
+
+    node_names: frozenset[str] = field(converter=_names)
 
 
 @define(eq=False, slots=True)
 class RowVerdicts:
     """One small integer per row: 0 passes, *k* is rejected with ``statuses[k - 1]``.
 
-    ``codes`` is an integer array of shape ``(len(rows),)``.
+    ``codes`` is an integer array of shape ``(len(rows),)``; each status is a rejection or an error.
     """
 
     codes: npt.NDArray[np.integer]
@@ -46,3 +55,8 @@ class PostFilterResult:
     """Outcome of post_filter: the node to nominate, if any."""
 
     nominating_info: NominatingInfo | None = None
+
+    @property
+    def nominates(self) -> bool:
+        """Whether it says anything about the pod's nomination."""
+        return self.nominating_info is not None and self.nominating_info.node_name is not None

@@ -12,7 +12,7 @@ from ..api import Pod
 from ..errors import PluginError
 from ..state import Rows
 from .cycle_state import CycleState
-from .faults import fault, nonsense
+from .faults import failure, fault, nonsense
 from .normalization import MAX_SCORE, MIN_SCORE
 from .plan import Plan, ScoreEntry
 from .status import Code, Status
@@ -48,7 +48,7 @@ def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status
         if status.code is Code.SKIP:
             state.skip_score_plugins.add(entry.name)
         elif status.code is not Code.SUCCESS:
-            return Status.from_error(f"running PreScore plugin {entry.name!r}: {status.message}", entry.name)
+            return failure(entry.name, "pre_score", status)
     return None
 
 
@@ -72,42 +72,46 @@ def run_scores(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> ScoreTabl
 
 def _scores_of(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Scores | Status:
     """Raw scores, normalised, checked."""
+    point = "score" if entry.score_rows is None else "score_rows"
     try:
         if entry.score_rows is not None:
-            scores = entry.score_rows(state, pod, rows)
+            answer = entry.score_rows(state, pod, rows)
         else:
             assert entry.score is not None
             score = entry.score
-            scores = np.array([_integer(entry.name, score(state, pod, info)) for info in rows], np.int64)
+            answer = np.array([_integer(entry.name, score(state, pod, info)) for info in rows], np.int64)
     except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-        return fault(entry.name, "score", error)
-    problem = _shape_problem(entry.name, "score_rows", scores, rows)
+        return fault(entry.name, point, error)
+    problem = _problem(entry.name, point, answer, rows)
     if problem is not None:
         return problem
-    if entry.normalize is not None:
-        try:
-            normalized = entry.normalize(state, pod, scores, rows)
-        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            return fault(entry.name, "normalize_scores", error)
-        if normalized is not None:
-            problem = _shape_problem(entry.name, "normalize_scores", normalized, rows)
-            if problem is not None:
-                return problem
-            scores = normalized
+    if entry.normalize is None:
+        return _in_range(entry.name, answer.astype(np.int64, copy=False))
+    # A copy: what the plugin returned may be its own, or part of a column, and is changed in place now.
+    scores: Scores = answer.astype(np.int64)
+    try:
+        answer = entry.normalize(state, pod, scores, rows)
+    except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+        return fault(entry.name, "normalize_scores", error)
+    if answer is not None and not (isinstance(answer, Status) and answer.is_success):
+        problem = _problem(entry.name, "normalize_scores", answer, rows)
+        if problem is not None:
+            return problem
+        scores = answer.astype(np.int64, copy=False)
     return _in_range(entry.name, scores)
 
 
 def _integer(plugin: str, score: Any) -> int:
-    if type(score) is not int and not isinstance(score, np.integer):
-        if isinstance(score, Status):
-            raise PluginError(score.message or f"plugin {plugin} answered {score.code.label} at score")
-        raise PluginError(f"plugin {plugin} answered {score!r:.200} at score; return an int")
-    return int(score)
+    if type(score) is int or isinstance(score, np.integer):
+        return int(score)
+    if isinstance(score, Status) and score.code is Code.ERROR:
+        raise score.error or PluginError(score.message)
+    raise PluginError(f"plugin {plugin} answered {score!r:.200} at score; return an int")
 
 
-def _shape_problem(plugin: str, point: str, scores: Any, rows: Rows) -> Status | None:
-    if isinstance(scores, Status):
-        return Status.from_error(scores.message, plugin) if not scores.is_success else None
+def _problem(plugin: str, point: str, scores: Any, rows: Rows) -> Status | None:
+    if isinstance(scores, Status) and scores.code is Code.ERROR:
+        return failure(plugin, point, scores)
     if not isinstance(scores, np.ndarray) or scores.shape != (len(rows),) or scores.dtype.kind not in "iu":
         found = (scores.dtype, scores.shape) if isinstance(scores, np.ndarray) else scores
         return nonsense(plugin, point, found, f"an int64 array of shape ({len(rows)},)")
@@ -119,11 +123,9 @@ def _in_range(plugin: str, scores: Scores) -> Scores | Status:
         low, high = int(scores.min()), int(scores.max())
         if low < MIN_SCORE or high > MAX_SCORE:
             wrong = low if low < MIN_SCORE else high
-            return Status.from_error(
-                PluginError(
-                    f"plugin {plugin} gave the score {wrong}, outside of {MIN_SCORE} to {MAX_SCORE}; scale it, or bring "
-                    "it into that range in normalize_scores"
-                ),
-                plugin,
+            text = (
+                f"plugin {plugin} gave the score {wrong}, outside of {MIN_SCORE} to {MAX_SCORE}; scale it, "
+                "or bring it into that range in normalize_scores"
             )
+            return Status.from_error(PluginError(text), plugin)
     return scores

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from enum import IntEnum
 from typing import Any
 
-from attrs import evolve, field, frozen
+from attrs import field, frozen
 
 
 class Code(IntEnum):
@@ -29,7 +29,7 @@ class Code(IntEnum):
     """pre_filter, pre_score: leave this plugin out of filter or score for this pod. bind: not mine, ask the
     next plugin. pre_bind_pre_flight: pre_bind has nothing to do."""
     PENDING = 6
-    """Permit or reserve rejected the pod because it waits for something outside (no fault of the cluster); the
+    """Permit or reserve rejected the pod because it waits for something outside, no fault of the cluster; the
     pod goes to the unschedulable pool and leaves it without backoff once that plugin's hint says Queue."""
 
     @property
@@ -129,7 +129,9 @@ class Status:
 
     def with_plugin(self, plugin: str) -> Status:
         """The same status, said by *plugin* (unless it already names one)."""
-        return self if self.plugin else evolve(self, plugin=plugin)
+        if self.plugin:
+            return self
+        return Status(self.code, self.reasons, plugin, self.error, self.timeout, self.events)
 
 
 SUCCESS = Status()

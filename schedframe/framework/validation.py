@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from difflib import get_close_matches
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import attrs
 
@@ -30,44 +30,56 @@ def check_plugin(name: str, plugin: Any) -> None:
     _check_equality(name, cls)
     hooks = hooks_of(plugin)
     for hook, options in hooks.items():
-        _check_hook(name, cls, hook, options)
+        _check_hook(name, plugin, hook, options)
     if not hooks:
         raise PluginError(
-            f"plugin {name}: {cls.__qualname__} implements no extension point; mark its methods with @hookimpl"
+            f"plugin {name}: {cls.__qualname__} implements no extension point; mark its methods with "
+            "@hookimpl"
         )
 
 
 def args_class_of(factory: Any) -> type | None:
-    """The type of the plugin's ``args`` field, ``None`` if it takes none."""
+    """The attrs class of the plugin's ``args`` field, ``None`` if it takes none.
+
+    ``SomeArgs | None`` counts as ``SomeArgs``. Raises :class:`PluginError` for an annotation that cannot be
+    resolved: arguments would then reach the plugin unchecked.
+    """
     if not (inspect.isclass(factory) and attrs.has(factory)):
         return None
-    if not _resolvable(factory):
-        return None
-    for attribute in attrs.fields(factory):
-        if attribute.name == "args" and inspect.isclass(attribute.type) and attrs.has(attribute.type):
-            return attribute.type
+    annotation = next((a.type for a in attrs.fields(factory) if a.name == "args"), None)
+    if isinstance(annotation, str):
+        annotation = _resolved(factory, annotation)
+    for candidate in (annotation, *get_args(annotation)):
+        if inspect.isclass(candidate) and attrs.has(candidate):
+            return candidate
     return None
 
 
-def _resolvable(factory: type) -> bool:
+def _resolved(factory: type, annotation: str) -> Any:
+    """What a postponed annotation means where it was written; the other fields need not be resolvable."""
+    owner = next(
+        (base for base in factory.__mro__ if "args" in vars(base).get("__annotations__", {})), factory
+    )
+    probe = type("args", (), {"__annotations__": {"args": annotation}, "__module__": owner.__module__})
     try:
-        attrs.resolve_types(factory)
-    except NameError:
-        # A field annotated with a name that exists only for type checkers; the args class must not be one.
-        return False
-    return True
+        return get_type_hints(probe)["args"]
+    except NameError as error:
+        raise PluginError(
+            f"the args of {factory.__qualname__} are annotated {annotation!r}, which is not there at run "
+            f"time ({error}); import it outside of TYPE_CHECKING, at the level of the module"
+        ) from error
 
 
 def _check_equality(name: str, cls: type) -> None:
-    if cls.__eq__ is not object.__eq__ or cls.__hash__ is None:
+    if vars(object)["__eq__"] is not inspect.getattr_static(cls, "__eq__") or cls.__hash__ is None:
         raise PluginError(
-            f"plugin {name}: {cls.__qualname__} compares by value, so two instances with equal fields would count as "
-            "one plugin; define it with @define(eq=False)"
+            f"plugin {name}: {cls.__qualname__} compares by value, so two instances with equal fields would "
+            "count as one plugin; define it with @define(eq=False)"
         )
 
 
-def _check_hook(name: str, cls: type, hook: str, options: dict[str, Any]) -> None:
-    function = inspect.getattr_static(cls, hook)
+def _check_hook(name: str, plugin: Any, hook: str, options: dict[str, Any]) -> None:
+    cls = plugin if inspect.isclass(plugin) else type(plugin)
     if hook not in HOOK_ARGUMENTS:
         close = get_close_matches(hook, HOOK_ARGUMENTS, 1)
         hint = (
@@ -76,13 +88,17 @@ def _check_hook(name: str, cls: type, hook: str, options: dict[str, Any]) -> Non
         raise PluginError(f"plugin {name}: {cls.__qualname__}.{hook} is no extension point; {hint}")
     if hook in HOT_HOOKS and (options.get("wrapper") or options.get("hookwrapper")):
         raise PluginError(
-            f"plugin {name}: {cls.__qualname__}.{hook} is a wrapper, and wrappers are refused where every pod or node "
-            "passes; implement the hook itself, or pass an observer to the scheduler to watch it"
+            f"plugin {name}: {cls.__qualname__}.{hook} is a wrapper, and wrappers are refused where every "
+            "pod or node passes; implement the hook itself, or pass an observer to the scheduler to watch it"
         )
     specified = HOOK_ARGUMENTS[hook]
-    mine = f"{hook}{inspect.signature(function)}"
+    function = inspect.getattr_static(plugin, hook)
+    if isinstance(function, (staticmethod, classmethod)) or not inspect.isroutine(function):
+        raise PluginError(f"plugin {name}: {cls.__qualname__}.{hook} is no plain method; define it with self")
+    signature = inspect.signature(function)
+    mine = f"{hook}{signature}"
     wanted = f"{hook}(self, {', '.join(specified)})" if specified else f"{hook}(self)"
-    for parameter in list(inspect.signature(function).parameters.values())[1:]:
+    for parameter in list(signature.parameters.values())[1:]:
         if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
             raise PluginError(
                 f"plugin {name}: {cls.__qualname__}.{mine} has the {parameter.kind.description} argument "
@@ -90,6 +106,6 @@ def _check_hook(name: str, cls: type, hook: str, options: dict[str, Any]) -> Non
             )
         if parameter.name not in specified:
             raise PluginError(
-                f"plugin {name}: {cls.__qualname__}.{mine} asks for {parameter.name!r}, which this extension point "
-                f"does not offer; use any of {wanted}"
+                f"plugin {name}: {cls.__qualname__}.{mine} asks for {parameter.name!r}, which this extension "
+                f"point does not offer; use any of {wanted}"
             )

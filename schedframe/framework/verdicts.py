@@ -56,12 +56,16 @@ class Verdicts:
         return number
 
     def merge(self, plugin: str, verdicts: RowVerdicts) -> None:
-        """Take over what *plugin* says of the rows that pass so far; O(rows)."""
+        """Take over what *plugin* says of the rows that pass so far; O(rows).
+
+        Raises ``IndexError``, and rejects nothing, if a code is negative or has no status.
+        """
+        first = not self.statuses
         numbers = np.zeros(len(verdicts.statuses) + 1, np.int32)
         for i, status in enumerate(verdicts.statuses):
             numbers[i + 1] = self.number_of(status.with_plugin(plugin))
-        new = numbers[verdicts.codes]
-        self.codes = np.where(self.codes == 0, new, self.codes) if self.statuses else new
+        new = numbers[_not_negative(verdicts.codes, len(verdicts.statuses))]
+        self.codes = new if first else np.where(self.codes == 0, new, self.codes)
 
     def reject(self, position: int, status: Status) -> None:
         """Reject the row at *position* (among ``rows``), whatever was said of it before."""
@@ -102,6 +106,18 @@ class Verdicts:
         return self.status_at(int(failed[min(range(len(names)), key=names.__getitem__)]))
 
 
+def _not_negative(codes: npt.NDArray[np.integer], highest: int) -> npt.NDArray[np.integer]:
+    """*codes* such that a negative one is out of range, instead of counting from the end."""
+    size = codes.dtype.itemsize
+    if codes.dtype.kind == "u":
+        return codes
+    if size < 8 and highest < 1 << (8 * size - 1):
+        return codes.view(f"u{size}")  # free, and -1 becomes the largest number there is
+    if len(codes) and codes.min() < 0:
+        raise IndexError(f"code {codes.min()} is negative")
+    return codes
+
+
 @define(eq=False)
 class Diagnosis(Mapping[str, Status]):
     """Why no node was feasible: a lazy mapping of node names to statuses, and what they have in common.
@@ -119,7 +135,7 @@ class Diagnosis(Mapping[str, Status]):
     pending_plugins: set[str] = field(factory=set)
     post_filter_message: str = ""
     named: dict[str, Status] = field(factory=dict)
-    """Statuses by name that have no row: of nodes that extenders made up, or that were refused apart."""
+    """Statuses by name: of nodes without a row (extenders may make up some), or instead of their row's."""
     _position: dict[str, int] | None = None
 
     def _positions(self) -> dict[str, int]:
@@ -150,7 +166,15 @@ class Diagnosis(Mapping[str, Status]):
 
     @override
     def __len__(self) -> int:
-        return int(np.count_nonzero(self.verdicts.codes)) + len(self.named)
+        return int(np.count_nonzero(self.verdicts.codes)) + len(self.named) - len(self._overruled())
+
+    def _overruled(self) -> list[Status]:
+        """What was said of the rows for which ``named`` has a status."""
+        if not self.named:
+            return []
+        positions = (self._positions().get(name) for name in self.named)
+        found = (self.verdicts.status_at(position) for position in positions if position is not None)
+        return [status for status in found if status is not None]
 
     def reasons(self) -> Counter[str]:
         """How many nodes each reason stands for; O(rows) in one bincount."""
@@ -158,13 +182,15 @@ class Diagnosis(Mapping[str, Status]):
         for status, count in self.verdicts.counts():
             for reason in status.reasons:
                 reasons[reason] += count
+        for status in self._overruled():
+            reasons.subtract(status.reasons)
         for status in self.named.values():
             reasons.update(status.reasons)
-        missing = self.num_nodes - len(self.verdicts.rows) - len(self.named)
+        missing = self.num_nodes - len(self)
         if self.absent is not None and missing > 0:
             for reason in self.absent.reasons:
                 reasons[reason] += missing
-        return reasons
+        return +reasons
 
     def message(self) -> str:
         """One line for people, as the reference words it: ``0/5 nodes are available: 5 Insufficient cpu.``"""

@@ -40,7 +40,7 @@ class WaitingPod:
         self._post(self.pod.uid, plugin, None)
 
     def reject(self, plugin: str, *reasons: str) -> None:
-        """*plugin* turns the pod down. Any thread; of several verdicts the first that reaches the core counts."""
+        """*plugin* turns the pod down. Any thread; of several verdicts the first to reach the core counts."""
         self._post(self.pod.uid, plugin, Status(Code.UNSCHEDULABLE, reasons, plugin))
 
 
@@ -59,6 +59,8 @@ class WaitingRoom:
         """Let *pod* wait for the plugins of *timeouts* (seconds each)."""
         if pod.uid in self._pods:
             raise InvariantError(f"pod {pod.key} ({pod.uid}) waits already")
+        if not timeouts:
+            raise InvariantError(f"pod {pod.key} ({pod.uid}) would wait for nobody")
         deadlines = {name: now + min(max(t, 0.0), MAX_PERMIT_SECONDS) for name, t in timeouts.items()}
         waiting = WaitingPod(pod, node_name, state, ticket, deadlines, self.post)
         self._pods[pod.uid] = waiting
