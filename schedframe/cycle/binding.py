@@ -188,7 +188,9 @@ class BindingTask:
             return LOST
         if pod is not None and pod.uid == assumed.uid and pod.spec.node_name == self.attempt.node_name:
             return None
-        where = "is gone" if pod is None or pod.uid != assumed.uid else f"is on {pod.spec.node_name or 'no node'}"
+        where = (
+            "is gone" if pod is None or pod.uid != assumed.uid else f"is on {pod.spec.node_name or 'no node'}"
+        )
         return Status.from_error(f"binding to {self.attempt.node_name} had no answer, and the pod {where}")
 
 

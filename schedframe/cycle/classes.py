@@ -19,9 +19,11 @@ _MEMO = object()
 
 @define(eq=False)
 class RememberedClasses:
-    """Finds the class of a pod: O(1) for a pod that shares its spec with an earlier one, and equals it in
-    namespace, labels and annotations,
-    O(plugins) otherwise. The least recently used classes are dropped when there are too many, or too large ones.
+    """Finds the class of a pod.
+
+    O(1) for a pod that shares its spec with an earlier one, and equals it in namespace, labels and
+    annotations, O(plugins) otherwise. The least recently used classes are dropped when there are too many, or
+    too large ones.
     """
 
     objects: ObjectStore
@@ -33,7 +35,7 @@ class RememberedClasses:
     _bytes: int = 0
 
     def lookup(self, framework: Framework, pod: Pod) -> PodClass | None:
-        """The class of *pod*, made if need be and up to date; ``None`` if the pod has none, or it cannot be used."""
+        """The class of *pod*, made if need be and up to date; ``None`` if it has none that can be used."""
         parts = self._parts(framework)
         if parts is None:
             return None
@@ -54,7 +56,14 @@ class RememberedClasses:
         if key is None:
             return None
         found = self._get(key, framework, parts, pod)
-        pod.spec.memo[_MEMO] = (framework, metadata.labels, metadata.annotations, metadata.namespace, found, key)
+        pod.spec.memo[_MEMO] = (
+            framework,
+            metadata.labels,
+            metadata.annotations,
+            metadata.namespace,
+            found,
+            key,
+        )
         return found if found.refresh() else None
 
     def _parts(self, framework: Framework) -> SplitPlan | None:

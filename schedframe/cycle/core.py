@@ -78,7 +78,12 @@ class Core:
         """Log a fault of a plugin, or of the cluster, and tell whoever asked for it."""
         about = f" for pod {pod.key}" if pod is not None else ""
         logger.warning(
-            "%s: %s failed%s: %s", where, status.plugin or "scheduler", about, status.message, exc_info=status.error
+            "%s: %s failed%s: %s",
+            where,
+            status.plugin or "scheduler",
+            about,
+            status.message,
+            exc_info=status.error,
         )
         if self.on_fault is not None:
             self.on_fault(status, pod)

@@ -35,9 +35,7 @@ def handle_failure(
     if not status.is_rejected:
         core.report(status, pod, "scheduling")
         nominating = CLEAR_NOMINATION
-    core.queue.add_unschedulable(
-        info, current, unschedulable_plugins=unschedulable, pending_plugins=pending
-    )
+    core.queue.add_unschedulable(info, current, unschedulable_plugins=unschedulable, pending_plugins=pending)
     if nominating is not None and nominating.node_name is not None:
         core.queue.nominator.add(current, nominating.node_name)
     message = diagnosis.message() if diagnosis is not None else status.message

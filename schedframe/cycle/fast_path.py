@@ -1,7 +1,7 @@
 """Decide by what is remembered of pods like this one, asking only the plugins that must be asked.
 
-The same statuses, scores, ties and draws as :class:`.search.Search` finds the long way; whenever something is not
-covered here (``None``), that way is taken.
+The same statuses, scores, ties and draws as :class:`.search.Search` finds the long way; whenever something is
+not covered here (``None``), that way is taken.
 """
 
 from __future__ import annotations
@@ -139,7 +139,10 @@ _NOTHING_SAID = PreFilterOutcome()
 def _ask(
     entry: FilterEntry, place: int, decision: Decision, verdicts: Verdicts, places: npt.NDArray[np.int64]
 ) -> None:
-    """Let a live plugin reject rows that no plugin before it in the profile rejects; *places* says which one did."""
+    """Let a live plugin reject rows that no plugin before it in the profile rejects.
+
+    *places* says which one did.
+    """
     rows = verdicts.rows
     if entry.filter_rows is None:
         for position in (places > place).nonzero()[0].tolist():
@@ -161,4 +164,3 @@ def _ask(
         numbers = [0, *(verdicts.number_of(status.with_plugin(entry.name)) for status in answer.statuses)]
         verdicts.codes[chosen] = np.array(numbers, np.int32)[answer.codes[chosen]]
         places[chosen] = place
-

@@ -9,6 +9,7 @@ from attrs import define, field
 
 from ..api import Node, Pod
 from ..cluster import WatchEvent
+from ..framework import Status
 from ..queue import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
@@ -21,7 +22,6 @@ from .binding import finish_binding, resume
 from .core import Core
 from .failure import handle_failure
 from .reserve import take_back
-from ..framework import Status
 
 STORED_KINDS = (
     "Namespace",
@@ -30,6 +30,7 @@ STORED_KINDS = (
     "ReplicationController",
     "ReplicaSet",
     "StatefulSet",
+    "DeviceClass",
 )
 """Kinds that are kept for the plugins as they are; a kind joins by standing here."""
 
@@ -197,4 +198,3 @@ class EventHandlers:
 def _same_version(old: Pod, new: Pod) -> bool:
     version = new.metadata.resource_version
     return bool(version) and version == old.metadata.resource_version
-

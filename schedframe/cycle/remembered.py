@@ -17,7 +17,8 @@ from ..api import Pod
 from ..framework import Code, CycleState, Framework, Normalization, Plan, Status
 from ..framework.filtering import filter_node, filter_rows, run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
-from ..framework.scoring import MAX_SCORE, MIN_SCORE, run_pre_score
+from ..framework.normalization import MAX_SCORE, MIN_SCORE
+from ..framework.scoring import run_pre_score
 from ..state import NodeTable, ObjectStore, Rows
 from .maxima import OUT, BlockedMaxima
 
@@ -53,9 +54,7 @@ def split(framework: Framework) -> SplitPlan | None:
     local = {name for name in signatures if getattr(plan.plugins[name], "row_local", False)}
     # A normalisation that the framework cannot follow row by row makes the scores of a plugin live.
     local -= {
-        entry.name
-        for entry in plan.score
-        if entry.normalize is not None and entry.normalization is None
+        entry.name for entry in plan.score if entry.normalize is not None and entry.normalization is None
     }
     if not local:
         return None
@@ -126,8 +125,9 @@ class Normalized:
 class PodClass:
     """Verdicts and totals of all rows for one class of pods.
 
-    ``refresh`` catches up with the rows touched since the last visit: O(touched rows), plus O(rows) when the highest
-    raw score of a normalised plugin moved. Memory: about 12 bytes a row, and 8 more for each normalised plugin.
+    ``refresh`` catches up with the rows touched since the last visit: O(touched rows), plus O(rows) when the
+    highest raw score of a normalised plugin moved. Memory: about 12 bytes a row, and 8 more for each
+    normalised plugin.
     """
 
     def __init__(self, framework: Framework, parts: SplitPlan, pod: Pod, objects: ObjectStore) -> None:
@@ -240,7 +240,9 @@ class PodClass:
         self._base = np.zeros(size, np.int64)
         self.maxima.values = np.full(size, OUT, np.int64)
         self._filters = tuple(
-            entry for entry in self.parts.remembered.filter if entry.name not in self.state.skip_filter_plugins
+            entry
+            for entry in self.parts.remembered.filter
+            if entry.name not in self.state.skip_filter_plugins
         )
         found = self._filter(rows)
         status = run_pre_score(self.parts.remembered, self.state, pod, found)

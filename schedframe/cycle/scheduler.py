@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from typing import Any
-
-from typing_extensions import Self
+from typing import Any, Self
 
 from ..api import Pod
 from ..cluster import ClusterPort, Subscription
@@ -93,7 +91,9 @@ class Scheduler:
         self.core.owner = threading.get_ident()
         if self._subscription is None:
             on_event, put = self._handlers.on_event, self.core.inbox.put
-            self._subscription = self.core.cluster.watch(lambda event: put(on_event, event), self._handlers.kinds)
+            self._subscription = self.core.cluster.watch(
+                lambda event: put(on_event, event), self._handlers.kinds
+            )
 
     def sync(self) -> None:
         """Take in everything that has happened, schedule nothing."""

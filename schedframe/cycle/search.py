@@ -25,7 +25,7 @@ Positions = npt.NDArray[np.intp]
 class Search:
     """Finds a node for a pod. All nodes are looked at unless there is a :class:`Sampling`.
 
-    Without ``shortcuts`` the nominated node is no better than others, and a single feasible node is scored too.
+    Without ``shortcuts`` the nominated node is no better than others, and a single feasible one is scored too.
     """
 
     cache: Cache
@@ -77,7 +77,9 @@ class Search:
         if not len(found):
             decision.diagnosis = diagnose(outcome, verdicts, table.num_nodes)
         else:
-            decision.feasible = candidates if _is_all(found, candidates, verdicts) else verdicts.rows.select(found)
+            decision.feasible = (
+                candidates if _is_all(found, candidates, verdicts) else verdicts.rows.select(found)
+            )
         self._advance(decision, refused)
         return decision.feasible is not None
 
@@ -127,7 +129,7 @@ class Search:
             return verdicts, np.arange(min(wanted, len(ordered))), min(wanted, len(ordered))
         if any(entry.filter_rows is None for entry in framework.plan.filter):
             return self._one_by_one(framework, decision, ordered, wanted)
-        # Columns make looking ahead cheap, so two portions do: what is likely to hold enough, else everything.
+        # Columns make looking ahead cheap: first what is likely to hold enough, else everything.
         for portion in (2 * wanted + 64, len(ordered)):
             rows = Rows.at(candidates.table, ordered[:portion])
             verdicts = framework.filter_rows(decision.state, decision.pod, rows)
@@ -200,7 +202,7 @@ def score(framework: Framework, decision: Decision) -> None:
 
 
 def select(decision: Decision, rng: Random) -> str:
-    """One of the nodes with the highest total, uniformly at random: one draw over the tied rows in their order."""
+    """One of the nodes with the highest total, uniformly: one draw over the tied rows in their order."""
     scores = decision.scores
     assert scores is not None
     best = scores.best()
