@@ -7,7 +7,7 @@ from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define
+from attrs import define, frozen
 
 from schedframe import MAX_SCORE, Handle, NodeInfo, Pod, PodSpec, Rows, hookimpl
 
@@ -33,7 +33,7 @@ class ImageLocality:
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """The images of containers and init containers."""
+        """The images."""
         return images_of(pod.spec)
 
     @hookimpl
@@ -42,13 +42,13 @@ class ImageLocality:
         images = images_of(pod.spec)
         nodes = self.handle.table.num_nodes
         present = 0
-        for image in images:
+        for image in images.names:
             state = node_info.image_state(image)
             if state is not None:
                 present += scaled_size(state.size, state.num_nodes, nodes)
-        if present <= _LEAST:
+        if present <= _LEAST or not images.most:
             return 0
-        most = _MOST_PER_CONTAINER * len(images)
+        most = images.most
         return MAX_SCORE * (min(present, most) - _LEAST) // (most - _LEAST)
 
     @hookimpl
@@ -58,28 +58,43 @@ class ImageLocality:
         table = rows.table
         scores = np.zeros(len(rows), np.int64)
         found = False
-        for image in images:
+        for image in images.names if images.most else ():
             state = table.images.get(image)
             if state is not None:
                 found = True
                 size = scaled_size(state.size, state.num_nodes, table.num_nodes)
                 scores += rows.take(state.present(table.capacity)) * np.int64(size)
         if found:
-            most = _MOST_PER_CONTAINER * len(images)
-            np.clip(scores, _LEAST, most, out=scores)
+            np.clip(scores, _LEAST, images.most, out=scores)
             scores -= _LEAST
             scores *= MAX_SCORE
-            scores //= most - _LEAST
+            scores //= images.most - _LEAST
         return scores
 
 
-def images_of(spec: PodSpec) -> tuple[str, ...]:
-    """Images of init containers and containers as nodes name them, one per container; computed once."""
+@frozen
+class Images:
+    """What a pod has to have on its node before it can start."""
+
+    names: tuple[str, ...]
+    """As nodes name them: of init containers, containers and image volumes, one entry each."""
+    containers: int
+    """How many of them are containers' or init containers'; volumes do not raise the sum that scores 100."""
+
+    @property
+    def most(self) -> int:
+        """Bytes that score 100."""
+        return _MOST_PER_CONTAINER * self.containers
+
+
+def images_of(spec: PodSpec) -> Images:
+    """The images of a pod; computed once a spec."""
     memo = spec.memo
-    images: tuple[str, ...] | None = memo.get(_IMAGES)
+    images: Images | None = memo.get(_IMAGES)
     if images is None:
-        containers = (*spec.init_containers, *spec.containers)
-        images = memo[_IMAGES] = tuple([normalized(container.image) for container in containers])
+        names = [container.image for container in (*spec.init_containers, *spec.containers)]
+        volumes = [volume.image.reference for volume in spec.volumes if volume.image is not None]
+        images = memo[_IMAGES] = Images(tuple([normalized(name) for name in names + volumes]), len(names))
     return images
 
 

@@ -3,38 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Final, Protocol
+from typing import Final
 
 from attrs import define
 
-from schedframe import ObjectStore
+from schedframe import DeviceClass, ObjectStore
 
-DEVICE_CLASS: Final = "DeviceClass"
+DEVICE_CLASS: Final = DeviceClass.KIND
 IMPLICIT_PREFIX: Final = "deviceclass.resource.kubernetes.io/"
 """Followed by the name of a class: the extended resource that every class stands for unasked."""
-
-
-class DeviceClassSpec(Protocol):
-    """What is read of a class: the extended resource it names, if it does."""
-
-    @property
-    def extended_resource_name(self) -> str | None:
-        """Such as ``example.com/gpu``."""
-        ...
-
-
-class DeviceClass(Protocol):
-    """A device class, as far as sums of resources are concerned."""
-
-    @property
-    def name(self) -> str:
-        """Name of the class."""
-        ...
-
-    @property
-    def spec(self) -> DeviceClassSpec:
-        """What it says."""
-        ...
 
 
 @define(eq=False)

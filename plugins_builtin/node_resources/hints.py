@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from attrs import define
 
-from schedframe import Node, NodeInfo, Pod
+from schedframe import DeviceClass, Node, NodeInfo, Pod
 
-from .device_classes import IMPLICIT_PREFIX, DeviceClass, DeviceClassNames
+from .device_classes import IMPLICIT_PREFIX, DeviceClassNames
 from .shortage import Demand
 
 
