@@ -1,0 +1,1 @@
+"""The command line; needs the extra ``cli``. Only :mod:`.main` can be imported without it."""

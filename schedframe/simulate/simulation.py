@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any
 
@@ -152,18 +152,24 @@ class Simulation:
             error=decision.error.message if decision.error is not None else None,
         )
 
-    def schedule(self, pods: Iterable[Any] = ()) -> list[Placement]:
+    def schedule(
+        self, pods: Iterable[Any] = (), *, on_cycle: Callable[[Decision], None] | None = None
+    ) -> list[Placement]:
         """Create *pods*, then run full cycles until nothing is ready; what became of each, in the order given.
 
-        Pods that were pending before take part too; without *pods* it is they who are reported.
+        Pods that were pending before take part too; without *pods* it is they who are reported. *on_cycle* is
+        told what each cycle decided.
         """
-        values = [as_pod(pod) for pod in pods] or [
-            pod for pod in self.cluster.list("Pod") if not pod.spec.node_name and not pod.is_terminated
-        ]
-        for pod in values:
-            self.cluster.apply(pod)
+        values = [self.cluster.apply(as_pod(pod)) for pod in pods] or self.pending()
+        if on_cycle is not None:
+            while (decision := self.scheduler.schedule_one()) is not None:
+                on_cycle(decision)
         self.scheduler.run_until_idle()
         return [self._placement(pod) for pod in values]
+
+    def pending(self) -> list[Pod]:
+        """Pods that have no node and have not ended, in order of creation."""
+        return [pod for pod in self.cluster.list("Pod") if not pod.spec.node_name and not pod.is_terminated]
 
     def _placement(self, pod: Pod) -> Placement:
         now = self.cluster.get("Pod", pod.key)

@@ -1,0 +1,24 @@
+"""Figures of a benchmark as a line for programs and a text for people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+
+def as_line(figures: Mapping[str, Any]) -> str:
+    """One line of JSON."""
+    return json.dumps(figures)
+
+
+def as_text(figures: Mapping[str, Any]) -> str:
+    """A line for each figure."""
+    width = max(map(len, figures))
+    return "\n".join(f"{name:<{width}}  {_shown(value)}" for name, value in figures.items())
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "-"
+    return f"{value:,}" if isinstance(value, int | float) else str(value)

@@ -1,0 +1,165 @@
+"""The commands and their options; what they do is in the modules beside this one."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .._version import __version__
+from . import exits
+from .forms import Form, render
+from .options import with_explain_value
+from .terminal import emit, note
+
+app = typer.Typer(
+    name="schedframe",
+    help=f"Schedule pods as kube-scheduler would, without a cluster.\n\n{exits.CODES}",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+)
+config_app = typer.Typer(
+    help="Check and show configurations (KubeSchedulerConfiguration).", no_args_is_help=True
+)
+app.add_typer(config_app, name="config")
+
+ConfigFile = Annotated[
+    Path | None, typer.Option("--config", metavar="FILE", help="KubeSchedulerConfiguration.")
+]
+
+
+def dispatch(arguments: Sequence[str]) -> int:
+    """Run one command line; its exit code."""
+    try:
+        app(args=with_explain_value(arguments), prog_name="schedframe")
+    except SystemExit as end:
+        return (
+            end.code if isinstance(end.code, int) else exits.SUCCESS if end.code is None else exits.BAD_INPUT
+        )
+    return exits.SUCCESS
+
+
+def _version(asked: bool) -> None:
+    if asked:
+        emit(f"schedframe {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def common(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version and end.")
+    ] = False,
+) -> None:
+    """Options before the command."""
+
+
+@app.command(epilog=exits.CODES)
+def schedule(
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE…", help="Manifests, YAML or JSON; a folder; - is stdin."),
+    ] = None,
+    config: ConfigFile = None,
+    output: Annotated[Form, typer.Option("--output", "-o", help="How the answer is written.")] = Form.TABLE,
+    explain: Annotated[
+        str | None,
+        typer.Option(
+            metavar="[POD]",
+            help="Explain node by node: one pod, as it was at its turn; without POD all that stay pending.",
+        ),
+    ] = None,
+    seed: Annotated[int, typer.Option(metavar="N", help="Decides between nodes of equal score.")] = 0,
+    write_config_to: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Also write the effective configuration there.")
+    ] = None,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show faults of plugins with tracebacks on stderr.")
+    ] = False,
+) -> None:
+    """Place every pending pod of the manifests, and say where each went or why it did not."""
+    with exits.reporting():
+        from .commands import ScheduleRequest, run_schedule
+
+        if not files:
+            raise typer.BadParameter("name at least one file with manifests, or - for standard input")
+        if explain is not None and output is Form.BINDINGS:
+            raise typer.BadParameter(
+                "--explain has no place among bindings; use -o table, wide, json or yaml"
+            )
+        request = ScheduleRequest(files, config, explain, seed, write_config_to, verbose)
+        outcome = run_schedule(request)
+        text = render(outcome, output)
+        if text:
+            emit(text)
+        if outcome.pending:
+            raise typer.Exit(exits.SOME_PENDING)
+
+
+@app.command(epilog=exits.CODES)
+def plugins(
+    as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
+) -> None:
+    """List plugins: from where, at which extension points, and which are only known by name."""
+    with exits.reporting():
+        from .plugins import plugin_rows, plugins_json, plugins_table
+
+        rows = plugin_rows()
+        emit(plugins_json(rows) if as_json else plugins_table(rows))
+
+
+@config_app.command(epilog=exits.CODES)
+def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="KubeSchedulerConfiguration.")]) -> None:
+    """Say whether a scheduler can be made from a configuration; every error with its line and field."""
+    with exits.reporting():
+        from .commands import check_config
+
+        emit(check_config(file))
+
+
+@config_app.command(epilog=exits.CODES)
+def show(
+    file: Annotated[
+        Path | None, typer.Argument(metavar="[FILE]", help="KubeSchedulerConfiguration; the default without.")
+    ] = None,
+) -> None:
+    """Print the effective configuration: everything defaulted, as YAML."""
+    with exits.reporting():
+        from .commands import effective_config
+
+        sys.stdout.write(effective_config(file))
+
+
+@app.command(epilog=exits.CODES)
+def bench(
+    template: Annotated[str, typer.Option(help="What to measure; --list says what there is.")] = "basic",
+    nodes: Annotated[int | None, typer.Option(metavar="N", help="Nodes.")] = None,
+    init: Annotated[int | None, typer.Option(metavar="I", help="Pods that run before.")] = None,
+    pods: Annotated[int | None, typer.Option(metavar="P", help="Pods that are measured.")] = None,
+    seed: Annotated[int, typer.Option(metavar="S", help="Decides between nodes of equal score.")] = 0,
+    percentage: Annotated[
+        int | None,
+        typer.Option(
+            metavar="P", help="percentageOfNodesToScore; 0 is adaptive. All nodes are scored without."
+        ),
+    ] = None,
+    only_json: Annotated[bool, typer.Option("--json", help="Nothing but the JSON line.")] = False,
+    list_templates: Annotated[bool, typer.Option("--list", help="List the templates and end.")] = False,
+) -> None:
+    """Measure the speed of the scheduler; one line of JSON on stdout, the same for people on stderr."""
+    with exits.reporting():
+        from ..bench import TEMPLATES, Options, as_line, as_text, run
+
+        if list_templates:
+            emit("\n".join(f"{name:<8}  {each.summary}" for name, each in TEMPLATES.items()))
+            return
+        say = (lambda what: None) if only_json or not sys.stderr.isatty() else note
+        figures = run(template, Options(nodes, init, pods, seed, percentage), say)
+        if not only_json:
+            print(as_text(figures), file=sys.stderr)
+        emit(as_line(figures))

@@ -1,0 +1,81 @@
+"""What the commands do, apart from options and output."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from attrs import frozen
+
+from ..api import Pod
+from ..cluster import InMemoryCluster
+from ..config import EffectiveConfig, dump_config, load_config
+from ..cycle import Scheduler
+from ..framework import Registry
+from .exits import reading
+from .outcome import Outcome
+from .scheduling import faults_shown, left_out, schedule
+from .sources import read_manifests
+from .terminal import note, progress
+
+
+@frozen
+class ScheduleRequest:
+    """The options of ``schedframe schedule``."""
+
+    files: list[str]
+    config: Path | None
+    explain: str | None
+    seed: int
+    write_config_to: Path | None
+    verbose: bool
+
+
+def run_schedule(request: ScheduleRequest) -> Outcome:
+    """Read, schedule, and say on stderr what the answer does not tell."""
+    registry = Registry.installed()
+    config = configuration(request.config, registry)
+    if request.write_config_to is not None:
+        write_text(request.write_config_to, dump_config(config))
+    with progress("reading manifests") as advance:
+        manifests = read_manifests(request.files, advance)
+    if skipped := manifests.skipped_note():
+        note(skipped)
+    _note_left_out(config, registry)
+    pending = sum(isinstance(obj, Pod) and not obj.node_name for obj in manifests.objects)
+    with faults_shown(request.verbose), progress("scheduling pods", pending) as advance:
+        return schedule(manifests, config, seed=request.seed, explain=request.explain, advance=advance)
+
+
+def configuration(file: Path | None, registry: Registry) -> EffectiveConfig:
+    """The effective configuration of *file*, or the default one. Raises ConfigError, InputError."""
+    if file is not None:
+        with reading(str(file)), file.open(encoding="utf-8") as stream:
+            stream.read()
+    return load_config(file, catalogue=registry.full_catalogue())
+
+
+def check_config(file: Path) -> str:
+    """One line if a scheduler can be made from *file*. Raises ConfigError, InputError."""
+    registry = Registry.installed()
+    config = configuration(file, registry)
+    with Scheduler(InMemoryCluster(), config, registry=registry):
+        names = ", ".join(profile.scheduler_name for profile in config.profiles)
+    _note_left_out(config, registry)
+    return f"{file}: good; profiles: {names}"
+
+
+def effective_config(file: Path | None) -> str:
+    """The effective configuration as YAML text. Raises ConfigError, InputError."""
+    return dump_config(configuration(file, Registry.installed()))
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a file; :class:`InputError` if that cannot be done."""
+    with reading(str(path)):
+        path.write_text(text, encoding="utf-8")
+
+
+def _note_left_out(config: EffectiveConfig, plugins: Iterable[str]) -> None:
+    if names := left_out(config, plugins):
+        note(f"enabled but not part of this release, so left out: {', '.join(names)}")

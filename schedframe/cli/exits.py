@@ -1,0 +1,70 @@
+"""Exit codes, and how errors become them."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import NoReturn
+
+import typer
+
+from ..config import ConfigBuildError, ConfigDecodeError, ConfigValidationError
+from ..errors import InputError, InvariantError, SchedframeError
+
+SUCCESS = 0
+SOME_PENDING = 1
+BAD_INPUT = 2
+INTERNAL = 70
+INTERRUPTED = 130
+
+CODES = """Exit codes: 0 all pods placed (or: done), 1 some pods stay pending, 2 bad input or usage,
+70 a fault of schedframe itself, 130 interrupted."""
+
+
+@contextmanager
+def reporting() -> Iterator[None]:
+    """Turn errors inside into lines on stderr and an exit code."""
+    try:
+        yield
+    except InvariantError:
+        _internal()
+    except SchedframeError as error:
+        for line in lines_of(error):
+            print(line, file=sys.stderr)
+        raise typer.Exit(BAD_INPUT) from None
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        raise typer.Exit(INTERRUPTED) from None
+    except (typer.Exit, typer.Abort, typer.BadParameter):
+        raise
+    except Exception:  # noqa: BLE001 - whatever is left is our own fault and says so
+        _internal()
+
+
+def lines_of(error: SchedframeError) -> list[str]:
+    """What to tell of an error: a line for each field of a configuration, else one."""
+    if isinstance(error, ConfigDecodeError | ConfigValidationError | ConfigBuildError):
+        return [str(field) for field in error.errors]
+    return [str(error)]
+
+
+@contextmanager
+def reading(name: str) -> Iterator[None]:
+    """Turn what goes wrong with a file inside into an :class:`InputError` about *name*."""
+    try:
+        yield
+    except OSError as error:
+        fix = "name a file that exists and can be read, or - for standard input"
+        raise InputError("", f"cannot be read: {error.strerror or error}", fix, location=name) from None
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "", f"is not UTF-8 text: {error.reason}", "save it as UTF-8", location=name
+        ) from None
+
+
+def _internal() -> NoReturn:
+    traceback.print_exc()
+    print("schedframe: this is a fault of schedframe, not of the input; please report it", file=sys.stderr)
+    raise typer.Exit(INTERNAL)

@@ -1,0 +1,34 @@
+"""Where the console script begins: find the extra, mind broken pipes, hand over to the commands."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Sequence
+from importlib.util import find_spec
+
+EXTRA = ("typer", "rich")
+"""Packages that the extra ``cli`` brings."""
+BAD_USAGE = 2
+
+
+def main() -> None:
+    """The console script ``schedframe``."""
+    if hasattr(signal, "SIGPIPE"):
+        # a reader that has seen enough (``| head``) ends us as it ends every other tool, without a word
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: Sequence[str]) -> int:
+    """Carry out one command line and return its exit code."""
+    missing = [name for name in EXTRA if find_spec(name) is None]
+    if missing:
+        print(
+            f"schedframe: the command line needs {' and '.join(missing)}: pip install 'schedframe[cli]'",
+            file=sys.stderr,
+        )
+        return BAD_USAGE
+    from .app import dispatch
+
+    return dispatch(arguments)

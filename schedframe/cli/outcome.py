@@ -1,0 +1,92 @@
+"""What came out of a run: each pod's fate, why pods wait, how full the cluster is."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+
+from attrs import define, field, frozen
+
+from ..api import Pod
+from ..simulate import Evaluation
+from ..state import NodeTable
+from .amounts import unit_of
+
+REQUIRED = ("cpu", "memory")
+"""Resources that are always shown; others only where some node has them or some pod wants them."""
+PODS = "pods"
+
+
+@frozen
+class Fate:
+    """What became of one pending pod."""
+
+    pod: Pod
+    node_name: str | None
+    message: str
+    """Why it has no node; empty if it has one."""
+    reasons: tuple[str, ...]
+    """What the message counts, without the counts: pods with equal reasons wait for the same things."""
+    attempts: int
+    """Scheduling cycles that it took."""
+
+
+@frozen
+class Usage:
+    """How much of a resource of the whole cluster is requested by pods on its nodes, in milli-CPU, bytes or
+    counts.
+    """
+
+    resource: str
+    requested: int
+    allocatable: int
+
+    @property
+    def unit(self) -> str:
+        """``milli-CPU``, ``bytes`` or ``count``."""
+        return unit_of(self.resource)
+
+
+@define(eq=False)
+class Outcome:
+    """All that a run found out."""
+
+    fates: list[Fate]
+    nodes: int
+    running: int
+    """Pods that had a node before."""
+    preempted: list[Pod]
+    """Pods that ran before and had to make room, with the node on which they ran."""
+    usage: list[Usage]
+    skipped: Mapping[str, int] = field(factory=dict)
+    """Kinds that were passed over, with how many of each."""
+    explanations: list[Evaluation] = field(factory=list)
+
+    @property
+    def placed(self) -> list[Fate]:
+        """Pods that got a node."""
+        return [fate for fate in self.fates if fate.node_name is not None]
+
+    @property
+    def pending(self) -> list[Fate]:
+        """Pods that did not."""
+        return [fate for fate in self.fates if fate.node_name is None]
+
+    def pending_by_reason(self) -> list[tuple[str, int]]:
+        """Reasons, joined where a pod has several, with the number of pods; most first."""
+        counted = Counter(", ".join(fate.reasons) for fate in self.pending)
+        return sorted(counted.items(), key=lambda item: (-item[1], item[0]))
+
+
+def usage_of(table: NodeTable) -> list[Usage]:
+    """The sums over all nodes, resource by resource, the number of pods last."""
+    rows = table.rows()
+
+    def usage(resource: str) -> Usage:
+        requested = rows.take(table.requested(resource)).sum()
+        return Usage(resource, int(requested), int(rows.take(table.allocatable(resource)).sum()))
+
+    found = [usage(resource) for resource in table.resources() if resource != PODS]
+    shown = [use for use in found if use.resource in REQUIRED or use.requested or use.allocatable]
+    pods = Usage(PODS, int(rows.take(table.pod_count).sum()), int(rows.take(table.allowed_pods).sum()))
+    return [*shown, pods]

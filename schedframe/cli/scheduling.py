@@ -1,0 +1,161 @@
+"""Schedule what the manifests hold, and note what happened on the way."""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+
+from attrs import define, field
+
+from ..api import Pod
+from ..config import EffectiveConfig
+from ..cycle import Decision
+from ..cycle.search import Search
+from ..errors import InputError
+from ..framework import Framework
+from ..simulate import Evaluation, Placement, Simulation
+from .outcome import Fate, Outcome, usage_of
+from .sources import Manifests
+from .terminal import Advance
+
+EVERY_PENDING = "*"
+"""Instead of a pod's name: explain all that stay pending."""
+
+
+@define(eq=False)
+class Notes:
+    """Kept cycle by cycle: how often each pod was tried, and what its last rejection counted."""
+
+    advance: Advance
+    attempts: Counter[str] = field(factory=Counter)
+    reasons: dict[str, tuple[str, ...]] = field(factory=dict)
+
+    def take(self, decision: Decision) -> None:
+        """One cycle is over."""
+        uid = decision.pod.uid
+        self.attempts[uid] += 1
+        if self.attempts[uid] == 1:
+            self.advance()
+        if decision.diagnosis is None:
+            self.reasons.pop(uid, None)
+            return
+        status = decision.diagnosis.pre_filter_status
+        counted = status.reasons if status is not None else decision.diagnosis.reasons()
+        self.reasons[uid] = tuple(sorted(counted))
+
+    def fate(self, placement: Placement) -> Fate:
+        """What became of the pod, with what was noted."""
+        pod = placement.pod
+        reasons: tuple[str, ...] = ()
+        if placement.node_name is None:
+            reasons = self.reasons.get(pod.uid) or (placement.message,)
+        return Fate(pod, placement.node_name, placement.message, reasons, self.attempts[pod.uid])
+
+
+class ExplainingSearch(Search):
+    """A search that has one pod evaluated on all nodes just before its turn, as the cluster is then."""
+
+    __slots__ = ("_simulation", "evaluation", "key")
+
+    def __init__(self, simulation: Simulation, key: str) -> None:
+        real = simulation.scheduler.core.search
+        super().__init__(real.cache, real.rng, real.sampling, real.shortcuts, real.fast)
+        self._simulation = simulation
+        self.key = key
+        self.evaluation: Evaluation | None = None
+
+    def decide(self, framework: Framework, pod: Pod) -> Decision:
+        """As the search it stands in for; the evaluation changes nothing and draws nothing."""
+        if pod.key == self.key:
+            self.evaluation = self._simulation.evaluate(pod)
+        return super().decide(framework, pod)
+
+
+def schedule(
+    manifests: Manifests,
+    config: EffectiveConfig,
+    *,
+    seed: int,
+    explain: str | None,
+    advance: Advance,
+) -> Outcome:
+    """Place the pending pods of *manifests*; *advance* is called at the first attempt of each.
+
+    *explain* is a pod (``name`` or ``namespace/name``) or :data:`EVERY_PENDING`. Raises :class:`InputError`
+    if there is no such pending pod.
+    """
+    simulation = Simulation(manifests.objects, config, seed=seed)
+    before = [pod for pod in simulation.cluster.list("Pod") if pod.spec.node_name]
+    pending = simulation.pending()
+    search = None
+    if explain not in (None, EVERY_PENDING):
+        search = ExplainingSearch(simulation, find(str(explain), pending, before).key)
+        simulation.scheduler.core.search = search
+    notes = Notes(advance)
+    placements = simulation.schedule(on_cycle=notes.take)
+    outcome = Outcome(
+        fates=[notes.fate(placement) for placement in placements],
+        nodes=len(simulation.cluster.list("Node")),
+        running=len(before),
+        preempted=[pod for pod in before if simulation.cluster.get("Pod", pod.key) is None],
+        usage=usage_of(simulation.scheduler.core.cache.table),
+        skipped=dict(sorted(manifests.skipped.items())),
+    )
+    if explain is not None:
+        outcome.explanations = list(_explanations(simulation, outcome, search))
+    return outcome
+
+
+def _explanations(
+    simulation: Simulation, outcome: Outcome, search: ExplainingSearch | None
+) -> Iterator[Evaluation]:
+    """Of the pod that was asked for as it was when its turn came; of pending ones as the cluster is now."""
+    if search is not None and search.evaluation is not None:
+        yield search.evaluation
+        return
+    for fate in outcome.pending:
+        if search is None or search.key == fate.pod.key:
+            yield simulation.evaluate(fate.pod)
+
+
+def find(wanted: str, pending: Iterable[Pod], placed: Iterable[Pod]) -> Pod:
+    """The pending pod that *wanted* names; :class:`InputError` if none or several have that name."""
+    found = [pod for pod in pending if wanted in (pod.key, pod.name)]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        keys = ", ".join(pod.key for pod in found)
+        raise InputError("--explain", f"{len(found)} pending pods are named {wanted}", f"say which: {keys}")
+    for pod in placed:
+        if wanted in (pod.key, pod.name):
+            raise InputError(
+                "--explain", f"{pod.key} is on {pod.node_name} already", "name a pod that is to be scheduled"
+            )
+    raise InputError("--explain", f"no pod is named {wanted}", "write its name or namespace/name")
+
+
+def left_out(config: EffectiveConfig, simulation_plugins: Iterable[str]) -> list[str]:
+    """Plugins that the profiles enable and nobody installed."""
+    there = set(simulation_plugins)
+    enabled = {
+        name for profile in config.profiles for plugins in profile.plugins.values() for name, _ in plugins
+    }
+    return sorted(enabled - there)
+
+
+@contextmanager
+def faults_shown(verbose: bool) -> Iterator[None]:
+    """Faults of plugins with their tracebacks on stderr, or not at all: the pods' reasons tell of them."""
+    logger = logging.getLogger("schedframe")
+    handler: logging.Handler = logging.StreamHandler() if verbose else logging.NullHandler()
+    handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))
+    propagates = logger.propagate
+    logger.addHandler(handler)
+    logger.propagate = False
+    try:
+        yield
+    finally:
+        logger.removeHandler(handler)
+        logger.propagate = propagates

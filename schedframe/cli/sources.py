@@ -1,0 +1,88 @@
+"""The manifests of a command line: read, counted, checked for doubles, admitted."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import define, field
+
+from ..api import ClusterObject, load_manifests
+from ..errors import InputError
+from .admission import Admission
+from .exits import reading
+from .terminal import Advance
+
+STDIN = "-"
+
+
+@define(eq=False)
+class Manifests:
+    """Objects in the order given, as an API server would have stored them."""
+
+    objects: list[ClusterObject] = field(factory=list)
+    skipped: Counter[str] = field(factory=Counter)
+    """Kinds that scheduling does not read, with how many of each were passed over."""
+
+    def skipped_note(self) -> str:
+        """One line about what was passed over; empty if nothing was."""
+        if not self.skipped:
+            return ""
+        kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self.skipped.items()))
+        return f"skipped {self.skipped.total()} objects of kinds that scheduling does not read: {kinds}"
+
+
+def read_manifests(files: Sequence[str], advance: Advance) -> Manifests:
+    """All objects of *files* (``-`` is standard input, a folder all its manifests); *advance* at each.
+
+    Raises :class:`InputError` with ``file:document:path`` for a file that cannot be read, a manifest that
+    cannot be used, and two objects of one kind and name.
+    """
+    manifests = Manifests()
+    located: list[tuple[str, ClusterObject]] = []
+    for file in files:
+        with reading(file):
+            for found in _objects(file, manifests):
+                located.append(found)
+                advance()
+    _refuse_doubles(located)
+    admission = Admission.of(obj for _, obj in located)
+    manifests.objects = [_admitted(admission, location, obj) for location, obj in located]
+    return manifests
+
+
+def _objects(file: str, manifests: Manifests) -> Iterator[tuple[str, ClusterObject]]:
+    def skip(location: str, manifest: Mapping[str, Any]) -> None:
+        manifests.skipped[str(manifest.get("kind") or "unnamed")] += 1
+
+    yield from load_manifests(sys.stdin if file == STDIN else Path(file), on_unknown=skip)
+
+
+def _refuse_doubles(located: Iterable[tuple[str, ClusterObject]]) -> None:
+    """Names must be unique within a kind; those that are still to be generated are."""
+    first: dict[tuple[str, str], str] = {}
+    for location, obj in located:
+        if not obj.name:
+            if not obj.metadata.generate_name:
+                fix = "give it one, or a generateName"
+                raise InputError("metadata.name", f"a {obj.KIND} has no name", fix, location=location)
+            continue
+        other = first.setdefault((obj.KIND, obj.key), location)
+        if other is not location:
+            raise InputError(
+                "metadata.name",
+                f"{obj.KIND} {obj.key} is there already, from {other}",
+                "rename or remove one of the two",
+                location=location,
+            )
+
+
+def _admitted(admission: Admission, location: str, obj: ClusterObject) -> ClusterObject:
+    try:
+        admitted: ClusterObject = admission.admit(obj)
+    except InputError as error:
+        raise error.in_location(f"{location} ({obj.KIND} {obj.name})") from None
+    return admitted
