@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+from attrs import frozen
 
 from ..framework import Code, Diagnosis, PreFilterOutcome, Status, Verdicts
 from ..state import NodeTable, Rows
@@ -22,11 +23,25 @@ def refuse(decision: Decision, table: NodeTable, outcome: PreFilterOutcome) -> N
     decision.verdicts, decision.diagnosis = empty, diagnosis
 
 
-def diagnose(outcome: PreFilterOutcome, verdicts: Verdicts, num_nodes: int) -> Diagnosis:
-    """Why no node is feasible."""
+@frozen
+class Refused:
+    """The nominated node, tried before all others and refused."""
+
+    name: str
+    row: int
+    status: Status
+
+
+def diagnose(
+    outcome: PreFilterOutcome, verdicts: Verdicts, num_nodes: int, refused: Refused | None = None
+) -> Diagnosis:
+    """Why no node is feasible. A refused nominated node tells its own reason, also where pre_filter named others."""
     diagnosis = Diagnosis(verdicts, num_nodes, None, outcome.absent_status, set(outcome.plugins))
     for status, _ in verdicts.counts():
         _blame(diagnosis, status)
+    if refused is not None and outcome.node_names is not None and refused.name not in outcome.node_names:
+        diagnosis.named[refused.name] = refused.status
+        _blame(diagnosis, refused.status)
     return diagnosis
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -82,6 +82,14 @@ class SchedulerHandle:
     def clock(self) -> float:
         """Seconds of the injected clock."""
         return self._core.clock()
+
+    def off_core(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        """Run *work* off the core, then ``done(result)`` in it."""
+        core = self._core
+        if core.executor.inline:
+            core.executor.submit(work, done)
+        else:
+            core.executor.submit(work, lambda result: core.inbox.put(done, result))
 
     def activate(self, pods: Iterable[Pod]) -> None:
         """Ask that these pending pods be tried again at once. Any thread."""

@@ -12,7 +12,7 @@ from ..api import Pod
 from ..framework import CycleState, Framework, PreFilterOutcome, Status, Verdicts
 from ..state import Cache, Rows
 from .decision import Decision
-from .diagnosis import diagnose, refuse
+from .diagnosis import Refused, diagnose, refuse
 from .fast_path import FastPath
 from .sampling import Sampling
 
@@ -72,19 +72,17 @@ class Search:
         decision.verdicts, decision.evaluated = verdicts, evaluated
         if verdicts.statuses:
             decision.error = verdicts.first_error()
-            if decision.error is not None:
-                return False
-        if not len(found):
-            decision.diagnosis = diagnose(outcome, verdicts, table.num_nodes)
-        else:
+        if decision.error is None and len(found):
             decision.feasible = (
                 candidates if _is_all(found, candidates, verdicts) else verdicts.rows.select(found)
             )
+        elif decision.error is None:
+            decision.diagnosis = diagnose(outcome, verdicts, table.num_nodes, refused)
         self._advance(decision, refused)
         return decision.feasible is not None
 
-    def _try_nominated(self, framework: Framework, decision: Decision) -> int | None:
-        """Take the nominated node if it passes; its row if it was tried and refused."""
+    def _try_nominated(self, framework: Framework, decision: Decision) -> Refused | None:
+        """Take the nominated node if it passes; the node and why, if it was tried and refused."""
         name = decision.pod.status.nominated_node_name
         if not name or not self.shortcuts:
             return None
@@ -96,7 +94,7 @@ class Search:
         status = framework.run_filters_with_nominated_pods(decision.state, decision.pod, info)
         if status is not None:
             # An error here is not final: the search that follows meets it again where it matters.
-            return row
+            return Refused(name, row, status)
         decision.feasible = Rows.at(table, np.array([row], np.intp))
         decision.evaluated = 1
         decision.shortcut = "nominated"
@@ -159,14 +157,14 @@ class Search:
                 found.append(position)
         return verdicts, np.array(found, np.intp), len(found) + refused
 
-    def _advance(self, decision: Decision, refused: int | None) -> None:
+    def _advance(self, decision: Decision, refused: Refused | None) -> None:
         """Move the start of the next search; a refused nominated node counts once, wherever it was met."""
         verdicts = decision.verdicts
         if refused is not None and verdicts is not None:
             rejected = verdicts.rows.positions[verdicts.codes != 0]
             # A sampled search looks ahead further than it counts: only the first of these were really met.
             met = decision.evaluated - (len(decision.feasible) if decision.feasible is not None else 0)
-            if refused not in rejected[:met]:
+            if refused.row not in rejected[:met]:
                 decision.evaluated += 1
         if self.sampling is not None:
             self.sampling.advance(decision.evaluated)

@@ -9,6 +9,7 @@ from .handle import Handle, PluginsRunner
 from .hookspecs import PROJECT, Hookspecs, hookimpl, hookspec
 from .normalization import MAX_SCORE, MIN_SCORE, Normalization, normalize_by_max
 from .plan import Observer, Plan, compile_plan
+from .preemption import Candidate, Preemption, PreemptionEvaluator
 from .registry import Origin, Registry
 from .results import NominatingInfo, PostFilterResult, PreFilterResult, RowVerdicts
 from .scoring import ScoreTable
@@ -22,6 +23,7 @@ __all__ = [
     "PROJECT",
     "SKIP",
     "SUCCESS",
+    "Candidate",
     "Code",
     "CycleState",
     "CycleStateError",
@@ -39,6 +41,8 @@ __all__ = [
     "PostFilterResult",
     "PreFilterOutcome",
     "PreFilterResult",
+    "Preemption",
+    "PreemptionEvaluator",
     "Registry",
     "RowVerdicts",
     "ScoreTable",

@@ -52,7 +52,7 @@ class Framework:
     """The plugins of one profile and the rules of each extension point.
 
     Used by the scheduling cycle, and by plugins through ``handle.runner``. All methods belong to the core's
-    thread except ``run_pre_bind`` and ``run_bind``.
+    thread.
     """
 
     profile: EffectiveProfile

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from random import Random
 from typing import Any, Protocol
 
@@ -131,6 +131,10 @@ class Handle(Protocol):
 
     def clock(self) -> float:
         """Seconds of the injected clock."""
+        ...
+
+    def off_core(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        """Run *work* off the core, then ``done(result)`` in it; *work* must not raise. Core only."""
         ...
 
     def activate(self, pods: Iterable[Pod]) -> None:

@@ -52,9 +52,10 @@ class NominatingInfo:
 
 @frozen
 class PostFilterResult:
-    """Outcome of post_filter: the node to nominate, if any."""
+    """Outcome of post_filter: the node to nominate, if any, and whatever explains it."""
 
     nominating_info: NominatingInfo | None = None
+    details: Any = None
 
     @property
     def nominates(self) -> bool:

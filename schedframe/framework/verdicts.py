@@ -176,6 +176,16 @@ class Diagnosis(Mapping[str, Status]):
         found = (self.verdicts.status_at(position) for position in positions if position is not None)
         return [status for status in found if status is not None]
 
+    def rows_with(self, code: Code, all_rows: Rows) -> npt.NDArray[np.intp]:
+        """Row numbers of the nodes whose status has that code, among *all_rows* of the cluster; O(rows)."""
+        verdicts = self.verdicts
+        wanted = [i + 1 for i, status in enumerate(verdicts.statuses) if status.code is code]
+        rows = verdicts.rows.positions[np.isin(verdicts.codes, wanted)] if wanted else np.empty(0, np.intp)
+        if self.absent is not None and self.absent.code is code:
+            absent = np.setdiff1d(all_rows.positions, verdicts.rows.positions, assume_unique=True)
+            rows = np.concatenate((rows, absent))
+        return rows
+
     def reasons(self) -> Counter[str]:
         """How many nodes each reason stands for; O(rows) in one bincount."""
         reasons: Counter[str] = Counter()

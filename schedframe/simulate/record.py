@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..cycle import Decision
-from ..framework import SUCCESS
+from ..framework import SUCCESS, Preemption
+from ..framework.preemption import best_candidates
 from .evaluation import Document, status_document
 
 if TYPE_CHECKING:
@@ -69,17 +70,25 @@ def _post_filter(evaluation: Evaluation) -> Document | None:
     if report is None:
         return None
     document: Document = status_document(report.status)
+    if report.status.is_success:
+        document["plugin"] = ""
     nominating = report.result.nominating_info if report.result is not None else None
-    document |= {
-        "nominated_node": (nominating.node_name or "") if nominating is not None else "",
-        "candidates": {},
-        "nominated_nodes_tied": [],
-        "victims": [],
-        "evicted": sorted(pod.key for pod in report.writes.evicted),
-        "cleared_nominations": sorted(
-            pod.key
-            for pod, _, nomination in report.writes.patched
-            if nomination == "" and pod.uid != evaluation.pod.uid
-        ),
+    document["nominated_node"] = (nominating.node_name or "") if nominating is not None else ""
+    details = report.result.details if report.result is not None else None
+    return document | _preemption(details if isinstance(details, Preemption) else Preemption((), None))
+
+
+def _preemption(found: Preemption) -> Document:
+    return {
+        "candidates": {
+            candidate.node_name: {
+                "victims": sorted(pod.key for pod in candidate.victims),
+                "pdb_violations": candidate.pdb_violations,
+            }
+            for candidate in found.candidates
+        },
+        "nominated_nodes_tied": sorted(c.node_name for c in best_candidates(found.candidates)),
+        "victims": sorted(pod.key for pod in found.chosen.victims) if found.chosen is not None else [],
+        "evicted": sorted(pod.key for pod in found.evicted),
+        "cleared_nominations": sorted(pod.key for pod in found.cleared),
     }
-    return document

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 UNDELIVERED: frozenset[str] = frozenset(
     {
-        "DefaultPreemption",
         "DynamicResources",
         "GangScheduling",
         "InterPodAffinity",

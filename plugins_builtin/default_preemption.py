@@ -1,0 +1,65 @@
+"""DefaultPreemption: make room for a pod by evicting pods of lower priority."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from attrs import define, field
+
+from schedframe import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EventRegistration,
+    EventResource,
+    Handle,
+    Pod,
+    PostFilterResult,
+    PreemptionEvaluator,
+    QueueingHint,
+    Status,
+    hookimpl,
+)
+
+from .args import DefaultPreemptionArgs
+
+IN_PROGRESS = "waiting for the preemption for this pod to be finished"
+_GATED = Status.unschedulable(IN_PROGRESS)
+
+
+@define(eq=False)
+class DefaultPreemption:
+    """Evicts through a :class:`PreemptionEvaluator`; holds the pod back until its victims are on their way out."""
+
+    args: DefaultPreemptionArgs
+    handle: Handle
+    evaluator: PreemptionEvaluator = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.evaluator = PreemptionEvaluator(
+            self.handle,
+            "DefaultPreemption",
+            self.args.min_candidate_nodes_percentage,
+            self.args.min_candidate_nodes_absolute,
+        )
+
+    @hookimpl
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Keep a pod out while some of its victims are still to be evicted."""
+        return _GATED if pod.uid in self.evaluator.eviction.in_progress else None
+
+    @hookimpl
+    def events_to_register(self) -> tuple[EventRegistration, ...]:
+        """Deletions of pods, so that they may open the gate; they never help by themselves."""
+        deleted = ClusterEvent(EventResource.POD, Action.DELETE)
+        return (EventRegistration(deleted, lambda pod, old, new: QueueingHint.SKIP),)
+
+    @hookimpl
+    def post_filter(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    ) -> tuple[PostFilterResult | None, Status]:
+        """Nominate the pod to the node where the least harm makes room."""
+        result, status = self.evaluator.preempt(state, pod, statuses)
+        if status.reasons:
+            status = Status(status.code, (f"preemption: {status.message}",), error=status.error)
+        return result, status

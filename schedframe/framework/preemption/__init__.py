@@ -1,0 +1,24 @@
+"""Make room for a pod by removing others: the machinery, for any plugin to drive."""
+
+from __future__ import annotations
+
+from .budgets import Budget, read_budgets, split_by_budgets
+from .candidates import CRITERIA, Candidate, Preemption, best_candidates, importance
+from .dry_run import select_victims
+from .evaluator import PreemptionEvaluator, Tally
+from .execution import Eviction
+
+__all__ = [
+    "CRITERIA",
+    "Budget",
+    "Candidate",
+    "Eviction",
+    "Preemption",
+    "PreemptionEvaluator",
+    "Tally",
+    "best_candidates",
+    "importance",
+    "read_budgets",
+    "select_victims",
+    "split_by_budgets",
+]

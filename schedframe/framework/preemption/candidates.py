@@ -1,0 +1,79 @@
+"""Nodes on which preemption would work, and which of them is best."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import inf
+from typing import TypeVar
+
+from attrs import frozen
+
+from ...api import Pod
+
+_PRIORITY_OFFSET = 2**31
+"""Makes every priority positive, so that more victims never sum up to less."""
+
+Key = TypeVar("Key", int, float)
+
+
+@frozen
+class Candidate:
+    """A node and the pods that would have to go, most important first."""
+
+    node_name: str
+    victims: tuple[Pod, ...]
+    pdb_violations: int
+    """Victims whose eviction violates a disruption budget."""
+
+
+@frozen
+class Preemption:
+    """What a preemption found out: the detail of its PostFilterResult."""
+
+    candidates: tuple[Candidate, ...]
+    chosen: Candidate | None
+    evicted: tuple[Pod, ...] = ()
+    """Victims of the chosen node that had to be deleted: not those being deleted already."""
+    cleared: tuple[Pod, ...] = ()
+    """Pods of lower priority that were nominated to the chosen node and are not any more."""
+
+
+def start_time(pod: Pod) -> float:
+    """When the pod started; a pod that has not counts as starting now, later than all others."""
+    started = pod.status.start_time
+    return inf if started is None else started
+
+
+def importance(pod: Pod) -> tuple[int, float]:
+    """Sort key, most important first: higher priority, then longer running."""
+    return (-pod.priority, start_time(pod))
+
+
+def earliest_start(candidate: Candidate) -> float:
+    """Earliest start among the victims of the highest priority."""
+    highest = max(pod.priority for pod in candidate.victims)
+    return min(start_time(pod) for pod in candidate.victims if pod.priority == highest)
+
+
+CRITERIA: tuple[Callable[[Candidate], float], ...] = (
+    lambda candidate: candidate.pdb_violations,
+    lambda candidate: candidate.victims[0].priority,
+    lambda candidate: sum(pod.priority + _PRIORITY_OFFSET for pod in candidate.victims),
+    lambda candidate: len(candidate.victims),
+    lambda candidate: -earliest_start(candidate),
+)
+"""What to minimise, in this order: violations, the highest priority among the victims, the sum of priorities, the number
+of victims; then the latest start among the earliest of the highest-priority victims wins. Source: the reference's
+pickOneNodeForPreemption."""
+
+
+def best_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
+    """The candidates that are equal by all criteria and better than the rest, in the order given."""
+    left = list(candidates)
+    for criterion in CRITERIA:
+        if len(left) <= 1:
+            break
+        values = [criterion(candidate) for candidate in left]
+        best = min(values)
+        left = [candidate for candidate, value in zip(left, values, strict=True) if value == best]
+    return left

@@ -1,0 +1,72 @@
+"""Would it help to remove pods from this node, and which ones at least?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ...api import Pod
+from ...state import NodeInfo
+from ..cycle_state import CycleState
+from ..handle import PluginsRunner
+from ..status import Status
+from .budgets import Budget, split_by_budgets
+from .candidates import Candidate, importance
+
+NO_VICTIMS = Status.unresolvable("No preemption victims found for incoming pod")
+
+
+def select_victims(
+    runner: PluginsRunner,
+    state: CycleState,
+    pod: Pod,
+    info: NodeInfo,
+    budgets: Sequence[Budget],
+    may_preempt: Callable[[NodeInfo, Pod, Pod], bool],
+) -> Candidate | Status:
+    """Remove all pods that may go; if *pod* fits then, take back one after another those that need not go.
+
+    Pods that violate a budget are taken back first, in each part the most important ones first. *state* and *info* must
+    be clones: both are changed. The status says why preemption does not work here. O(victims × filters).
+    """
+    potential = [other for other in info.pods.values() if may_preempt(info, other, pod)]
+    if not potential:
+        return NO_VICTIMS
+    for other in potential:
+        status = _remove(runner, state, pod, other, info)
+        if status is not None:
+            return status
+    status = runner.run_filters_with_nominated_pods(state, pod, info)
+    if status is not None:
+        return status
+    potential.sort(key=importance)
+    violating, others = split_by_budgets(potential, budgets)
+    victims: list[Pod] = []
+    violations = 0
+    for place, other in enumerate((*violating, *others)):
+        kept = _reprieve(runner, state, pod, other, info)
+        if isinstance(kept, Status):
+            return kept
+        if not kept:
+            victims.append(other)
+            violations += place < len(violating)
+    victims.sort(key=importance)
+    return Candidate(info.name, tuple(victims), violations)
+
+
+def _reprieve(
+    runner: PluginsRunner, state: CycleState, pod: Pod, other: Pod, info: NodeInfo
+) -> bool | Status:
+    """Put *other* back; whether *pod* still fits, *other* being removed again if not."""
+    info.add_pod(other)
+    status = runner.run_add_pod(state, pod, other, info)
+    if status is not None:
+        return status
+    if runner.run_filters_with_nominated_pods(state, pod, info) is None:
+        return True
+    status = _remove(runner, state, pod, other, info)
+    return status if status is not None else False
+
+
+def _remove(runner: PluginsRunner, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
+    info.remove_pod(other)
+    return runner.run_remove_pod(state, pod, other, info)

@@ -1,0 +1,186 @@
+"""Preemption as a tool: find the node where removing pods makes room, with as little harm as possible.
+
+A plugin drives it from post_filter. Override ``is_eligible``, ``may_preempt`` or ``wanted`` for another policy.
+Behaviour: kube-scheduler v1.36 (pkg/scheduler/framework/preemption).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from ...api import DISRUPTION_TARGET, Pod
+from ...state import NodeInfo
+from ..cycle_state import CycleState
+from ..handle import Handle
+from ..results import NominatingInfo, PostFilterResult
+from ..status import SUCCESS, Code, Status
+from ..verdicts import Diagnosis
+from .budgets import Budget, read_budgets
+from .candidates import Candidate, Preemption, best_candidates
+from .dry_run import NO_VICTIMS, select_victims
+from .execution import Eviction
+
+NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NEVER = "not eligible due to preemptionPolicy=Never."
+TERMINATING = "not eligible due to a terminating pod on the nominated node."
+PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
+_NO_PODS = np.iinfo(np.int64).max
+_LOWEST = object()
+"""Key of the column with the lowest priority of the pods on each node."""
+
+
+@define(eq=False)
+class Tally:
+    """What became of the nodes on which preemption does not work."""
+
+    nodes: int = 0
+    reasons: dict[str, int] = field(factory=dict)
+    errors: list[str] = field(factory=list)
+
+    def add(self, status: Status, nodes: int) -> None:
+        """So many nodes have this status."""
+        if not nodes:
+            return
+        self.nodes += nodes
+        if status.code is Code.ERROR:
+            self.errors.append(status.message)
+        for reason in status.reasons:
+            self.reasons[reason] = self.reasons.get(reason, 0) + nodes
+
+    def message(self, num_nodes: int) -> str:
+        """As for filters; nodes that were not tried count as not helped by preemption."""
+        counts = dict(self.reasons)
+        if num_nodes > self.nodes:
+            counts[NOT_HELPFUL] = counts.get(NOT_HELPFUL, 0) + num_nodes - self.nodes
+        parts = sorted(f"{count} {reason}" for reason, count in counts.items())
+        return f"0/{num_nodes} nodes are available: {', '.join(parts)}."
+
+
+@define(eq=False)
+class PreemptionEvaluator:
+    """Finds candidates, chooses one, makes its victims go. One per plugin and profile; core only."""
+
+    handle: Handle
+    plugin: str
+    """Name of the plugin that drives it, for verdicts on waiting pods."""
+    percentage: int = 10
+    """Candidates wanted, in percent of the nodes on which preemption may help …"""
+    absolute: int = 100
+    """… and at least."""
+    eviction: Eviction = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.eviction = Eviction(self.handle, self.plugin)
+
+    # ---- policy ------------------------------------------------------------------------------------------
+
+    def is_eligible(self, pod: Pod, nominated_status: Status | None) -> str | None:
+        """Why *pod* may not preempt, ``None`` if it may. *nominated_status* is that of its nominated node."""
+        if pod.spec.preemption_policy == "Never":
+            return NEVER
+        name = pod.status.nominated_node_name
+        if not name or (
+            nominated_status is not None and nominated_status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
+        ):
+            return None
+        table = self.handle.table
+        row = table.live_row(name)
+        if row is None:
+            return None
+        going = (other for other in table.pods_at(row).values() if other.priority < pod.priority)
+        return TERMINATING if any(_goes_by_preemption(other) for other in going) else None
+
+    def may_preempt(self, info: NodeInfo, victim: Pod, preemptor: Pod) -> bool:
+        """Whether *victim* may be removed for *preemptor*. Override ``lower_priority_only`` together with this."""
+        return victim.priority < preemptor.priority
+
+    lower_priority_only = True
+    """Whether ``may_preempt`` holds for pods of lower priority only, so that other nodes need no dry run."""
+
+    def wanted(self, nodes: int) -> int:
+        """How many candidates are enough when *nodes* may be tried."""
+        return min(max(nodes * self.percentage // 100, self.absolute), nodes)
+
+    # ---- the work ----------------------------------------------------------------------------------------
+
+    def preempt(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    ) -> tuple[PostFilterResult | None, Status]:
+        """The answer of post_filter: the node to nominate, whose victims are on their way out, or why none."""
+        nominated = statuses.get(pod.status.nominated_node_name) if pod.status.nominated_node_name else None
+        refusal = self.is_eligible(pod, nominated)
+        if refusal is not None:
+            return None, Status.unschedulable(refusal)
+        candidates, tally = self.find_candidates(state, pod, statuses)
+        if not candidates:
+            if tally.errors:
+                return None, Status.from_error("; ".join(sorted(tally.errors)))
+            cleared = PostFilterResult(NominatingInfo(""), Preemption((), None))
+            return cleared, Status.unschedulable(tally.message(self.handle.table.num_nodes))
+        chosen = best_candidates(candidates)[0]
+        evicted, cleared_pods = self.eviction.start(pod, chosen)
+        details = Preemption(tuple(candidates), chosen, evicted, cleared_pods)
+        return PostFilterResult(NominatingInfo(chosen.node_name), details), SUCCESS
+
+    def find_candidates(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    ) -> tuple[list[Candidate], Tally]:
+        """Candidates, and what became of the nodes that are none.
+
+        Tries the nodes from a random one on until enough candidates are found: O(nodes tried × victims × filters).
+        """
+        rows = self._worth_trying(statuses)
+        tally = Tally()
+        worth = len(rows)
+        if len(rows) and self.lower_priority_only:
+            lowest = self.handle.table.derived(_LOWEST, _lowest_priority)[rows]
+            tally.add(NO_VICTIMS, int((lowest >= pod.priority).sum()))
+            rows = rows[lowest < pod.priority]
+        wanted = self.wanted(worth)
+        if len(rows):
+            start = self.handle.rng.randrange(len(rows))
+            rows = np.concatenate((rows[start:], rows[:start]))
+        budgets = read_budgets(self.handle.objects.list("PodDisruptionBudget"))
+        safe: list[Candidate] = []
+        violating: list[Candidate] = []
+        for row in rows.tolist():
+            found = self._try(state, pod, row, budgets)
+            if isinstance(found, Status):
+                tally.add(found, 1)
+                continue
+            (violating if found.pdb_violations else safe).append(found)
+            if safe and len(safe) + len(violating) >= wanted:
+                break
+        return safe + violating, tally
+
+    def _worth_trying(self, statuses: Mapping[str, Status]) -> npt.NDArray[np.intp]:
+        """Rows that were rejected in a way that removing pods may mend."""
+        if isinstance(statuses, Diagnosis):
+            return statuses.rows_with(Code.UNSCHEDULABLE, self.handle.table.rows())
+        table = self.handle.table
+        names = (name for name, status in statuses.items() if status.code is Code.UNSCHEDULABLE)
+        rows = (table.live_row(name) for name in names)
+        return np.array([row for row in rows if row is not None], np.intp)
+
+    def _try(self, state: CycleState, pod: Pod, row: int, budgets: list[Budget]) -> Candidate | Status:
+        info = self.handle.table.info(row).clone()
+        found = select_victims(self.handle.runner, state.clone(), pod, info, budgets, self.may_preempt)
+        if isinstance(found, Candidate) and not found.victims:
+            return Status.from_error(f'expected at least one victim pod on node "{info.name}"')
+        return found
+
+
+def _lowest_priority(info: NodeInfo) -> float:
+    return min((pod.priority for pod in info.pods.values()), default=int(_NO_PODS))
+
+
+def _goes_by_preemption(pod: Pod) -> bool:
+    return pod.is_terminating and any(
+        c.type == DISRUPTION_TARGET and c.status == "True" and c.reason == PREEMPTION_BY_SCHEDULER
+        for c in pod.status.conditions
+    )
+
