@@ -33,8 +33,8 @@ from .heap import Heap
 from .hints import FaultFn, PreEnqueueFn, QueueProfile
 from .in_flight import InFlight, RecordedEvent
 from .nominator import NominatingMode, Nominator
-from .priority_queue import PriorityQueue, by_priority
-from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, identity
+from .priority_queue import PriorityQueue
+from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, by_priority, identity
 
 __all__ = [
     "ASSIGNED_POD_ADD",

@@ -14,9 +14,7 @@ _SECOND = 1_000_000
 
 
 def micros(seconds: float) -> int:
-    """Whole microseconds: at today's epoch a float is exact to a quarter of one, so sums and differences are
-    too.
-    """
+    """Whole microseconds. At today's epoch a float is exact to a quarter of one; sums of these stay exact."""
     return round(seconds * 1e6)
 
 
@@ -47,13 +45,11 @@ class BackoffQueues:
             self.rejected = Heap(by_key, less=self._expiry_then(less))
         else:
             order = sort_key if sort_key is not None else attrgetter("timestamp")
-            self.rejected = Heap(by_key, sort_key=lambda info: (self.expiry(info), order(info)))
+            self.rejected = Heap(by_key, sort_key=self._expiry_and(order))
         self.errors: Heap[QueuedPodInfo] = Heap(by_key, sort_key=self.expiry)
 
     def expiry(self, info: QueuedPodInfo) -> int:
-        """The second (since the epoch of the clock) in which the backoff of *info* ends; computed once. O(log
-        count).
-        """
+        """The second of the clock in which the backoff of *info* ends; computed once. O(1)."""
         expiry = info.backoff_expiry
         if expiry is None:
             expiry = (micros(info.timestamp) + self.duration(info)) // _SECOND
@@ -114,6 +110,15 @@ class BackoffQueues:
             for info in heap:
                 if info.pool is not pool:
                     raise InvariantError(f"{info.key} is in the {pool} heap but says it is in {info.pool}")
+
+    def _expiry_and(
+        self, order: Callable[[QueuedPodInfo], Any]
+    ) -> Callable[[QueuedPodInfo], tuple[Any, ...]]:
+        def rank(info: QueuedPodInfo) -> tuple[Any, ...]:
+            then = order(info)
+            return (self.expiry(info), *then) if type(then) is tuple else (self.expiry(info), then)
+
+        return rank
 
     def _expiry_then(
         self, less: Callable[[QueuedPodInfo, QueuedPodInfo], bool]

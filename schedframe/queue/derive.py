@@ -45,8 +45,7 @@ def derive_events(
     registered: Registered | None = None,
     scheduler_names: Collection[str] = (DEFAULT_SCHEDULER_NAME,),
 ) -> tuple[ClusterEvent, ...]:
-    """The events of an object that was added (*old* is ``None``), deleted (*new* is ``None``) or updated, in
-    order.
+    """The events, in order, of an object that was added (*old* is ``None``), deleted (*new* is) or updated.
 
     *registered* limits the events of kinds other than pods and nodes to what plugins asked for; ``None``: no
     limit. Pods without a node count only if their scheduler is one of *scheduler_names*. O(size of the
@@ -129,9 +128,7 @@ def is_same_version(old: Pod, new: Pod) -> bool:
 
 
 def pod_update_events(old: Pod, new: Pod) -> tuple[ClusterEvent, ...]:
-    """What changed in a pod: the special updates in the reference's order, or the general Update if there is
-    none.
-    """
+    """What changed in a pod, in the reference's order; the general Update if it is nothing special."""
     events = _POD_EVENTS[bool(new.spec.node_name)]
     found = [events[action] for action, changed in _POD_CHANGES.items() if changed(old, new)]
     return tuple(found) if found else (events[Action.UPDATE],)
@@ -217,9 +214,7 @@ def _node_events(old: Node | None, new: Node | None) -> tuple[ClusterEvent, ...]
 
 
 def node_update_events(old: Node, new: Node) -> tuple[ClusterEvent, ...]:
-    """What changed in a node that scheduling cares about, in the reference's order; often nothing
-    (heartbeats).
-    """
+    """What changed in a node that scheduling cares about, in the reference's order; often nothing."""
     found = [_NODE_EVENTS[action] for action, changed in _NODE_CHANGES if changed(old, new)]
     return tuple(found)
 

@@ -41,9 +41,7 @@ class Action(IntFlag):
 
     @property
     def label(self) -> str:
-        """The reference's spelling (``UpdateNodeLabel``, ``Update``, ``All``); empty for any other set of
-        several.
-        """
+        """The reference's spelling: ``UpdateNodeLabel``, ``Update``, ``All``; empty for other sets."""
         return _ACTION_LABELS.get(int(self), "")
 
     @classmethod
@@ -93,17 +91,13 @@ _KIND_RESOURCES: Final[Mapping[str, str]] = {
 
 
 def resource_of(kind: str) -> str:
-    """The event resource of objects of *kind*: ``CSINode`` → ``storage.k8s.io/CSINode``; unknown kinds as
-    they are.
-    """
+    """The event resource of a kind: ``CSINode`` → ``storage.k8s.io/CSINode``; unknown kinds as they are."""
     return _KIND_RESOURCES.get(kind, kind)
 
 
 @frozen(cache_hash=True)
 class ClusterEvent:
-    """*actions* on *resource*. ``str(event)`` is its label: ``NodeUpdateNodeLabel``, or ``name`` where that
-    is set.
-    """
+    """*actions* on *resource*. ``str(event)`` is its label: ``NodeUpdateNodeLabel``, or ``name`` if set."""
 
     resource: str = field(converter=str)
     actions: Action
@@ -162,9 +156,7 @@ class QueueingHint(IntEnum):
 
 
 HintFn: TypeAlias = Callable[[Pod, Any, Any], "QueueingHint | bool"]
-"""``hint(pod, old, new)``: the waiting pod, and the object before (``None`` if added) and after (``None`` if
-deleted).
-"""
+"""``hint(pod, old, new)``: the waiting pod; the object before and after, ``None`` if added or deleted."""
 
 
 @frozen
@@ -212,9 +204,7 @@ def with_implied(registrations: Iterable[EventRegistration]) -> tuple[EventRegis
 
 
 def registered_actions(registrations: Iterable[EventRegistration]) -> dict[str, Action]:
-    """Resource → all actions that somebody registered: which events of other kinds than pods and nodes to
-    derive.
-    """
+    """Resource → all actions that somebody registered, as :func:`derive_events` takes it."""
     actions: dict[str, Action] = {}
     for registration in registrations:
         event = registration.event

@@ -19,8 +19,7 @@ _MIN_GARBAGE = 64
 
 
 class Heap(Generic[T]):
-    """Items by *key*; the first of the order by ``sort_key`` (a comparable value) or ``less`` (a function) on
-    top.
+    """Items by *key*, the first of them on top: by ``sort_key`` (a comparable value) or by ``less``.
 
     Equal items leave in the order in which they came. Removal marks the entry and leaves it for later: it is
     dropped when it reaches the top, and all of them are swept once they outnumber the items, so memory is
@@ -55,7 +54,8 @@ class Heap(Generic[T]):
     def add(self, item: T) -> None:
         """Put *item* in, in place of the one with the same key if there is one. O(log n).
 
-        A replacement that is equal in order keeps the place of what it replaces.
+        A replacement that is equal in order keeps the place of what it replaces; any other one goes behind
+        those that are its equals now.
         """
         key = self._key(item)
         rank = self._sort_key(item)

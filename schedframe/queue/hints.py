@@ -69,9 +69,7 @@ _MAX_REMEMBERED = 10_000
 
 
 class HintTable:
-    """The registrations of all profiles, looked up by event. Answers are remembered: O(1) but for the first
-    time.
-    """
+    """The registrations of all profiles, looked up by event. Answers are remembered, so look-ups are O(1)."""
 
     __slots__ = ("_interest", "_on_fault", "_plans", "_profiles")
 

@@ -9,10 +9,15 @@ from typing import Any
 
 from ..errors import InvariantError
 from .backoff import BackoffQueues
-from .events import UNSCHEDULABLE_POD_ADD, UNSCHEDULABLE_POD_UPDATE, UNSCHEDULABLE_TIMEOUT
+from .events import (
+    UNSCHEDULABLE_POD_ADD,
+    UNSCHEDULABLE_POD_UPDATE,
+    UNSCHEDULABLE_TIMEOUT,
+    ClusterEvent,
+)
 from .gates import Gates
 from .heap import Heap
-from .hints import HintTable, Strategy
+from .hints import HintTable, Plan, Strategy
 from .nominator import NominatingMode, Nominator
 from .queued_pod import PendingPod, Pool, QueuedPodInfo
 from .unschedulable import UnschedulablePods
@@ -56,9 +61,7 @@ class Pools:
         self.waiting = waiting
 
     def pop(self) -> QueuedPodInfo | None:
-        """Take out the first active pod or, if there is none, the first that backs off after a rejection.
-        O(log n).
-        """
+        """Take out the first active pod, or else the first that backs off after a rejection. O(log n)."""
         info = self.active.pop()
         if info is None:
             info = self.backoff.rejected.pop()
@@ -109,6 +112,20 @@ class Pools:
         timed = not gate or self._hints.concerns(info.profile, gate, UNSCHEDULABLE_TIMEOUT)
         self.by_key[info.key] = info
         info.pool = self.waiting.put(info, now, timed=timed)
+
+    def concerned(self, event: ClusterEvent) -> list[tuple[Plan, list[QueuedPodInfo]]]:
+        """The waiting pods that *event* may help, with whom to ask about them. O(groups + pods found).
+
+        The lists are copies: pods leave their groups as they are queued.
+        """
+        found = []
+        for group in self.waiting.groups():
+            if group.gate and not self._hints.concerns(group.profile, group.gate, event):
+                continue
+            plan = self._hints.plan(event, group.profile, group.unschedulable, group.pending)
+            if plan:
+                found.append((plan, list(group.pods.values())))
+        return found
 
     def members(self, pool: Pool) -> list[QueuedPodInfo]:
         """The pods of one pool, in the order in which they leave it if there is one. O(n log n)."""

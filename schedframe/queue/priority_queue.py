@@ -17,20 +17,15 @@ from .events import (
     ClusterEvent,
 )
 from .gates import Gates
-from .hints import FaultFn, HintTable, Plan, QueueProfile, Strategy, concerns_pod, log_fault
+from .hints import FaultFn, HintTable, QueueProfile, Strategy, concerns_pod, log_fault
 from .in_flight import DEFAULT_MAX_EVENTS, InFlight
 from .nominator import Nominator
 from .pools import BACKING_OFF, WAITING, Pools
-from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, identity
+from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, by_priority, identity
 from .unschedulable import UnschedulablePods
 
 _SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 _BACKOFF_COMPLETE = "BackoffComplete"
-
-
-def by_priority(info: QueuedPodInfo) -> tuple[int, float]:
-    """The sort key of the default queue sort plugin: higher priority first, then who waits longer."""
-    return (-info.pod.priority, info.timestamp)
 
 
 class PriorityQueue:
@@ -43,23 +38,11 @@ class PriorityQueue:
     told apart by uid, and by key if they have none.
 
     *profiles*: what is known of each profile, by scheduler name. *initial_backoff*, *max_backoff* (0: no
-    backoff) and
-    *max_in_unschedulable*: seconds. *pod_lister*: the cluster's present version of a pod by key, which keeps
-    pods that are gone or bound from being nominated. *on_ready*: called when a pod came that :meth:`pop` may
-    return. *on_fault*: told of plugins that fail; their pod is queued (hints) or held back (pre_enqueue).
+    backoff) and *max_in_unschedulable*: seconds. *pod_lister*: the cluster's present version of a pod by key;
+    with it, pods that are gone or bound are not nominated. *on_ready*: called when a pod came that
+    :meth:`pop` may return. *on_fault*: told of plugins that fail; their pod is queued (hints) or held back
+    (pre_enqueue).
     """
-
-    __slots__ = (
-        "_clock",
-        "_closed",
-        "_cycle",
-        "_hints",
-        "_in_flight",
-        "_lister",
-        "_on_ready",
-        "_pools",
-        "nominator",
-    )
 
     def __init__(
         self,
@@ -160,8 +143,7 @@ class PriorityQueue:
     # ---- attempts ----------------------------------------------------------------------------------------
 
     def pop(self) -> QueuedPodInfo | None:
-        """The pod to schedule next; it is in flight until :meth:`done` or :meth:`add_unschedulable`. O(log
-        n).
+        """The pod to schedule next, in flight until :meth:`done` or :meth:`add_unschedulable`. O(log n).
 
         If nothing is active, the first pod that backs off after a rejection; ``None`` if there is none
         either, or the queue is closed.
@@ -178,9 +160,7 @@ class PriorityQueue:
         return None
 
     def done(self, uid: str) -> None:
-        """The pod with the uid under which it was popped needs no scheduling any more. O(1); unknown uids do
-        nothing.
-        """
+        """The pod popped with this uid needs no scheduling any more. O(1); unknown uids do nothing."""
         if self._in_flight.finish(uid):
             self.nominator.delete_uid(uid)
 
@@ -248,8 +228,7 @@ class PriorityQueue:
         max_priority: int | None = None,
         except_uid: str | None = None,
     ) -> None:
-        """Something happened in the cluster: queue the waiting pods that it may help, and keep it for those
-        in flight.
+        """Something happened: queue the waiting pods that it may help, and keep it for those in flight.
 
         A pod is asked about only if one of its rejectors registered the event (and, if it is gated, the
         plugin that gates it); the others cost nothing, however many they are. *max_priority* leaves out
@@ -260,7 +239,7 @@ class PriorityQueue:
             return
         now = self._clock()
         entered = False
-        for plan, infos in self._concerned(event):
+        for plan, infos in self._pools.concerned(event):
             for info in infos:
                 if max_priority is not None and info.pod.priority > max_priority:
                     continue
@@ -302,8 +281,7 @@ class PriorityQueue:
             self._ready()
 
     def flush_unschedulable(self) -> None:
-        """Queue pods again that have waited too long for an event, whatever their rejectors say. O(log n)
-        each.
+        """Queue pods again that have waited too long, whatever their rejectors say. O(log n) each.
 
         Pods in flight learn of it as of an event of everything.
         """
@@ -407,17 +385,6 @@ class PriorityQueue:
             if best >= enough:
                 break
         return best
-
-    def _concerned(self, event: ClusterEvent) -> list[tuple[Plan, list[QueuedPodInfo]]]:
-        concerned = []
-        for group in self._pools.waiting.groups():
-            if group.gate and not self._hints.concerns(group.profile, group.gate, event):
-                continue
-            plan = self._hints.plan(event, group.profile, group.unschedulable, group.pending)
-            if plan:
-                # a copy: pods leave the group as they are queued
-                concerned.append((plan, list(group.pods.values())))
-        return concerned
 
     def _ready(self) -> None:
         if self._on_ready is not None:

@@ -98,6 +98,11 @@ class QueuedPodInfo:
         )
 
 
+def by_priority(info: QueuedPodInfo) -> tuple[int, float]:
+    """The sort key of the default queue sort plugin: higher priority first, then who waits longer."""
+    return (-info.pod.priority, info.timestamp)
+
+
 @frozen
 class PendingPod:
     """What an observer sees of a queued or in-flight pod; times in seconds of the queue's clock."""

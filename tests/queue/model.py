@@ -75,6 +75,10 @@ class Model:
         if entry is None:
             self.to_active(Entry(new, self.clock()), GENERAL_UPDATE)
             return
+        if entry.pool in ("active", "backoff") and entry.pod.priority != new.priority:
+            # behind those that are its equals now
+            self.arrivals += 1
+            entry.arrival = self.arrivals
         entry.pod = new
         self.renominate(old, new)
         if entry.pool in ("unschedulable", "gated"):
