@@ -44,7 +44,7 @@ EMPTY: Final[dict[str, Any]] = _EmptyMap()
 class Wire:
     """What the codec knows about one field besides its type."""
 
-    __slots__ = ("always", "bits", "decode", "encode", "name", "skip", "unique")
+    __slots__ = ("always", "bits", "decode", "encode", "name", "share", "skip", "unique")
 
     def __init__(
         self,
@@ -55,6 +55,7 @@ class Wire:
         decode: Callable[[Any], Any] | None = None,
         encode: Callable[[Any], Any] | None = None,
         unique: bool = False,
+        share: bool = False,
         skip: bool = False,
     ) -> None:
         self.name = name
@@ -63,6 +64,7 @@ class Wire:
         self.decode = decode
         self.encode = encode
         self.unique = unique
+        self.share = share
         self.skip = skip
 
 
@@ -74,14 +76,18 @@ def wire(
     decode: Callable[[Any], Any] | None = None,
     encode: Callable[[Any], Any] | None = None,
     unique: bool = False,
+    share: bool = False,
 ) -> dict[str, Any]:
     """Field metadata: *name* in manifests (default: camelCase of the attribute).
 
     *always* writes the field even when it has its default (Kubernetes' fields without ``omitempty``), *bits*
     is the width of an integer, *decode* and *encode* replace the codec made from the type. Texts are kept
-    once for all objects, except where they are *unique* to one.
+    once for all objects, except where they are *unique* to one; *share* does the same with whole values, for
+    what all pods of a workload have in common.
     """
-    return {WIRE: Wire(name, always=always, bits=bits, decode=decode, encode=encode, unique=unique)}
+    return {
+        WIRE: Wire(name, always=always, bits=bits, decode=decode, encode=encode, unique=unique, share=share)
+    }
 
 
 HIDDEN: Final[Mapping[str, Any]] = {WIRE: Wire(skip=True)}

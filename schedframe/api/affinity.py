@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from schedframe.api._copying import fast_init
 from schedframe.api._wire import EMPTY, wire
-from schedframe.api.codec import TIME
+from schedframe.api.fieldcodecs import TIME
 from schedframe.api.requirements import (
     DOES_NOT_EXIST,
     EXISTS,

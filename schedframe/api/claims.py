@@ -9,13 +9,13 @@ from attrs import field, frozen
 
 from schedframe.api._wire import EMPTY, wire
 from schedframe.api.affinity import NodeSelector
-from schedframe.api.codec import AMOUNTS, TIME
 from schedframe.api.devices import (
     CapacityRequirements,
     DeviceSelector,
     DeviceToleration,
     OpaqueDeviceConfiguration,
 )
+from schedframe.api.fieldcodecs import AMOUNTS, TIME
 from schedframe.api.metadata import NO_META, Condition, NamespacedObject, ObjectMeta
 from schedframe.api.quantity import Quantity
 

@@ -7,18 +7,17 @@ an :class:`InputError` with the path of the field.
 
 from __future__ import annotations
 
+import marshal
 import re
 import sys
 from collections.abc import Callable, Mapping
-from functools import lru_cache
 from types import NoneType, UnionType
 from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import attrs
 
-from schedframe.api._wire import EMPTY, WIRE, Wire, wire
+from schedframe.api._wire import EMPTY, WIRE, Wire
 from schedframe.api.quantity import Quantity, parse_quantity
-from schedframe.api.times import format_time, parse_time
 from schedframe.errors import InputError
 
 T = TypeVar("T")
@@ -29,7 +28,7 @@ _share: Final[Callable[[Any], Any]] = sys.intern
 _PLAIN_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
-class _Codec(NamedTuple):
+class Codec(NamedTuple):
     """``expected`` is a type that is taken as it is; everything else goes through ``decode``."""
 
     expected: type | None
@@ -44,7 +43,7 @@ class _Field(NamedTuple):
     optional: bool
     default: Any
     shared: bool
-    codec: _Codec
+    codec: Codec
 
 
 def describe(value: Any) -> str:
@@ -115,7 +114,8 @@ def _decode_anything(value: Any) -> Any:
     return value
 
 
-def _list_of(item: _Codec) -> _Codec:
+def list_of(item: Codec) -> Codec:
+    """Lists of *item*, as tuples."""
     expected, convert, encode = item
 
     def decode(value: Any) -> tuple[Any, ...]:
@@ -136,12 +136,11 @@ def _list_of(item: _Codec) -> _Codec:
                 raise error.at(f"[{index}]") from None
         return tuple(result)
 
-    return _Codec(
-        None, decode, list if encode is None else lambda values: [encode(value) for value in values]
-    )
+    return Codec(None, decode, list if encode is None else lambda values: [encode(value) for value in values])
 
 
-def _map_of(item: _Codec) -> _Codec:
+def map_of(item: Codec) -> Codec:
+    """Objects with members of any name, each an *item*; null members count as absent."""
     expected, convert, encode = item
 
     def decode(value: Any) -> Mapping[str, Any]:
@@ -159,8 +158,8 @@ def _map_of(item: _Codec) -> _Codec:
         return result or EMPTY
 
     if encode is None:
-        return _Codec(None, decode, dict)
-    return _Codec(None, decode, lambda values: {key: encode(value) for key, value in values.items()})
+        return Codec(None, decode, dict)
+    return Codec(None, decode, lambda values: {key: encode(value) for key, value in values.items()})
 
 
 def _members(value: Any) -> list[tuple[str, Any]]:
@@ -172,60 +171,84 @@ def _members(value: Any) -> list[tuple[str, Any]]:
     return list(value.items())
 
 
-def _codec(hint: Any, bits: int = 64) -> _Codec:
+def _codec(hint: Any, bits: int = 64) -> Codec:
     """The codec for one type annotation."""
     if hint is str:
-        return _Codec(str, decode_text, None)
+        return Codec(str, decode_text, None)
     if hint is bool:
-        return _Codec(bool, decode_bool, None)
+        return Codec(bool, decode_bool, None)
     if hint is int:
-        return _Codec(None, _decode_int(bits), None)
+        return Codec(None, _decode_int(bits), None)
     if hint is Any:
-        return _Codec(None, _decode_anything, None)
+        return Codec(None, _decode_anything, None)
     if hint is Quantity:
-        return _Codec(None, parse_quantity, str)
+        return Codec(None, parse_quantity, str)
     if attrs.has(hint):
-        return _Codec(None, decoder(hint), encoder(hint))
+        return Codec(None, decoder(hint), encoder(hint))
     origin, args = get_origin(hint), get_args(hint)
     if origin in (Union, UnionType):
         kinds = [arg for arg in args if arg is not NoneType]
         if len(kinds) == 1:
             return _codec(kinds[0], bits)
         if set(kinds) == {int, str}:
-            return _Codec(None, _decode_int_or_text, None)
+            return Codec(None, _decode_int_or_text, None)
     if origin is tuple and len(args) == 2 and args[1] is Ellipsis:
-        return _list_of(_codec(args[0], bits))
+        return list_of(_codec(args[0], bits))
     if origin is Mapping and args[0] is str:
-        return _map_of(_codec(args[1], bits))
+        return map_of(_codec(args[1], bits))
     raise TypeError(f"no codec for {hint!r}: declare one with wire(decode=…, encode=…)")
+
+
+def _sharing(decode: Decode) -> Decode:
+    """*decode*, with equal input giving one object. Knowing an input again costs a tenth of decoding it."""
+    known: dict[bytes, Any] = {}
+
+    def shared(value: Any) -> Any:
+        try:
+            key = marshal.dumps(value, 2)  # version 2 writes equal values alike, wherever they come from
+        except ValueError:
+            return decode(value)  # not made of plain containers, so not from a file
+        found = known.get(key)
+        if found is None:
+            found = decode(value)
+            if len(key) <= _MAX_SHARED_BYTES:
+                if len(known) >= _MAX_SHARED_VALUES:
+                    known.clear()
+                known[key] = found
+        return found
+
+    return shared
+
+
+_MAX_SHARED_BYTES: Final = 8192
+_MAX_SHARED_VALUES: Final = 2048
 
 
 def _fields(cls: type[Any]) -> tuple[_Field, ...]:
     hints = get_type_hints(cls)
-    result = []
-    for attribute in attrs.fields(cls):
-        declared: Wire = attribute.metadata.get(WIRE) or Wire()
-        if declared.skip:
-            continue
-        head, *rest = attribute.name.split("_")
-        key = declared.name or head + "".join(part.capitalize() for part in rest)
-        codec = (
-            _Codec(None, declared.decode, declared.encode)
-            if declared.decode is not None
-            else _codec(hints[attribute.name], declared.bits)
-        )
-        result.append(
-            _Field(
-                name=attribute.alias or attribute.name,
-                key=key,
-                always=declared.always,
-                optional=attribute.default is None,
-                default=attribute.default,
-                shared=codec.expected is str and not declared.unique,
-                codec=codec,
-            )
-        )
-    return tuple(result)
+    declared = [(attribute, attribute.metadata.get(WIRE) or Wire()) for attribute in attrs.fields(cls)]
+    return tuple(
+        _field(attribute, wire, hints[attribute.name]) for attribute, wire in declared if not wire.skip
+    )
+
+
+def _field(attribute: attrs.Attribute[Any], declared: Wire, hint: Any) -> _Field:
+    head, *rest = attribute.name.split("_")
+    if declared.decode is not None:
+        codec = Codec(None, declared.decode, declared.encode)
+    else:
+        codec = _codec(hint, declared.bits)
+    if declared.share:
+        codec = codec._replace(decode=_sharing(codec.decode))
+    return _Field(
+        name=attribute.alias or attribute.name,
+        key=declared.name or head + "".join(part.capitalize() for part in rest),
+        always=declared.always,
+        optional=attribute.default is None,
+        default=attribute.default,
+        shared=codec.expected is str and not declared.unique,
+        codec=codec,
+    )
 
 
 CHECK: Final = "_check_manifest"
@@ -294,100 +317,3 @@ def encoder(cls: type[T]) -> Callable[[T], dict[str, Any]]:
 
     _encoders[cls] = encode
     return encode
-
-
-# ---- fields with rules of their own ----
-
-TIME: Final = wire(decode=parse_time, encode=format_time)
-"""Metadata of a field with a timestamp."""
-_texts: Final[Callable[[Any], Mapping[str, str]]] = _map_of(_Codec(str, decode_text, None)).decode
-_MAX_SHARED: Final = 63
-
-
-def decode_labels(value: Any) -> Mapping[str, str]:
-    """Labels. Equal ones become one mapping: the pods of a workload have the same."""
-    if not isinstance(value, Mapping) or len(value) > 16:
-        return _texts(value)
-    for entry in value.values():
-        if type(entry) is not str or len(entry) > _MAX_SHARED:
-            return _texts(value)
-    return _shared_texts(tuple(value.items()))
-
-
-@lru_cache(maxsize=8192)
-def _shared_texts(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
-    return _texts(dict(items))
-
-
-_amounts: Final[Callable[[Any], Mapping[str, Quantity]]] = _map_of(_Codec(None, parse_quantity, str)).decode
-
-
-def decode_amounts(value: Any) -> Mapping[str, Quantity]:
-    """Amounts by resource name, none negative. Equal ones become one mapping."""
-    if isinstance(value, Mapping) and all(type(entry) is str for entry in value.values()):
-        return _shared_amounts(tuple(value.items()))
-    return _checked_amounts(value)
-
-
-def encode_amounts(value: Mapping[str, Quantity]) -> dict[str, str]:
-    """The other way round."""
-    return {name: str(amount) for name, amount in value.items()}
-
-
-@lru_cache(maxsize=8192)
-def _shared_amounts(items: tuple[tuple[str, str], ...]) -> Mapping[str, Quantity]:
-    return _checked_amounts(dict(items))
-
-
-def _checked_amounts(value: Any) -> Mapping[str, Quantity]:
-    amounts = _amounts(value)
-    for name, amount in amounts.items():
-        if amount.nano < 0:
-            raise at_key(InputError("", f"{amount} is negative", "write an amount of 0 or more"), name)
-    return amounts
-
-
-LABELS: Final = wire(decode=decode_labels, encode=dict)
-"""Metadata of a field with labels."""
-AMOUNTS: Final = wire(decode=decode_amounts, encode=encode_amounts)
-"""Metadata of a field with amounts by resource name that cannot be negative."""
-
-
-def decode_named(value: Any) -> tuple[str, ...]:
-    """A list of objects that have nothing but a ``name``, as the names."""
-    return tuple(entry.get("name") or "" for entry in _named(value))
-
-
-_named: Final = _list_of(_map_of(_Codec(str, decode_text, None))).decode
-
-
-def encode_named(value: tuple[str, ...]) -> list[dict[str, str]]:
-    """The other way round."""
-    return [{"name": name} for name in value]
-
-
-_times: Final[Callable[[Any], Mapping[str, float]]] = _map_of(_Codec(None, parse_time, None)).decode
-
-
-def decode_times(value: Any) -> Mapping[str, float]:
-    """Timestamps by name."""
-    return _times(value)
-
-
-def encode_times(value: Mapping[str, float]) -> dict[str, str]:
-    """The other way round."""
-    return {name: format_time(seconds) for name, seconds in value.items()}
-
-
-TIMES: Final = wire(decode=decode_times, encode=encode_times)
-"""Metadata of a field with timestamps by name."""
-
-
-def decode_os_name(value: Any) -> str:
-    """``spec.os`` of a pod, an object with nothing but a name."""
-    return str(_texts(value).get("name", ""))
-
-
-def encode_os_name(value: str) -> dict[str, str]:
-    """The other way round."""
-    return {"name": value} if value else {}

@@ -8,7 +8,7 @@ from attrs import field, frozen
 
 from schedframe.api._copying import fast_init
 from schedframe.api._wire import EMPTY, wire
-from schedframe.api.codec import AMOUNTS
+from schedframe.api.fieldcodecs import AMOUNTS
 from schedframe.api.quantity import Quantity
 
 RESTART_ALWAYS = "Always"

@@ -33,7 +33,7 @@ _INTEGER: Final = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-
 _FLOAT: Final = re.compile(
     r"[-+]?(?:(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN)"
 )
-_REPLACED: Final = ("timestamp", "int", "float")
+_REPLACED: Final = ("timestamp", "int", "float", "value")
 _Loader.yaml_implicit_resolvers = {
     first: [(tag, pattern) for tag, pattern in resolvers if tag.rpartition(":")[2] not in _REPLACED]
     for first, resolvers in _BaseLoader.yaml_implicit_resolvers.items()
@@ -65,21 +65,30 @@ def load_manifests(
 
 
 def _texts(source: Any) -> Iterator[tuple[str, str]]:
-    if isinstance(source, str):
-        yield "", source
-    elif isinstance(source, bytes):
-        yield "", source.decode()
+    """Names and texts of what *source* consists of."""
+    if isinstance(source, str | bytes):
+        yield "", _decoded(source, "")
     elif isinstance(source, os.PathLike):
         path = Path(source)
-        if path.is_dir():
-            files = sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES)
-            for file in files:
-                yield str(file), file.read_text(encoding="utf-8")
-        else:
-            yield str(path), path.read_text(encoding="utf-8")
+        files = (
+            sorted(file for file in path.iterdir() if file.suffix in _SUFFIXES) if path.is_dir() else [path]
+        )
+        for file in files:
+            yield str(file), _decoded(file.read_bytes(), str(file))
     else:
-        text = source.read()
-        yield str(getattr(source, "name", "")), text.decode() if isinstance(text, bytes) else text
+        name = str(getattr(source, "name", ""))
+        yield name, _decoded(source.read(), name)
+
+
+def _decoded(text: str | bytes, name: str) -> str:
+    if isinstance(text, str):
+        return text
+    try:
+        return text.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise InputError(
+            "", f"is not UTF-8: {error.reason} at byte {error.start}", "save it as UTF-8", location=name
+        ) from None
 
 
 def _documents(text: str, name: str) -> Iterator[Any]:

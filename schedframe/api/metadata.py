@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from schedframe.api._copying import fast_init
 from schedframe.api._wire import DEFAULT_NAMESPACE, EMPTY, wire
-from schedframe.api.codec import LABELS, TIME
+from schedframe.api.fieldcodecs import LABELS, TIME
 
 
 @fast_init
@@ -41,7 +41,7 @@ class ObjectMeta:
     deletion_timestamp: float | None = field(default=None, metadata=TIME)
     deletion_grace_period_seconds: int | None = None
     generate_name: str = field(default="", metadata=wire(unique=True))
-    owner_references: tuple[OwnerReference, ...] = ()
+    owner_references: tuple[OwnerReference, ...] = field(default=(), metadata=wire(share=True))
     finalizers: tuple[str, ...] = ()
 
 

@@ -10,7 +10,7 @@ from attrs import evolve, field, frozen
 from schedframe.api._copying import fast_init
 from schedframe.api._wire import EMPTY, HIDDEN, wire
 from schedframe.api.affinity import Taint
-from schedframe.api.codec import TIME
+from schedframe.api.fieldcodecs import TIME
 from schedframe.api.metadata import NO_META, ClusterObject, ObjectMeta
 from schedframe.api.quantity import Quantity
 from schedframe.api.resources import whole_amounts

@@ -10,8 +10,8 @@ from attrs import evolve, field, fields, frozen
 from schedframe.api._copying import become, compile_copy, draft_of, fast_init
 from schedframe.api._wire import DEFAULT_NAMESPACE, EMPTY, HIDDEN, wire
 from schedframe.api.affinity import Affinity, Toleration, TopologySpreadConstraint, within
-from schedframe.api.codec import AMOUNTS, decode_named, decode_os_name, encode_named, encode_os_name
 from schedframe.api.containers import ANY_ADDRESS, Container, HostPort, ResourceRequirements
+from schedframe.api.fieldcodecs import AMOUNTS, decode_named, decode_os_name, encode_named, encode_os_name
 from schedframe.api.metadata import NO_META, NamespacedObject, ObjectMeta
 from schedframe.api.podstatus import FAILED, NO_STATUS, SUCCEEDED, PodStatus
 from schedframe.api.quantity import Quantity
@@ -42,16 +42,18 @@ class PodSchedulingGroup:
 class PodSpec:
     """What a pod asks for. ``resources`` and ``overhead`` are those of the pod as a whole."""
 
-    containers: tuple[Container, ...] = field(default=(), metadata=wire(always=True))
+    containers: tuple[Container, ...] = field(default=(), metadata=wire(always=True, share=True))
     node_name: str = ""
-    init_containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = field(default=(), metadata=wire(share=True))
     ephemeral_containers: tuple[Container, ...] = ()
     overhead: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
     resources: ResourceRequirements | None = None
-    node_selector: Mapping[str, str] = EMPTY
-    affinity: Affinity | None = None
-    tolerations: tuple[Toleration, ...] = ()
-    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    node_selector: Mapping[str, str] = field(default=EMPTY, metadata=wire(share=True))
+    affinity: Affinity | None = field(default=None, metadata=wire(share=True))
+    tolerations: tuple[Toleration, ...] = field(default=(), metadata=wire(share=True))
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = field(
+        default=(), metadata=wire(share=True)
+    )
     scheduling_gates: tuple[str, ...] = field(
         default=(), metadata=wire(decode=decode_named, encode=encode_named)
     )

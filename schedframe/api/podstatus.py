@@ -9,8 +9,8 @@ from attrs import field, frozen
 
 from schedframe.api._copying import fast_init
 from schedframe.api._wire import wire
-from schedframe.api.codec import TIME
 from schedframe.api.containers import ResourceRequirements
+from schedframe.api.fieldcodecs import TIME
 from schedframe.api.quantity import Quantity
 
 PENDING: Final = "Pending"

@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from schedframe.api._wire import EMPTY, wire
 from schedframe.api.affinity import LabelSelector, NodeSelector, within
-from schedframe.api.codec import AMOUNTS
+from schedframe.api.fieldcodecs import AMOUNTS
 from schedframe.api.metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
 from schedframe.api.quantity import Quantity
 from schedframe.api.volumes import (

@@ -10,7 +10,7 @@ from attrs import field, frozen
 from schedframe.api._copying import fast_init
 from schedframe.api._wire import EMPTY, wire
 from schedframe.api.affinity import LabelSelector
-from schedframe.api.codec import AMOUNTS
+from schedframe.api.fieldcodecs import AMOUNTS
 from schedframe.api.metadata import NO_META, ObjectMeta
 from schedframe.api.quantity import Quantity
 

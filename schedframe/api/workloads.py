@@ -9,7 +9,7 @@ from attrs import field, frozen
 
 from schedframe.api._wire import EMPTY, wire
 from schedframe.api.affinity import LabelSelector
-from schedframe.api.codec import TIMES
+from schedframe.api.fieldcodecs import TIMES
 from schedframe.api.metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
 
 LABEL_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"

@@ -18,7 +18,7 @@ from schedframe.api import (
     parse_quantity,
 )
 from schedframe.api._wire import WIRE, Wire
-from schedframe.api.codec import AMOUNTS, TIME, TIMES
+from schedframe.api.fieldcodecs import AMOUNTS, TIME, TIMES
 
 words = st.text("abcdefghij-./0123456789", min_size=1, max_size=12)
 label_words = st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,8}[a-z0-9])?", fullmatch=True)

@@ -141,3 +141,15 @@ class TestUnknownKinds:
 def test_loading_is_lazy() -> None:
     first = next(iter(load_manifests("kind: Node\nmetadata: {name: n1}\n---\nkind: Pod\nspec: 5\n")))
     assert isinstance(first[1], Node)
+
+
+def test_bytes_are_utf_8_with_or_without_a_mark() -> None:
+    text = "kind: Node\nmetadata: {name: n1}"
+    assert locations(text.encode("utf-8-sig")) == ["1 Node n1"]
+    with pytest.raises(InputError, match="UTF-8"):
+        list(load_manifests(text.encode("utf-16")))
+
+
+def test_an_equals_sign_is_text() -> None:
+    (_, node), *_ = load_manifests("kind: Node\nmetadata: {name: n1, labels: {sign: =}}")
+    assert node.labels == {"sign": "="}

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
-from typing import Any
+import copy
+from types import MappingProxyType
+from typing import Any, ClassVar
 
 import pytest
 from hypothesis import given, settings
@@ -274,3 +276,45 @@ def test_a_label_of_a_million_characters_is_kept() -> None:
 def test_equal_labels_are_kept_once() -> None:
     one, two = (from_manifest({"kind": "Pod", "metadata": {"labels": {"app": "web"}}}) for _ in range(2))
     assert one.labels is two.labels
+
+
+class TestSharing:
+    """What the pods of a workload have in common is kept once; nothing else may be taken for it."""
+
+    CONTAINERS: ClassVar[list[Any]] = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
+
+    @staticmethod
+    def read(**spec: Any) -> Pod:
+        made = from_manifest(pod(**spec))
+        assert isinstance(made, Pod)
+        return made
+
+    def test_equal_containers_are_one_object(self) -> None:
+        one, two = (self.read(containers=copy.deepcopy(self.CONTAINERS)) for _ in range(2))
+        assert one.spec.containers is two.spec.containers
+
+    def test_equal_values_of_other_types_are_told_apart(self) -> None:
+        def toleration(seconds: Any) -> Pod:
+            return self.read(containers=[], tolerations=[{"key": "a", "tolerationSeconds": seconds}])
+
+        assert toleration(1).spec.tolerations[0].toleration_seconds == 1
+        for seconds in (True, 1.0, "1"):
+            with pytest.raises(InputError, match="tolerationSeconds"):
+                toleration(seconds)
+        assert self.read(nodeSelector={"a": "1"}).spec.node_selector == {"a": "1"}
+        with pytest.raises(InputError):
+            self.read(nodeSelector={"a": 1})
+
+    def test_errors_are_found_every_time(self) -> None:
+        for _ in range(2):
+            with pytest.raises(InputError):
+                self.read(containers=[{"name": 5}])
+
+    def test_mappings_of_other_kinds_are_read_too(self) -> None:
+        resources = MappingProxyType({"requests": MappingProxyType({"cpu": "1"})})
+        made = self.read(containers=[MappingProxyType({"name": "c", "resources": resources})])
+        assert made.requests == {"cpu": 1000}
+
+    def test_what_was_read_first_is_forgotten_in_time(self) -> None:
+        for number in range(5000):
+            assert self.read(nodeSelector={"a": str(number)}).spec.node_selector == {"a": str(number)}

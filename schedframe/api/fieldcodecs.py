@@ -1,0 +1,107 @@
+"""Codecs of fields that have rules of their own: timestamps, labels, amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any, Final
+
+from schedframe.api._wire import wire
+from schedframe.api.codec import Codec, at_key, decode_text, list_of, map_of
+from schedframe.api.quantity import Quantity, parse_quantity
+from schedframe.api.times import format_time, parse_time
+from schedframe.errors import InputError
+
+TIME: Final = wire(decode=parse_time, encode=format_time)
+"""Metadata of a field with a timestamp."""
+_texts: Final[Callable[[Any], Mapping[str, str]]] = map_of(Codec(str, decode_text, None)).decode
+_MAX_SHARED: Final = 63
+
+
+def decode_labels(value: Any) -> Mapping[str, str]:
+    """Labels. Equal ones become one mapping: the pods of a workload have the same."""
+    if not isinstance(value, Mapping) or len(value) > 16:
+        return _texts(value)
+    for entry in value.values():
+        if type(entry) is not str or len(entry) > _MAX_SHARED:
+            return _texts(value)
+    return _shared_texts(tuple(value.items()))
+
+
+@lru_cache(maxsize=8192)
+def _shared_texts(items: tuple[tuple[str, str], ...]) -> Mapping[str, str]:
+    return _texts(dict(items))
+
+
+_amounts: Final[Callable[[Any], Mapping[str, Quantity]]] = map_of(Codec(None, parse_quantity, str)).decode
+
+
+def decode_amounts(value: Any) -> Mapping[str, Quantity]:
+    """Amounts by resource name, none negative. Equal ones become one mapping."""
+    if isinstance(value, Mapping) and all(type(entry) is str for entry in value.values()):
+        return _shared_amounts(tuple(value.items()))
+    return _checked_amounts(value)
+
+
+def encode_amounts(value: Mapping[str, Quantity]) -> dict[str, str]:
+    """The other way round."""
+    return {name: str(amount) for name, amount in value.items()}
+
+
+@lru_cache(maxsize=8192)
+def _shared_amounts(items: tuple[tuple[str, str], ...]) -> Mapping[str, Quantity]:
+    return _checked_amounts(dict(items))
+
+
+def _checked_amounts(value: Any) -> Mapping[str, Quantity]:
+    amounts = _amounts(value)
+    for name, amount in amounts.items():
+        if amount.nano < 0:
+            raise at_key(InputError("", f"{amount} is negative", "write an amount of 0 or more"), name)
+    return amounts
+
+
+LABELS: Final = wire(decode=decode_labels, encode=dict)
+"""Metadata of a field with labels."""
+AMOUNTS: Final = wire(decode=decode_amounts, encode=encode_amounts)
+"""Metadata of a field with amounts by resource name that cannot be negative."""
+
+
+def decode_named(value: Any) -> tuple[str, ...]:
+    """A list of objects that have nothing but a ``name``, as the names."""
+    return tuple(entry.get("name") or "" for entry in _named(value))
+
+
+_named: Final = list_of(map_of(Codec(str, decode_text, None))).decode
+
+
+def encode_named(value: tuple[str, ...]) -> list[dict[str, str]]:
+    """The other way round."""
+    return [{"name": name} for name in value]
+
+
+_times: Final[Callable[[Any], Mapping[str, float]]] = map_of(Codec(None, parse_time, None)).decode
+
+
+def decode_times(value: Any) -> Mapping[str, float]:
+    """Timestamps by name."""
+    return _times(value)
+
+
+def encode_times(value: Mapping[str, float]) -> dict[str, str]:
+    """The other way round."""
+    return {name: format_time(seconds) for name, seconds in value.items()}
+
+
+TIMES: Final = wire(decode=decode_times, encode=encode_times)
+"""Metadata of a field with timestamps by name."""
+
+
+def decode_os_name(value: Any) -> str:
+    """``spec.os`` of a pod, an object with nothing but a name."""
+    return str(_texts(value).get("name", ""))
+
+
+def encode_os_name(value: str) -> dict[str, str]:
+    """The other way round."""
+    return {"name": value} if value else {}
