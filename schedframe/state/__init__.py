@@ -12,7 +12,7 @@ from .node_order import NodeOrder, zone_of
 from .node_table import NodeTable
 from .objects import ObjectStore
 from .ports import port_conflicts
-from .pod_groups import CountColumn, DomainSums, PodGroup, PodGroups
+from .pod_groups import CountColumn, DomainSums, PodGroup, PodGroups, TermKind
 from .rows import LazyRows, Rows
 from .snapshot import Snapshot
 from .trial import standing_in
@@ -37,6 +37,7 @@ __all__ = [
     "PodState",
     "Rows",
     "Snapshot",
+    "TermKind",
     "compare",
     "port_conflicts",
     "standing_in",

@@ -48,6 +48,8 @@ class NodeTable:
     pod_count: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
     allowed_pods: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
     unschedulable: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.bool_))
+    pods_with_affinity: int = 0
+    """Pods that have pod affinity or anti-affinity terms: as long as there are none, nobody needs their groups."""
     row_log: ChangeLog = field(factory=ChangeLog)
     """Every change of a row."""
     node_log: ChangeLog = field(factory=ChangeLog)
@@ -277,6 +279,9 @@ class NodeTable:
         if info is not None:
             info.apply(pod, sign)
         self.row_log.append(row)
+        affinity = pod.spec.affinity
+        if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
+            self.pods_with_affinity += sign
         if self._groups is not None:
             self._groups.count(row, pod, sign)
 

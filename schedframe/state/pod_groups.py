@@ -10,13 +10,13 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ..api import Affinity, Pod
+from ..api import Affinity, Pod, PodAffinity, PodAntiAffinity
 from ..errors import InvariantError
 from .change_log import ChangeLog
 from .columns import ABSENT, DistinctColumn
@@ -31,6 +31,22 @@ _MEMO = object()
 
 
 @define(eq=False)
+class TermKind:
+    """Pod affinity terms that running pods have, told apart by what they mean: by the namespace of the pods and the
+    labels that the terms refer to (matchLabelKeys) as well.
+    """
+
+    namespace: str
+    labels: Mapping[str, str]
+    """Labels of one of the pods; only those that the terms refer to may be read."""
+    affinity: Affinity
+    memo: dict[object, Any] = field(factory=dict)
+    """Scratch space for whoever compiles the terms."""
+    groups: int = 0
+    """Groups whose pods have these terms."""
+
+
+@define(eq=False)
 class PodGroup:
     """Pods that agree in everything below; ``rows`` tells where how many of them are."""
 
@@ -41,6 +57,8 @@ class PodGroup:
     """Whether they are being deleted."""
     sample: Pod
     """One of them, possibly gone by now; only what the group has in common may be read of it."""
+    kind: TermKind | None = None
+    """The pod affinity terms that they have, if any."""
     rows: dict[int, int] = field(factory=dict)
     """Row → number of pods, only positive ones."""
     columns: list[tuple[CountColumn, int]] = field(factory=list)
@@ -164,8 +182,9 @@ class PodGroups:
     """All groups of the pods in a table, and the columns that count them. Made when somebody first asks."""
 
     table: NodeTable
-    version: int = 0
-    """Changes whenever a group appears or disappears."""
+    kinds_version: int = 0
+    """Changes whenever a kind of pod affinity terms appears or disappears."""
+    _kinds: dict[Hashable, TermKind] = field(factory=dict)
     _groups: dict[Hashable, PodGroup] = field(factory=dict)
     _columns: OrderedDict[Hashable, CountColumn] = field(factory=OrderedDict)
 
@@ -217,7 +236,7 @@ class PodGroups:
             group.columns = [entry for entry in group.columns if not entry[0].dropped]
         if not group.pods:
             del self._groups[key]
-            self.version += 1
+            self._leave_kind(group)
 
     def groups(self) -> list[PodGroup]:
         """All groups that have pods."""
@@ -242,18 +261,46 @@ class PodGroups:
 
     def _new_group(self, key: Hashable, pod: Pod) -> PodGroup:
         group = PodGroup(pod.namespace, pod.labels, pod.spec.affinity, pod.is_terminating, pod)
+        group.kind = self._join_kind(group)
         group.columns = [(c, weight) for c in self._columns.values() if (weight := c.weigh(group))]
         self._groups[key] = group
-        self.version += 1
         return group
 
+    def kinds(self) -> list[TermKind]:
+        """The kinds of pod affinity terms that pods have."""
+        return list(self._kinds.values())
+
+    def _join_kind(self, group: PodGroup) -> TermKind | None:
+        key = _kind_key(group)
+        if key is None:
+            return None
+        kind = self._kinds.get(key)
+        if kind is None:
+            assert group.affinity is not None
+            kind = self._kinds[key] = TermKind(group.namespace, group.labels, group.affinity)
+            self.kinds_version += 1
+        kind.groups += 1
+        return kind
+
+    def _leave_kind(self, group: PodGroup) -> None:
+        if group.kind is None:
+            return
+        group.kind.groups -= 1
+        if not group.kind.groups:
+            del self._kinds[_kind_key(group)]
+            self.kinds_version += 1
+
     def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` unless groups and columns equal those made from nothing; O(everything)."""
+        """Raise :class:`InvariantError` unless kinds, groups and columns equal those made from nothing; O(everything)."""
         fresh = PodGroups.of(self.table)
         if {key: group.rows for key, group in fresh._groups.items()} != {
             key: group.rows for key, group in self._groups.items()
         }:
             raise InvariantError("pod groups are not those of the pods in the table")
+        if {key: kind.groups for key, kind in fresh._kinds.items()} != {
+            key: kind.groups for key, kind in self._kinds.items()
+        }:
+            raise InvariantError("kinds of pod affinity terms are not those of the groups")
         for key, column in self._columns.items():
             again = fresh.column(key, column.weigh)
             size = self.table.size
@@ -272,6 +319,24 @@ def _check_sums(mine: DomainSums, fresh: DomainSums) -> None:
 
 
 def _key(pod: Pod) -> Hashable:
-    affinity = pod.spec.affinity
-    terms = None if affinity is None else (affinity.pod_affinity, affinity.pod_anti_affinity)
-    return (pod.namespace, frozenset(pod.labels.items()), terms, pod.is_terminating)
+    return (pod.namespace, frozenset(pod.labels.items()), _terms(pod.spec.affinity), pod.is_terminating)
+
+
+def _terms(affinity: Affinity | None) -> tuple[PodAffinity | None, PodAntiAffinity | None] | None:
+    if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
+        return None
+    return (affinity.pod_affinity, affinity.pod_anti_affinity)
+
+
+def _kind_key(group: PodGroup) -> Hashable:
+    terms = _terms(group.affinity)
+    if terms is None:
+        return None
+    keys = {
+        key
+        for part in terms
+        if part is not None
+        for term in (*part.required, *(weighted.term for weighted in part.preferred))
+        for key in (*term.match_label_keys, *term.mismatch_label_keys)
+    }
+    return (group.namespace, terms, tuple((key, group.labels.get(key)) for key in sorted(keys)))
