@@ -9,6 +9,7 @@ import numpy as np
 from attrs import define
 
 from schedframe import (
+    ANY_ADDRESS,
     Action,
     ClusterEvent,
     CycleState,
@@ -61,17 +62,21 @@ class NodePorts:
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
         """As :meth:`filter`; O(rows on which one of the ports is in use), whatever the address."""
         table = rows.table
-        taken = [
-            row
-            for port in state.read(_WANTED)
-            for row, addresses in table.ports.get((port.protocol, port.port), {}).items()
-            if port_conflicts({(port.protocol, port.port): addresses}, port)
-        ]
+        taken: list[int] = []
+        for port in state.read(_WANTED):
+            users = table.ports.get((port.protocol, port.port))
+            if users is None:
+                continue
+            if port.host_ip == ANY_ADDRESS:
+                taken.extend(users)
+            else:
+                taken.extend(
+                    row for row, used in users.items() if ANY_ADDRESS in used or port.host_ip in used
+                )
         if not taken:
             return None
         mask = np.zeros(table.capacity, np.bool_)
         mask[taken] = True
-        # Copied: all rows would be a view, and one that is longer lived than the table's capacity.
         return RowVerdicts.where(rows.take(mask), _STATUS)
 
     @hookimpl

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ._version import __version__
 from .api import (
+    ANY_ADDRESS,
     DOES_NOT_EXIST,
     EXISTS,
     FIELD_NAME,
@@ -114,10 +115,10 @@ from .framework import (
     Plan,
     PluginsRunner,
     PostFilterResult,
-    PreFilterOutcome,
-    PreFilterResult,
     Preemption,
     PreemptionEvaluator,
+    PreFilterOutcome,
+    PreFilterResult,
     Registry,
     RowVerdicts,
     ScoreTable,
@@ -174,6 +175,7 @@ from .state import (
 )
 
 __all__ = [
+    "ANY_ADDRESS",
     "DOES_NOT_EXIST",
     "EVERYTHING",
     "EXISTS",

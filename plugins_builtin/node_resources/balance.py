@@ -29,11 +29,14 @@ def balance_score(scored: Sequence[Scored], info: NodeInfo) -> int:
     with_pod = []
     without = []
     for resource in scored:
-        capacity = allocatable.get(resource.name, 0)
+        capacity = float(allocatable.get(resource.name, 0))
         if capacity:
-            used = info.requested.get(resource.name, 0)
-            with_pod.append(_fraction(used + resource.amount, capacity))
-            without.append(_fraction(used, capacity))
+            used = resource.used_on(info)
+            # Rounded to floats first, as in Go: the quotient of the integers may differ beyond 2**53.
+            fraction = float(used) / capacity
+            without.append(fraction if fraction < 1 else 1.0)
+            fraction = float(used + resource.amount) / capacity
+            with_pod.append(fraction if fraction < 1 else 1.0)
     return _HALF + int((_HALF + _balance(with_pod) - _balance(without)) / 2)
 
 
@@ -59,9 +62,9 @@ def _scores(scored: Sequence[Scored], capacities: Sequence[Column], rows: Rows) 
     with_pod = []
     without = []
     for resource, capacity in zip(scored, capacities, strict=True):
-        used = resource.used_rows(rows)
-        with_pod.append(_fractions(used + resource.amount, capacity))
-        without.append(_fractions(used, capacity))
+        used, available = resource.used_rows(rows), capacity.astype(np.float64)
+        with_pod.append(_fractions(used + resource.amount, available))
+        without.append(_fractions(used, available))
     change = _balances(with_pod, len(rows))
     change -= _balances(without, len(rows))
     change += _HALF
@@ -72,14 +75,9 @@ def _scores(scored: Sequence[Scored], capacities: Sequence[Column], rows: Rows) 
     return change
 
 
-def _fraction(used: int, capacity: int) -> float:
-    # Each rounded to a float first: the quotient of the integers may differ beyond 2**53.
-    fraction = float(used) / float(capacity)
-    return fraction if fraction < 1 else 1.0
-
-
-def _fractions(used: Column, capacity: Column) -> Fractions:
-    fractions = np.true_divide(used, capacity)
+def _fractions(used: Column, capacity: Fractions) -> Fractions:
+    fractions = used.astype(np.float64)
+    fractions /= capacity
     return np.minimum(fractions, 1.0, out=fractions)
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import lru_cache
+from operator import attrgetter
 from typing import Final, Protocol
 
 import numpy as np
@@ -13,9 +15,11 @@ from schedframe import NodeInfo, Rows, is_scalar_resource
 
 Column = npt.NDArray[np.int64]
 
-_CPU: Final = "cpu"
-_MEMORY: Final = "memory"
-_STANDARD: Final = (_CPU, _MEMORY, "ephemeral-storage")
+_STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
+_NON_ZERO: Final[Mapping[str, Callable[[NodeInfo], int]]] = {
+    "cpu": attrgetter("non_zero_cpu"),
+    "memory": attrgetter("non_zero_memory"),
+}
 
 
 class WeightedResource(Protocol):
@@ -34,23 +38,23 @@ class WeightedResource(Protocol):
 
 @frozen
 class Scored:
-    """One resource that counts in the score of a pod."""
+    """One resource that counts in the score of a pod.
+
+    What nodes have of it comes from their allocatable amounts. A resource that is counted elsewhere (devices)
+    scores by the same strategies through an object with these members.
+    """
 
     name: str
     amount: int
     """What the pod asks for: milli-CPU, bytes, counts."""
     weight: int
+    used_on: Callable[[NodeInfo], int]
+    """What the pods of a node use, without this one."""
     non_zero: bool
     """Whether containers without a request count as if they had one."""
 
-    def used_on(self, info: NodeInfo) -> int:
-        """What the pods of the node use, without this one."""
-        if self.non_zero:
-            return info.non_zero_cpu if self.name == _CPU else info.non_zero_memory
-        return info.requested.get(self.name, 0)
-
     def used_rows(self, rows: Rows) -> Column:
-        """:meth:`used_on` for many rows; possibly the table's own column."""
+        """``used_on`` for many rows; possibly the table's own column."""
         table = rows.table
         return rows.take(table.non_zero_requested(self.name) if self.non_zero else table.requested(self.name))
 
@@ -71,6 +75,16 @@ def scored_resources(
     for resource in resources:
         name, amount = resource.name, requests.get(resource.name, 0)
         if name in _STANDARD or (amount and is_scalar_resource(name)):
-            default = non_zero and name in (_CPU, _MEMORY)
-            scored.append(Scored(name, amount, resource.weight, default))
+            used_on = _NON_ZERO.get(name) if non_zero else None
+            scored.append(
+                Scored(name, amount, resource.weight, used_on or _requested(name), used_on is not None)
+            )
     return tuple(scored)
+
+
+@lru_cache(maxsize=256)
+def _requested(name: str) -> Callable[[NodeInfo], int]:
+    def requested(info: NodeInfo) -> int:
+        return info.requested.get(name, 0)
+
+    return requested

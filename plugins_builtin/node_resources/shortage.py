@@ -15,12 +15,16 @@ from schedframe import NodeInfo, Rows, RowVerdicts, Status, is_scalar_resource
 ERR_TOO_MANY_PODS: Final = "Too many pods"
 _STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
 
+Mask = npt.NDArray[np.bool_]
+
 # Shortages of one node as bits: both forms name them alike, and counting them takes no look at each node.
 _UNRESOLVABLE: Final = 1
 _PODS: Final = 2
 _FIRST_RESOURCE: Final = 4
-_TABLE_BITS: Final = 12
-_INT64_BITS: Final = 62
+_BIT_OF_PODS: Final = 1
+_BIT_OF_FIRST: Final = 2
+_BYTE: Final = 8
+_WORD: Final = 63
 
 
 def err_insufficient(resource: str) -> str:
@@ -98,7 +102,7 @@ class Demand:
         table = rows.table
         full = rows.take(table.pod_count) >= rows.take(table.allowed_pods)
         some = full
-        short: list[npt.NDArray[np.bool_]] = []
+        short: list[Mask] = []
         for name, amount in self.amounts:
             allocatable = rows.take(table.allocatable(name))
             lacking = allocatable - rows.take(table.requested(name)) < amount
@@ -106,26 +110,29 @@ class Demand:
                 lacking &= allocatable != 0
             short.append(lacking)
             some = some | lacking
-        if not some.any():
-            return None
-        bits: npt.NDArray[Any] = np.zeros(len(rows), np.int64 if len(short) < _INT64_BITS - 2 else object)
-        bits += full.astype(bits.dtype) * _PODS
-        unresolvable = np.zeros(len(rows), np.bool_)
+        return self._verdicts(rows, full, short) if some.any() else None
+
+    def _verdicts(self, rows: Rows, full: Mask, short: list[Mask]) -> RowVerdicts:
+        width = len(short) + _BIT_OF_FIRST
+        dtype = np.uint8 if width <= _BYTE else np.int64 if width <= _WORD else object
+        bits: npt.NDArray[Any] = full.astype(dtype) << _BIT_OF_PODS
+        unresolvable: Any = False
         for i, (name, amount) in enumerate(self.amounts):
-            bits += short[i].astype(bits.dtype) * (_FIRST_RESOURCE << i)
-            unresolvable |= short[i] & (rows.take(table.allocatable(name)) < amount)
-        bits += unresolvable.astype(bits.dtype) * _UNRESOLVABLE
-        present, codes = _numbered(bits, len(short) + 2)
+            bits |= short[i].astype(dtype) << (_BIT_OF_FIRST + i)
+            unresolvable |= short[i] & (rows.take(rows.table.allocatable(name)) < amount)
+        if unresolvable is not False:
+            bits |= unresolvable.astype(dtype)
+        present, codes = _numbered(bits)
         return RowVerdicts(codes, [_status(self.names, one) for one in present])
 
 
-def _numbered(bits: npt.NDArray[Any], width: int) -> tuple[list[int], npt.NDArray[np.integer[Any]]]:
+def _numbered(bits: npt.NDArray[Any]) -> tuple[list[int], npt.NDArray[np.integer[Any]]]:
     """The distinct values above 0, and for each row which of them it has, counted from 1."""
-    if width <= _TABLE_BITS:
+    if bits.dtype == np.uint8:
         present = np.flatnonzero(np.bincount(bits)[1:]) + 1
-        number = np.zeros(1 << width, np.int16)
+        number = np.zeros(1 << _BYTE, np.int16)
         number[present] = np.arange(1, len(present) + 1)
-        return present.tolist(), number[bits]
+        return present.tolist(), number.take(bits)
     values, codes = np.unique(bits, return_inverse=True)
     return (values[1:].tolist(), codes) if values[0] == 0 else (values.tolist(), codes + 1)
 

@@ -23,7 +23,7 @@ from ..args import (
     ScoringStrategy,
     UtilizationShapePoint,
 )
-from .arithmetic import Column, percent, percents, truncated
+from .arithmetic import EXACT, Column, Whole, percent, percents
 from .scored import Scored
 
 _FULL: Final = 100
@@ -66,12 +66,14 @@ class LeastAllocated:
             weights += resource.weight
             left = capacity - resource.used_on(info) - resource.amount
             if left > 0:
-                total += percent(left, capacity) * resource.weight
+                # Spelled out where it is exact: a call costs as much as all the rest of the line.
+                score = left * MAX_SCORE // capacity if capacity < EXACT else percent(left, capacity)
+                total += score * resource.weight
         return int(total / weights) if weights else 0
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
-        mean = _Mean(len(rows))
+        mean = _Mean(np.zeros(len(rows)))
         for resource in scored:
             capacity = resource.capacity_rows(rows)
             left = capacity - resource.used_rows(rows)
@@ -93,13 +95,14 @@ class MostAllocated:
             capacity = allocatable.get(resource.name, 0)
             if capacity:
                 used = min(resource.used_on(info) + resource.amount, capacity)
-                total += percent(used, capacity) * resource.weight
+                score = used * MAX_SCORE // capacity if capacity < EXACT else percent(used, capacity)
+                total += score * resource.weight
                 weights += resource.weight
         return int(total / weights) if weights else 0
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
-        mean = _Mean(len(rows))
+        mean = _Mean(np.zeros(len(rows)))
         for resource in scored:
             capacity = resource.capacity_rows(rows)
             mean.add(_utilizations(resource, capacity, rows), resource.weight, capacity)
@@ -125,8 +128,8 @@ class RequestedToCapacityRatio:
             capacity = allocatable.get(resource.name, 0)
             if not capacity:
                 continue
-            used = resource.used_on(info) + resource.amount
-            utilization = _FULL if used > capacity else percent(used, capacity)
+            used = min(resource.used_on(info) + resource.amount, capacity)
+            utilization = used * _FULL // capacity if capacity < EXACT else percent(used, capacity)
             score = self._scores[min(max(utilization, 0), _FULL)]
             if score > 0:
                 total += score * resource.weight
@@ -135,17 +138,24 @@ class RequestedToCapacityRatio:
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
-        total = np.zeros(len(rows), np.int64)
-        weights = np.zeros(len(rows), np.int64)
+        total = np.zeros(len(rows))
+        weights = np.zeros(len(rows))
         for resource in scored:
             capacity = resource.capacity_rows(rows)
-            utilization = np.clip(_utilizations(resource, capacity, rows), 0, _FULL)
-            score = self.curve.take(utilization)
-            score[capacity == 0] = 0
-            total += score * resource.weight
-            weights += (score > 0) * resource.weight
-        # Half away from zero, in integers: all terms are positive and small.
-        return (2 * total + weights) // np.maximum(2 * weights, 1)
+            utilizations = _utilizations(resource, capacity, rows).astype(np.intp)
+            scores = self.curve.take(utilizations, mode="clip").astype(np.float64)
+            if _some_lack(capacity):
+                scores[capacity == 0] = 0
+            counting = scores > 0
+            total += scores if resource.weight == 1 else scores * resource.weight
+            weights += counting if resource.weight == 1 else counting * float(resource.weight)
+        # Half away from zero: all terms are positive, whole and small.
+        total *= 2
+        total += weights
+        weights *= 2
+        np.maximum(weights, 1, out=weights)
+        total /= weights
+        return total.astype(np.int64)
 
 
 def curve(shape: Sequence[UtilizationShapePoint]) -> npt.NDArray[np.int64]:
@@ -168,30 +178,33 @@ def curve(shape: Sequence[UtilizationShapePoint]) -> npt.NDArray[np.int64]:
     return scores
 
 
-def _utilizations(resource: Scored, capacity: Column, rows: Rows) -> Column:
+def _utilizations(resource: Scored, capacity: Column, rows: Rows) -> Whole:
     used = resource.used_rows(rows) + resource.amount
-    np.minimum(used, capacity, out=used)
-    return percents(used, capacity)
+    return percents(np.minimum(used, capacity, out=used), capacity)
 
 
+def _some_lack(capacity: Column) -> bool:
+    return bool(len(capacity)) and int(capacity.min()) == 0
+
+
+@define(eq=False)
 class _Mean:
     """A weighted mean of columns in which a row without capacity takes no part."""
 
-    def __init__(self, length: int) -> None:
-        self.total = np.zeros(length, np.int64)
-        self.weight = 0
-        self.missing: Column | None = None
+    total: Whole
+    weight: int = 0
+    missing: Whole | None = None
 
-    def add(self, scores: Column, weight: int, capacity: Column) -> None:
+    def add(self, scores: Whole, weight: int, capacity: Column) -> None:
         """Take *scores* in with *weight* where there is *capacity*; they are 0 where there is none."""
         self.total += scores if weight == 1 else scores * weight
         self.weight += weight
-        if len(capacity) and int(capacity.min()) == 0:
-            missing = (capacity == 0) * np.int64(weight)
+        if _some_lack(capacity):
+            missing = (capacity == 0) * float(weight)
             self.missing = missing if self.missing is None else self.missing + missing
 
     def truncated(self) -> Column:
         """The mean without its fraction, 0 for a row that took no part."""
-        if self.missing is None:
-            return truncated(self.total, max(self.weight, 1))
-        return truncated(self.total, np.maximum(self.weight - self.missing, 1))
+        weight = self.weight if self.missing is None else self.weight - self.missing
+        self.total /= np.maximum(weight, 1)
+        return self.total.astype(np.int64)
