@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from ..api import Pod
 from .hints import FaultFn, PreEnqueueFn, QueueProfile
-from .queued_pod import QueuedPodInfo
+from .queued_pod import QueuedPodInfo, shared
 
 
 class Gates:
@@ -35,7 +35,7 @@ class Gates:
         for plugin, pre_enqueue in plugins:
             if not self._lets_in(plugin, pre_enqueue, info.pod):
                 info.gating_plugin = plugin
-                info.unschedulable_plugins |= {plugin}
+                info.unschedulable_plugins = shared(info.unschedulable_plugins | {plugin})
                 return False
         info.gating_plugin = ""
         return True

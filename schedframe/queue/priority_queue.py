@@ -21,7 +21,7 @@ from .hints import FaultFn, HintTable, QueueProfile, Strategy, concerns_pod, log
 from .in_flight import DEFAULT_MAX_EVENTS, InFlight
 from .nominator import Nominator
 from .pools import BACKING_OFF, WAITING, Pools
-from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, by_priority, identity
+from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, by_priority, identity, shared
 from .unschedulable import UnschedulablePods
 
 _SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
@@ -180,8 +180,8 @@ class PriorityQueue:
         events in flight).
         """
         uid = info.uid
-        info.unschedulable_plugins = frozenset(unschedulable_plugins)
-        info.pending_plugins = frozenset(pending_plugins)
+        info.unschedulable_plugins = shared(frozenset(unschedulable_plugins))
+        info.pending_plugins = shared(frozenset(pending_plugins))
         info.gating_plugin = ""
         info.pool = None
         try:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from enum import StrEnum
+from functools import lru_cache
 
 from attrs import define, field, frozen
 
 from ..api import Pod
 
 NO_PLUGINS: frozenset[str] = frozenset()
+
+
+@lru_cache(maxsize=4096)
+def shared(plugins: frozenset[str]) -> frozenset[str]:
+    """An equal set, one object for all pods: there are few combinations of plugins, and many pods."""
+    return plugins
 
 
 def identity(pod: Pod) -> str:

@@ -25,8 +25,6 @@ _OTHER_KINDS = {
 }
 
 
-
-
 @frozen
 class _Unmodelled:
     """An object of a kind that no plugin reads so far: of those, any change is an Update."""
