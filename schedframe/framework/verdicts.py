@@ -184,6 +184,12 @@ class Diagnosis(Mapping[str, Status]):
         if self.absent is not None and self.absent.code is code:
             absent = np.setdiff1d(all_rows.positions, verdicts.rows.positions, assume_unique=True)
             rows = np.concatenate((rows, absent))
+        if self.named:
+            table = all_rows.table
+            named = {table.live_row(name): status for name, status in self.named.items()}
+            chosen = [row for row, status in named.items() if row is not None and status.code is code]
+            others = ~np.isin(rows, [row for row in named if row is not None])
+            rows = np.concatenate((rows[others], np.array(chosen, np.intp)))
         return rows
 
     def reasons(self) -> Counter[str]:

@@ -73,8 +73,8 @@ class LazyRows(Rows):
         self.table = table
         self._count = count
 
-    @property  # type: ignore[override]  # a slot there, computed here
-    def index(self) -> npt.NDArray[np.intp]:
+    @property
+    def index(self) -> npt.NDArray[np.intp]:  # type: ignore[override]  # a slot there, computed here
         """The positions, found at first use."""
         if self._found is None:
             self._found = self._find()

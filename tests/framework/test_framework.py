@@ -1,0 +1,482 @@
+"""Framework: how each extension point treats what its plugins answer."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from attrs import define, field, frozen
+
+from schedframe.config import PluginCatalogue
+from schedframe.errors import PluginError
+from schedframe.framework import (
+    Code,
+    CycleState,
+    Diagnosis,
+    Framework,
+    NominatingInfo,
+    PermitOutcome,
+    PostFilterResult,
+    Registry,
+    Status,
+    Verdicts,
+    hookimpl,
+)
+from schedframe.queue import Action, ClusterEvent, EventRegistration
+from schedframe.state import Rows
+
+from ..state.build import make_pod
+from .fakes import (
+    HOPELESS,
+    REJECTED,
+    SORT,
+    FakeHandle,
+    Journal,
+    framework_of,
+    plugin,
+    profile_of,
+    table_of,
+)
+
+POD = make_pod("p", "n0")
+STATE = CycleState()
+
+
+def answering(hook: str, *answers: Any, asked: list[str] | None = None) -> Framework:
+    """Plugins A, B, …, each of which answers so at that hook."""
+
+    def function(name: str, answer: Any) -> Any:
+        def call(self: Any) -> Any:
+            if asked is not None:
+                asked.append(name)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        return call
+
+    names = "ABCDEF"[: len(answers)]
+    return framework_of(
+        **{
+            name: plugin(**{hook: function(name, answer)})
+            for name, answer in zip(names, answers, strict=True)
+        }
+    )
+
+
+# ---- pre_enqueue -------------------------------------------------------------------------------------------
+
+
+def test_the_first_gate_that_is_closed_counts() -> None:
+    asked: list[str] = []
+    framework = answering("pre_enqueue", None, Status(), HOPELESS, REJECTED, asked=asked)
+    assert framework.run_pre_enqueue(POD) == HOPELESS.with_plugin("C")
+    assert asked == ["A", "B", "C"]
+    assert answering("pre_enqueue", None).run_pre_enqueue(POD) is None
+    assert framework_of().run_pre_enqueue(POD) is None
+
+
+@pytest.mark.parametrize("answer", [5, True, "no", Status.skip(), Status.wait(5.0)])
+def test_nonsense_of_a_gate(answer: Any) -> None:
+    status = answering("pre_enqueue", answer).run_pre_enqueue(POD)
+    assert status is not None
+    assert (status.code, status.plugin) == (Code.ERROR, "A")
+    assert f"plugin A answered {answer!r:.200} at pre_enqueue" in status.message
+
+
+def test_a_gate_that_fails() -> None:
+    error = ValueError("no")
+    status = answering("pre_enqueue", error).run_pre_enqueue(POD)
+    assert status == Status(Code.ERROR, ('running PreEnqueue plugin "A": no',), "A")
+    assert status.error is error
+
+
+# ---- events ------------------------------------------------------------------------------------------------
+
+
+def test_events_that_plugins_registered() -> None:
+    registration = EventRegistration(ClusterEvent("Node", Action.ADD))
+    framework = framework_of(
+        A=plugin(events_to_register=lambda self: [registration]),
+        B=plugin(events_to_register=lambda self: []),
+        C=plugin(filter=lambda self: None),
+    )
+    assert framework.events() == {"A": (registration,), "B": (), "C": None, "Sort": None}
+
+
+def test_a_plugin_that_cannot_say_its_events() -> None:
+    for answer in (ValueError("no"), 5):
+        with pytest.raises(PluginError, match="plugin A failed in events_to_register"):
+            answering("events_to_register", answer).events()
+
+
+def test_plugins_that_can_turn_a_pod_down() -> None:
+    framework = framework_of(
+        A=plugin(filter=lambda self: None),
+        B=plugin(score=lambda self: 1),
+        C=plugin(permit=lambda self: None),
+        D=plugin(post_bind=lambda self: None),
+    )
+    assert framework.rejecting_plugins() == {"A", "C"}
+
+
+# ---- filter ------------------------------------------------------------------------------------------------
+
+
+def test_all_filters_are_asked_even_after_a_rejection() -> None:
+    handle = FakeHandle(table_of(1))
+    framework = framework_of(
+        handle,
+        A=plugin(filter=lambda self: REJECTED),
+        B=plugin(filter=lambda self: None),
+        C=plugin(filter=lambda self: HOPELESS),
+        D=plugin(filter=lambda self: HOPELESS),
+    )
+    state = CycleState()
+    state.skip_filter_plugins.add("D")
+    info = handle.table.info(0)
+    assert framework.run_all_filters(state, POD, info) == {
+        "A": REJECTED.with_plugin("A"),
+        "B": Status(),
+        "C": HOPELESS.with_plugin("C"),
+    }
+    assert framework.run_filters(state, POD, info) == REJECTED.with_plugin("A")
+
+
+def test_pre_filter_looks_at_all_rows_unless_told_otherwise() -> None:
+    seen: list[list[str]] = []
+    handle = FakeHandle(table_of(3))
+    framework = framework_of(handle, A=plugin(pre_filter=lambda self, nodes: seen.append(nodes.names())))
+    framework.run_pre_filter(CycleState(), POD)
+    framework.run_pre_filter(CycleState(), POD, Rows.at(handle.table, np.array([1])))
+    assert seen == [["n0", "n1", "n2"], ["n1"]]
+
+
+# ---- post_filter -------------------------------------------------------------------------------------------
+
+N1, N2 = (PostFilterResult(NominatingInfo(name)) for name in ("n1", "n2"))
+CLEARED, SILENT = PostFilterResult(NominatingInfo("")), PostFilterResult(NominatingInfo(None))
+
+
+def post_filtered(*answers: Any) -> tuple[PostFilterResult | None, Status, list[str]]:
+    asked: list[str] = []
+    framework = answering("post_filter", *answers, asked=asked)
+    diagnosis = Diagnosis(Verdicts.passing_all(table_of(1).rows()), 1)
+    return (*framework.run_post_filter(STATE, POD, diagnosis), asked)
+
+
+@pytest.mark.parametrize("answer", [N1, (N1, None), (N1, Status())])
+def test_success_ends_the_point(answer: Any) -> None:
+    assert post_filtered(REJECTED, answer, None) == (N1, Status().with_plugin("B"), ["A", "B"])
+
+
+def test_a_hopeless_rejection_ends_it_too_and_keeps_its_result() -> None:
+    assert post_filtered((CLEARED, HOPELESS), N1) == (CLEARED, HOPELESS.with_plugin("A"), ["A"])
+
+
+def test_rejections_add_up_and_the_first_plugin_is_blamed() -> None:
+    found, status, asked = post_filtered(
+        None, Status.unschedulable("one"), Status.unschedulable("two", "three")
+    )
+    assert found is None
+    assert status == Status.unschedulable("one", "two", "three").with_plugin("A")
+    assert asked == ["A", "B", "C"]
+
+
+def test_the_last_result_that_says_something_is_kept() -> None:
+    assert (
+        post_filtered((N1, REJECTED), (N2, REJECTED), (SILENT, REJECTED), (PostFilterResult(), REJECTED))[0]
+        is N2
+    )
+    assert post_filtered((N1, REJECTED), (CLEARED, REJECTED))[0] is CLEARED
+
+
+def test_without_plugins_nothing_is_made() -> None:
+    assert post_filtered() == (None, Status.unschedulable(), [])
+
+
+def test_an_error_of_post_filter_ends_it() -> None:
+    error = ValueError("no")
+    for answer in (error, Status.from_error(error), (N1, Status.from_error(error))):
+        found, status, asked = post_filtered((N1, REJECTED), answer, None)
+        assert found is None
+        assert status == Status(Code.ERROR, ("no",), "B")
+        assert status.error is error
+        assert asked == ["A", "B"]
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [5, "n1", (N1,), (N1, None, None), ("n1", None), (None, "no"), Status.skip(), (N1, Status.wait(1.0))],
+)
+def test_nonsense_of_post_filter(answer: Any) -> None:
+    found, status, _ = post_filtered(answer, N1)
+    assert found is None
+    assert (status.code, status.plugin) == (Code.ERROR, "A")
+    assert "at post_filter; return (PostFilterResult | None, Status)" in status.message
+
+
+def test_post_filter_gets_the_statuses_of_the_nodes() -> None:
+    seen: list[Mapping[str, Status]] = []
+    framework = framework_of(A=plugin(post_filter=lambda self, statuses: seen.append(statuses)))
+    verdicts = Verdicts.passing_all(table_of(2).rows())
+    verdicts.reject(1, REJECTED)
+    framework.run_post_filter(STATE, POD, Diagnosis(verdicts, 2))
+    assert dict(seen[0]) == {"n1": REJECTED}
+
+
+# ---- reserve and unreserve ---------------------------------------------------------------------------------
+
+
+def reserving(journal: Journal, **answers: Any) -> Framework:
+    return framework_of(
+        **{
+            name: plugin(
+                reserve=journal.hook(f"reserve {name}", answer), unreserve=journal.hook(f"unreserve {name}")
+            )
+            for name, answer in answers.items()
+        }
+    )
+
+
+def test_reserve_in_order_and_unreserve_in_reverse_order() -> None:
+    journal = Journal()
+    framework = reserving(journal, A=None, B=Status(), C=None)
+    assert framework.run_reserve(STATE, POD, "n0") is None
+    assert framework.run_unreserve(STATE, POD, "n0") == []
+    assert journal.entries == [
+        "reserve A",
+        "reserve B",
+        "reserve C",
+        "unreserve C",
+        "unreserve B",
+        "unreserve A",
+    ]
+
+
+def test_reserve_stops_at_a_rejection_and_every_plugin_is_unreserved() -> None:
+    journal = Journal()
+    framework = reserving(journal, A=None, B=Status.pending("later"), C=None)
+    assert framework.run_reserve(STATE, POD, "n0") == Status.pending("later").with_plugin("B")
+    framework.run_unreserve(STATE, POD, "n0")
+    assert journal.entries == ["reserve A", "reserve B", "unreserve C", "unreserve B", "unreserve A"]
+
+
+@pytest.mark.parametrize("answer", [ValueError("no"), Status.from_error("no")])
+def test_reserve_that_fails(answer: Any) -> None:
+    status = reserving(Journal(), A=answer).run_reserve(STATE, POD, "n0")
+    assert status == Status(Code.ERROR, ('running Reserve plugin "A": no',), "A")
+
+
+@pytest.mark.parametrize("answer", [5, Status.skip(), Status.wait(1.0)])
+def test_nonsense_of_reserve(answer: Any) -> None:
+    status = reserving(Journal(), A=answer).run_reserve(STATE, POD, "n0")
+    assert status is not None
+    assert "at reserve; return None, a rejection or an error" in status.message
+
+
+def test_a_failing_unreserve_does_not_keep_the_others_from_undoing() -> None:
+    journal = Journal()
+    error = ValueError("no")
+    framework = framework_of(
+        A=plugin(unreserve=journal.hook("A")),
+        B=plugin(unreserve=journal.hook("B", error)),
+        C=plugin(unreserve=journal.hook("C")),
+    )
+    (fault,) = framework.run_unreserve(STATE, POD, "n0")
+    assert (fault.code, fault.plugin, fault.error) == (Code.ERROR, "B", error)
+    assert journal.entries == ["C", "B", "A"]
+
+
+# ---- permit ------------------------------------------------------------------------------------------------
+
+
+def test_permit_without_objections() -> None:
+    assert framework_of().run_permit(STATE, POD, "n0") == PermitOutcome()
+    assert answering("permit", None, Status()).run_permit(STATE, POD, "n0") == PermitOutcome()
+
+
+def test_all_plugins_that_want_to_wait_are_waited_for() -> None:
+    framework = answering("permit", Status.wait(5.0), None, Status.wait(0.0))
+    assert framework.run_permit(STATE, POD, "n0") == PermitOutcome(None, {"A": 5.0, "C": 0.0})
+
+
+@pytest.mark.parametrize("rejection", [REJECTED, HOPELESS, Status.pending("later")])
+def test_a_rejection_ends_permit_and_nobody_waits(rejection: Status) -> None:
+    asked: list[str] = []
+    framework = answering("permit", Status.wait(5.0), rejection, None, asked=asked)
+    assert framework.run_permit(STATE, POD, "n0") == PermitOutcome(rejection.with_plugin("B"))
+    assert asked == ["A", "B"]
+
+
+@pytest.mark.parametrize("answer", [ValueError("no"), Status.from_error("no")])
+def test_permit_that_fails(answer: Any) -> None:
+    outcome = answering("permit", answer).run_permit(STATE, POD, "n0")
+    assert outcome == PermitOutcome(Status(Code.ERROR, ('running Permit plugin "A": no',), "A"))
+
+
+@pytest.mark.parametrize("answer", [5, True, (REJECTED, 5.0), Status.skip(), Status(Code.WAIT)])
+def test_nonsense_of_permit(answer: Any) -> None:
+    outcome = answering("permit", answer).run_permit(STATE, POD, "n0")
+    assert outcome.status is not None
+    assert (outcome.status.code, outcome.status.plugin) == (Code.ERROR, "A")
+    assert "at permit; return None, a rejection or Status.wait(seconds)" in outcome.status.message
+
+
+# ---- binding -----------------------------------------------------------------------------------------------
+
+
+def with_flights(**answers: Any) -> Framework:
+    """Plugins with pre_bind, and with pre_bind_pre_flight unless the answer is ``...``."""
+    journal = Journal()
+    return framework_of(
+        **{
+            name: plugin(
+                pre_bind=lambda self: None,
+                **({} if answer is ... else {"pre_bind_pre_flight": journal.hook(name, answer)}),
+            )
+            for name, answer in answers.items()
+        }
+    )
+
+
+def test_only_plugins_with_something_to_do_bind_beforehand() -> None:
+    framework = with_flights(A=None, B=Status.skip(), C=..., D=Status())
+    assert framework.pre_binders(STATE, POD, "n0") == ("A", "C", "D")
+    assert framework_of().pre_binders(STATE, POD, "n0") == ()
+
+
+@pytest.mark.parametrize("answer", [ValueError("no"), Status.from_error("no"), Status.unschedulable("no")])
+def test_a_pre_flight_that_cannot_say(answer: Any) -> None:
+    status = with_flights(A=answer).pre_binders(STATE, POD, "n0")
+    assert status == Status(Code.ERROR, ('running PreBindPreFlight "A": no',), "A")
+
+
+@pytest.mark.parametrize("answer", [5, True, Status.wait(1.0)])
+def test_nonsense_of_a_pre_flight(answer: Any) -> None:
+    status = with_flights(A=answer).pre_binders(STATE, POD, "n0")
+    assert isinstance(status, Status)
+    assert "at pre_bind_pre_flight; return None, Status.skip() or an error" in status.message
+
+
+def test_post_bind_and_close_reach_every_plugin() -> None:
+    journal = Journal()
+    error = ValueError("no")
+
+    def close(self: Any) -> None:
+        journal.entries.append("close")
+        raise error
+
+    framework = framework_of(
+        A=plugin(post_bind=journal.hook("A", error), close=close),
+        B=plugin(post_bind=journal.hook("B"), close=close),
+    )
+    assert [fault.plugin for fault in framework.run_post_bind(STATE, POD, "n0")] == ["A"]
+    assert [(fault.plugin, fault.error) for fault in framework.close()] == [("A", error), ("B", error)]
+    assert journal.entries == ["A", "B", "close", "close"]
+
+
+def test_whether_binding_looks_at_nodes() -> None:
+    assert not framework_of(A=plugin(pre_bind=lambda self: None)).reads_snapshot
+    assert framework_of(A=plugin(bind=lambda self: None, reads_snapshot=True)).reads_snapshot
+    assert not framework_of(A=plugin(filter=lambda self: None, reads_snapshot=True)).reads_snapshot
+
+
+# ---- building ----------------------------------------------------------------------------------------------
+
+
+@frozen
+class LimitArgs:
+    limit: int = 0
+
+
+@define(eq=False)
+class Limit:
+    args: LimitArgs
+    handle: Any
+
+    @hookimpl
+    def score(self) -> int:
+        return self.args.limit
+
+
+@define(eq=False)
+class ByKeyword:
+    handle: Any = field(kw_only=True)
+    args: Any = field(kw_only=True)
+
+    @hookimpl
+    def filter(self) -> Status | None:
+        return self.args
+
+
+@define(eq=False)
+class Bare:
+    @hookimpl
+    def filter(self) -> None: ...
+
+
+@define(eq=False)
+class Demanding:
+    handle: Any
+    more: int
+
+    @hookimpl
+    def filter(self) -> None: ...
+
+
+def build(
+    enabled: dict[str, list[tuple[str, int]]], args: dict[str, Any] | None = None, **factories: Any
+) -> Framework:
+    registry = Registry(PluginCatalogue())
+    registry.register("Sort", lambda args, handle: SORT)
+    for name, factory in factories.items():
+        registry.register(name, factory)
+    handle: Any = FakeHandle(table_of(1))
+    return Framework.build(profile_of({"queueSort": [("Sort", 0)], **enabled}, args), registry, handle)
+
+
+def test_plugins_are_made_with_args_and_handle() -> None:
+    framework = build(
+        {"score": [("Limit", 2)], "filter": [("ByKeyword", 0), ("Bare", 0), ("Missing", 0)]},
+        {"Limit": LimitArgs(21), "ByKeyword": REJECTED},
+        Limit=Limit,
+        ByKeyword=ByKeyword,
+        Bare=Bare,
+    )
+    limit = framework.plugin("Limit")
+    assert limit is not None
+    assert limit.handle is framework.handle
+    assert framework.plugin("Missing") is None
+    assert framework.profile_name == "default-scheduler"
+    table = framework.handle.table
+    assert framework.run_filters(CycleState(), POD, table.info(0)) == REJECTED.with_plugin("ByKeyword")
+    scores = framework.run_scores(CycleState(), POD, table.rows())
+    assert not isinstance(scores, Status)
+    assert scores.total.tolist() == [42]
+
+
+def test_a_function_makes_a_plugin_from_args_and_handle() -> None:
+    made: list[Any] = []
+
+    def make(args: Any, handle: Any) -> Any:
+        made.append((args, handle))
+        return Bare()
+
+    framework = build({"filter": [("Made", 0)]}, {"Made": 5}, Made=make)
+    assert made == [(5, framework.handle)]
+
+
+def test_a_plugin_that_cannot_be_made_names_profile_and_cause() -> None:
+    with pytest.raises(
+        PluginError, match="plugin Limit of profile default-scheduler cannot be made: "
+    ) as caught:
+        build({"filter": [("Limit", 0)]}, Limit=Demanding)
+    assert isinstance(caught.value.__cause__, TypeError)
+
+
+def test_what_a_function_made_is_checked() -> None:
+    with pytest.raises(PluginError, match=r"plugin Odd: Fake\.filters is no extension point"):
+        build({"filter": [("Odd", 0)]}, Odd=lambda args, handle: plugin(filters=lambda self: None))

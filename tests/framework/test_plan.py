@@ -1,0 +1,215 @@
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import define, field
+
+from schedframe.errors import PluginError
+from schedframe.framework import Normalization, compile_plan
+from schedframe.framework.points import HOOK_ARGUMENTS, HOOKS_OF_POINT
+
+from .fakes import SORT, enable, plan_of, plugin, plugin_class
+
+POINTS = {
+    "preEnqueue": ("pre_enqueue", "pre_enqueue"),
+    "preFilter": ("pre_filter", "pre_filter"),
+    "postFilter": ("post_filter", "post_filter"),
+    "preScore": ("pre_score", "pre_score"),
+    "reserve": ("reserve", "reserve"),
+    "permit": ("permit", "permit"),
+    "preBind": ("pre_bind", "pre_bind"),
+    "bind": ("bind", "bind"),
+    "postBind": ("post_bind", "post_bind"),
+    "filter": ("filter", "filter"),
+    "score": ("score", "score"),
+}
+
+
+@pytest.mark.parametrize("point", POINTS)
+def test_the_profile_sets_the_order(point: str) -> None:
+    """Neither the order of registration nor pluggy's, which is the other way round."""
+    hook, attribute = POINTS[point]
+    plugins = {name: plugin(**{hook: lambda self: None}) for name in "ABC"} | {"Sort": SORT}
+    for order in ("ABC", "CAB", "B"):
+        plan = compile_plan(plugins, {"queueSort": [("Sort", 0)], point: [(name, 1) for name in order]})
+        assert [entry.name for entry in getattr(plan, attribute)] == list(order)
+
+
+def test_unreserve_is_in_reverse_order() -> None:
+    plugins = {name: plugin(reserve=lambda self: None, unreserve=lambda self: None) for name in "ABC"}
+    plan = plan_of(**plugins, NoUndo=plugin(reserve=lambda self: None))
+    assert [entry.name for entry in plan.reserve] == ["A", "B", "C", "NoUndo"]
+    assert [entry.name for entry in plan.unreserve] == ["C", "B", "A"]
+
+
+def test_a_plugin_runs_only_at_points_where_it_is_enabled() -> None:
+    both = plugin(filter=lambda self: None, score=lambda self: 1, add_pod=lambda self: None)
+    plan = compile_plan({"Both": both, "Sort": SORT}, {"queueSort": [("Sort", 0)], "score": [("Both", 1)]})
+    assert plan.filter == plan.pod_hooks == ()
+    assert [entry.name for entry in plan.score] == ["Both"]
+    assert plan.plugins == {"Both": both, "Sort": SORT}
+
+
+def test_plugins_that_nobody_installed_are_left_out() -> None:
+    enabled = {"queueSort": [("Sort", 0)], "filter": [("Missing", 0)], "score": [("Missing", 5)]}
+    plan = compile_plan({"Sort": SORT}, enabled)
+    assert plan.filter == plan.score == ()
+
+
+def test_weights_come_from_the_profile() -> None:
+    plan = plan_of(
+        weights={"A": 3}, A=plugin(score=lambda self: 1), B=plugin(score_rows=lambda self, rows: rows)
+    )
+    assert [(entry.name, entry.weight) for entry in plan.score] == [("A", 3), ("B", 1)]
+
+
+def test_a_hook_with_all_arguments_is_called_without_anything_between() -> None:
+    cls = plugin_class(filter=lambda self, state, pod, node_info: "called")
+    instance = cls()
+    (entry,) = plan_of(Plain=instance).filter
+    assert entry.filter == instance.filter
+    assert entry.filter.__self__ is instance
+
+
+def test_a_hook_that_names_fewer_arguments_gets_just_those() -> None:
+    instance = plugin(filter=lambda self, node_info, state="default": (node_info, state))
+    (entry,) = plan_of(Short=instance).filter
+    assert entry.filter is not None
+    assert entry.filter("the state", "the pod", "the node") == ("the node", "the state")
+
+
+@pytest.mark.parametrize("hook", sorted(HOOK_ARGUMENTS))
+def test_every_hook_finds_its_place(hook: str) -> None:
+    specified = ", ".join(("self", *HOOK_ARGUMENTS[hook]))
+    function = eval(f"lambda {specified}: 'hello'")
+    instance = plugin(**{hook: function, "filter_rows" if hook == "filter" else "filter": lambda self: None})
+    plugins = {"P": instance} if hook.startswith("queue_sort") else {"P": instance, "Sort": SORT}
+    plan = compile_plan(plugins, enable(plugins))
+    attribute = {
+        "queue_sort_key": lambda: plan.queue_sort_key,
+        "queue_sort_less": lambda: plan.queue_sort_less,
+        "events_to_register": lambda: dict(plan.events)["P"],
+        "pod_signature": lambda: dict(plan.signatures)["P"],
+        "add_pod": lambda: plan.pod_hooks[0].add_pod,
+        "remove_pod": lambda: plan.pod_hooks[0].remove_pod,
+        "filter": lambda: plan.filter[0].filter,
+        "filter_rows": lambda: plan.filter[0].filter_rows,
+        "score": lambda: plan.score[0].score,
+        "score_rows": lambda: plan.score[0].score_rows,
+        "pre_bind_pre_flight": lambda: plan.pre_flight["P"],
+    }
+    if hook == "normalize_scores":
+        assert plan.score == ()  # nothing to normalise
+        return
+    call = attribute.get(hook, lambda: getattr(plan, hook)[0].call)()
+    assert call is not None
+    assert call(*range(len(HOOK_ARGUMENTS[hook]))) == "hello"
+
+
+def test_events_and_signatures_of_plugins_without_them() -> None:
+    plan = plan_of(Quiet=plugin(filter=lambda self: None), Binds=plugin(bind=lambda self: None))
+    assert dict(plan.events) == {"Quiet": None, "Binds": None, "Sort": None}
+    assert dict(plan.signatures) == {"Quiet": None}
+
+
+def test_exactly_one_plugin_sorts_the_queue() -> None:
+    other = plugin(queue_sort_less=lambda self, first, second: False)
+    with pytest.raises(PluginError, match=r"exactly one queueSort plugin, this one has none; enable one"):
+        compile_plan({}, {})
+    with pytest.raises(PluginError, match=r"this one has \['Other', 'Sort'\]"):
+        plan_of(Other=other)
+    with pytest.raises(PluginError, match=r"this one has none"):
+        compile_plan({}, {"queueSort": [("Missing", 0)]})
+
+
+def test_a_sorter_that_cannot_sort() -> None:
+    plugins = {"Odd": plugin(filter=lambda self: None)}
+    with pytest.raises(PluginError, match="Odd is to sort the queue and has neither queue_sort_key nor"):
+        compile_plan(plugins, {"queueSort": [("Odd", 0)]})
+
+
+def test_sorting_by_key_is_preferred() -> None:
+    both = plugin(queue_sort_key=lambda self, pod_info: 1, queue_sort_less=lambda self: True)
+    plan = compile_plan({"Both": both}, {"queueSort": [("Both", 0)]})
+    assert plan.queue_sort_key is not None
+    assert plan.queue_sort_less is None
+    less = plugin(queue_sort_less=lambda self, first: first)
+    plan = compile_plan({"Less": less}, {"queueSort": [("Less", 0)]})
+    assert plan.queue_sort_less is not None
+    assert plan.queue_sort_less("a", "b") == "a"
+
+
+def test_plugins_that_break_the_contract_are_refused_by_name() -> None:
+    with pytest.raises(PluginError, match=r"plugin Odd: Fake\.filters is no extension point"):
+        plan_of(Odd=plugin(filters=lambda self: None))
+
+
+def test_one_instance_under_two_names() -> None:
+    instance = plugin(filter=lambda self: None)
+    with pytest.raises(PluginError, match="plugin B cannot be registered"):
+        plan_of(A=instance, B=instance)
+
+
+def test_normalization_as_data() -> None:
+    instance = plugin(score=lambda self: 1, normalization=Normalization.BY_MAX)
+    (entry,) = plan_of(P=instance).score
+    assert entry.normalization is Normalization.BY_MAX
+    with pytest.raises(PluginError, match="there is no normalize_scores"):
+        plan_of(
+            P=plugin(
+                score=lambda self: 1, normalize_scores=lambda self: None, normalization=Normalization.BY_MAX
+            )
+        )
+    with pytest.raises(PluginError, match="must be a Normalization"):
+        plan_of(P=plugin(score=lambda self: 1, normalization="by-max"))
+
+
+def test_every_hook_of_a_point_counts_for_it() -> None:
+    assert {hook for hooks in HOOKS_OF_POINT.values() for hook in hooks} <= HOOK_ARGUMENTS.keys()
+
+
+# ---- observer ----------------------------------------------------------------------------------------------
+
+
+@define(eq=False)
+class Recorder:
+    calls: list[tuple[str, str, Any]] = field(factory=list)
+
+    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
+        assert seconds >= 0
+        self.calls.append((point, plugin, result))
+
+
+def test_an_observer_sees_every_call_with_its_result() -> None:
+    recorder = Recorder()
+    plan = plan_of(
+        recorder,
+        A=plugin(filter=lambda self, pod: pod),
+        B=plugin(filter=lambda self: "b", close=lambda self: None),
+    )
+    for entry in plan.filter:
+        assert entry.filter is not None
+        entry.filter("state", "pod", "node")
+    plan.close[0].call()
+    assert plan.queue_sort_key is not None
+    plan.queue_sort_key("info")
+    assert recorder.calls == [
+        ("filter", "A", "pod"),
+        ("filter", "B", "b"),
+        ("close", "B", None),
+        ("queue_sort_key", "Sort", 0),
+    ]
+
+
+def test_an_observer_sees_what_a_plugin_raised() -> None:
+    recorder = Recorder()
+    error = ValueError("x")
+
+    def fail(self: Any) -> None:
+        raise error
+
+    (entry,) = plan_of(recorder, A=plugin(permit=fail)).permit
+    with pytest.raises(ValueError, match="x"):
+        entry.call("state", "pod", "n0")
+    assert recorder.calls == [("permit", "A", error)]

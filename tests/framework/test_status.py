@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from schedframe.framework import SKIP, SUCCESS, Code, Status
+
+
+def test_numbers_and_spelling_are_the_references() -> None:
+    assert [(int(code), code.label) for code in Code] == [
+        (0, "Success"),
+        (1, "Error"),
+        (2, "Unschedulable"),
+        (3, "UnschedulableAndUnresolvable"),
+        (4, "Wait"),
+        (5, "Skip"),
+        (6, "Pending"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("status", "code", "rejected"),
+    [
+        (Status.unschedulable("a", "b"), Code.UNSCHEDULABLE, True),
+        (Status.unresolvable("a", "b"), Code.UNSCHEDULABLE_AND_UNRESOLVABLE, True),
+        (Status.pending("a", "b"), Code.PENDING, True),
+        (Status.wait(3.0, "a", "b"), Code.WAIT, False),
+        (Status(Code.ERROR, ("a", "b")), Code.ERROR, False),
+    ],
+)
+def test_makers(status: Status, code: Code, rejected: bool) -> None:
+    assert (status.code, status.reasons, status.message) == (code, ("a", "b"), "a, b")
+    assert status.is_rejected is rejected
+    assert status.is_wait is (code is Code.WAIT)
+
+
+def test_success_and_skip() -> None:
+    assert SUCCESS.is_success
+    assert not SUCCESS.is_rejected
+    assert Status.skip() is SKIP
+    assert SKIP.is_skip
+
+
+def test_wait_has_a_timeout_and_events() -> None:
+    status = Status.wait(2.5, events=["something"])
+    assert (status.timeout, status.events) == (2.5, ("something",))
+    assert SUCCESS.timeout is None
+
+
+def test_an_error_keeps_its_exception() -> None:
+    error = ValueError("too large")
+    status = Status.from_error(error, "Fit")
+    assert (status.reasons, status.plugin, status.error) == (("too large",), "Fit", error)
+    assert Status.from_error(KeyError()).message == "KeyError"
+    assert Status.from_error("in words").message == "in words"
+
+
+def test_statuses_compare_by_what_people_see() -> None:
+    assert Status.from_error(ValueError("x")) == Status.from_error("x")
+    assert Status.unschedulable("x") != Status.unresolvable("x")
+    assert Status.unschedulable("x") != Status.unschedulable("x").with_plugin("P")
+    assert len({Status.unschedulable("x"), Status.unschedulable("x")}) == 1
+
+
+def test_the_framework_names_the_plugin_unless_the_status_does() -> None:
+    error = ValueError("x")
+    status = Status(Code.WAIT, ("r",), "", error, 5.0, ("e",)).with_plugin("P")
+    assert (status.plugin, status.error, status.timeout, status.events) == ("P", error, 5.0, ("e",))
+    assert status.with_plugin("Q") is status
