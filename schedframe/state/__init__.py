@@ -6,13 +6,15 @@ from .cache import Cache, PodState
 from .change_log import ChangeLog
 from .columns import DerivedColumn, DistinctColumn
 from .comparer import Comparison, compare
+from .domains import Domains, NodeSubset
 from .images import ImageIndex, ImageState
 from .node_info import NodeInfo
 from .node_order import NodeOrder, zone_of
 from .node_table import NodeTable
 from .objects import ObjectStore
+from .pod_counts import CountColumn, DomainSums
+from .pod_groups import PodGroup, PodGroups, TermKind
 from .ports import port_conflicts
-from .pod_groups import CountColumn, DomainSums, PodGroup, PodGroups, TermKind
 from .rows import LazyRows, Rows
 from .snapshot import Snapshot
 from .trial import standing_in
@@ -25,11 +27,13 @@ __all__ = [
     "DerivedColumn",
     "DistinctColumn",
     "DomainSums",
+    "Domains",
     "ImageIndex",
     "ImageState",
     "LazyRows",
     "NodeInfo",
     "NodeOrder",
+    "NodeSubset",
     "NodeTable",
     "ObjectStore",
     "PodGroup",

@@ -1,39 +1,41 @@
 """Pods counted by row and by topology domain: what spreading and pod affinity ask, without a loop over pods.
 
-Pods with equal namespace, labels, affinity and deletion state form a group: whoever looks at nothing else cannot tell
-them apart. A :class:`CountColumn` gives each group a weight and holds the weighted number of pods per row; it is made
-once, by asking for the weight of each group, and from then on a pod that comes or goes costs one addition per column
-that counts its group.
+Pods with equal namespace, labels, affinity and deletion state form a group: whoever looks at nothing else
+cannot tell them apart. A :class:`CountColumn` gives each group a weight and holds the weighted number of pods
+per row; it is made once, by asking for the weight of each group, and from then on a pod that comes or goes
+costs one addition per column that counts its group, and one for each of the column's sums by domain.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define, field
 
 from ..api import Affinity, Pod, PodAffinity, PodAntiAffinity
 from ..errors import InvariantError
-from .change_log import ChangeLog
-from .columns import ABSENT, DistinctColumn
+from .domains import Domains, NodeSubset
+from .pod_counts import CountColumn, DomainSums, Scope, Weigh
 
 if TYPE_CHECKING:
     from .node_table import NodeTable
 
-Counts = npt.NDArray[np.int64]
-MAX_COLUMNS = 4096
-"""Count columns kept; the least recently used go first."""
+MAX_BYTES = 128 * 2**20
+"""Memory that count columns, and domains, may take each; the least recently used go first."""
+FEWEST_KEPT = 64
+"""As many are kept whatever they take."""
+_BYTES_PER_ROW = 16
+"""Of a column with its sums by domain, about; domains take less."""
 _MEMO = object()
 
 
 @define(eq=False)
 class TermKind:
-    """Pod affinity terms that running pods have, told apart by what they mean: by the namespace of the pods and the
-    labels that the terms refer to (matchLabelKeys) as well.
+    """Pod affinity terms that running pods have, told apart by what they mean: by the namespace of the pods
+    and the labels that the terms refer to (matchLabelKeys) as well.
     """
 
     namespace: str
@@ -66,117 +68,6 @@ class PodGroup:
     pods: int = 0
 
 
-Weigh = Callable[[PodGroup], int]
-"""Weight of a group in a column, 0 if it does not count; a function of what the group's pods have in common."""
-
-
-@define(eq=False)
-class CountColumn:
-    """Weighted number of pods per row: ``counts``, int64 of shape ``(capacity,)``, always up to date."""
-
-    groups: PodGroups
-    weigh: Weigh
-    counts: Counts
-    log: ChangeLog = field(factory=ChangeLog)
-    """Rows whose count changed."""
-    dropped: bool = False
-    _domains: dict[str, DomainSums] = field(factory=dict)
-
-    def add(self, row: int, amount: int) -> None:
-        """Add to the count of a row."""
-        if row >= len(self.counts):
-            counts = np.zeros(self.groups.table.capacity, np.int64)
-            counts[: len(self.counts)] = self.counts
-            self.counts = counts
-        self.counts[row] += amount
-        self.log.append(row)
-
-    def by_domain(self, topology_key: str) -> DomainSums:
-        """The counts summed over the nodes of each value of that label, up to date."""
-        sums = self._domains.get(topology_key)
-        if sums is None:
-            sums = self._domains[topology_key] = DomainSums(self, topology_key)
-        return sums.sync()
-
-
-@define(eq=False)
-class DomainSums:
-    """Sums of a :class:`CountColumn` per value of a node label.
-
-    ``sums[code]`` belongs to ``labels.values[code]``; a node without the label counts nowhere. Catching up costs
-    O(rows whose count or label changed), O(rows) after the label's values were numbered anew.
-    """
-
-    column: CountColumn
-    topology_key: str
-    sums: Counts = field(factory=lambda: np.zeros(0, np.int64))
-    _labels: DistinctColumn[str] | None = None
-    _codes: npt.NDArray[np.int32] = field(factory=lambda: np.zeros(0, np.int32))
-    """Codes under which the counts were summed."""
-    _counted: Counts = field(factory=lambda: np.zeros(0, np.int64))
-    """Counts as they were summed."""
-    _epoch: int = -1
-    _count_version: int = -1
-    _node_version: int = -1
-
-    @property
-    def labels(self) -> DistinctColumn[str]:
-        """The label's column, whose codes index ``sums``."""
-        if self._labels is None:
-            self._labels = self.column.groups.table.label(self.topology_key)
-        return self._labels
-
-    def sync(self) -> DomainSums:
-        """Catch up with counts and labels."""
-        table, log = self.column.groups.table, self.column.log
-        node_version = table.node_log.version
-        if self._count_version == log.version and self._node_version == node_version:
-            return self
-        labels = self._labels = table.label(self.topology_key)
-        touched = log.since(self._count_version) if self._count_version >= 0 else None
-        moved = table.node_log.since(self._node_version) if self._node_version >= 0 else None
-        if touched is None or moved is None or self._epoch != labels.epoch:
-            self._recount(labels)
-        else:
-            self._fit(labels)
-            for row in {*touched, *moved} if moved else set(touched):
-                self._move(row, labels)
-        self._epoch = labels.epoch
-        self._count_version, self._node_version = log.version, node_version
-        return self
-
-    def _fit(self, labels: DistinctColumn[str]) -> None:
-        if len(self.sums) < len(labels.values):
-            sums = np.zeros(max(2 * len(self.sums), len(labels.values)), np.int64)
-            sums[: len(self.sums)] = self.sums
-            self.sums = sums
-        if len(self._codes) < len(labels.codes):
-            extra = len(labels.codes) - len(self._codes)
-            self._codes = np.append(self._codes, np.full(extra, ABSENT, np.int32))
-            self._counted = np.append(self._counted, np.zeros(extra, np.int64))
-
-    def _move(self, row: int, labels: DistinctColumn[str]) -> None:
-        counts = self.column.counts
-        count = int(counts[row]) if row < len(counts) else 0
-        old, new = int(self._codes[row]), int(labels.codes[row])
-        if old != ABSENT:
-            self.sums[old] -= self._counted[row]
-        if new != ABSENT:
-            self.sums[new] += count
-        self._codes[row] = new
-        self._counted[row] = count
-
-    def _recount(self, labels: DistinctColumn[str]) -> None:
-        self._codes = labels.codes.copy()
-        self._counted = np.zeros(len(self._codes), np.int64)
-        counts = self.column.counts
-        self._counted[: len(counts)] = counts[: len(self._codes)]
-        here = self._codes != ABSENT
-        # Sums of counts are far below 2**53, so going through floats loses nothing.
-        sums = np.bincount(self._codes[here], self._counted[here], len(labels.values))
-        self.sums = sums.astype(np.int64)
-
-
 @define(eq=False)
 class PodGroups:
     """All groups of the pods in a table, and the columns that count them. Made when somebody first asks."""
@@ -186,7 +77,12 @@ class PodGroups:
     """Changes whenever a kind of pod affinity terms appears or disappears."""
     _kinds: dict[Hashable, TermKind] = field(factory=dict)
     _groups: dict[Hashable, PodGroup] = field(factory=dict)
+    _namespaces: dict[str, dict[int, PodGroup]] = field(factory=dict)
+    """The groups of each namespace, by identity."""
     _columns: OrderedDict[Hashable, CountColumn] = field(factory=OrderedDict)
+    _scopes: dict[Scope | None, list[CountColumn]] = field(factory=dict)
+    """Columns by their scope, so that a new group is weighed only by those that may count it."""
+    _domains: OrderedDict[Hashable, Domains] = field(factory=OrderedDict)
 
     @classmethod
     def of(cls, table: NodeTable) -> PodGroups:
@@ -197,27 +93,67 @@ class PodGroups:
                 groups.count(row, pod, 1)
         return groups
 
-    def column(self, key: Hashable, weigh: Weigh) -> CountColumn:
-        """The column known as *key*, made with *weigh* if there is none: O(groups + their rows) then, else O(1).
+    # ---- looking -----------------------------------------------------------------------------------------
 
-        The same key must always come with an equivalent *weigh*.
+    def column(self, key: Hashable, weigh: Weigh, scope: Scope | None = None) -> CountColumn:
+        """The column known as *key*, made with *weigh* if there is none.
+
+        O(groups + their rows) when made, else O(1). The same key must always come with an equivalent *weigh*
+        and *scope*. *scope* says that only groups of that namespace with that label can have a weight: no
+        others are asked about then.
         """
         column = self._columns.get(key)
         if column is not None:
             self._columns.move_to_end(key)
             return column
-        column = CountColumn(self, weigh, np.zeros(self.table.capacity, np.int64))
-        for group in self._groups.values():
+        column = CountColumn(self, weigh, scope, np.zeros(self.table.capacity, np.int64))
+        for group in self._within(scope):
             weight = weigh(group)
             if weight:
                 group.columns.append((column, weight))
                 for row, pods in group.rows.items():
                     column.counts[row] += weight * pods
         self._columns[key] = column
-        if len(self._columns) > MAX_COLUMNS:
-            _, old = self._columns.popitem(last=False)
-            old.dropped = True
+        self._scopes.setdefault(scope, []).append(column)
+        if len(self._columns) > self._most_kept():
+            self._drop(self._columns.popitem(last=False)[1])
         return column
+
+    def domains(self, topology_key: str, subset: NodeSubset | None = None) -> Domains:
+        """The domains of that topology key, of the nodes of *subset*, up to date; O(rows) when made."""
+        key = (topology_key, None if subset is None else subset.key)
+        domains = self._domains.get(key)
+        if domains is None:
+            domains = self._domains[key] = Domains(self.table, topology_key, subset)
+            if len(self._domains) > self._most_kept():
+                # Sums in use hold on to their domains, which follow the nodes by themselves.
+                self._domains.popitem(last=False)
+        else:
+            self._domains.move_to_end(key)
+        return domains.sync()
+
+    def groups(self) -> list[PodGroup]:
+        """All groups that have pods."""
+        return list(self._groups.values())
+
+    def kinds(self) -> list[TermKind]:
+        """The kinds of pod affinity terms that pods have."""
+        return list(self._kinds.values())
+
+    def _most_kept(self) -> int:
+        return max(FEWEST_KEPT, MAX_BYTES // (_BYTES_PER_ROW * self.table.capacity))
+
+    def _within(self, scope: Scope | None) -> Iterable[PodGroup]:
+        if scope is None:
+            return self._groups.values()
+        namespace, label = scope
+        groups = self._namespaces.get(namespace, {}).values()
+        if label is None:
+            return groups
+        key, value = label
+        return [group for group in groups if group.labels.get(key) == value]
+
+    # ---- pods that come and go ---------------------------------------------------------------------------
 
     def count(self, row: int, pod: Pod, sign: int) -> None:
         """A pod came to (1) or left (-1) a row; O(columns that count it)."""
@@ -235,12 +171,7 @@ class PodGroups:
         if dead:
             group.columns = [entry for entry in group.columns if not entry[0].dropped]
         if not group.pods:
-            del self._groups[key]
-            self._leave_kind(group)
-
-    def groups(self) -> list[PodGroup]:
-        """All groups that have pods."""
-        return list(self._groups.values())
+            self._forget(key, group)
 
     def _group(self, pod: Pod) -> tuple[PodGroup, Hashable]:
         """The group of a pod, made if need be; found through the spec for a pod like an earlier one."""
@@ -262,13 +193,34 @@ class PodGroups:
     def _new_group(self, key: Hashable, pod: Pod) -> PodGroup:
         group = PodGroup(pod.namespace, pod.labels, pod.spec.affinity, pod.is_terminating, pod)
         group.kind = self._join_kind(group)
-        group.columns = [(c, weight) for c in self._columns.values() if (weight := c.weigh(group))]
+        namespace = group.namespace
+        scopes: list[Scope | None] = [None, (namespace, None)]
+        scopes += [(namespace, label) for label in group.labels.items()]
+        group.columns = [
+            (column, weight)
+            for scope in scopes
+            for column in self._scopes.get(scope, ())
+            if (weight := column.weigh(group))
+        ]
         self._groups[key] = group
+        self._namespaces.setdefault(namespace, {})[id(group)] = group
         return group
 
-    def kinds(self) -> list[TermKind]:
-        """The kinds of pod affinity terms that pods have."""
-        return list(self._kinds.values())
+    def _forget(self, key: Hashable, group: PodGroup) -> None:
+        del self._groups[key]
+        namespace = self._namespaces[group.namespace]
+        del namespace[id(group)]
+        if not namespace:
+            del self._namespaces[group.namespace]
+        self._leave_kind(group)
+
+    def _drop(self, column: CountColumn) -> None:
+        """Its groups let go of it when they next change."""
+        column.dropped = True
+        columns = self._scopes[column.scope]
+        columns.remove(column)
+        if not columns:
+            del self._scopes[column.scope]
 
     def _join_kind(self, group: PodGroup) -> TermKind | None:
         key = _kind_key(group)
@@ -290,32 +242,62 @@ class PodGroups:
             del self._kinds[_kind_key(group)]
             self.kinds_version += 1
 
+    # ---- self-check --------------------------------------------------------------------------------------
+
     def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` unless kinds, groups and columns equal those made from nothing; O(everything)."""
+        """Raise :class:`InvariantError` unless everything equals what is made from nothing; O(everything)."""
         fresh = PodGroups.of(self.table)
-        if {key: group.rows for key, group in fresh._groups.items()} != {
-            key: group.rows for key, group in self._groups.items()
-        }:
-            raise InvariantError("pod groups are not those of the pods in the table")
-        if {key: kind.groups for key, kind in fresh._kinds.items()} != {
-            key: kind.groups for key, kind in self._kinds.items()
-        }:
-            raise InvariantError("kinds of pod affinity terms are not those of the groups")
+        _check_groups(self, fresh)
         for key, column in self._columns.items():
+            # Made without the scope, which must not make a difference.
             again = fresh.column(key, column.weigh)
             size = self.table.size
             mine = np.zeros(size, np.int64)
             mine[: len(column.counts)] = column.counts[:size]
             if not np.array_equal(mine, again.counts[:size]):
                 raise InvariantError(f"count column {key!r} differs from one made anew")
-            for topology_key in column._domains:
-                _check_sums(column.by_domain(topology_key), again.by_domain(topology_key))
+            for sums in column.all_sums():
+                _check_sums(sums, again.by_domain(sums.domains.topology_key, sums.domains.subset))
+        for domains in self._domains.values():
+            _check_domains(domains.sync(), fresh.domains(domains.topology_key, domains.subset))
+
+
+def _check_groups(mine: PodGroups, fresh: PodGroups) -> None:
+    if {key: group.rows for key, group in fresh._groups.items()} != {
+        key: group.rows for key, group in mine._groups.items()
+    }:
+        raise InvariantError("pod groups are not those of the pods in the table")
+    if {key: kind.groups for key, kind in fresh._kinds.items()} != {
+        key: kind.groups for key, kind in mine._kinds.items()
+    }:
+        raise InvariantError("kinds of pod affinity terms are not those of the groups")
+    filed = {i for groups in mine._namespaces.values() for i in groups}
+    if filed != {id(group) for group in mine._groups.values()} or not all(mine._namespaces.values()):
+        raise InvariantError("pod groups are not filed under their namespaces")
+    scoped = {id(column) for columns in mine._scopes.values() for column in columns}
+    if scoped != {id(column) for column in mine._columns.values()}:
+        raise InvariantError("count columns are not filed under their scopes")
 
 
 def _check_sums(mine: DomainSums, fresh: DomainSums) -> None:
-    values = len(fresh.labels.values)
-    if not np.array_equal(mine.sums[:values], fresh.sums[:values]):
-        raise InvariantError(f"sums by {mine.topology_key} differ from those made anew")
+    named, again = (
+        {value: int(count) for value, count in zip(each.labels.values, each.sums, strict=False) if count}
+        for each in (mine, fresh)
+    )
+    if named != again:
+        raise InvariantError(f"sums by {mine.domains.topology_key}: {named}, recomputed {again}")
+    _check_domains(mine.domains, fresh.domains)
+
+
+def _check_domains(mine: Domains, fresh: Domains) -> None:
+    values, size = len(fresh.labels.values), len(fresh.codes)
+    agree = (
+        np.array_equal(mine.nodes[:values], fresh.nodes[:values])
+        and np.array_equal(mine.codes[:size], fresh.codes)
+        and (mine.count, mine.total) == (fresh.count, fresh.total)
+    )
+    if not agree:
+        raise InvariantError(f"domains of {mine.topology_key} differ from those made anew")
 
 
 def _key(pod: Pod) -> Hashable:

@@ -1,0 +1,138 @@
+"""Numbers of pods per row, and their sums per topology domain; kept in step pod by pod."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING
+
+import numpy as np
+from attrs import define, field
+
+from .columns import ABSENT, DistinctColumn
+from .domains import Codes, Counts, Domains, NodeSubset, at_least
+
+if TYPE_CHECKING:
+    from .pod_groups import PodGroup, PodGroups
+
+Weigh = Callable[["PodGroup"], int]
+"""Weight of a group in a column, 0 if it does not count; a function of what its pods have in common."""
+
+Scope = tuple[str, tuple[str, str] | None]
+"""A namespace, and a label (key, value); ``None``: any labels."""
+
+_SUMS_PER_COLUMN = 16
+
+
+@define(eq=False)
+class CountColumn:
+    """Weighted number of pods per row: ``counts``, int64 of shape ``(capacity,)``, always up to date."""
+
+    groups: PodGroups
+    weigh: Weigh
+    scope: Scope | None
+    counts: Counts
+    dropped: bool = False
+    """Whether the column was dropped to save memory, and is not kept in step any more."""
+    _sums: OrderedDict[Hashable, DomainSums] = field(factory=OrderedDict)
+
+    def add(self, row: int, amount: int) -> None:
+        """Add to the count of a row; O(sums by domain)."""
+        if row >= len(self.counts):
+            counts = np.zeros(self.groups.table.capacity, np.int64)
+            counts[: len(self.counts)] = self.counts
+            self.counts = counts
+        self.counts[row] += amount
+        for sums in self._sums.values():
+            sums.add(row, amount)
+
+    def by_domain(self, topology_key: str, subset: NodeSubset | None = None) -> DomainSums:
+        """The counts summed over the nodes (of *subset*) with each value of that label, up to date."""
+        key = (topology_key, None if subset is None else subset.key)
+        sums = self._sums.get(key)
+        if sums is None:
+            sums = self._sums[key] = DomainSums(self, self.groups.domains(topology_key, subset))
+            if len(self._sums) > _SUMS_PER_COLUMN:
+                self._sums.popitem(last=False)
+        elif len(self._sums) > 1:
+            self._sums.move_to_end(key)
+        return sums.sync()
+
+    def all_sums(self) -> list[DomainSums]:
+        """The sums by domain that are kept, up to date."""
+        return [sums.sync() for sums in self._sums.values()]
+
+
+@define(eq=False)
+class DomainSums:
+    """Sums of a :class:`CountColumn` per topology domain.
+
+    ``sums[code]`` belongs to ``labels.values[code]``; a node without the label, or outside of the subset,
+    counts nowhere. Kept in step pod by pod; :meth:`sync` catches up with the nodes that changed since: O(1)
+    if none did, O(rows) after the label's values were numbered anew.
+    """
+
+    column: CountColumn
+    domains: Domains
+    sums: Counts = field(factory=lambda: np.zeros(0, np.int64))
+    """Per code, at least as long as ``labels.values``; 0 for values that are no domain."""
+    _codes: Codes = field(factory=lambda: np.zeros(0, np.int32))
+    """Codes under which the counts are summed."""
+    _epoch: int = -1
+    _version: int = -1
+
+    @property
+    def labels(self) -> DistinctColumn[str]:
+        """The label's column, whose codes index ``sums``."""
+        return self.domains.labels
+
+    def add(self, row: int, amount: int) -> None:
+        """The count of a row grew; nothing for a row that has joined since the last :meth:`sync`."""
+        if row < len(self._codes):
+            code = self._codes[row]
+            if code != ABSENT:
+                self.sums[code] += amount
+
+    def sync(self) -> DomainSums:
+        """Catch up with the nodes."""
+        domains = self.domains.sync()
+        if self._version == domains.version:
+            return self
+        log = self.column.groups.table.node_log
+        moved = log.since(self._version) if self._version >= 0 else None
+        if moved is None or self._epoch != domains.epoch:
+            self._recount()
+        else:
+            self._fit()
+            for row in moved if len(moved) == 1 else set(moved):
+                self._move(row)
+        self._epoch, self._version = domains.epoch, domains.version
+        return self
+
+    def _fit(self) -> None:
+        self.sums = at_least(self.sums, len(self.labels.values))
+        codes = self.domains.codes
+        if len(self._codes) < len(codes):
+            longer = np.full(len(codes), ABSENT, np.int32)
+            longer[: len(self._codes)] = self._codes
+            self._codes = longer
+
+    def _move(self, row: int) -> None:
+        old, new = self._codes[row], self.domains.codes[row]
+        if old == new:
+            return
+        self._codes[row] = new
+        counts = self.column.counts
+        if row < len(counts) and counts[row]:
+            if old != ABSENT:
+                self.sums[old] -= counts[row]
+            if new != ABSENT:
+                self.sums[new] += counts[row]
+
+    def _recount(self) -> None:
+        codes = self._codes = self.domains.codes.copy()
+        counts = self.column.counts
+        here = (codes[: len(counts)] != ABSENT).nonzero()[0]
+        # Sums of counts are far below 2**53, so going through floats loses nothing.
+        sums = np.bincount(codes[here], counts[here], len(self.labels.values))
+        self.sums = sums.astype(np.int64)
