@@ -1,4 +1,4 @@
-"""What is installed: nothing optional at import, marked types, names that exist, plugins under their names."""
+"""What is installed: no optional dependency at import, marked types, names that exist, plugins by name."""
 
 from __future__ import annotations
 

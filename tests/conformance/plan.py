@@ -5,8 +5,9 @@ The rules for plugins that are not delivered (:mod:`tests.conformance.undelivere
 * entries of such a plugin in ``prefilter.skip_filter_plugins``, ``prescore.skip_score_plugins`` and
   ``scores`` are dropped from the expectation; if it contributed scores, ``total`` and ``best`` are added up
   again from the others;
-* the PostFilter part (``post_filter``, and what follows ``". "`` in ``message``) is left out while one of the
-  PostFilter plugins is missing;
+* the PostFilter part (``post_filter``, and what follows ``". "`` in ``message``) is left out while preemption
+  is missing, or a filter that is not skipped for the pod and so takes part in preemption's dry run, or while
+  all of it comes from a missing plugin. If only DynamicResources is missing, its reason and name are;
 * a case in which such a plugin decides a verdict, or ends the cycle with an error, waits for it. So does one
   in a form without scores by plugin (``trace``, ``sampling``) whose pods use what the plugin is about.
 
@@ -64,6 +65,7 @@ _MET_BY_EVERY_POD = frozenset(
     }
 )
 _VOLUME_PLUGINS = frozenset({"NodeVolumeLimits", "VolumeBinding", "VolumeRestrictions", "VolumeZone"})
+MET_BY_SOME_PODS = _VOLUME_PLUGINS | {"DynamicResources", "InterPodAffinity", "PodTopologySpread"}
 _SPREAD_BY_DEFAULT = frozenset({"ReplicaSet", "ReplicationController", "Service", "StatefulSet"})
 
 

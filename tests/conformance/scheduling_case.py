@@ -13,7 +13,7 @@ from schedframe.errors import ConfigError
 
 from .corpus import Case
 from .difference import as_json, differences
-from .plan import Plan, plugins_named, waiting_for
+from .plan import MET_BY_SOME_PODS, Plan, plugins_named, waiting_for
 from .undelivered import UNDELIVERED
 
 Expectation = dict[str, Any]
@@ -21,6 +21,7 @@ Expectation = dict[str, Any]
 # What a default profile runs after a failed search; one of them missing changes the combined status.
 POST_FILTER_PLUGINS = frozenset({"DefaultPreemption", "DynamicResources"})
 
+_PREEMPTION = "preemption: "
 _TOTALS_FROM_THE_REST = "total and best, added up from the other scores"
 
 
@@ -92,13 +93,32 @@ def reduce_expectation(expect: Expectation, undelivered: frozenset[str]) -> Redu
         left_out.append("scores")
         if reduced["total"] != expect["total"]:
             left_out.append(_TOTALS_FROM_THE_REST)
-    if expect.get("post_filter") is not None and undelivered & POST_FILTER_PLUGINS:
-        del reduced["post_filter"]
-        left_out.append("post_filter")
-        if expect["message"] != without_post_filter(expect["message"]):
-            left_out.append("message after the PostFilter stop")
-        reduced["message"] = without_post_filter(expect["message"])
+    if expect.get("post_filter") is not None:
+        in_dry_run = undelivered & MET_BY_SOME_PODS - set(expect["prefilter"]["skip_filter_plugins"])
+        left_out += _reduce_post_filter(reduced, undelivered & POST_FILTER_PLUGINS, in_dry_run)
     return Reduced(reduced, tuple(left_out))
+
+
+def _reduce_post_filter(
+    expect: Expectation, missing: frozenset[str], in_dry_run: frozenset[str]
+) -> list[str]:
+    """Leave out of *expect* what *missing* plugins have in its PostFilter part, and tell which parts that is.
+
+    *in_dry_run* are missing filters that preemption would run.
+    """
+    post_filter, message = expect["post_filter"], without_post_filter(expect["message"])
+    preemption = [reason for reason in post_filter["reasons"] if reason.startswith(_PREEMPTION)]
+    if "DefaultPreemption" in missing or in_dry_run or (missing and post_filter["code"] == "Error"):
+        preemption = []
+    elif not missing or post_filter["code"] == "Success":
+        return []
+    if preemption:
+        named = {"plugin": "DefaultPreemption", "reasons": preemption}
+        expect |= {"post_filter": {**post_filter, **named}, "message": f"{message} {', '.join(preemption)}"}
+        return ["reason of DynamicResources in post_filter and message"]
+    del expect["post_filter"]
+    unchanged, expect["message"] = message == expect["message"], message
+    return ["post_filter"] if unchanged else ["post_filter", "message after the PostFilter stop"]
 
 
 def _without_scores(expect: Expectation, undelivered: frozenset[str]) -> Expectation:

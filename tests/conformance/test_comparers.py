@@ -174,6 +174,40 @@ class TestLeavingOut:
         assert evaluation_differences(reduced, whole) == []
         assert evaluation_differences(reduced, {**whole, "message": "0/1 nodes are available: 1 x. y"})
 
+    def test_of_two_post_filters_only_the_missing_one_is_left_out(self, bundled: Corpus) -> None:
+        missing = frozenset({"DynamicResources"})
+        both = [c["expect"] for c in evaluated(bundled, "preemption") if c["expect"]["post_filter"]]
+        rejected = next(e for e in both if "preemption: " in (e["message"] or ""))
+        reduced = reduce_expectation(rejected, missing).expect
+        assert reduced["post_filter"]["plugin"] == "DefaultPreemption"
+        (reason,) = reduced["post_filter"]["reasons"]
+        assert reason.startswith("preemption: ")
+        assert reduced["message"].endswith(f". {reason}")
+        assert "claims" not in reduced["message"]
+        for expect in both:
+            if expect["post_filter"]["code"] == "Success":
+                reduced = reduce_expectation(expect, missing).expect
+                assert (reduced["post_filter"], reduced["message"]) == (
+                    expect["post_filter"],
+                    expect["message"],
+                )
+            elif not any("preemption: " in reason for reason in expect["post_filter"]["reasons"]):
+                assert "post_filter" not in reduce_expectation(expect, missing).expect
+
+    def test_preemption_is_left_out_where_its_dry_run_needs_a_missing_filter(self, bundled: Corpus) -> None:
+        needs, fine = [], []
+        for case in evaluated(bundled, "preemption"):
+            expect = case["expect"]
+            if expect["post_filter"]:
+                skipped = "InterPodAffinity" in expect["prefilter"]["skip_filter_plugins"]
+                (fine if skipped else needs).append(
+                    reduce_expectation(expect, frozenset({"InterPodAffinity"})).expect
+                )
+        assert needs
+        assert fine
+        assert all("post_filter" in reduced for reduced in fine)
+        assert not any("post_filter" in reduced for reduced in needs)
+
     @pytest.mark.parametrize(
         "expect",
         [

@@ -36,4 +36,6 @@ def test_plugins_that_pods_meet_are_the_default_filters_and_scores() -> None:
     )
     deciding = {e.name for e in CATALOGUE.defaults() if {"filter", "score"} & set(e.points)}
     assert everything == deciding
+    filters = {e.name for e in CATALOGUE.defaults() if "filter" in e.points}
+    assert filters >= plan.MET_BY_SOME_PODS == everything - plan.plugins_met([])
     assert plan.plugins_met([], {"Service"}) - plan.plugins_met([]) == {"PodTopologySpread"}
