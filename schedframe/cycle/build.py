@@ -23,6 +23,7 @@ from .handle import SchedulerHandle
 from .inbox import Inbox
 from .sampling import Sampling
 from .search import Search
+from .sorting import SortKey, SortLess
 
 ScoreAllNodes = bool | Literal["auto"]
 
@@ -107,17 +108,26 @@ def _add_frameworks(
 
 def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
     """The queue of all profiles; validation saw to it that they agree on how it is sorted."""
-    plan = next(iter(core.frameworks.values())).plan
-    document = config.config
+    framework = next(iter(core.frameworks.values()))
+    document, plan = config.config, framework.plan
+    sorter = next(name for name, _ in framework.profile.plugins["queueSort"] if name in plan.plugins)
+
+    def report(status: Status, pod: Pod) -> None:
+        core.report(status, pod, "queueing")
+
+    def on_fault(plugin: str, error: BaseException, pod: Pod) -> None:
+        report(Status.from_error(error, plugin), pod)
+
+    key, less = plan.queue_sort_key, plan.queue_sort_less
     return PriorityQueue(
-        sort_key=plan.queue_sort_key,
-        less=plan.queue_sort_less,
+        sort_key=SortKey(sorter, key, report) if key is not None else None,
+        less=SortLess(sorter, less, report) if less is not None else None,
         profiles={name: _queue_profile(framework) for name, framework in core.frameworks.items()},
         clock=core.clock,
         initial_backoff=float(document.pod_initial_backoff_seconds or 0),
         max_backoff=float(document.pod_max_backoff_seconds or 0),
         pod_lister=core.pending.get,
-        on_fault=lambda plugin, error, pod: core.report(Status.from_error(error, plugin), pod, "queueing"),  # type: ignore[arg-type]
+        on_fault=on_fault,
     )
 
 

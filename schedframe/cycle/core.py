@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable
 from random import Random
 from typing import Any
 
-from attrs import define, field
+from attrs import define, field, frozen
 
-from ..api import Pod
+from ..api import Pod, PodCondition
 from ..cluster import ClusterPort
 from ..framework import CycleState, Framework, StateKey, Status, WaitingRoom
 from ..queue import PriorityQueue, QueuedPodInfo
@@ -42,7 +43,22 @@ class Attempt:
     bound_at: int = 0
     """How far pre_bind got: index into ``pre_binders``."""
     gone: bool = False
-    """The pod was deleted, or placed by somebody else, while it was waiting or being bound."""
+    """The pod was deleted, or placed by somebody else, while it was being bound."""
+    handed_off: int = 0
+    """Moment of :class:`ParkedBindings` at which the executor got it last."""
+    unanswered: int = 0
+    """How often the cluster did not say what became of the bind."""
+
+
+@frozen
+class Told:
+    """What was written about a pending pod and not shown by an event so far."""
+
+    condition: PodCondition | None
+    nominated_node_name: str
+
+
+Write = tuple[Callable[[], None], Pod, str]
 
 
 @define(eq=False)
@@ -67,41 +83,65 @@ class Core:
     binding: dict[str, Attempt] = field(factory=dict)
     """Attempts that wait in permit or are being bound off the core, by uid."""
     parked: ParkedBindings = field(factory=ParkedBindings)
+    told: dict[str, Told] = field(factory=dict)
+    """By uid, see :mod:`.telling`; only of pods in ``pending``."""
     owner: int = 0
     """Identity of the thread that runs the core."""
     published: Snapshot | None = None
     """What code off the core sees; renewed at a hand-off to plugins with ``reads_snapshot``."""
     on_fault: Callable[[Status, Pod | None], None] | None = None
     """Told of every fault of a plugin, besides the log."""
+    _writes: dict[str, deque[Write]] = field(factory=dict)
+    """Pods of which something is being written, by uid, with what is to be written after that."""
 
     def report(self, status: Status, pod: Pod | None, where: str) -> None:
         """Log a fault of a plugin, or of the cluster, and tell whoever asked for it."""
         about = f" for pod {pod.key}" if pod is not None else ""
-        logger.warning(
-            "%s: %s failed%s: %s",
-            where,
-            status.plugin or "scheduler",
-            about,
-            status.message,
-            exc_info=status.error,
-        )
+        plugin = status.plugin or "scheduler"
+        logger.warning("%s: %s failed%s: %s", where, plugin, about, status.message, exc_info=status.error)
         if self.on_fault is not None:
-            self.on_fault(status, pod)
+            try:
+                self.on_fault(status, pod)
+            except Exception:
+                logger.exception("on_fault failed itself")
 
     def write(self, action: Callable[[], None], pod: Pod, what: str) -> None:
-        """Change something in the cluster off the core; a failure is reported, the cluster's next event corrects us."""
+        """Change something about *pod* in the cluster, off the core; what concerns one pod in order.
+
+        A failure is reported; the next event of the pod corrects what we believe.
+        """
         if self.executor.inline:
             error = _attempted(action)
             if error is not None:
-                self.report(error, pod, what)
+                self._unwritten(error, pod, what)
             return
-        self.executor.submit(
-            lambda: _attempted(action),
-            lambda error: self.inbox.put(self._written, (error, pod, what)) if error is not None else None,
-        )
+        later = self._writes.get(pod.uid)
+        if later is not None:
+            later.append((action, pod, what))
+            return
+        self._writes[pod.uid] = deque()
+        self._send(action, pod, what)
 
-    def _written(self, outcome: Any) -> None:
+    def is_writing(self, pod: Pod) -> bool:
+        """Whether something about *pod* is still to be written."""
+        return pod.uid in self._writes
+
+    def _send(self, action: Callable[[], None], pod: Pod, what: str) -> None:
+        put = self.inbox.put
+        self.executor.submit(lambda: _attempted(action), lambda error: put(self._written, (error, pod, what)))
+
+    def _written(self, outcome: tuple[Status | None, Pod, str]) -> None:
         error, pod, what = outcome
+        if error is not None:
+            self._unwritten(error, pod, what)
+        later = self._writes[pod.uid]
+        if later:
+            self._send(*later.popleft())
+        else:
+            del self._writes[pod.uid]
+
+    def _unwritten(self, error: Status, pod: Pod, what: str) -> None:
+        self.told.pop(pod.uid, None)
         self.report(error, pod, what)
 
     def activate_requested(self, state: CycleState) -> None:
@@ -112,7 +152,7 @@ class Core:
             pods.clear()
 
 
-def _attempted(action: Callable[[], None]) -> Status | None:
+def _attempted(action: Callable[[], Any]) -> Status | None:
     try:
         action()
     except Exception as error:  # noqa: BLE001 - whatever the cluster raises is reported, not fatal

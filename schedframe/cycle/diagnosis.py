@@ -35,7 +35,10 @@ class Refused:
 def diagnose(
     outcome: PreFilterOutcome, verdicts: Verdicts, num_nodes: int, refused: Refused | None = None
 ) -> Diagnosis:
-    """Why no node is feasible. A refused nominated node tells its own reason, also where pre_filter named others."""
+    """Why no node is feasible.
+
+    A refused nominated node tells its own reason, also where pre_filter named others.
+    """
     diagnosis = Diagnosis(verdicts, num_nodes, None, outcome.absent_status, set(outcome.plugins))
     for status, _ in verdicts.counts():
         _blame(diagnosis, status)

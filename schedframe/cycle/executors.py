@@ -10,8 +10,10 @@ from typing import Any, Protocol
 
 from attrs import define, field
 
+from ..framework import Status
+
 Work = Callable[[], Any]
-"""Does the work and returns its result, or a coroutine that will; must not raise."""
+"""Does the work and returns its result, or a coroutine that will; should not raise."""
 Done = Callable[[Any], None]
 """Told the result; may be called from any thread."""
 
@@ -33,20 +35,27 @@ class Executor(Protocol):
         ...
 
 
-def finish(result: Any) -> Any:
-    """The result itself, or that of the coroutine it is, run to its end."""
-    return asyncio.run(result) if inspect.iscoroutine(result) else result
+def finish(work: Work) -> Any:
+    """The result of *work*, or of the coroutine that it returns, run to its end; a failure as a status."""
+    try:
+        result = work()
+        return asyncio.run(result) if inspect.iscoroutine(result) else result
+    except Exception as error:  # noqa: BLE001 - whoever submitted the work must hear of it
+        return Status.from_error(error)
 
 
 @define(eq=False)
 class InlineExecutor:
-    """Runs everything at once in the core: for clusters in memory, simulations and tests."""
+    """Runs everything at once in the core: for clusters in memory, simulations and tests.
+
+    Not on the thread of a running event loop if a plugin is ``async``; :class:`AsyncioExecutor` is for that.
+    """
 
     inline: bool = field(default=True, init=False)
 
     def submit(self, work: Work, done: Done) -> None:
         """Run *work* now."""
-        done(finish(work()))
+        done(finish(work))
 
     def close(self) -> None:
         """Nothing to finish."""
@@ -65,11 +74,21 @@ class ThreadExecutor:
 
     def submit(self, work: Work, done: Done) -> None:
         """Run *work* in some thread."""
-        self._pool.submit(lambda: done(finish(work())))
+        self._pool.submit(_in_thread, work, done)
 
     def close(self) -> None:
         """Wait for what was submitted."""
         self._pool.shutdown(wait=True)
+
+
+def _in_thread(work: Work, done: Done) -> None:
+    try:
+        result = finish(work)
+    except BaseException as error:
+        # A plugin that ends its thread (SystemExit) must not take the pod with it.
+        done(Status.from_error(error))
+        raise
+    done(result)
 
 
 @define(eq=False)
@@ -78,7 +97,7 @@ class AsyncioExecutor:
 
     loop: asyncio.AbstractEventLoop
     inline: bool = field(default=False, init=False)
-    _tasks: set[Any] = field(factory=set, init=False)
+    _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
 
     def submit(self, work: Work, done: Done) -> None:
         """Run *work* as a task of the loop."""
@@ -90,9 +109,27 @@ class AsyncioExecutor:
         task.add_done_callback(self._tasks.discard)
 
     def close(self) -> None:
-        """Tasks go on as long as their loop does."""
+        """Wait for what was submitted; called on the loop's own thread, leave that to the loop."""
+        if self.loop.is_running() and not _is_here(self.loop):
+            asyncio.run_coroutine_threadsafe(self._settle(), self.loop).result()
+
+    async def _settle(self) -> None:
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _is_here(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
 
 
 async def _run(work: Work, done: Done) -> None:
-    result = await asyncio.to_thread(work)
-    done(await result if inspect.isawaitable(result) else result)
+    try:
+        result = await asyncio.to_thread(work)
+        if inspect.isawaitable(result):
+            result = await result
+    except BaseException as error:
+        done(Status.from_error(error))
+        raise
+    done(result)

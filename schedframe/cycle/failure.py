@@ -1,14 +1,12 @@
-"""What becomes of a pod whose attempt failed: back to the queue with its reasons, or forgotten if it is gone."""
+"""What becomes of a pod whose attempt failed: back to the queue with its reasons, or done if it is gone."""
 
 from __future__ import annotations
 
-from ..api import Pod, PodCondition
 from ..framework import Code, Diagnosis, NominatingInfo, Status
+from ..queue import NominatingMode
 from .core import Attempt, Core
+from .telling import REASON_ERROR, REASON_UNSCHEDULABLE, tell_failure
 
-POD_SCHEDULED = "PodScheduled"
-REASON_UNSCHEDULABLE = "Unschedulable"
-REASON_ERROR = "SchedulerError"
 CLEAR_NOMINATION = NominatingInfo("")
 
 
@@ -17,34 +15,36 @@ def handle_failure(
     attempt: Attempt,
     status: Status,
     diagnosis: Diagnosis | None = None,
-    nominating: NominatingInfo | None = None,
+    nominating: NominatingInfo | None = CLEAR_NOMINATION,
 ) -> None:
     """End a failed attempt: requeue the pod as the cluster knows it now, tell the cluster why.
 
-    *diagnosis* says why no node fits; without it the plugin in *status* rejected the pod after a node was chosen.
-    An error clears the pod's nomination, *nominating* says otherwise what to do with it.
+    *diagnosis* says why no node fits; without it the plugin in *status* turned the pod down on the chosen
+    node, or something failed. *nominating* says what to do with the pod's nomination, ``None`` leaves it.
     """
-    info, pod = attempt.info, attempt.pod
-    unschedulable, pending = _rejectors(status, diagnosis)
+    pod = attempt.pod
     current = core.pending.get(pod.key)
-    if current is None or current.uid != pod.uid:
+    if current is None or current.uid != pod.uid or current.is_terminating:
         # Deleted, recreated under the same name, or placed by somebody else meanwhile.
-        core.queue.done(pod.uid)
+        core.queue.done(attempt.info.uid)
         core.queue.nominator.delete(pod)
         return
     if not status.is_rejected:
         core.report(status, pod, "scheduling")
-        nominating = CLEAR_NOMINATION
-    core.queue.add_unschedulable(info, current, unschedulable_plugins=unschedulable, pending_plugins=pending)
+    unschedulable, pending = _rejectors(status, diagnosis)
+    core.queue.add_unschedulable(
+        attempt.info, current, unschedulable_plugins=unschedulable, pending_plugins=pending
+    )
     if nominating is not None and nominating.node_name is not None:
         core.queue.nominator.add(current, nominating.node_name)
-    message = diagnosis.message() if diagnosis is not None else status.message
+    elif current.status.nominated_node_name:
+        core.queue.nominator.add(current, mode=NominatingMode.NOOP)
     reason = REASON_UNSCHEDULABLE if status.is_rejected else REASON_ERROR
-    tell(core, current, reason, message, nominating)
+    tell_failure(core, current, reason, _message(status, diagnosis), nominating)
 
 
 def _rejectors(status: Status, diagnosis: Diagnosis | None) -> tuple[set[str], set[str]]:
-    """Plugins whose events may bring the pod back: (unschedulable, pending). None of either after an error."""
+    """Plugins whose events may bring the pod back: (unschedulable, pending); none after an error."""
     if diagnosis is not None:
         return diagnosis.unschedulable_plugins, diagnosis.pending_plugins
     if not status.is_rejected or not status.plugin:
@@ -52,30 +52,11 @@ def _rejectors(status: Status, diagnosis: Diagnosis | None) -> tuple[set[str], s
     return (set(), {status.plugin}) if status.code is Code.PENDING else ({status.plugin}, set())
 
 
-def tell(core: Core, pod: Pod, reason: str, message: str, nominating: NominatingInfo | None) -> None:
-    """Record the failure in the cluster, unless it stands there already."""
-    core.cluster.record_event(pod, "Warning", "FailedScheduling", message)
-    condition = PodCondition(type=POD_SCHEDULED, status="False", reason=reason, message=message)
-    nomination = nominating.node_name if nominating is not None else None
-    if nomination == pod.status.nominated_node_name:
-        nomination = None
-    known = _stands(pod, condition)
-    if known and nomination is None:
-        return
-    core.write(
-        lambda: core.cluster.patch_pod_status(
-            pod, condition=None if known else condition, nominated_node_name=nomination
-        ),
-        pod,
-        "telling why the pod is pending",
-    )
-
-
-def _stands(pod: Pod, condition: PodCondition) -> bool:
-    return any(
-        c.type == condition.type
-        and c.status == condition.status
-        and c.reason == condition.reason
-        and c.message == condition.message
-        for c in pod.status.conditions
-    )
+def _message(status: Status, diagnosis: Diagnosis | None) -> str:
+    """One line for people; a rejection on the chosen node is worded as if that were the only node."""
+    if diagnosis is not None:
+        return diagnosis.message()
+    if not status.is_rejected or not status.plugin:
+        return status.message
+    reasons = ", ".join(sorted(f"1 {reason}" for reason in status.reasons))
+    return f"0/1 nodes are available: {reasons}." if reasons else "0/1 nodes are available:"

@@ -11,6 +11,7 @@ from attrs import define, field
 
 from ..api import Pod
 from ..cluster import ClusterPort
+from ..errors import PluginError
 from ..framework import Framework, WaitingRoom
 from ..queue import Nominator
 from ..state import NodeTable, ObjectStore, Snapshot
@@ -75,8 +76,13 @@ class SchedulerHandle:
     def snapshot(self) -> Snapshot:
         """An immutable picture of the nodes: of now in the core, of the last hand-off elsewhere."""
         core = self._core
-        if core.owner == threading.get_ident() or core.published is None:
+        if core.executor.inline or core.owner in (0, threading.get_ident()):
             return core.cache.snapshot()
+        if core.published is None:
+            raise PluginError(
+                "snapshot() off the core shows the nodes as of the hand-off, which is only kept for plugins "
+                "that ask for it; declare reads_snapshot = True in the class of the plugin"
+            )
         return core.published
 
     def clock(self) -> float:

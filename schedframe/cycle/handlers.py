@@ -10,18 +10,11 @@ from attrs import define, field
 from ..api import Node, Pod
 from ..cluster import WatchEvent
 from ..framework import Status
-from ..queue import (
-    ASSIGNED_POD_ADD,
-    ASSIGNED_POD_DELETE,
-    Action,
-    ClusterEvent,
-    derive_events,
-    resource_of,
-)
-from .binding import finish_binding, resume
-from .core import Core
+from ..queue import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, derive_object_events, identity
+from .binding import emit, finish_binding, take_back
+from .core import Attempt, Core
 from .failure import handle_failure
-from .reserve import take_back
+from .telling import hear, is_echo
 
 STORED_KINDS = (
     "Namespace",
@@ -30,12 +23,9 @@ STORED_KINDS = (
     "ReplicationController",
     "ReplicaSet",
     "StatefulSet",
-    "DeviceClass",
 )
 """Kinds that are kept for the plugins as they are; a kind joins by standing here."""
 
-NODE_ADD = ClusterEvent("Node", Action.ADD)
-NODE_DELETE = ClusterEvent("Node", Action.DELETE)
 GONE = Status.from_error("the pod is gone")
 
 Handler = Callable[[Any, Any], None]
@@ -61,140 +51,182 @@ class EventHandlers:
         """One event of the watch."""
         self._by_kind[event.kind](event.old, event.new)
 
-    def _emit(self, event: ClusterEvent, old: Any, new: Any, max_priority: int | None = None) -> None:
-        """Let the pods know that wait for something like this."""
-        self.core.queue.move_all(event, old, new, max_priority=max_priority)
-        for parked in self.core.parked.concerned(event):
-            resume(self.core, parked)
+    def _emit(self, old: Any, new: Any) -> None:
+        for happened in derive_object_events(old, new):
+            emit(self.core, happened.event, happened.old, happened.new)
 
     # ---- pods --------------------------------------------------------------------------------------------
 
     def _pod(self, old: Pod | None, new: Pod | None) -> None:
-        if old is not None and new is not None and old.uid != new.uid:
+        if old is not None and new is not None and identity(old) != identity(new):
             # Deleted and created again under the same name: two pods that have nothing to do with each other.
             self._pod(old, None)
             self._pod(None, new)
             return
-        if old is not None and old.is_terminated:
-            old = None
-        if new is not None and new.is_terminated:
-            new = None
+        old, new = self._concerning(old), self._concerning(new)
         if new is None:
             if old is not None:
                 self._pod_gone(old)
-        elif not new.spec.node_name:
-            self._pod_pending(old, new)
-        elif old is None or not old.spec.node_name:
-            self._pod_placed(old, new)
+        elif new.spec.node_name:
+            if old is None or not old.spec.node_name:
+                self._pod_placed(old, new)
+            else:
+                self._assigned_changed(old, new)
+        elif old is not None and old.spec.node_name:
+            # Taken off its node, which only a watch that lost its way tells.
+            self._pod_gone(old)
+            self._pod_pending(None, new)
         else:
-            self._assigned_changed(old, new)
+            self._pod_pending(old, new)
+
+    def _concerning(self, pod: Pod | None) -> Pod | None:
+        """*pod* if it takes room on a node, or waits for one of our profiles."""
+        if pod is None or pod.is_terminated:
+            return None
+        if pod.spec.node_name or pod.spec.scheduler_name in self.core.frameworks:
+            return pod
+        return None
 
     def _pod_gone(self, old: Pod) -> None:
         core = self.core
-        if core.pending.get(old.key) is not None and core.pending[old.key].uid == old.uid:
-            del core.pending[old.key]
+        self._no_longer_pending(old)
+        nominated = old.status.nominated_node_name or core.queue.nominator.node_of(old)
         core.queue.delete(old)
         freed = self._abandon(old)
         if core.cache.remove_pod(old.uid) or freed:
-            self._emit(ASSIGNED_POD_DELETE, old, None)
-        elif old.status.nominated_node_name:
+            emit(core, ASSIGNED_POD_DELETE, old, None)
+        elif nominated and not old.spec.node_name:
             # The room that was kept for it is free for those that had to respect it.
-            self._emit(ASSIGNED_POD_DELETE, old, None, old.priority)
+            emit(core, ASSIGNED_POD_DELETE, old, None, max_priority=old.priority)
 
-    def _abandon(self, pod: Pod) -> bool:
-        """Give up an attempt for a pod that is gone or placed by others; whether it held room."""
+    def _no_longer_pending(self, pod: Pod) -> Pod | None:
+        """Forget that *pod* waits; what was known of it."""
         core = self.core
-        attempt = core.binding.get(pod.uid)
-        if attempt is None:
-            return False
-        attempt.gone = True
-        if core.waiting.leave(pod.uid) is None and core.parked.leave(pod.uid) is None:
-            # Being bound this very moment; the outcome will find the mark.
-            return False
-        take_back(core, attempt)
-        handle_failure(core, attempt, GONE)
-        return True
+        known = core.pending.get(pod.key)
+        if known is None or known.uid != pod.uid:
+            return None
+        del core.pending[pod.key]
+        if core.told:
+            core.told.pop(pod.uid, None)
+        return known
 
     def _pod_pending(self, old: Pod | None, new: Pod) -> None:
         core = self.core
-        if new.spec.scheduler_name not in core.frameworks:
-            return
-        if old is not None and old.spec.node_name:
-            self._pod_gone(old)
-            old = None
         core.pending[new.key] = new
-        if old is None:
+        if core.told:
+            hear(core, new)
+        attempt = core.binding.get(new.uid) if core.binding else None
+        if attempt is not None:
+            self._changed_while_binding(attempt, old, new)
+        elif old is None:
             core.queue.add(new)
-            return
-        if core.cache.is_assumed(new.uid) or _same_version(old, new):
-            return
-        core.queue.update(old, new)
-        before = old.status.nominated_node_name
-        if before and before != new.status.nominated_node_name:
-            self._emit(ASSIGNED_POD_DELETE, old, None, old.priority)
+        elif not _same_version(old, new) and not core.cache.is_assumed(new.uid):
+            core.queue.update(old, new)
+            before = old.status.nominated_node_name
+            if before and before != new.status.nominated_node_name:
+                emit(core, ASSIGNED_POD_DELETE, old, None, max_priority=old.priority)
+
+    def _changed_while_binding(self, attempt: Attempt, old: Pod | None, new: Pod) -> None:
+        """A pod that waits in permit or is being bound: it is in nobody's queue."""
+        core = self.core
+        if new.is_terminating:
+            if not attempt.gone and self._abandon(new):
+                emit(core, ASSIGNED_POD_DELETE, attempt.assumed, None)
+        elif attempt.gone:
+            # Reported gone, and here again; the executor may bind it any moment.
+            attempt.gone = False
+            if core.cache.get_pod(new.uid) is None:
+                assert attempt.assumed is not None
+                core.cache.assume_pod(attempt.assumed)
+        elif old is not None and attempt.info.uid in core.queue.in_flight and not is_echo(old, new):
+            core.queue.update(old, new)
 
     def _pod_placed(self, old: Pod | None, new: Pod) -> None:
         """The pod got its node: by our bind, by somebody else's, or before we looked."""
         core = self.core
-        pending = core.pending.pop(new.key, None)
+        pending = self._no_longer_pending(new)
+        before = pending if pending is not None else old
+        counted = core.cache.get_pod(new.uid)
         if core.binding:
             self._settle(new)
-        if old is not None or pending is not None:
-            core.queue.delete(old or pending)
+        if before is not None:
+            core.queue.delete(before)
         core.cache.add_pod(new)
-        self._emit(ASSIGNED_POD_ADD, None, new)
+        emit(core, ASSIGNED_POD_ADD, None, new)
+        if counted is not None and counted.spec.node_name != new.spec.node_name:
+            emit(core, ASSIGNED_POD_DELETE, counted, None)
+        elif before is not None and before.status.nominated_node_name not in ("", new.spec.node_name):
+            emit(core, ASSIGNED_POD_DELETE, before, None, max_priority=before.priority)
 
     def _settle(self, new: Pod) -> None:
-        """An attempt is under way for a pod that turns out to be placed."""
+        """An attempt may be under way for a pod that turns out to be placed."""
         core = self.core
         attempt = core.binding.get(new.uid)
         if attempt is None:
             return
+        parked = core.parked.get(new.uid)
         if new.spec.node_name != attempt.node_name or core.waiting.get(new.uid) is not None:
             self._abandon(new)
-            return
-        parked = core.parked.get(new.uid)
-        if parked is not None and parked.verify:
+        elif parked is not None and parked.verify:
             core.parked.leave(new.uid)
             finish_binding(core, attempt, None)
+
+    def _abandon(self, pod: Pod) -> bool:
+        """Give up the attempt for a pod that is gone or placed by others; whether it held room."""
+        core = self.core
+        attempt = core.binding.get(pod.uid) if core.binding else None
+        if attempt is None:
+            return False
+        assert attempt.assumed is not None
+        attempt.gone = True
+        if core.waiting.leave(pod.uid) is None and core.parked.leave(pod.uid) is None:
+            # Being bound this very moment: the outcome will find the mark.
+            return core.cache.forget_pod(attempt.assumed)
+        freed = take_back(core, attempt)
+        handle_failure(core, attempt, GONE)
+        return freed
 
     def _assigned_changed(self, old: Pod, new: Pod) -> None:
         core = self.core
         core.cache.update_pod(new)
-        for event in derive_events(old, new):
-            self._emit(event, old, new)
+        if old.spec.node_name == new.spec.node_name:
+            self._emit(old, new)
+        else:
+            emit(core, ASSIGNED_POD_DELETE, old, None)
+            emit(core, ASSIGNED_POD_ADD, None, new)
 
     def expired(self, pod: Pod) -> None:
         """The assumption that *pod* runs on its node was not confirmed in time."""
-        self._emit(ASSIGNED_POD_DELETE, pod, None)
+        core = self.core
+        known = core.pending.get(pod.key)
+        if known is not None and known.uid == pod.uid:
+            # The bind plugin said so, and yet the pod is pending for all we hear.
+            core.queue.add(known)
+        emit(core, ASSIGNED_POD_DELETE, pod, None)
 
     # ---- nodes and everything else -----------------------------------------------------------------------
 
     def _node(self, old: Node | None, new: Node | None) -> None:
         cache = self.core.cache
-        if new is None:
-            assert old is not None
+        if old is not None and (new is None or _is_another(old, new)):
             cache.remove_node(old.name)
-            self._emit(NODE_DELETE, old, None)
-        elif old is None:
+        if new is not None:
             cache.set_node(new)
-            self._emit(NODE_ADD, None, new)
-        else:
-            cache.set_node(new)
-            for event in derive_events(old, new):
-                self._emit(event, old, new)
+        self._emit(old, new)
 
     def _stored(self, old: Any, new: Any) -> None:
         objects = self.core.objects
         if new is None:
             objects.remove(old.KIND, old.key)
-            action = Action.DELETE
         else:
             objects.set(new)
-            action = Action.ADD if old is None else Action.UPDATE
-        self._emit(ClusterEvent(resource_of((new or old).KIND), action), old, new)
+        self._emit(old, new)
 
 
 def _same_version(old: Pod, new: Pod) -> bool:
     version = new.metadata.resource_version
     return bool(version) and version == old.metadata.resource_version
+
+
+def _is_another(old: Any, new: Any) -> bool:
+    return bool(old.uid and new.uid and old.uid != new.uid)

@@ -23,8 +23,9 @@ class Inbox:
     def put(self, method: Callable[..., None], argument: Any) -> None:
         """Ask the core to call ``method(argument)``."""
         self._messages.append((method, argument))
-        if self.wake_up is not None:
-            self.wake_up()
+        wake_up = self.wake_up  # read once: the core may be taking it away
+        if wake_up is not None:
+            wake_up()
 
     def drain(self) -> int:
         """Call what was asked for, messages that arrive meanwhile included; how many there were."""

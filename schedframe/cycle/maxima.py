@@ -20,14 +20,15 @@ class BlockedMaxima:
     """A column of totals with, for each block of rows, its maximum and how many rows have it.
 
     ``update`` is O(1), and O(block) when the last row at its block's maximum falls; ``choose`` is O(blocks +
-    block). Blocks hold about the square root of the rows, so that a million rows cost little more than a thousand.
+    block). Blocks hold about the square root of the rows, so that a million rows cost little more than a
+    thousand.
     """
 
     __slots__ = ("_best", "_count", "_shift", "_size", "values")
 
     def __init__(self, values: Values, size: int) -> None:
         self.values = values
-        """int64, shape ``(capacity,)``; :data:`OUT` where a row may not be chosen. Changed by ``update`` only."""
+        """int64, shape ``(capacity,)``; :data:`OUT` where a row may not be chosen. Set by ``update``."""
         self._size = size
         self.rebuild(size)
 

@@ -16,8 +16,8 @@ from attrs import define, evolve, field, frozen
 from ..api import Pod
 from ..framework import Code, CycleState, Framework, Normalization, Plan, Status
 from ..framework.filtering import filter_node, filter_rows, run_pre_filter
-from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.normalization import MAX_SCORE, MIN_SCORE
+from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
 from ..state import NodeTable, ObjectStore, Rows
 from .maxima import OUT, BlockedMaxima

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from ..framework import Status
-from ..queue import ASSIGNED_POD_DELETE
-from .binding import start_binding, tell_expectation
+from .binding import start_binding, take_back
 from .core import Attempt, Core
 from .failure import handle_failure
+from .telling import tell_expectation
 
 
 def place(core: Core, attempt: Attempt) -> None:
@@ -37,29 +36,3 @@ def place(core: Core, attempt: Attempt) -> None:
         tell_expectation(core, attempt)
     else:
         start_binding(core, attempt)
-
-
-def take_back(core: Core, attempt: Attempt) -> bool:
-    """Undo reserve (last plugin first) and assume; whether the cache still counted the assumption."""
-    assumed = attempt.assumed
-    assert assumed is not None
-    core.binding.pop(assumed.uid, None)
-    for problem in attempt.framework.run_unreserve(attempt.state, assumed, attempt.node_name):
-        core.report(problem, assumed, "unreserve")
-    return core.cache.forget_pod(assumed)
-
-
-def allowed(core: Core, attempt: Attempt) -> None:
-    """Every plugin let the waiting pod go."""
-    start_binding(core, attempt)
-
-
-def rejected(core: Core, attempt: Attempt, status: Status) -> None:
-    """A plugin turned the waiting pod down, or lost patience: its room is free again, for the others too."""
-    assumed = attempt.assumed
-    assert assumed is not None
-    freed = take_back(core, attempt)
-    # Requeue first: an event recorded while the pod is in flight would send it to be tried again at once.
-    handle_failure(core, attempt, status)
-    if freed:
-        core.queue.move_all(ASSIGNED_POD_DELETE, assumed, None, except_uid=assumed.uid)

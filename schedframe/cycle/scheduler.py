@@ -1,4 +1,4 @@
-"""The scheduler: one thread, one inbox, and for each pod the same path. This file is its table of contents."""
+"""The scheduler: one thread, one inbox, for each pod the same path. This file is its table of contents."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any, Self
 from ..api import Pod
 from ..cluster import ClusterPort, Subscription
 from ..config import EffectiveConfig
-from ..framework import Framework, Observer, Registry, Status
+from ..framework import Code, Framework, NominatingInfo, Observer, Registry, Status
 from ..framework.registry import Factory
 from ..queue import PendingPod, QueuedPodInfo
 from .binding import resume
@@ -17,8 +17,8 @@ from .build import ScoreAllNodes, build_core, load, registry_with
 from .clock import Clock
 from .core import Attempt, Core
 from .decision import Decision
-from .executors import Executor
-from .failure import handle_failure
+from .executors import Executor, InlineExecutor
+from .failure import CLEAR_NOMINATION, handle_failure
 from .handlers import EventHandlers
 from .reserve import place
 from .waiting import WaitingDesk
@@ -33,14 +33,15 @@ class Scheduler:
     ``clock``: seconds since the epoch; the machine's by default.
     ``seed``: makes ties reproducible.
     ``executor``: runs pre_bind and bind; in the core by default, see :class:`ThreadExecutor`.
-    ``score_all_nodes``: ``"auto"`` looks at every node unless the configuration sets percentageOfNodesToScore,
-    ``False`` follows kube-scheduler's sampling, ``True`` always looks at all.
-    ``remember``: how many classes of indistinguishable pods to keep verdicts and scores of; ``None`` is as many as
-    fit into 256 MiB, 0 is none. It changes the speed, never a decision.
-    ``observer``: told of every plugin call. ``on_fault``: told of every fault.
+    ``score_all_nodes``: ``"auto"`` looks at every node unless the configuration sets
+    percentageOfNodesToScore, ``False`` follows kube-scheduler's sampling, ``True`` always looks at all.
+    ``remember``: how many classes of indistinguishable pods to keep verdicts and scores of; ``None`` is as
+    many as fit into 256 MiB, 0 is none. It changes the speed, never a decision.
+    ``observer``: told of every plugin call. ``on_fault``: told of every fault, with the pod if it is about
+    one. ``wake_up``: called in any thread when :meth:`step` has something to do.
     ``assume_ttl``: seconds after which an unconfirmed placement is taken back; never by default.
 
-    One thread drives it, by ``run``, ``run_until_idle``, ``schedule_one`` or ``step``. Raises
+    One thread at a time drives it, by ``run``, ``run_until_idle``, ``schedule_one`` or ``step``. Raises
     :class:`ConfigError` for a configuration that is refused.
     """
 
@@ -79,6 +80,9 @@ class Scheduler:
         self._waiting = WaitingDesk(self.core)
         self._handlers = EventHandlers(self.core)
         self._subscription: Subscription | None = None
+        self._driving = threading.RLock()
+        """Held while ``run`` or ``run_until_idle`` is at work, so that ``close`` waits for it."""
+        self._closed = False
         self._stopping = threading.Event()
         self._woken = threading.Event()
         self._wake_up = wake_up
@@ -87,9 +91,9 @@ class Scheduler:
     # ---- the loop ----------------------------------------------------------------------------------------
 
     def start(self) -> None:
-        """Begin to follow the cluster; done by the first step otherwise."""
+        """Begin to follow the cluster; done by the first step otherwise. Nothing once it is closed."""
         self.core.owner = threading.get_ident()
-        if self._subscription is None:
+        if self._subscription is None and not self._closed:
             on_event, put = self._handlers.on_event, self.core.inbox.put
             self._subscription = self.core.cluster.watch(
                 lambda event: put(on_event, event), self._handlers.kinds
@@ -103,8 +107,8 @@ class Scheduler:
     def step(self) -> float | None:
         """Take in what happened, do what is due, schedule at most one pod.
 
-        Returns when to call again, in seconds of the clock: now if there is more to do, ``None`` if only a message
-        can change anything (``wake_up`` tells).
+        Returns when to call again, in seconds of the clock: now if there is more to do, ``None`` if only a
+        message can change anything (``wake_up`` tells).
         """
         worked = self.schedule_one() is not None
         return self.core.clock() if worked or self.core.inbox else self.next_deadline()
@@ -117,7 +121,7 @@ class Scheduler:
         while (info := core.queue.pop()) is not None:
             framework = core.frameworks.get(info.pod.spec.scheduler_name)
             if framework is None or self._is_settled(info.pod):
-                core.queue.done(info.pod.uid)
+                core.queue.done(info.uid)
                 continue
             return self._cycle(framework, info)
         return None
@@ -128,41 +132,59 @@ class Scheduler:
         Does not wait for backoffs or timeouts.
         """
         cycles = 0
-        while True:
-            self._woken.clear()
-            while self.schedule_one() is not None:
-                cycles += 1
-            if self.core.inbox:
-                continue
-            if self._nothing_under_way():
-                return cycles
-            self._wait(None)
+        with self._driving:
+            while True:
+                self._woken.clear()
+                while self.schedule_one() is not None:
+                    cycles += 1
+                if self.core.inbox:
+                    continue
+                if self._nothing_under_way():
+                    return cycles
+                self._wait(None)
 
     def run(self) -> None:
         """Schedule until :meth:`stop` is called, sleeping when there is nothing to do."""
-        while not self._stopping.is_set():
-            self._woken.clear()
-            deadline = self.step()
-            if deadline is None or deadline > self.core.clock():
-                self._wait(deadline)
+        with self._driving:
+            while True:
+                # In this order: who stops us after the look at the flag also wakes us.
+                self._woken.clear()
+                if self._stopping.is_set():
+                    break
+                deadline = self.step()
+                if deadline is None or deadline > self.core.clock():
+                    self._wait(deadline)
+            if not self._closed:
+                self._stopping.clear()
 
     def stop(self) -> None:
-        """Make :meth:`run` return after the present step. Any thread."""
+        """Make :meth:`run` return after the present step; the next run, if none is under way. Any thread."""
         self._stopping.set()
         self._woken.set()
 
     def close(self) -> None:
-        """Stop following the cluster, finish bindings under way, close plugins; safe to call twice."""
+        """Stop following the cluster, finish bindings under way, close plugins; safe to call twice.
+
+        Waits for a :meth:`run` in another thread to return.
+        """
         self.stop()
-        if self._subscription is not None:
-            self._subscription.close()
-            self._subscription = None
-        self.core.executor.close()
-        self.core.inbox.drain()
-        for framework in self.core.frameworks.values():
-            for problem in framework.close():
-                self.core.report(problem, None, "close")
-        self.core.queue.close()
+        with self._driving:
+            if self._closed:
+                return
+            self._closed = True
+            self.stop()
+            core = self.core
+            if self._subscription is not None:
+                self._subscription.close()
+                self._subscription = None
+            core.executor.close()
+            # What is still to be done, such as telling that a binding failed, has nobody else to do it.
+            core.executor = InlineExecutor()
+            core.inbox.drain()
+            for framework in core.frameworks.values():
+                for problem in framework.close():
+                    core.report(problem, None, "close")
+            core.queue.close()
 
     def __enter__(self) -> Self:
         return self
@@ -191,18 +213,18 @@ class Scheduler:
         """No node is feasible: post_filter, then wait for better times."""
         diagnosis = decision.diagnosis
         assert diagnosis is not None
-        nominating = None
+        nominating: NominatingInfo | None = CLEAR_NOMINATION
         if attempt.framework.plan.post_filter:
             result, status = attempt.framework.run_post_filter(attempt.state, attempt.pod, diagnosis)
             diagnosis.post_filter_message = status.message
             nominating = result.nominating_info if result is not None else None
-            if status.error is not None:
+            if status.code is Code.ERROR:
                 self.core.report(status, attempt.pod, "post_filter")
         handle_failure(self.core, attempt, UNSCHEDULABLE, diagnosis, nominating)
 
     def _is_settled(self, pod: Pod) -> bool:
         """Whether the pod needs no scheduling any more: it is being deleted, or placed already."""
-        return pod.is_terminating or self.core.cache.is_assumed(pod.uid)
+        return pod.is_terminating or self.core.cache.get_pod(pod.uid) is not None
 
     # ---- time --------------------------------------------------------------------------------------------
 
@@ -231,7 +253,8 @@ class Scheduler:
 
     def _nothing_under_way(self) -> bool:
         core = self.core
-        return all(uid in core.waiting or core.parked.get(uid) is not None for uid in core.binding)
+        waits = (core.waiting.get, core.parked.get)
+        return all(any(get(uid) is not None for get in waits) for uid in core.binding)
 
     def _wait(self, deadline: float | None) -> None:
         self.core.inbox.wake_up = self._wake

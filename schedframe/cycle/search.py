@@ -16,7 +16,8 @@ from .diagnosis import Refused, diagnose, refuse
 from .fast_path import FastPath
 from .sampling import Sampling
 
-NO_NODES = Status.from_error("no nodes available to schedule pods")
+NO_NODES = Status.unresolvable("no nodes available to schedule pods")
+"""Ends the cycle as an error does, and is no fault: the pod is tried again after its backoff."""
 
 Positions = npt.NDArray[np.intp]
 
@@ -25,7 +26,7 @@ Positions = npt.NDArray[np.intp]
 class Search:
     """Finds a node for a pod. All nodes are looked at unless there is a :class:`Sampling`.
 
-    Without ``shortcuts`` the nominated node is no better than others, and a single feasible one is scored too.
+    Without ``shortcuts`` the nominated node is no better than others, and a single feasible one is scored.
     """
 
     cache: Cache

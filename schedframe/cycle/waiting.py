@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..framework import Status
+from .binding import start_binding, turn_down
 from .core import Core
-from .reserve import allowed, rejected
 
 
 class WaitingDesk:
@@ -23,14 +23,14 @@ class WaitingDesk:
         if rejection is None:
             waiting = room.allow(uid, plugin)
             if waiting is not None:
-                allowed(self._core, waiting.ticket)
+                start_binding(self._core, waiting.ticket)
             return
         waiting = room.leave(uid)
         if waiting is not None:
-            rejected(self._core, waiting.ticket, rejection)
+            turn_down(self._core, waiting.ticket, rejection)
 
     def expire(self, now: float) -> None:
         """Turn down the pods for which a plugin waited long enough."""
         for waiting, plugin in list(self._core.waiting.expired(now)):
             reason = f'rejected due to timeout after waiting for plugin "{plugin}"'
-            rejected(self._core, waiting.ticket, Status.unschedulable(reason).with_plugin(plugin))
+            turn_down(self._core, waiting.ticket, Status.unschedulable(reason).with_plugin(plugin))

@@ -1,0 +1,99 @@
+"""What the cluster is told about a pending pod, and only where that changes something."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from ..api import POD_SCHEDULED, Pod, PodCondition
+from ..framework import NominatingInfo
+from .core import Attempt, Core, Told
+
+REASON_UNSCHEDULABLE = "Unschedulable"
+REASON_ERROR = "SchedulerError"
+LONGEST_NOTE = 1024
+"""Characters of the message of an event; the API takes no longer ones."""
+
+
+def tell_failure(core: Core, pod: Pod, reason: str, message: str, nominating: NominatingInfo | None) -> None:
+    """Record in the cluster why the attempt failed; *nominating* says what to do with the nomination."""
+    condition = PodCondition(
+        type=POD_SCHEDULED,
+        status="False",
+        reason=reason,
+        message=message,
+        observed_generation=pod.metadata.generation,
+    )
+    changes = _changes(core, pod, condition, nominating.node_name if nominating is not None else None)
+    note = message if len(message) <= LONGEST_NOTE else f"{message[: LONGEST_NOTE - 4]} ..."
+
+    def tell() -> None:
+        try:
+            if changes is not None:
+                _patch(core, pod, changes)
+        finally:
+            core.cluster.record_event(pod, "Warning", "FailedScheduling", note)
+
+    core.write(tell, pod, "telling why the pod is pending")
+
+
+def tell_expectation(core: Core, attempt: Attempt) -> None:
+    """Note in the pod's status where it is going to run, for everybody who plans while it waits."""
+    pod = core.pending.get(attempt.pod.key)
+    if pod is None or pod.uid != attempt.pod.uid:
+        return
+    changes = _changes(core, pod, None, attempt.node_name)
+    if changes is not None:
+        core.write(lambda: _patch(core, pod, changes), pod, "telling where the pod is expected")
+
+
+def hear(core: Core, pod: Pod) -> None:
+    """An event shows *pod*: what it says counts from now on, unless something we wrote is still to come."""
+    told = core.told.get(pod.uid)
+    if told is not None and (not core.is_writing(pod) or told == _shown(pod)):
+        del core.told[pod.uid]
+
+
+def is_echo(old: Pod, new: Pod) -> bool:
+    """Whether nothing changed but what the scheduler itself writes."""
+    status = evolve(
+        new.status,
+        conditions=old.status.conditions,
+        nominated_node_name=old.status.nominated_node_name,
+    )
+    return (
+        status == old.status
+        and new.is_terminating == old.is_terminating
+        and new.labels == old.labels
+        and new.metadata.annotations == old.metadata.annotations
+        and new.spec == old.spec
+    )
+
+
+Changes = tuple[PodCondition | None, str | None]
+"""A condition and a nomination to write, ``None`` where nothing changes."""
+
+
+def _changes(core: Core, pod: Pod, condition: PodCondition | None, nomination: str | None) -> Changes | None:
+    """What of this has to be written, given what stands there and what is on its way there."""
+    standing = core.told.get(pod.uid) or _shown(pod)
+    condition = None if condition == standing.condition else condition
+    nomination = None if nomination == standing.nominated_node_name else nomination
+    if condition is None and nomination is None:
+        return None
+    core.told[pod.uid] = Told(
+        standing.condition if condition is None else condition,
+        standing.nominated_node_name if nomination is None else nomination,
+    )
+    return condition, nomination
+
+
+def _shown(pod: Pod) -> Told:
+    condition = pod.status.condition(POD_SCHEDULED)
+    if condition is not None:
+        condition = evolve(condition, last_probe_time=None, last_transition_time=None)
+    return Told(condition, pod.status.nominated_node_name)
+
+
+def _patch(core: Core, pod: Pod, changes: Changes) -> None:
+    condition, nomination = changes
+    core.cluster.patch_pod_status(pod, condition=condition, nominated_node_name=nomination)
