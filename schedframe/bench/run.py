@@ -5,6 +5,7 @@ from __future__ import annotations
 from math import ceil
 
 from ..cluster import InMemoryCluster
+from ..config import KubeSchedulerConfiguration
 from ..cycle import Scheduler
 from ..errors import InputError
 from .memory import peak_rss_mb
@@ -47,7 +48,7 @@ def _scheduling(template: Template, size: Size, options: Options, progress: Prog
     cluster = InMemoryCluster()
     with Scheduler(
         cluster,
-        {"percentageOfNodesToScore": options.percentage} if options.percentage else None,
+        KubeSchedulerConfiguration(percentage_of_nodes_to_score=options.percentage),
         seed=options.seed,
         score_all_nodes=options.percentage is None,
     ) as scheduler:

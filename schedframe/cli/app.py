@@ -63,7 +63,7 @@ def common(
 def schedule(
     files: Annotated[
         list[str] | None,
-        typer.Argument(metavar="FILE…", help="Manifests, YAML or JSON; a folder; - is stdin."),
+        typer.Argument(metavar="FILE", help="Manifests, YAML or JSON; a folder; - is stdin."),
     ] = None,
     config: ConfigFile = None,
     output: Annotated[Form, typer.Option("--output", "-o", help="How the answer is written.")] = Form.TABLE,

@@ -12,7 +12,7 @@ from ..cluster import InMemoryCluster
 from ..config import EffectiveConfig, dump_config, load_config
 from ..cycle import Scheduler
 from ..framework import Registry
-from .exits import reading
+from .exits import reading, writing
 from .outcome import Outcome
 from .scheduling import faults_shown, left_out, schedule
 from .sources import read_manifests
@@ -72,7 +72,7 @@ def effective_config(file: Path | None) -> str:
 
 def write_text(path: Path, text: str) -> None:
     """Write a file; :class:`InputError` if that cannot be done."""
-    with reading(str(path)):
+    with writing(str(path)):
         path.write_text(text, encoding="utf-8")
 
 

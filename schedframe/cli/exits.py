@@ -51,8 +51,18 @@ def lines_of(error: SchedframeError) -> list[str]:
 
 
 @contextmanager
+def writing(name: str) -> Iterator[None]:
+    """Turn what goes wrong with writing a file inside into an :class:`InputError` about *name*."""
+    try:
+        yield
+    except OSError as error:
+        fix = "name a file in a folder that exists and can be written to"
+        raise InputError("", f"cannot be written: {error.strerror or error}", fix, location=name) from None
+
+
+@contextmanager
 def reading(name: str) -> Iterator[None]:
-    """Turn what goes wrong with a file inside into an :class:`InputError` about *name*."""
+    """Turn what goes wrong with reading a file inside into an :class:`InputError` about *name*."""
     try:
         yield
     except OSError as error:

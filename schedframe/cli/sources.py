@@ -32,7 +32,7 @@ class Manifests:
         if not self.skipped:
             return ""
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self.skipped.items()))
-        return f"skipped {self.skipped.total()} objects of kinds that scheduling does not read: {kinds}"
+        return f"skipped, as scheduling does not read these kinds: {kinds}"
 
 
 def read_manifests(files: Sequence[str], advance: Advance) -> Manifests:

@@ -10,8 +10,8 @@ from typing import Any
 _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null"})
 
-_ESCAPES = {code: f"\\u{code:04x}" for code in (0x85, 0x2028, 0x2029, 0xFEFF)}
-"""Line breaks to YAML and not to JSON, and the byte order mark."""
+_UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
+"""What JSON allows in text and YAML does not, or takes for a line break."""
 
 
 def yaml_text(data: Any) -> str:
@@ -46,7 +46,8 @@ def _entry(head: str, value: Any, indent: str) -> Iterator[str]:
 def _scalar(value: Any) -> str:
     if isinstance(value, str) and _PLAIN.fullmatch(value) and value.lower() not in _WORDS:
         return value
-    if isinstance(value, tuple):
-        value = list(value)
     text = json.dumps(value, ensure_ascii=False)
-    return text if text.isascii() else text.translate(_ESCAPES)
+    if isinstance(value, str):
+        return _UNPRINTABLE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+    # YAML 1.1 wants a point in every number with an exponent
+    return text.replace("e", ".0e", 1) if isinstance(value, float) and "." not in text else text

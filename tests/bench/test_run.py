@@ -1,0 +1,99 @@
+"""Benchmarks: what is counted and reported. Nothing here looks at how fast anything is."""
+
+from __future__ import annotations
+
+import gc
+import json
+
+import pytest
+
+from schedframe.bench import TEMPLATES, Options, as_line, as_text, run
+from schedframe.errors import InputError
+
+KEYS = [
+    "template",
+    "nodes",
+    "init",
+    "pods",
+    "scheduled",
+    "unschedulable",
+    "attempts",
+    "seconds",
+    "pods_per_s",
+    "attempts_per_s",
+    "p50_us",
+    "p99_us",
+    "seed",
+    "percentage",
+    "rss_mb",
+]
+
+
+def test_basic_counts_its_pods() -> None:
+    figures = run("basic", Options(nodes=4, init=3, pods=10))
+    assert list(figures) == KEYS
+    assert [figures[key] for key in KEYS[:7]] == ["basic", 4, 3, 10, 10, 0, 10]
+    assert 0 < figures["p50_us"] <= figures["p99_us"]
+
+
+def test_pods_without_room_are_attempted_and_counted() -> None:
+    """A node has room for 40 pods of 100m, of which 5 are taken."""
+    figures = run("basic", Options(nodes=1, init=5, pods=50))
+    assert (figures["scheduled"], figures["unschedulable"], figures["attempts"]) == (35, 15, 50)
+
+
+def test_no_pods_make_no_figures() -> None:
+    figures = run("basic", Options(nodes=1, init=0, pods=0))
+    assert (figures["attempts"], figures["pods_per_s"], figures["p50_us"]) == (0, 0.0, None)
+
+
+@pytest.mark.parametrize("percentage", [None, 0, 30])
+def test_sampling_places_all_pods_too(percentage: int | None) -> None:
+    figures = run("basic", Options(nodes=200, init=0, pods=20, percentage=percentage))
+    assert (figures["scheduled"], figures["percentage"]) == (20, percentage)
+
+
+def test_queue_measures_the_queue_alone() -> None:
+    figures = run("queue", Options(pods=50))
+    assert list(figures) == [
+        "template",
+        "queued",
+        "add_pop_done_us",
+        "unschedulable",
+        "idle_event_ms",
+        "rss_mb",
+    ]
+    assert (figures["queued"], figures["unschedulable"]) == (50, 50)
+
+
+def test_the_collector_is_left_as_it_was() -> None:
+    before = gc.get_freeze_count()
+    run("basic", Options(nodes=1, init=0, pods=1))
+    assert gc.isenabled()
+    assert gc.get_freeze_count() == before
+
+
+def test_somebody_who_waits_is_told_what_is_going_on() -> None:
+    said: list[str] = []
+    run("basic", Options(nodes=2, init=1, pods=3), said.append)
+    assert said == ["creating 2 nodes", "creating 1 running pods", "creating 3 pods", "scheduling 3 pods"]
+
+
+def test_what_cannot_be_measured_is_refused() -> None:
+    with pytest.raises(InputError, match="no template quick; use one of basic, queue"):
+        run("quick", Options())
+    with pytest.raises(InputError, match="--pods: -1 is negative"):
+        run("basic", Options(pods=-1))
+    with pytest.raises(InputError, match="--percentage: 101 is no percentage"):
+        run("basic", Options(percentage=101))
+
+
+def test_every_template_says_what_it_is() -> None:
+    assert all(template.summary for template in TEMPLATES.values())
+    assert all((template.operations is None) != (template.own is None) for template in TEMPLATES.values())
+
+
+def test_figures_as_a_line_and_as_text() -> None:
+    figures = {"template": "basic", "pods": 10000, "p50_us": None}
+    assert json.loads(as_line(figures)) == figures
+    assert as_text(figures).splitlines() == ["template  basic", "pods      10,000", "p50_us    -"]

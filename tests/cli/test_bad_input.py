@@ -1,0 +1,128 @@
+"""Bad input: one line on stderr that says where, what, and what to do; exit code 2; never a traceback."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from .conftest import Cli
+from .manifests import node, pod, text
+
+Write = Callable[[str, str], str]
+
+
+def refused(cli: Cli, *arguments: str | Path, stdin: str = "") -> str:
+    """The last line on stderr of a command line that must be refused."""
+    result = cli(*arguments, stdin=stdin)
+    assert result.code == 2
+    assert result.out == ""
+    assert "Traceback" not in result.err
+    return result.err.splitlines()[-1]
+
+
+def test_a_field_of_a_wrong_type(cli: Cli, write: Write) -> None:
+    bad = pod("web")
+    bad["spec"]["containers"][0]["resources"]["requests"]["cpu"] = "much"
+    line = refused(cli, "schedule", write("cluster.yaml", text(node("a"), bad)))
+    assert line.startswith("cluster.yaml:2 (Pod web):spec.containers[0].resources.requests.cpu: ")
+    assert "much" in line
+
+
+def test_an_item_of_a_list_on_stdin(cli: Cli) -> None:
+    manifest = '{"kind": "NodeList", "items": [{"metadata": {"name": "a"}}, {"metadata": {"name": 7}}]}'
+    line = refused(cli, "schedule", "-", stdin=manifest)
+    assert line == '<stdin>:1[1] (Node):metadata.name: expected text, got 7 (a number); put it in quotes: "7"'
+
+
+def test_malformed_yaml(cli: Cli, write: Write) -> None:
+    line = refused(cli, "schedule", write("cluster.yaml", "kind: Node\nmetadata: {name: a\nspec: {}\n"))
+    assert line.startswith("cluster.yaml:")
+    assert "line 3" in line
+
+
+def test_the_same_name_twice(cli: Cli, write: Write) -> None:
+    one, two = write("one.yaml", text(node("a"), pod("web"))), write("two.yaml", text(pod("web")))
+    line = refused(cli, "schedule", one, two)
+    assert line == (
+        "two.yaml:1:metadata.name: Pod default/web is there already, from one.yaml:2; "
+        "rename or remove one of the two"
+    )
+
+
+def test_no_name_at_all(cli: Cli, write: Write) -> None:
+    line = refused(cli, "schedule", write("cluster.yaml", text({"kind": "Node"})))
+    assert line == "cluster.yaml:1:metadata.name: a Node has no name; give it one, or a generateName"
+
+
+def test_a_priority_class_that_is_not_there(cli: Cli, write: Write) -> None:
+    line = refused(cli, "schedule", write("pods.yaml", text(pod("web", priorityClassName="high"))))
+    assert line.startswith("pods.yaml:1 (Pod web):spec.priorityClassName: there is no PriorityClass high; ")
+
+
+def test_a_file_that_is_not_there_or_no_text(cli: Cli, write: Write, tmp_path: Path) -> None:
+    write("x", "")
+    assert refused(cli, "schedule", "nowhere.yaml").startswith("nowhere.yaml: cannot be read: No such file")
+    (tmp_path / "binary.yaml").write_bytes(b"\xff\xfe\x00")
+    assert refused(cli, "schedule", "binary.yaml").startswith("binary.yaml: is not UTF-8")
+
+
+def test_no_file_and_no_such_form(cli: Cli, write: Write) -> None:
+    assert "name at least one file" in refused(cli, "schedule")
+    assert "bindings" in refused(cli, "schedule", write("c.yaml", ""), "-o", "xml")
+    assert "No such command" in refused(cli, "place")
+
+
+def test_a_configuration_with_errors(cli: Cli, write: Write) -> None:
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    config = write("config.yaml", f"{head}podInitialBackoffSeconds: -1\nparallelism: -2\n")
+    result = cli("schedule", "--config", config, write("cluster.yaml", text(node("a"))))
+    assert result.code == 2
+    assert [line.split(": ")[:2] for line in result.err.splitlines()] == [
+        ["config.yaml:4", "parallelism"],
+        ["config.yaml:3", "podInitialBackoffSeconds"],
+    ]
+    assert cli("config", "check", config).err == result.err
+
+
+def test_a_configuration_that_is_not_there(cli: Cli, write: Write) -> None:
+    write("x", "")
+    for command in (["config", "check"], ["config", "show"]):
+        assert refused(cli, *command, "nowhere.yaml").startswith("nowhere.yaml: cannot be read")
+
+
+def test_a_file_that_cannot_be_written(cli: Cli, write: Write) -> None:
+    cluster = write("cluster.yaml", text(node("a")))
+    line = refused(cli, "schedule", cluster, "--write-config-to", "no/folder.yaml")
+    assert line.startswith("no/folder.yaml: cannot be written: ")
+
+
+def test_unknown_kinds_are_skipped_with_one_note(cli: Cli, write: Write) -> None:
+    others = [{"kind": "Secret"}, {"kind": "Deployment", "apiVersion": "apps/v1"}, {"kind": "Secret"}]
+    result = cli("schedule", write("cluster.yaml", text(node("a"), *others, pod("web"))))
+    assert result.code == 0
+    notes = [line for line in result.err.splitlines() if "skipped" in line]
+    assert notes == ["note: skipped, as scheduling does not read these kinds: Deployment (1), Secret (2)"]
+
+
+def test_a_fault_of_our_own_is_not_the_inputs(
+    cli: Cli, monkeypatch: pytest.MonkeyPatch, write: Write
+) -> None:
+    def fail(request: object) -> None:
+        raise RuntimeError("broken")
+
+    monkeypatch.setattr("schedframe.cli.commands.run_schedule", fail)
+    result = cli("schedule", write("cluster.yaml", ""))
+    assert result.code == 70
+    assert "RuntimeError: broken" in result.err
+    assert result.err.endswith("this is a fault of schedframe, not of the input; please report it\n")
+
+
+def test_interruption_has_a_code_of_its_own(cli: Cli, monkeypatch: pytest.MonkeyPatch, write: Write) -> None:
+    def interrupt(request: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("schedframe.cli.commands.run_schedule", interrupt)
+    result = cli("schedule", write("cluster.yaml", ""))
+    assert (result.code, result.err) == (130, "interrupted\n")
