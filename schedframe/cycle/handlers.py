@@ -23,6 +23,7 @@ STORED_KINDS = (
     "ReplicationController",
     "ReplicaSet",
     "StatefulSet",
+    "PodDisruptionBudget",
 )
 """Kinds that are kept for the plugins as they are; a kind joins by standing here."""
 
