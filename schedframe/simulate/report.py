@@ -30,7 +30,11 @@ def headline(evaluation: Evaluation) -> str:
     """The answer in one sentence."""
     key = evaluation.pod.key
     if evaluation.skipped:
-        why = "it is being deleted" if evaluation.pod.is_terminating else f"no profile is named {evaluation.profile}"
+        why = (
+            "it is being deleted"
+            if evaluation.pod.is_terminating
+            else f"no profile is named {evaluation.profile}"
+        )
         return f"{key} is left alone: {why}"
     if evaluation.pre_enqueue is not None:
         gate = evaluation.pre_enqueue
@@ -69,8 +73,11 @@ def text(evaluation: Evaluation) -> str:
     found = lines(evaluation)
     parts = [headline(evaluation)]
     width = max((len(line.node) for line in found[:SHOWN]), default=0)
+    verdict_width = max((len(line.verdict) for line in found[:SHOWN]), default=0)
     for line in found[:SHOWN]:
-        parts.append(f"  {line.node:<{width}}  {line.verdict:<8} {line.total:>5}  {line.detail}".rstrip())
+        parts.append(
+            f"  {line.node:<{width}}  {line.verdict:<{verdict_width}}  {line.total:>5}  {line.detail}".rstrip()
+        )
     if len(found) > SHOWN:
         parts.append(f"  … and {len(found) - SHOWN} more nodes")
     return "\n".join(parts)

@@ -1,0 +1,35 @@
+"""Running the examples as their READMEs say."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+EXAMPLES = ROOT / "examples"
+
+_COMMAND_AND_OUTPUT = re.compile(r"```console\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```", re.DOTALL)
+
+
+def documented(readme: Path) -> list[tuple[str, str]]:
+    """Each ``$ command`` of a README with the output that is shown below it."""
+    text = readme.read_text(encoding="utf-8")
+    return [(match["command"], match["output"]) for match in _COMMAND_AND_OUTPUT.finditer(text)]
+
+
+def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
+    """Run *command* in *folder* with this interpreter's ``python`` and ``schedframe`` first in the path."""
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    environment = {**os.environ, "PATH": path, "NO_COLOR": "1"}
+    return subprocess.run(
+        command, shell=True, cwd=folder, env=environment, capture_output=True, text=True, check=False
+    )
+
+
+def matches(shown: str, output: str) -> bool:
+    """Whether *output* is what is *shown*, where a line ``...`` stands for any number of lines."""
+    parts = (r"(?:.*\n)*?" if line == "..." else re.escape(line) + r"\n" for line in shown.splitlines())
+    return re.fullmatch("".join(parts), output) is not None
