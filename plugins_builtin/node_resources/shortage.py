@@ -21,8 +21,7 @@ Mask = npt.NDArray[np.bool_]
 _UNRESOLVABLE: Final = 1
 _PODS: Final = 2
 _FIRST_RESOURCE: Final = 4
-_BIT_OF_PODS: Final = 1
-_BIT_OF_FIRST: Final = 2
+_OTHER_BITS: Final = 2
 _BYTE: Final = 8
 _WORD: Final = 63
 
@@ -113,12 +112,12 @@ class Demand:
         return self._verdicts(rows, full, short) if some.any() else None
 
     def _verdicts(self, rows: Rows, full: Mask, short: list[Mask]) -> RowVerdicts:
-        width = len(short) + _BIT_OF_FIRST
+        width = len(short) + _OTHER_BITS
         dtype = np.uint8 if width <= _BYTE else np.int64 if width <= _WORD else object
-        bits: npt.NDArray[Any] = full.astype(dtype) << _BIT_OF_PODS
+        bits: npt.NDArray[Any] = full.astype(dtype) * _PODS
         unresolvable: Any = False
         for i, (name, amount) in enumerate(self.amounts):
-            bits |= short[i].astype(dtype) << (_BIT_OF_FIRST + i)
+            bits |= short[i].astype(dtype) * (_FIRST_RESOURCE << i)
             unresolvable |= short[i] & (rows.take(rows.table.allocatable(name)) < amount)
         if unresolvable is not False:
             bits |= unresolvable.astype(dtype)

@@ -72,6 +72,9 @@ def _check_images(table: NodeTable, used: list[int]) -> None:
     for name, where in rows.items():
         state = table.images.get(name)
         _same(f"rows with image {name}", state.rows if state is not None else None, where)
+        if state is not None:
+            present = state.present(table.capacity)
+            _same(f"column of image {name}", set(present.nonzero()[0].tolist()), where)
 
 
 def _recount(table: NodeTable, row: int) -> NodeInfo:

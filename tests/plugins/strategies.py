@@ -6,6 +6,7 @@ The alphabets are tiny on purpose: nodes and pods meet in them often enough that
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from attrs import evolve
 from hypothesis import strategies as st
@@ -19,6 +20,7 @@ from schedframe.api import (
     Container,
     ContainerImage,
     ContainerPort,
+    ImageVolumeSource,
     Node,
     NodeAffinity,
     NodeSelector,
@@ -34,6 +36,7 @@ from schedframe.api import (
     ResourceRequirements,
     Taint,
     Toleration,
+    Volume,
 )
 from schedframe.state import NodeTable
 
@@ -97,88 +100,94 @@ node_affinities = st.builds(
 )
 
 
-def amounts_of(*, cpu: int | None = None, memory: int | None = None, **more: int) -> dict[str, Quantity]:
-    """Amounts by resource: *cpu* in milli-CPU, *memory* in MiB, others (``ephemeral_storage``) in units."""
-    amounts = {name.replace("_", "-"): Quantity.of(amount) for name, amount in more.items()}
-    if cpu is not None:
-        amounts["cpu"] = Quantity.of_milli(cpu)
-    if memory is not None:
-        amounts["memory"] = Quantity.of(memory * _MIB)
-    return amounts
+def _amounts(
+    cpu: int, memory: int, count: int, *, complete: bool = False
+) -> st.SearchStrategy[dict[str, Quantity]]:
+    """Amounts up to *cpu* milli-CPU, *memory* MiB and *count* of the rest.
+
+    Any resource may be missing; cpu and memory are always there if *complete*.
+    """
+    counts = st.integers(0, count).map(Quantity.of)
+    main = {
+        "cpu": st.integers(0, cpu).map(Quantity.of_milli),
+        "memory": st.integers(0, memory * _MIB).map(Quantity.of),
+    }
+    rest = dict.fromkeys(("ephemeral-storage", *EXTENDED), counts)
+    return st.fixed_dictionaries(main if complete else {}, optional=rest if complete else {**main, **rest})
 
 
-@st.composite
-def _amounts(draw: st.DrawFn, cpu: int, memory: int, count: int, optional: bool) -> dict[str, Quantity]:
-    """Amounts up to *cpu* milli-CPU, *memory* MiB and *count* of the rest; each resource may be missing."""
-    amounts = {}
-    if not optional or draw(st.booleans()):
-        amounts["cpu"] = Quantity.of_milli(draw(st.integers(0, cpu)))
-    if not optional or draw(st.booleans()):
-        amounts["memory"] = Quantity.of(draw(st.integers(0, memory * _MIB)))
-    if draw(st.integers(0, 3)) == 0:
-        amounts["ephemeral-storage"] = Quantity.of(draw(st.integers(0, count)))
-    for name in EXTENDED:
-        if draw(st.integers(0, 2)) == 0:
-            amounts[name] = Quantity.of(draw(st.integers(0, count)))
-    return amounts
+def _lists(elements: st.SearchStrategy[Any], most: int, least: int = 0) -> st.SearchStrategy[tuple[Any, ...]]:
+    return st.lists(elements, min_size=least, max_size=most).map(tuple)
 
 
-@st.composite
-def containers(draw: st.DrawFn) -> Container:
-    """A container with any of requests, an image and host ports."""
-    ports = st.builds(
-        ContainerPort,
-        container_port=st.just(80),
-        host_port=st.sampled_from((0, 80, 443)),
-        host_ip=st.sampled_from(ADDRESSES),
-        protocol=st.sampled_from(("", "TCP", "UDP")),
-    )
-    return Container(
-        name="c",
-        image=draw(st.sampled_from(("", "web", *IMAGES))),
-        resources=ResourceRequirements(requests=draw(_amounts(1500, 2000, 3, optional=True))),
-        ports=tuple(draw(st.lists(ports, max_size=2))),
-    )
+# Strategies are made once, here: making them anew for each draw is most of the time that drawing takes.
+_containers = st.builds(
+    Container,
+    name=st.just("c"),
+    image=st.sampled_from(("", "web", *IMAGES)),
+    resources=st.builds(ResourceRequirements, requests=_amounts(1500, 2000, 3)),
+    ports=_lists(
+        st.builds(
+            ContainerPort,
+            container_port=st.just(80),
+            host_port=st.sampled_from((0, 80, 443)),
+            host_ip=st.sampled_from(ADDRESSES),
+            protocol=st.sampled_from(("", "TCP", "UDP")),
+        ),
+        most=2,
+    ),
+)
+_specs = st.builds(
+    PodSpec,
+    containers=_lists(_containers, most=2, least=1),
+    init_containers=_lists(
+        st.builds(evolve, _containers, restart_policy=st.sampled_from(("", RESTART_ALWAYS))), most=1
+    ),
+    resources=st.none()
+    | st.none()
+    | st.builds(ResourceRequirements, requests=_amounts(3000, 4000, 0).filter(bool)),
+    volumes=_lists(
+        st.sampled_from(IMAGES).map(lambda image: Volume("image", image=ImageVolumeSource(image))), most=1
+    ),
+    node_selector=st.just({}) | st.just({}) | labels,
+    affinity=st.none() | st.builds(Affinity, node_affinities),
+    tolerations=_lists(tolerations, most=3),
+)
+_node_specs = st.builds(
+    NodeSpec,
+    unschedulable=st.booleans(),
+    taints=st.lists(taints, max_size=2, unique_by=lambda taint: (taint.key, taint.effect)).map(tuple),
+)
+_node_statuses = st.builds(
+    NodeStatus,
+    allocatable=st.builds(
+        lambda amounts, pods: {**amounts, "pods": Quantity.of(pods)},
+        _amounts(4000, 8000, 6, complete=True),
+        st.sampled_from((0, 1, 2, 10)),
+    ),
+    images=_lists(
+        st.builds(
+            ContainerImage,
+            st.lists(st.sampled_from(IMAGES), min_size=1, max_size=2, unique=True).map(tuple),
+            st.sampled_from((0, 5 * _MIB, 23 * _MIB, 300 * _MIB, 2000 * _MIB)),
+        ),
+        most=2,
+    ),
+)
 
 
 @st.composite
 def pods(draw: st.DrawFn, uid: str = "pod-under-test", node_name: str = "") -> Pod:
     """A pod that may ask for anything that the per-node plugins look at."""
-    init = draw(st.lists(containers(), max_size=1))
-    sidecar = draw(st.booleans())
-    return Pod(
-        ObjectMeta(name=uid, namespace="default", uid=uid, labels=draw(labels)),
-        PodSpec(
-            containers=tuple(draw(st.lists(containers(), min_size=1, max_size=2))),
-            init_containers=tuple(evolve(c, restart_policy=RESTART_ALWAYS) if sidecar else c for c in init),
-            node_name=node_name,
-            node_selector=draw(st.just({}) | st.just({}) | labels),
-            affinity=draw(st.none() | st.builds(Affinity, node_affinities)),
-            tolerations=tuple(draw(st.lists(tolerations, max_size=3))),
-        ),
-    )
+    spec = evolve(draw(_specs), node_name=node_name)
+    return Pod(ObjectMeta(name=uid, namespace="default", uid=uid, labels=draw(labels)), spec)
 
 
 @st.composite
 def nodes(draw: st.DrawFn, name: str) -> Node:
     """A node of that name with some labels, taints, room and images."""
-    allocatable = draw(_amounts(4000, 8000, 6, optional=draw(st.integers(0, 5)) == 0))
-    allocatable["pods"] = Quantity.of(draw(st.sampled_from((0, 1, 2, 10))))
-    images = st.builds(
-        ContainerImage,
-        st.lists(st.sampled_from(IMAGES), min_size=1, max_size=2, unique=True).map(tuple),
-        st.sampled_from((0, 5 * _MIB, 23 * _MIB, 300 * _MIB, 2000 * _MIB)),
-    )
-    return Node(
-        ObjectMeta(name=name, uid=name, labels={**draw(labels), "kubernetes.io/hostname": name}),
-        NodeSpec(
-            unschedulable=draw(st.booleans()),
-            taints=tuple(
-                draw(st.lists(taints, max_size=2, unique_by=lambda taint: (taint.key, taint.effect)))
-            ),
-        ),
-        NodeStatus(allocatable=allocatable, images=tuple(draw(st.lists(images, max_size=2)))),
-    )
+    metadata = ObjectMeta(name=name, uid=name, labels={**draw(labels), "kubernetes.io/hostname": name})
+    return Node(metadata, draw(_node_specs), draw(_node_statuses))
 
 
 @st.composite

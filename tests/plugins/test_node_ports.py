@@ -1,0 +1,110 @@
+"""NodePorts: host ports are free, or not."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import evolve
+from hypothesis import given, settings
+
+from plugins_builtin.node_ports import ERR_REASON, NodePorts
+from schedframe.api import RESTART_ALWAYS, Container, ContainerPort, Pod
+from schedframe.framework import CycleState, CycleStateError, Status
+from schedframe.queue import Action, ClusterEvent, EventResource
+from schedframe.state import NodeInfo, NodeTable
+from tests.plugins.agreement import check_filter_agreement, columnar_statuses, per_node_statuses
+from tests.plugins.events import hint_of
+from tests.plugins.resources import make_node, make_pod, table_of
+from tests.plugins.strategies import pods, tables
+
+PLUGIN = NodePorts()
+POD_DELETED = ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE)
+NODE_ADDED = ClusterEvent(EventResource.NODE, Action.ADD)
+
+
+def port(number: int = 80, ip: str = "", protocol: str = "TCP") -> ContainerPort:
+    return ContainerPort(8080, number, ip, protocol)
+
+
+def pod(*ports: ContainerPort, name: str = "p", node: str = "") -> Pod:
+    return make_pod({}, name=name, node=node, ports=ports)
+
+
+def free(wanted: Pod, *used: ContainerPort) -> bool:
+    """Whether both forms let *wanted* run beside a pod with the *used* ports."""
+    table = table_of(NodeInfo.of(make_node(), [pod(*used, name="other", node="n")]))
+    state = CycleState()
+    assert PLUGIN.pre_filter(state, wanted) is None
+    found = columnar_statuses(PLUGIN, state, wanted, table.rows())
+    assert found == per_node_statuses(PLUGIN, state, wanted, table.rows())
+    assert found in ([Status()], [Status.unschedulable(ERR_REASON)])
+    return found == [Status()]
+
+
+def test_a_port_is_taken_by_protocol_and_number() -> None:
+    assert not free(pod(port()), port())
+    assert free(pod(port()), port(81))
+    assert free(pod(port()), port(protocol="UDP"))
+    assert not free(pod(port(81), port()), port())
+
+
+@pytest.mark.parametrize(
+    ("wanted", "used", "expected"),
+    [
+        ("10.0.0.1", "10.0.0.1", False),
+        ("10.0.0.1", "10.0.0.2", True),
+        ("10.0.0.1", "", False),
+        ("0.0.0.0", "10.0.0.2", False),
+        ("", "0.0.0.0", False),
+    ],
+)
+def test_addresses_overlap_if_one_of_them_is_any(wanted: str, used: str, expected: bool) -> None:
+    assert free(pod(port(ip=wanted)), port(ip=used)) is expected
+
+
+def test_ports_of_the_container_alone_do_not_count() -> None:
+    assert PLUGIN.pre_filter(CycleState(), pod(port(0))) == Status.skip()
+    assert PLUGIN.pre_filter(CycleState(), pod()) == Status.skip()
+
+
+@pytest.mark.parametrize("restart_policy", ["", RESTART_ALWAYS])
+def test_of_init_containers_only_sidecars_hold_ports(restart_policy: str) -> None:
+    init = Container("init", ports=(port(),), restart_policy=restart_policy)
+    wanted = pod()
+    wanted = evolve(wanted, spec=evolve(wanted.spec, init_containers=(init,)))
+    if restart_policy:
+        assert not free(wanted, port())
+    else:
+        assert PLUGIN.pre_filter(CycleState(), wanted) == Status.skip()
+
+
+def test_without_pre_filter_it_fails() -> None:
+    table = table_of(NodeInfo.of(make_node()))
+    with pytest.raises(CycleStateError, match="NodePorts"):
+        PLUGIN.filter(CycleState(), table.info(0))
+    with pytest.raises(CycleStateError, match="NodePorts"):
+        PLUGIN.filter_rows(CycleState(), table.rows())
+
+
+def test_the_signature_is_the_host_ports() -> None:
+    assert PLUGIN.pod_signature(pod(port(), name="a")) == PLUGIN.pod_signature(pod(port(), name="b"))
+    assert PLUGIN.pod_signature(pod(port())) != PLUGIN.pod_signature(pod(port(ip="10.0.0.1")))
+
+
+def test_a_pod_that_goes_helps_if_it_had_a_wanted_port() -> None:
+    gone = pod(port(), name="other")
+    placed = pod(port(), name="other", node="n")
+    assert not hint_of(PLUGIN, POD_DELETED, pod(port()), gone, None)
+    assert hint_of(PLUGIN, POD_DELETED, pod(port()), placed, None)
+    assert hint_of(PLUGIN, POD_DELETED, pod(port()), gone.with_status(nominated_node_name="n"), None)
+    assert hint_of(PLUGIN, POD_DELETED, pod(port(81), port(ip="10.0.0.1")), placed, None)
+    assert not hint_of(PLUGIN, POD_DELETED, pod(port(81)), placed, None)
+
+
+def test_any_new_node_helps() -> None:
+    assert hint_of(PLUGIN, NODE_ADDED, pod(port()), None, make_node())
+
+
+@settings(max_examples=60)
+@given(tables(), pods())
+def test_both_forms_agree(table: NodeTable, pod: Pod) -> None:
+    check_filter_agreement(PLUGIN, table, pod)
