@@ -75,9 +75,8 @@ def text(evaluation: Evaluation) -> str:
     width = max((len(line.node) for line in found[:SHOWN]), default=0)
     verdict_width = max((len(line.verdict) for line in found[:SHOWN]), default=0)
     for line in found[:SHOWN]:
-        parts.append(
-            f"  {line.node:<{width}}  {line.verdict:<{verdict_width}}  {line.total:>5}  {line.detail}".rstrip()
-        )
+        verdict = line.verdict.ljust(verdict_width)
+        parts.append(f"  {line.node:<{width}}  {verdict}  {line.total:>5}  {line.detail}".rstrip())
     if len(found) > SHOWN:
         parts.append(f"  … and {len(found) - SHOWN} more nodes")
     return "\n".join(parts)
