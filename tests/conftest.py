@@ -12,4 +12,8 @@ from tests.conformance.reporting import (  # noqa: F401 - hooks must live where 
 
 # Nothing here may depend on how fast the machine is today.
 settings.register_profile("schedframe", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+# For runs that may take long: pytest --hypothesis-profile nightly
+settings.register_profile(
+    "nightly", settings.get_profile("schedframe"), max_examples=2000, stateful_step_count=100
+)
 settings.load_profile("schedframe")

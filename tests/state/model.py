@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+import numpy.typing as npt
 from attrs import define, field
 
 from schedframe.api import Node, Pod
@@ -79,23 +81,29 @@ def assert_table_agrees(table: NodeTable, model: NaiveTable) -> None:
     assert sorted(table.rows().names()) == sorted(model.nodes)
     assert len(table.rows()) == len(model.nodes)
     assert {table.name_of(row) for row in table.used_rows()} >= model.names()
-    resources = {*table.resources(), "example.com/nobody-has-it"}
-    for name in model.names():
-        row = table.row_of(name)
+    names = sorted(model.names())
+    rows = [table.row_of(name) for name in names]
+    for name, row in zip(names, rows, strict=True):
         assert row is not None
         assert table.live_row(name) == (row if name in model.nodes else None)
         assert table.node_at(row) is model.nodes.get(name)
         assert list(table.pods_at(row).items()) == list(model.pods.get(name, {}).items())
-        allocatable, requested = model.allocatable(name), model.requested(name)
-        assert resources >= {*allocatable, *requested}
-        for resource in resources:
-            assert table.allocatable(resource)[row] == allocatable.get(resource, 0)
-            assert table.requested(resource)[row] == requested.get(resource, 0)
-        cpu, memory = model.non_zero(name)
-        assert (table.non_zero_requested("cpu")[row], table.non_zero_requested("memory")[row]) == (
-            cpu,
-            memory,
-        )
-        assert table.pod_count[row] == len(model.pods.get(name, {}))
-        assert table.allowed_pods[row] == allocatable.get("pods", 0)
-        assert table.unschedulable[row] == (name in model.nodes and model.nodes[name].spec.unschedulable)
+    assert_columns_agree(table, model, names, np.array(rows, np.intp))
+
+
+def assert_columns_agree(
+    table: NodeTable, model: NaiveTable, names: list[str], rows: npt.NDArray[np.intp]
+) -> None:
+    allocatable, requested = ([of(name) for name in names] for of in (model.allocatable, model.requested))
+    resources = {*table.resources(), "example.com/nobody-has-it"}
+    assert resources >= {name for found in (*allocatable, *requested) for name in found}
+    for name in resources:
+        assert table.allocatable(name)[rows].tolist() == [found.get(name, 0) for found in allocatable]
+        assert table.requested(name)[rows].tolist() == [found.get(name, 0) for found in requested]
+    non_zero = [model.non_zero(name) for name in names]
+    assert table.non_zero_requested("cpu")[rows].tolist() == [cpu for cpu, _ in non_zero]
+    assert table.non_zero_requested("memory")[rows].tolist() == [memory for _, memory in non_zero]
+    assert table.pod_count[rows].tolist() == [len(model.pods.get(name, {})) for name in names]
+    assert table.allowed_pods[rows].tolist() == [found.get("pods", 0) for found in allocatable]
+    unschedulable = [name in model.nodes and model.nodes[name].spec.unschedulable for name in names]
+    assert table.unschedulable[rows].tolist() == unschedulable
