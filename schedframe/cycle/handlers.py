@@ -24,6 +24,7 @@ STORED_KINDS = (
     "ReplicaSet",
     "StatefulSet",
     "PodDisruptionBudget",
+    "DeviceClass",
 )
 """Kinds that are kept for the plugins as they are; a kind joins by standing here."""
 
