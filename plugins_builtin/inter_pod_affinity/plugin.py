@@ -1,0 +1,108 @@
+"""The plugin: required terms filter, preferred terms score."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from schedframe import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EventRegistration,
+    EventResource,
+    Handle,
+    NodeInfo,
+    Pod,
+    Rows,
+    RowVerdicts,
+    Status,
+    hookimpl,
+)
+
+from ..args import InterPodAffinityArgs
+from .counts import ExistingTerms
+from .filtering import FILTER_STATE, count_for_filter, count_pod, judge_node, judge_rows
+from .hints import node_changed, pod_changed
+from .scoring import SCORE_STATE, Scores, count_for_score, normalize, score_node, score_rows
+
+_SKIP = Status.skip()
+
+
+@define(eq=False)
+class InterPodAffinity:
+    """Asked for every pod, since its answer depends on pods anywhere; costs nothing while nobody has such terms."""
+
+    args: InterPodAffinityArgs
+    handle: Handle
+    _existing: ExistingTerms = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        weight = self.args.hard_pod_affinity_weight
+        self._existing = ExistingTerms(self.handle.table, self.handle.objects, weight)
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        """Count pods by domain; Skip if no required term concerns the pod."""
+        counted = count_for_filter(self._existing, pod)
+        if counted is None:
+            return _SKIP
+        state.write(FILTER_STATE, counted)
+        return None
+
+    @hookimpl
+    def add_pod(self, state: CycleState, pod: Pod, pod_to_add: Pod, node_info: NodeInfo) -> None:
+        """Count one pod more."""
+        if node_info.node is not None:
+            count_pod(state.read(FILTER_STATE), self._existing, pod, pod_to_add, node_info.node, 1)
+
+    @hookimpl
+    def remove_pod(self, state: CycleState, pod: Pod, pod_to_remove: Pod, node_info: NodeInfo) -> None:
+        """Count one pod less."""
+        if node_info.node is not None:
+            count_pod(state.read(FILTER_STATE), self._existing, pod, pod_to_remove, node_info.node, -1)
+
+    @hookimpl
+    def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
+        """Affinity first, then the pod's anti-affinity, then that of the pods in the node's domains."""
+        counted = state.read(FILTER_STATE)
+        return None if node_info.node is None else judge_node(counted, node_info.node)
+
+    @hookimpl
+    def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
+        """As :meth:`filter`."""
+        return judge_rows(state.read(FILTER_STATE), rows)
+
+    @hookimpl
+    def pre_score(self, state: CycleState, pod: Pod) -> Status | None:
+        """Weigh pods by domain; Skip if no preferred term (or required one of others) concerns the pod."""
+        counted = count_for_score(self._existing, pod, self.args.ignore_preferred_terms_of_existing_pods)
+        if counted is None:
+            return _SKIP
+        state.write(SCORE_STATE, counted)
+        return None
+
+    @hookimpl
+    def score(self, state: CycleState, node_info: NodeInfo) -> int:
+        """Sum of the weights in the node's domains."""
+        counted = state.read(SCORE_STATE)
+        return 0 if node_info.node is None else score_node(counted, node_info.node)
+
+    @hookimpl
+    def score_rows(self, state: CycleState, rows: Rows) -> Scores:
+        """As :meth:`score`."""
+        return score_rows(state.read(SCORE_STATE), rows)
+
+    @hookimpl
+    def normalize_scores(self, scores: Scores) -> Scores:
+        """Stretch to 0…100."""
+        return normalize(scores)
+
+    @hookimpl
+    def events_to_register(self) -> tuple[EventRegistration, ...]:
+        """Pods that come, go or change labels; nodes that come or change labels."""
+        pods = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL
+        nodes = Action.ADD | Action.UPDATE_NODE_LABEL
+        return (
+            EventRegistration(ClusterEvent(EventResource.POD, pods), pod_changed),
+            EventRegistration(ClusterEvent(EventResource.NODE, nodes), node_changed),
+        )
