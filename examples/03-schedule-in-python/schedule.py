@@ -3,8 +3,7 @@
 import sys
 from pathlib import Path
 
-from schedframe import Simulation
-from schedframe.api import load_manifests
+from schedframe import Simulation, load_manifests
 
 simulation = Simulation(obj for _, obj in load_manifests(Path(sys.argv[1])))
 for placement in simulation.schedule():
