@@ -11,7 +11,15 @@ from attrs import define, field, frozen
 
 from schedframe import CompiledSelector, DomainSums, NodeTable, ObjectStore, Pod, PodGroup, TermKind
 
-from .terms import CompiledAffinityTerm, PodTerms, Weighted, labels_of_namespace, selected_namespaces, terms_of_kind
+from .terms import (
+    NO_LABELS,
+    CompiledAffinityTerm,
+    PodTerms,
+    Weighted,
+    labels_of_namespace,
+    selected_namespaces,
+    terms_of_kind,
+)
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 ByKind: TypeAlias = dict[TermKind, int]
@@ -29,22 +37,40 @@ class OwnTerm:
     topology_key: str
     namespaces: frozenset[str]
     selector: CompiledSelector
+    any_namespace: bool
+    """Whether namespaces make no difference."""
 
     def matches(self, namespace: str, labels: Mapping[str, str]) -> bool:
         """Whether a pod of that namespace with these labels is meant."""
-        return namespace in self.namespaces and self.selector.matches(labels)
+        return (self.any_namespace or namespace in self.namespaces) and self.selector.matches(labels)
 
 
-def own_terms(terms: tuple[CompiledAffinityTerm, ...], objects: ObjectStore) -> tuple[OwnTerm, ...]:
-    """Look up the namespaces that the terms mean now."""
-    return tuple(OwnTerm(t.topology_key, selected_namespaces(t, objects), t.selector) for t in terms)
+def own_terms(
+    terms: tuple[CompiledAffinityTerm, ...], objects: ObjectStore, *, preferred: bool = False
+) -> tuple[OwnTerm, ...]:
+    """Look up the namespaces that the terms mean now.
+
+    In scoring (*preferred*) the reference goes on to hold the namespace selector against no labels at all, so that
+    one which is satisfied by that (``NotIn``, ``DoesNotExist``) finds pods of every namespace.
+    """
+    return tuple(
+        OwnTerm(
+            term.topology_key,
+            selected_namespaces(term, objects),
+            term.selector,
+            term.namespace_selector.matches(NO_LABELS)
+            if preferred
+            else term.namespace_selector.matches_everything,
+        )
+        for term in terms
+    )
 
 
 def own_weighted(terms: PodTerms, objects: ObjectStore) -> tuple[tuple[int, OwnTerm], ...]:
     """Preferred terms with their namespaces looked up; anti-affinity counts negative."""
 
     def weighted(each: tuple[Weighted, ...], sign: int) -> list[tuple[int, OwnTerm]]:
-        return [(sign * weight, own_terms((term,), objects)[0]) for weight, term in each]
+        return [(sign * weight, own_terms((term,), objects, preferred=True)[0]) for weight, term in each]
 
     return (*weighted(terms.preferred, 1), *weighted(terms.preferred_anti, -1))
 
@@ -121,9 +147,7 @@ def pods_matching_all(table: NodeTable, terms: tuple[OwnTerm, ...]) -> Counts:
     return found
 
 
-def weights(
-    table: NodeTable, own: tuple[tuple[int, OwnTerm], ...], kinds: Mapping[str, ByKind]
-) -> Counts:
+def weights(table: NodeTable, own: tuple[tuple[int, OwnTerm], ...], kinds: Mapping[str, ByKind]) -> Counts:
     """Per topology key: weights of *own* terms that mean a pod, and of the kind of terms that the pod itself has."""
     found: Counts = {}
     for key in dict.fromkeys([*(term.topology_key for _, term in own), *kinds]):

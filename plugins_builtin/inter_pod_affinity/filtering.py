@@ -10,7 +10,16 @@ from attrs import define
 
 from schedframe import Node, NodeTable, Pod, Rows, RowVerdicts, StateKey, Status
 
-from .counts import Counts, DomainCounts, ExistingTerms, OwnTerm, clone_counts, own_terms, pods_matching_all, weights
+from .counts import (
+    Counts,
+    DomainCounts,
+    ExistingTerms,
+    OwnTerm,
+    clone_counts,
+    own_terms,
+    pods_matching_all,
+    weights,
+)
 from .terms import labels_of_namespace, terms_of_pod
 
 ERR_AFFINITY: Final = "node(s) didn't match pod affinity rules"
@@ -77,7 +86,9 @@ def count_for_filter(existing: ExistingTerms, pod: Pod) -> FilterState | None:
     )
 
 
-def count_pod(state: FilterState, existing: ExistingTerms, pod: Pod, other: Pod, node: Node, sign: int) -> None:
+def count_pod(
+    state: FilterState, existing: ExistingTerms, pod: Pod, other: Pod, node: Node, sign: int
+) -> None:
     """*other* joins (1) or leaves (-1) *node* in a dry run for *pod*."""
     namespace_labels = labels_of_namespace(existing.objects, pod.namespace)
     for theirs in terms_of_pod(other).required_anti:

@@ -11,6 +11,10 @@ def pod_changed(pod: Pod, old: Pod | None, new: Pod | None) -> bool:
     """Hint: company appeared, or somebody unwelcome went; or the waiting pod's own labels changed."""
     if new is not None and new.uid == pod.uid:
         return True
+    other = new if new is not None else old
+    assert other is not None
+    if not other.node_name and not other.status.nominated_node_name:
+        return False
     terms = terms_of_pod(pod)
     if old is not None and new is not None:
         came = not _means(terms.required, old) and _means(terms.required, new)
@@ -19,8 +23,6 @@ def pod_changed(pod: Pod, old: Pod | None, new: Pod | None) -> bool:
     if new is not None:
         return _means(terms.required, new)
     assert old is not None
-    if not old.node_name and not old.status.nominated_node_name:
-        return False
     return _means(terms.required_anti, old) or _means(terms_of_pod(old).required_anti, pod)
 
 

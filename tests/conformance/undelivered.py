@@ -11,10 +11,8 @@ UNDELIVERED: frozenset[str] = frozenset(
     {
         "DynamicResources",
         "GangScheduling",
-        "InterPodAffinity",
         "NodeVolumeLimits",
         "PodGroupPodsCount",
-        "PodTopologySpread",
         "TopologyPlacementGenerator",
         "VolumeBinding",
         "VolumeRestrictions",

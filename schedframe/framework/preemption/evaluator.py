@@ -183,4 +183,3 @@ def _goes_by_preemption(pod: Pod) -> bool:
         c.type == DISRUPTION_TARGET and c.status == "True" and c.reason == PREEMPTION_BY_SCHEDULER
         for c in pod.status.conditions
     )
-
