@@ -9,11 +9,19 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from schedframe import CompiledSelector, DomainSums, NodeTable, ObjectStore, Pod, PodGroup, TermKind
+from schedframe import (
+    CompiledAffinityTerm,
+    CompiledSelector,
+    DomainSums,
+    NodeTable,
+    ObjectStore,
+    Pod,
+    PodGroup,
+    TermKind,
+)
 
 from .terms import (
     NO_LABELS,
-    CompiledAffinityTerm,
     PodTerms,
     Weighted,
     labels_of_namespace,
@@ -50,8 +58,8 @@ def own_terms(
 ) -> tuple[OwnTerm, ...]:
     """Look up the namespaces that the terms mean now.
 
-    In scoring (*preferred*) the reference goes on to hold the namespace selector against no labels at all, so that
-    one which is satisfied by that (``NotIn``, ``DoesNotExist``) finds pods of every namespace.
+    In scoring (*preferred*) the reference goes on to hold the namespace selector against no labels at all,
+    so that one which is satisfied by that (``NotIn``, ``DoesNotExist``) finds pods of every namespace.
     """
     return tuple(
         OwnTerm(
@@ -148,7 +156,9 @@ def pods_matching_all(table: NodeTable, terms: tuple[OwnTerm, ...]) -> Counts:
 
 
 def weights(table: NodeTable, own: tuple[tuple[int, OwnTerm], ...], kinds: Mapping[str, ByKind]) -> Counts:
-    """Per topology key: weights of *own* terms that mean a pod, and of the kind of terms that the pod itself has."""
+    """Per topology key: weights of *own* terms that mean a pod, and of the kind of terms that the pod
+    itself has.
+    """
     found: Counts = {}
     for key in dict.fromkeys([*(term.topology_key for _, term in own), *kinds]):
         mine = tuple((weight, term) for weight, term in own if term.topology_key == key)

@@ -43,5 +43,7 @@ def node_changed(pod: Pod, old: Node | None, new: Node) -> bool:
 
 
 def _means(terms: tuple[CompiledAffinityTerm, ...], pod: Pod) -> bool:
-    """Whether there are terms and all mean *pod*. Namespaces are compared by name alone, as if they had no labels."""
+    """Whether there are terms and all mean *pod*. Namespaces are compared by name alone, as if they had no
+    labels.
+    """
     return bool(terms) and all(term.matches(pod.namespace, pod.labels, NO_LABELS) for term in terms)

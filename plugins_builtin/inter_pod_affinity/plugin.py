@@ -30,7 +30,9 @@ _SKIP = Status.skip()
 
 @define(eq=False)
 class InterPodAffinity:
-    """Asked for every pod, since its answer depends on pods anywhere; costs nothing while nobody has such terms."""
+    """Asked for every pod, since its answer depends on pods anywhere; costs nothing while nobody has such
+    terms.
+    """
 
     args: InterPodAffinityArgs
     handle: Handle

@@ -61,7 +61,9 @@ def score_rows(state: ScoreState, rows: Rows) -> Scores:
 
 
 def normalize(scores: Scores) -> Scores:
-    """Stretch to 0…100 between the lowest and the highest; all 0 if they are equal. Floats as the reference has them."""
+    """Stretch to 0…100 between the lowest and the highest; all 0 if they are equal. Floats as the
+    reference has them.
+    """
     lowest, highest = int(scores.min()), int(scores.max())
     spread = highest - lowest
     if spread == 0:

@@ -96,7 +96,9 @@ def _preferred(
 
 
 def _merged(term: PodAffinityTerm, labels: Labels) -> PodAffinityTerm:
-    """matchLabelKeys and mismatchLabelKeys as expressions, as the API server stores them; merging twice is once."""
+    """matchLabelKeys and mismatchLabelKeys as expressions, as the API server stores them; merging twice is
+    once.
+    """
     if term.label_selector is None or not (term.match_label_keys or term.mismatch_label_keys):
         return term
     extra = [_expression(key, "In", labels) for key in term.match_label_keys if key in labels]
@@ -122,7 +124,9 @@ def labels_of_namespace(objects: ObjectStore, name: str) -> Labels:
 
 
 def selected_namespaces(term: CompiledAffinityTerm, objects: ObjectStore) -> frozenset[str]:
-    """The namespaces that *term* of the pod at hand means, those its selector finds among the known ones included."""
+    """The namespaces that *term* of the pod at hand means, those its selector finds among the known ones
+    included.
+    """
     if term.namespace_selector.matches_nothing:
         return term.namespaces
     namespaces: Iterable[Namespace] = objects.list("Namespace")

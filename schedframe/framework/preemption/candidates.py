@@ -62,9 +62,9 @@ CRITERIA: tuple[Callable[[Candidate], float], ...] = (
     lambda candidate: len(candidate.victims),
     lambda candidate: -earliest_start(candidate),
 )
-"""What to minimise, in this order: violations, the highest priority among the victims, the sum of priorities, the number
-of victims; then the latest start among the earliest of the highest-priority victims wins. Source: the reference's
-pickOneNodeForPreemption."""
+"""What to minimise, in this order: violations, the highest priority among the victims, the sum of
+priorities, the number of victims; then the latest start among the earliest of the highest-priority victims
+wins. Source: the reference's pickOneNodeForPreemption."""
 
 
 def best_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:

@@ -25,8 +25,9 @@ def select_victims(
 ) -> Candidate | Status:
     """Remove all pods that may go; if *pod* fits then, take back one after another those that need not go.
 
-    Pods that violate a budget are taken back first, in each part the most important ones first. *state* and *info* must
-    be clones: both are changed. The status says why preemption does not work here. O(victims × filters).
+    Pods that violate a budget are taken back first, in each part the most important ones first. *state* and
+    *info* must be clones: both are changed. The status says why preemption does not work here. O(victims ×
+    filters).
     """
     potential = [other for other in info.pods.values() if may_preempt(info, other, pod)]
     if not potential:

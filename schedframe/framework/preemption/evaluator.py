@@ -1,7 +1,7 @@
 """Preemption as a tool: find the node where removing pods makes room, with as little harm as possible.
 
-A plugin drives it from post_filter. Override ``is_eligible``, ``may_preempt`` or ``wanted`` for another policy.
-Behaviour: kube-scheduler v1.36 (pkg/scheduler/framework/preemption).
+A plugin drives it from post_filter. Override ``is_eligible``, ``may_preempt`` or ``wanted`` for another
+policy. Behaviour: kube-scheduler v1.36 (pkg/scheduler/framework/preemption).
 """
 
 from __future__ import annotations
@@ -95,7 +95,9 @@ class PreemptionEvaluator:
         return TERMINATING if any(_goes_by_preemption(other) for other in going) else None
 
     def may_preempt(self, info: NodeInfo, victim: Pod, preemptor: Pod) -> bool:
-        """Whether *victim* may be removed for *preemptor*. Override ``lower_priority_only`` together with this."""
+        """Whether *victim* may be removed for *preemptor*. Override ``lower_priority_only`` together with
+        this.
+        """
         return victim.priority < preemptor.priority
 
     lower_priority_only = True
@@ -131,7 +133,8 @@ class PreemptionEvaluator:
     ) -> tuple[list[Candidate], Tally]:
         """Candidates, and what became of the nodes that are none.
 
-        Tries the nodes from a random one on until enough candidates are found: O(nodes tried × victims × filters).
+        Tries the nodes from a random one on until enough candidates are found: O(nodes tried × victims ×
+        filters).
         """
         rows = self._worth_trying(statuses)
         tally = Tally()

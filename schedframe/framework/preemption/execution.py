@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from attrs import define, field
 
 from ...api import DISRUPTION_TARGET, Pod, PodCondition
-from ...cluster import NotFound
+from ...cluster import ClusterPort, NotFound
 from .candidates import Candidate
 
 if TYPE_CHECKING:
@@ -25,9 +26,10 @@ PREEMPTED = "preempted"
 class Eviction:
     """Evicts victims for preemptors; knows for which pods it is not finished.
 
-    A preemptor should stay out of the queue (pre_enqueue) while it is ``in_progress``: the deletion of its last victim,
-    which is asked for only when the others are done, is the event that brings it back. Where no such event will come,
-    because that victim is gone already or could not be evicted, the preemptor is activated instead.
+    A preemptor should stay out of the queue (pre_enqueue) while it is ``in_progress``: the deletion of its
+    last victim, which is asked for only when the others are done, is the event that brings it back. Where
+    no such event will come, because that victim is gone already or could not be evicted, the preemptor is
+    activated instead.
     """
 
     handle: Handle
@@ -60,10 +62,7 @@ class Eviction:
         lower = tuple(pod for pod in nominated if pod.priority < preemptor.priority)
         cluster = self.handle.cluster
         for pod in lower:
-            self.handle.off_core(
-                lambda pod=pod: _attempt(lambda: cluster.patch_pod_status(pod, nominated_node_name="")),
-                _ignore_gone,
-            )
+            self.handle.off_core(partial(_clear, cluster, pod), _ignore_gone)
         return lower
 
     def _evict_others(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
@@ -98,6 +97,10 @@ class Eviction:
             others_done([])
         else:
             self.handle.off_core(lambda: [evict(victim) for victim in victims[:-1]], others_done)
+
+
+def _clear(cluster: ClusterPort, pod: Pod) -> Exception | None:
+    return _attempt(lambda: cluster.patch_pod_status(pod, nominated_node_name=""))
 
 
 def _attempt(action: Callable[[], None]) -> Exception | None:
