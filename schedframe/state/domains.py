@@ -82,15 +82,6 @@ class Domains:
         self.version = log.version
         return self
 
-    def lowest(self, sums: Counts) -> int | None:
-        """The smallest of *sums* (one per code) among the domains, ``None`` without any. O(domains)."""
-        if not self.count:
-            return None
-        size = len(self.labels.values)
-        if self.count == size:
-            return int(sums[:size].min())
-        return int(sums[:size][self.nodes[:size] > 0].min())
-
     def _fit(self, labels: DistinctColumn[str]) -> None:
         self.nodes = at_least(self.nodes, len(labels.values))
         if len(self.codes) < len(labels.codes):

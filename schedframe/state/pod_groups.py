@@ -106,13 +106,9 @@ class PodGroups:
         if column is not None:
             self._columns.move_to_end(key)
             return column
-        column = CountColumn(self, weigh, scope, np.zeros(self.table.capacity, np.int64))
-        for group in self._within(scope):
-            weight = weigh(group)
-            if weight:
-                group.columns.append((column, weight))
-                for row, pods in group.rows.items():
-                    column.counts[row] += weight * pods
+        column, weights = self._made(weigh, scope)
+        for group, weight in weights:
+            group.columns.append((column, weight))
         self._columns[key] = column
         self._scopes.setdefault(scope, []).append(column)
         if len(self._columns) > self._most_kept():
@@ -139,6 +135,15 @@ class PodGroups:
     def kinds(self) -> list[TermKind]:
         """The kinds of pod affinity terms that pods have."""
         return list(self._kinds.values())
+
+    def _made(self, weigh: Weigh, scope: Scope | None) -> tuple[CountColumn, list[tuple[PodGroup, int]]]:
+        """A column and the groups that it counts, with their weights."""
+        column = CountColumn(self, weigh, scope, np.zeros(self.table.capacity, np.int64))
+        weights = [(group, weight) for group in self._within(scope) if (weight := weigh(group))]
+        for group, weight in weights:
+            for row, pods in group.rows.items():
+                column.counts[row] += weight * pods
+        return column, weights
 
     def _most_kept(self) -> int:
         return max(FEWEST_KEPT, MAX_BYTES // (_BYTES_PER_ROW * self.table.capacity))
@@ -246,20 +251,21 @@ class PodGroups:
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` unless everything equals what is made from nothing; O(everything)."""
-        fresh = PodGroups.of(self.table)
-        _check_groups(self, fresh)
+        _check_groups(self, PodGroups.of(self.table))
+        again = PodGroups(self.table)
+        # These very groups, which some columns tell apart by identity; scopes must not make a difference.
+        again._groups = self._groups
         for key, column in self._columns.items():
-            # Made without the scope, which must not make a difference.
-            again = fresh.column(key, column.weigh)
+            fresh, _ = again._made(column.weigh, None)
             size = self.table.size
             mine = np.zeros(size, np.int64)
             mine[: len(column.counts)] = column.counts[:size]
-            if not np.array_equal(mine, again.counts[:size]):
+            if not np.array_equal(mine, fresh.counts[:size]):
                 raise InvariantError(f"count column {key!r} differs from one made anew")
             for sums in column.all_sums():
-                _check_sums(sums, again.by_domain(sums.domains.topology_key, sums.domains.subset))
+                _check_sums(sums, fresh.by_domain(sums.domains.topology_key, sums.domains.subset))
         for domains in self._domains.values():
-            _check_domains(domains.sync(), fresh.domains(domains.topology_key, domains.subset))
+            _check_domains(domains.sync(), again.domains(domains.topology_key, domains.subset))
 
 
 def _check_groups(mine: PodGroups, fresh: PodGroups) -> None:

@@ -1,0 +1,50 @@
+"""Pods that count in spreading: those of one namespace that a selector matches, but those being deleted."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from schedframe import IN, CompiledSelector, CountColumn, NodeInfo, NodeTable, PodGroup
+
+_NOBODY: Final = ("matching pods",)
+
+
+def count_column(table: NodeTable, namespace: str, selector: CompiledSelector) -> CountColumn:
+    """How many such pods are on each row.
+
+    As in the reference, a selector without requirements counts nobody.
+    """
+    groups = table.pod_groups
+    if not selector.requirements:
+        return groups.column(_NOBODY, _nothing, ("", None))
+
+    def weigh(group: PodGroup) -> int:
+        return int(group.namespace == namespace and not group.terminating and selector.matches(group.labels))
+
+    return groups.column((*_NOBODY, namespace, selector), weigh, (namespace, _certain_label(selector)))
+
+
+def count_on(info: NodeInfo, table: NodeTable, namespace: str, selector: CompiledSelector) -> int:
+    """How many such pods are on one node; O(1) for a node of the table, else O(pods)."""
+    if info.row >= 0 and info.pods is table.pods_at(info.row):
+        column = count_column(table, namespace, selector)
+        return int(column.counts[info.row]) if info.row < len(column.counts) else 0
+    if not selector.requirements:
+        return 0
+    return sum(
+        1
+        for pod in info.pods.values()
+        if pod.namespace == namespace and not pod.is_terminating and selector.matches(pod.labels)
+    )
+
+
+def _nothing(group: PodGroup) -> int:
+    return 0
+
+
+def _certain_label(selector: CompiledSelector) -> tuple[str, str] | None:
+    """A label that every pod has which *selector* matches."""
+    for requirement in selector.requirements or ():
+        if requirement.operator == IN and len(requirement.values) == 1:
+            return requirement.key, next(iter(requirement.values))
+    return None

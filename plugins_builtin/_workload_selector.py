@@ -1,0 +1,107 @@
+"""Which pods belong together with a pod: those that its services and its controller select.
+
+Source of the rules: kube-scheduler's helper.DefaultSelector.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Final, TypeAlias
+
+from attrs import define, field
+
+from schedframe import (
+    IN,
+    CompiledSelector,
+    InputError,
+    LabelSelector,
+    ObjectStore,
+    Pod,
+    Requirement,
+    compile_label_selector,
+)
+
+_Label: TypeAlias = tuple[str, str]
+_Selectors: TypeAlias = dict[_Label, list[Mapping[str, str]]]
+
+_CONTROLLERS: Final = {
+    ("v1", "ReplicationController"): "ReplicationController",
+    ("apps/v1", "ReplicaSet"): "ReplicaSet",
+    ("apps/v1", "StatefulSet"): "StatefulSet",
+}
+
+
+@define(eq=False)
+class WorkloadSelectors:
+    """Finds the selector of a pod's workload among the services and controllers in *objects*."""
+
+    _objects: ObjectStore
+    _version: int = 0
+    """That of the services when they were last filed."""
+    _services: dict[str, _Selectors] = field(factory=dict)
+    """Namespace → one label of the selector → selectors that want that label."""
+
+    def selector_of(self, pod: Pod) -> CompiledSelector | None:
+        """All that the services which select *pod*, and its controller, want of pods together.
+
+        ``None`` if that is nothing: no service, no controller, or none with a selector. Equal selectors are
+        one object. O(labels of the pod), and O(services) when a service changed.
+        """
+        metadata = pod.metadata
+        labels: dict[str, str] = {}
+        if self._objects.version("Service"):
+            selectors = self._by_label().get(pod.namespace)
+            if selectors is not None:
+                _merge_matching(labels, selectors, metadata.labels)
+        controller = self._controller(pod) if metadata.owner_references else None
+        if isinstance(controller, Mapping):
+            labels.update(controller)
+            controller = None
+        if not labels and controller is None:
+            return None
+        return _combined(frozenset(labels.items()), controller)
+
+    def _controller(self, pod: Pod) -> Mapping[str, str] | LabelSelector | None:
+        """The selector of the controller that owns *pod*, if it is of a kind that counts and known."""
+        for owner in pod.metadata.owner_references:
+            if owner.controller:
+                kind = _CONTROLLERS.get((owner.api_version, owner.kind))
+                found = None if kind is None else self._objects.get(kind, f"{pod.namespace}/{owner.name}")
+                selector: Mapping[str, str] | LabelSelector | None = None
+                if found is not None:
+                    selector = found.spec.selector
+                return selector
+        return None
+
+    def _by_label(self) -> dict[str, _Selectors]:
+        version = self._objects.version("Service")
+        if self._version != version:
+            self._services = {}
+            for service in self._objects.list("Service"):
+                selector = service.spec.selector
+                if selector:
+                    label = next(iter(selector.items()))
+                    self._services.setdefault(service.namespace, {}).setdefault(label, []).append(selector)
+            self._version = version
+        return self._services
+
+
+def _merge_matching(merged: dict[str, str], selectors: _Selectors, labels: Mapping[str, str]) -> None:
+    """Add to *merged* all selectors that *labels* satisfy: they agree, because one pod satisfies them all."""
+    for label in labels.items():
+        for selector in selectors.get(label, ()):
+            if selector.items() <= labels.items():
+                merged.update(selector)
+
+
+@lru_cache(maxsize=8192)
+def _combined(labels: frozenset[_Label], controller: LabelSelector | None) -> CompiledSelector | None:
+    requirements = [Requirement(key, IN, (value,)) for key, value in labels]
+    if controller is not None:
+        try:
+            requirements += compile_label_selector(controller).requirements or ()
+        except InputError:
+            # The reference leaves a controller out whose selector it cannot parse.
+            return _combined(labels, None)
+    return CompiledSelector(requirements) if requirements else None

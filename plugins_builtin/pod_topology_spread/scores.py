@@ -1,0 +1,240 @@
+"""The fewer matching pods a node's domains have, the better: what score and its normalisation compute.
+
+Source of the formulas: kube-scheduler's podtopologyspread/scoring.go; float operations are in its order.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define
+
+from schedframe import MAX_SCORE, DistinctColumn, Node, NodeInfo, NodeTable, Rows
+
+from .._matching_pods import count_on
+from .constraints import Constraint, Constraints, keyed_nodes
+
+HOSTNAME: Final = "kubernetes.io/hostname"
+"""Domains of this key are taken to be single nodes: their pods are counted on the node itself."""
+
+Scores: TypeAlias = npt.NDArray[np.int64]
+Floats: TypeAlias = npt.NDArray[np.float64]
+
+_PREFIX: Final = 256
+"""Rows among which each domain is likely to show up."""
+
+
+@define(eq=False)
+class Term:
+    """What one constraint adds to the score of a node."""
+
+    constraint: Constraint
+    labels: DistinctColumn[str]
+    weight: float
+    """The logarithm of the number of domains: few large domains are not drowned by many small ones."""
+    surplus: float
+    """``max_skew - 1``: differences within the tolerated skew should not matter much."""
+    per_code: Floats
+    """Per code of the label, and at the end 0 for nodes without it. Empty for :data:`HOSTNAME`."""
+
+    @property
+    def is_per_node(self) -> bool:
+        """Whether the pods of each node are counted by themselves."""
+        return self.constraint.topology_key == HOSTNAME
+
+    def of(self, info: NodeInfo, table: NodeTable) -> float:
+        """The term for one node; 0 without the label."""
+        assert info.node is not None
+        value = info.node.labels.get(self.constraint.topology_key)
+        if value is None:
+            return 0.0
+        if self.is_per_node:
+            count = count_on(info, table, self.constraint.namespace, self.constraint.selector)
+            return float(count) * self.weight + self.surplus
+        return float(self.per_code[self.labels.code_of(value)])
+
+    def of_rows(self, rows: Rows) -> Floats:
+        """As :meth:`of` for each row; O(rows)."""
+        if not self.is_per_node:
+            return self.labels.take(self.per_code, rows.index)
+        counts = rows.take(self.constraint.column(rows.table).counts)
+        terms = counts.astype(np.float64)
+        terms *= self.weight
+        terms += self.surplus
+        if len(rows) and not _is_whole(self.constraint.topology_key, rows.table):
+            terms[rows.take(self.labels.codes) < 0] = 0.0
+        return terms
+
+
+@define(eq=False)
+class Scoring:
+    """The soft constraints of a pod with what pre_score found out about them. Not changed afterwards."""
+
+    terms: tuple[Term, ...]
+    all_keys: bool
+    """Whether nodes that lack some topology key are ignored: they score 0."""
+
+    @classmethod
+    def of(cls, constraints: Constraints, feasible: Rows, all_keys: bool) -> Scoring:
+        """Weigh the constraints by the domains of the *feasible* rows.
+
+        O(domains) for each constraint if all nodes are feasible, else O(rows).
+        """
+        keys = tuple(sorted({each.topology_key for each in constraints})) if all_keys else ()
+        return cls(tuple(_term(each, feasible, keys) for each in constraints), all_keys)
+
+    def score(self, info: NodeInfo, table: NodeTable) -> int:
+        """The sum of the terms, rounded half away from zero; 0 for an ignored node."""
+        node = info.node
+        if node is None or self._ignores(node):
+            return 0
+        total = 0.0
+        for term in self.terms:
+            total += term.of(info, table)
+        whole = math.trunc(total)
+        return whole + int(math.copysign(1.0, total)) if abs(total - whole) >= 0.5 else whole
+
+    def score_rows(self, rows: Rows) -> Scores:
+        """As :meth:`score` for each row; O(rows)."""
+        first = self.terms[0]
+        if len(self.terms) == 1 and not first.is_per_node:
+            scores: Scores = first.labels.take(_rounded(first.per_code), rows.index)
+            return scores
+        total = first.of_rows(rows)
+        for term in self.terms[1:]:
+            total += term.of_rows(rows)
+        scores = _rounded(total)
+        ignored = self.ignored(rows)
+        if ignored is not None:
+            scores[ignored] = 0
+        return scores
+
+    def normalize(self, scores: Scores, rows: Rows) -> None:
+        """To 0…100 in place, the lowest raw score becoming the highest; ignored rows become 0."""
+        ignored = self.ignored(rows)
+        counted = scores if ignored is None else scores[~ignored]
+        if len(counted):
+            lowest, highest = int(counted.min()), max(int(counted.max()), 0)
+            if highest == 0:
+                scores[:] = MAX_SCORE
+            else:
+                np.subtract(highest + lowest, scores, out=scores)
+                scores *= MAX_SCORE
+                _divide(scores, highest)
+        if ignored is not None:
+            scores[ignored] = 0
+
+    def ignored(self, rows: Rows) -> npt.NDArray[np.bool_] | None:
+        """Rows that lack a topology key, where such are ignored; ``None`` if no node does."""
+        if not self.all_keys:
+            return None
+        found: npt.NDArray[np.bool_] | None = None
+        for term in self.terms:
+            if not _is_whole(term.constraint.topology_key, rows.table):
+                lacking = rows.take(term.labels.codes) < 0
+                found = lacking if found is None else found | lacking
+        return found
+
+    def _ignores(self, node: Node) -> bool:
+        return self.all_keys and not all(term.constraint.topology_key in node.labels for term in self.terms)
+
+
+def _term(constraint: Constraint, feasible: Rows, keys: tuple[str, ...]) -> Term:
+    """*keys* are those that a node must have to be scored."""
+    table, key = feasible.table, constraint.topology_key
+    labels = table.label(key)
+    surplus = float(constraint.max_skew - 1)
+    if key == HOSTNAME:
+        weight = _weight(_scored(feasible, key, keys))
+        return Term(constraint, labels, weight, surplus, np.empty(0))
+    weight = _weight(_domains(feasible, key, keys))
+    sums = constraint.column(table).by_domain(key, constraint.subset).sums
+    size = len(labels.values)
+    counts = sums[:size]
+    nameless = labels.code_of("") if not keys else -1
+    if nameless >= 0:
+        # Nodes without the label are of the same domain as those whose label is empty.
+        counts = counts.copy()
+        counts[nameless] += _unlabelled_pods(constraint, table)
+    per_code = np.zeros(size + 1)
+    np.multiply(counts, weight, out=per_code[:size])
+    per_code[:size] += surplus
+    return Term(constraint, labels, weight, surplus, per_code)
+
+
+def _weight(domains: int) -> float:
+    return math.log(float(domains + 2))
+
+
+def _scored(feasible: Rows, key: str, keys: tuple[str, ...]) -> int:
+    """How many of the rows have all *keys*."""
+    table = feasible.table
+    domains = table.pod_groups.domains(key, keyed_nodes(key, keys))
+    if not keys or domains.total == table.num_nodes:
+        return len(feasible)
+    if len(feasible) == table.num_nodes:
+        return domains.total
+    return int(np.count_nonzero(feasible.take(domains.codes) >= 0))
+
+
+def _domains(feasible: Rows, key: str, keys: tuple[str, ...]) -> int:
+    """How many values of label *key* the rows have that have all *keys*.
+
+    Without *keys*, nodes that lack the label have the value "".
+    """
+    table = feasible.table
+    domains = table.pod_groups.domains(key, keyed_nodes(key, keys))
+    nameless = not keys and domains.total < table.num_nodes
+    if len(feasible) == table.num_nodes:
+        return domains.count + (nameless and not _has_value(domains.nodes, domains.labels.code_of("")))
+    codes = feasible.take(domains.codes)
+    if not nameless:
+        # All domains there are: more cannot be found by looking further.
+        prefix = codes[:_PREFIX]
+        if np.count_nonzero(np.bincount(prefix + 1)[1:]) == domains.count:
+            return domains.count
+    present = np.bincount(codes + 1, minlength=1)
+    found = int(np.count_nonzero(present[1:]))
+    if nameless and present[0]:
+        code = domains.labels.code_of("")
+        found += not (0 <= code < len(present) - 1 and present[code + 1])
+    return found
+
+
+def _has_value(nodes: npt.NDArray[np.int64], code: int) -> bool:
+    return code >= 0 and bool(nodes[code])
+
+
+def _unlabelled_pods(constraint: Constraint, table: NodeTable) -> int:
+    """Matching pods on nodes that count and lack the label."""
+    rows = table.rows()
+    lacking = rows.take(table.label(constraint.topology_key).codes) < 0
+    if constraint.subset is not None:
+        lacking &= constraint.subset.mask(rows)
+    return int(rows.take(constraint.column(table).counts)[lacking].sum())
+
+
+def _is_whole(key: str, table: NodeTable) -> bool:
+    """Whether every node has the label."""
+    return table.pod_groups.domains(key).total == table.num_nodes
+
+
+def _rounded(values: Floats) -> Scores:
+    """Half away from zero, as Go's math.Round."""
+    whole = np.rint(values)
+    # rint goes to the even neighbour; only exact halves can differ.
+    halves = np.abs(values - whole) == 0.5
+    if halves.any():
+        whole[halves] = np.trunc(values[halves]) + np.copysign(1.0, values[halves])
+    return whole.astype(np.int64)
+
+
+def _divide(scores: Scores, by: int) -> None:
+    """In place by a positive number, towards zero as Go does."""
+    if scores.min() < 0:
+        np.copyto(scores, np.sign(scores) * (np.abs(scores) // by))
+    else:
+        np.floor_divide(scores, by, out=scores)
