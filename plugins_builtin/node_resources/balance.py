@@ -37,7 +37,8 @@ def balance_score(scored: Sequence[Scored], info: NodeInfo) -> int:
             without.append(fraction if fraction < 1 else 1.0)
             fraction = float(used + resource.amount) / capacity
             with_pod.append(fraction if fraction < 1 else 1.0)
-    return _HALF + int((_HALF + _balance(with_pod) - _balance(without)) / 2)
+    # Fractions of 0 to 1 deviate by 1/2 at most: the change is -50 at worst, and nothing here is negative.
+    return _HALF + (_HALF + _balance(with_pod) - _balance(without)) // 2
 
 
 def balance_scores(scored: Sequence[Scored], rows: Rows) -> Column:
@@ -68,8 +69,6 @@ def _scores(scored: Sequence[Scored], capacities: Sequence[Column], rows: Rows) 
     change = _balances(with_pod, len(rows))
     change -= _balances(without, len(rows))
     change += _HALF
-    # Half of it, dropping the fraction towards zero.
-    change += change < 0
     change >>= 1
     change += _HALF
     return change

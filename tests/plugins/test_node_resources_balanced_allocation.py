@@ -58,9 +58,9 @@ def test_better_and_worse() -> None:
     assert score(make_pod({"cpu": "200m"}), NODE) == 74  # 24.5 is 24
 
 
-def test_the_fraction_is_dropped_towards_zero() -> None:
-    """The worst change is -50: no node scores below 50."""
+def test_from_all_to_nothing() -> None:
     assert score(make_pod({"cpu": 10}), NODE) == 50
+    assert score(make_pod({"cpu": 10}), NODE, {"memory": 1000}) == 100
 
 
 def test_more_than_all_is_all() -> None:

@@ -142,6 +142,12 @@ def test_a_resource_that_scores_nothing_is_left_out_of_the_mean() -> None:
     assert score(plugin, make_pod({"cpu": 0, "memory": 0}), NODE) == 0
 
 
+def test_a_curve_that_rewards_emptiness_does_not_reward_having_nothing() -> None:
+    plugin = plugin_of(REQUESTED_TO_CAPACITY_RATIO, shape=((0, 10), (100, 0)))
+    assert score(plugin, POD, {"memory": "4Gi"}) == 50
+    assert score(plugin, POD, {}) == 0
+
+
 def test_means_of_curves_are_rounded_half_up() -> None:
     plugin = plugin_of(REQUESTED_TO_CAPACITY_RATIO)
     assert score(plugin, make_pod({"cpu": "10m", "memory": 20}), {"cpu": 1, "memory": 1000}) == 2
