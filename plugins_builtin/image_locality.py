@@ -29,6 +29,7 @@ class ImageLocality:
     handle: Handle
 
     row_local: ClassVar[bool] = True
+    node_only: ClassVar[bool] = True
     reads: ClassVar[tuple[str, ...]] = ("Node",)
 
     @hookimpl

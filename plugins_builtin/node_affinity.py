@@ -78,6 +78,7 @@ class NodeAffinity:
     _added_preferred: CompiledPreferredTerms | None = field(init=False, default=None)
 
     row_local: ClassVar[bool] = True
+    node_only: ClassVar[bool] = True
     normalization: ClassVar[Normalization] = Normalization.BY_MAX
 
     def __attrs_post_init__(self) -> None:

@@ -45,6 +45,7 @@ class NodeDeclaredFeatures:
     """A node must declare (``status.declared_features``) every feature that the pod's spec makes use of."""
 
     row_local: ClassVar[bool] = True
+    node_only: ClassVar[bool] = True
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Features:

@@ -30,6 +30,7 @@ class NodeName:
     """A pod with ``spec.node_name`` fits that node only."""
 
     row_local: ClassVar[bool] = True
+    node_only: ClassVar[bool] = True
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> str:

@@ -34,6 +34,7 @@ class NodeUnschedulable:
     """Rejects nodes with ``spec.unschedulable``, unless the pod tolerates the taint of that name."""
 
     row_local: ClassVar[bool] = True
+    node_only: ClassVar[bool] = True
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> bool:

@@ -45,6 +45,7 @@ class TaintToleration:
     """Every NoSchedule and NoExecute taint must be tolerated, PreferNoSchedule ones better are too."""
 
     row_local: ClassVar[bool] = True
+    node_only: ClassVar[bool] = True
     normalization: ClassVar[Normalization] = Normalization.BY_MAX_REVERSED
 
     @hookimpl

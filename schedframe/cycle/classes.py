@@ -10,7 +10,8 @@ from attrs import define, field
 from ..api import Pod
 from ..framework import Framework
 from ..state import ObjectStore
-from .remembered import PodClass, SplitPlan, split
+from .remembered import PodClass
+from .split_plan import SplitPlan, split
 
 DEFAULT_BYTES = 256 * 2**20
 _MEMO = object()

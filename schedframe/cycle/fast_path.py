@@ -7,21 +7,21 @@ not covered here (``None``), that way is taken.
 from __future__ import annotations
 
 from random import Random
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define
 
 from ..api import Pod
-from ..framework import Code, Framework, PreFilterOutcome, RowVerdicts, Status, Verdicts
-from ..framework.filtering import filter_node, run_pre_filter
+from ..framework import Code, Framework, PreFilterOutcome, Status, Verdicts
+from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry
 from ..framework.scoring import run_pre_score, run_scores
 from ..state import LazyRows, Rows
 from .classes import RememberedClasses
 from .decision import Decision
 from .diagnosis import diagnose
+from .merging import ask
 from .remembered import PodClass
 
 Positions = npt.NDArray[np.intp]
@@ -108,9 +108,9 @@ class FastPath:
         rows = found.table.rows()
         verdicts = Verdicts(rows, found.codes[rows.index].copy(), list(found.statuses))
         if asked:
-            places = found.places()[verdicts.codes]
+            places = found.places(verdicts.codes)
             for entry in asked:
-                _ask(entry, found.parts.order[entry.name], decision, verdicts, places)
+                ask(entry, found.parts.order[entry.name], decision.state, decision.pod, verdicts, places)
         if nominated:
             framework.nominated.overlay(decision.state, decision.pod, verdicts, nominated)
         if any(status.code is Code.ERROR for status in verdicts.statuses):
@@ -134,33 +134,3 @@ class FastPath:
 
 
 _NOTHING_SAID = PreFilterOutcome()
-
-
-def _ask(
-    entry: FilterEntry, place: int, decision: Decision, verdicts: Verdicts, places: npt.NDArray[np.int64]
-) -> None:
-    """Let a live plugin reject rows that no plugin before it in the profile rejects.
-
-    *places* says which one did.
-    """
-    rows = verdicts.rows
-    if entry.filter_rows is None:
-        for position in (places > place).nonzero()[0].tolist():
-            row = int(rows.positions[position])
-            status = filter_node(entry, decision.state, decision.pod, rows.table.info(row), rows.table)
-            if status is not None:
-                verdicts.reject(position, status)
-                places[position] = place
-        return
-    answer: Any
-    try:
-        answer = entry.filter_rows(decision.state, decision.pod, rows)
-    except Exception as error:  # noqa: BLE001 - an ERROR here sends the pod the long way, where it is reported
-        answer = RowVerdicts(np.ones(len(rows), np.int8), (Status.from_error(error, entry.name),))
-    if answer is None:
-        return
-    chosen = ((answer.codes != 0) & (places > place)).nonzero()[0]
-    if len(chosen):
-        numbers = [0, *(verdicts.number_of(status.with_plugin(entry.name)) for status in answer.statuses)]
-        verdicts.codes[chosen] = np.array(numbers, np.int32)[answer.codes[chosen]]
-        places[chosen] = place

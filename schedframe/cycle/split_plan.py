@@ -1,0 +1,72 @@
+"""Which part of a profile's plan can be remembered for pods alike, and which is asked for every pod."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import evolve, frozen
+
+from ..framework import Framework, Plan
+from ..state import NodeTable, ObjectStore
+
+
+@frozen
+class SplitPlan:
+    """A profile's plan in two parts: what can be remembered, and what is asked for every pod."""
+
+    remembered: Plan
+    live: Plan
+    order: dict[str, int]
+    """Filter plugin → its place in the profile."""
+    signatures: tuple[Any, ...]
+    """pod_signature of the remembered plugins."""
+    reads: tuple[str, ...]
+    """Kinds that remembered plugins read beyond the row."""
+    node_only: frozenset[str]
+    """Remembered plugins whose answer for a row depends on the node object there, and not on its pods."""
+
+
+def split(framework: Framework) -> SplitPlan | None:
+    """Divide the plan of a framework; ``None`` if nothing of it can be remembered."""
+    plan = framework.plan
+    signatures = {name: call for name, call in plan.signatures if call is not None}
+    local = {name for name in signatures if getattr(plan.plugins[name], "row_local", False)}
+    # A normalisation that the framework cannot follow row by row makes the scores of a plugin live.
+    local -= {
+        entry.name for entry in plan.score if entry.normalize is not None and entry.normalization is None
+    }
+    if not local:
+        return None
+
+    def part(wanted: bool) -> Plan:
+        def only(entries: tuple[Any, ...]) -> tuple[Any, ...]:
+            return tuple(entry for entry in entries if (entry.name in local) is wanted)
+
+        return evolve(
+            plan,
+            pre_filter=only(plan.pre_filter),
+            pod_hooks=only(plan.pod_hooks),
+            filter=only(plan.filter),
+            pre_score=only(plan.pre_score),
+            score=only(plan.score),
+        )
+
+    return SplitPlan(
+        part(True),
+        part(False),
+        {entry.name: place for place, entry in enumerate(plan.filter)},
+        tuple(signatures[name] for name in signatures if name in local),
+        tuple(sorted({kind for name in local for kind in getattr(plan.plugins[name], "reads", ())})),
+        frozenset(name for name in local if getattr(plan.plugins[name], "node_only", False)),
+    )
+
+
+def versions(reads: tuple[str, ...], table: NodeTable, objects: ObjectStore) -> tuple[int, ...]:
+    """A value that differs as soon as something of *reads* does; "Node" is what nodes have in common."""
+    found: list[int] = []
+    for kind in reads:
+        if kind == "Node":
+            found += (table.num_nodes, table.images.version)
+        else:
+            found.append(objects.version(kind))
+    return tuple(found)
