@@ -71,6 +71,7 @@ def _figures(arena: Arena, size: Size, options: Options) -> Figures:
         "unschedulable": measured.pods - scheduled,
         "attempts": len(cycles),
         "seconds": round(seconds, 6),
+        "cpu_seconds": round(measured.cpu / 1e9, 6),
         "pods_per_s": _rate(scheduled, seconds),
         "attempts_per_s": _rate(len(cycles), seconds),
         "p50_us": _percentile(cycles, 50),

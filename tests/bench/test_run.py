@@ -19,6 +19,7 @@ KEYS = [
     "unschedulable",
     "attempts",
     "seconds",
+    "cpu_seconds",
     "pods_per_s",
     "attempts_per_s",
     "p50_us",
