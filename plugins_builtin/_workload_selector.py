@@ -49,8 +49,11 @@ class WorkloadSelectors:
         one object. O(labels of the pod), and O(services) when a service changed.
         """
         metadata = pod.metadata
+        services = self._objects.version("Service")
+        if not services and not metadata.owner_references:
+            return None
         labels: dict[str, str] = {}
-        if self._objects.version("Service"):
+        if services:
             selectors = self._by_label().get(pod.namespace)
             if selectors is not None:
                 _merge_matching(labels, selectors, metadata.labels)

@@ -195,6 +195,7 @@ from .state import (
     TermKind,
     compare,
     port_conflicts,
+    zone_of,
 )
 
 __all__ = [
@@ -374,4 +375,5 @@ __all__ = [
     "required_node_affinity",
     "scoring_requests",
     "wire",
+    "zone_of",
 ]

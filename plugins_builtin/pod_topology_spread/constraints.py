@@ -55,9 +55,10 @@ class Constraint:
         """The pods that count, per row."""
         return count_column(table, self.namespace, self.selector)
 
-    def accepts(self, node: Node) -> bool:
-        """Whether *node* is one of those that count."""
-        return self.topology_key in node.labels and (self.subset is None or self.subset.accepts(node))
+    def domain_of(self, node: Node) -> str | None:
+        """The domain in which pods of *node* count, ``None`` if they do not."""
+        value = node.labels.get(self.topology_key)
+        return value if value is None or self.subset is None or self.subset.accepts(node) else None
 
 
 Constraints = tuple[Constraint, ...]

@@ -86,8 +86,6 @@ class PodTopologySpread:
         O(domains) for each constraint when *nodes* are all of the table. Raises InputError for a selector
         that cannot be parsed.
         """
-        if not pod.spec.topology_spread_constraints and DO_NOT_SCHEDULE not in self._actions:
-            return SKIP
         constraints = self.constraints(pod, DO_NOT_SCHEDULE)
         if not constraints:
             return SKIP
@@ -126,8 +124,6 @@ class PodTopologySpread:
 
         Skips a pod without soft constraints. Raises InputError for a selector that cannot be parsed.
         """
-        if not pod.spec.topology_spread_constraints and SCHEDULE_ANYWAY not in self._actions:
-            return SKIP
         constraints = self.constraints(pod, SCHEDULE_ANYWAY)
         if not constraints:
             return SKIP

@@ -10,7 +10,7 @@ from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define
+from attrs import define, field
 
 from schedframe import MAX_SCORE, DistinctColumn, Node, NodeInfo, NodeTable, Rows
 
@@ -76,6 +76,11 @@ class Scoring:
     terms: tuple[Term, ...]
     all_keys: bool
     """Whether nodes that lack some topology key are ignored: they score 0."""
+    _plain: bool = field(init=False)
+    """Whether a sum is 0 or at least log(2), as it is unless some max_skew is less than 1."""
+
+    def __attrs_post_init__(self) -> None:
+        self._plain = all(term.surplus >= 0 for term in self.terms)
 
     @classmethod
     def of(cls, constraints: Constraints, feasible: Rows, all_keys: bool) -> Scoring:
@@ -101,12 +106,12 @@ class Scoring:
         """As :meth:`score` for each row; O(rows)."""
         first = self.terms[0]
         if len(self.terms) == 1 and not first.is_per_node:
-            scores: Scores = first.labels.take(_rounded(first.per_code), rows.index)
+            scores: Scores = first.labels.take(_rounded(first.per_code, self._plain), rows.index)
             return scores
         total = first.of_rows(rows)
         for term in self.terms[1:]:
             total += term.of_rows(rows)
-        scores = _rounded(total)
+        scores = _rounded(total, self._plain)
         ignored = self.ignored(rows)
         if ignored is not None:
             scores[ignored] = 0
@@ -222,13 +227,15 @@ def _is_whole(key: str, table: NodeTable) -> bool:
     return table.pod_groups.domains(key).total == table.num_nodes
 
 
-def _rounded(values: Floats) -> Scores:
-    """Half away from zero, as Go's math.Round."""
-    whole = np.rint(values)
-    # rint goes to the even neighbour; only exact halves can differ.
-    halves = np.abs(values - whole) == 0.5
-    if halves.any():
-        whole[halves] = np.trunc(values[halves]) + np.copysign(1.0, values[halves])
+def _rounded(values: Floats, whole_or_large: bool) -> Scores:
+    """Half away from zero, as Go's math.Round, for values far below 2**52.
+
+    *whole_or_large* promises that they are 0 or at least one half: adding one half is exact enough then.
+    """
+    if whole_or_large:
+        return (values + 0.5).astype(np.int64)
+    whole = np.trunc(values)
+    whole += np.copysign(np.abs(values - whole) >= 0.5, values)
     return whole.astype(np.int64)
 
 

@@ -124,7 +124,9 @@ class Spreading:
 
     def clone(self) -> Spreading:
         """An independent copy, for a dry run."""
-        return Spreading(self.baselines, tuple(map(dict, self.changes)))
+        copy = Spreading(self.baselines, tuple(map(dict, self.changes)))
+        copy._limits[:] = self._limits
+        return copy
 
     def update(self, pod: Pod, node: Node | None, by: int) -> None:
         """*pod* came to (1) or left (-1) *node*.
@@ -132,21 +134,14 @@ class Spreading:
         As in the reference, a pod that is being deleted counts here, and a selector without requirements
         matches: both are counted as nothing by pre_filter.
         """
-        if node is None or not all(each.constraint.topology_key in node.labels for each in self.baselines):
+        if node is None:
             return
-        for i, (baseline, changed) in enumerate(zip(self.baselines, self.changes, strict=True)):
+        for i, baseline in enumerate(self.baselines):
             constraint = baseline.constraint
-            if (
-                pod.namespace != constraint.namespace
-                or not constraint.selector.matches(pod.labels)
-                or not constraint.accepts(node)
-            ):
-                continue
-            value = node.labels[constraint.topology_key]
-            changed[value] = changed.get(value, 0) + by
-            if not changed[value]:
-                del changed[value]
-            self._limits[i] = None
+            if pod.namespace == constraint.namespace and constraint.selector.matches(pod.labels):
+                value = constraint.domain_of(node)
+                if value is not None:
+                    self._change(i, value, by)
 
     def verdict(self, node: Node) -> int:
         """What the first constraint says of *node* that does not let it pass."""
@@ -187,6 +182,15 @@ class Spreading:
             return 0
         return _NO_MINIMUM if lowest is None else lowest
 
+    def _change(self, i: int, value: str, by: int) -> None:
+        changed = self.changes[i]
+        now = changed.get(value, 0) + by
+        if now:
+            changed[value] = now
+        else:
+            del changed[value]
+        self._limits[i] = None
+
     def _limit(self, i: int) -> int:
         limit = self._limits[i]
         if limit is None:
@@ -222,21 +226,26 @@ def _changed_lowest(baseline: Baseline, changed: Mapping[str, int]) -> tuple[int
 
 def _verdicts(baseline: Baseline, skewed: npt.NDArray[np.bool_], rows: Rows) -> Codes | None:
     """What one constraint says of each row, ``None`` if nothing; a fresh array."""
-    hit = skewed.nonzero()[0].tolist()
-    if not hit and baseline.labelled:
+    hits = np.count_nonzero(skewed)
+    if not hits and baseline.labelled:
         return None
     codes = rows.take(baseline.labels.codes)
-    verdicts: Codes
-    if len(hit) <= _FEW:
-        mask = codes == hit[0] if hit else np.zeros(len(codes), np.bool_)
-        for code in hit[1:]:
+    if hits <= _FEW:
+        mask = np.zeros(len(codes), np.bool_)
+        for code in skewed.nonzero()[0].tolist():
             mask |= codes == code
-        verdicts = mask.view(np.int8)
     else:
-        # The last entry is for the code -1.
-        verdicts = np.append(skewed, False).take(codes).view(np.int8)
+        mask = _with_last(skewed).take(codes)
+    verdicts: Codes = mask.view(np.int8)
     if not baseline.labelled:
         missing = (codes < 0).view(np.int8)
         verdicts += missing
         verdicts += missing
     return verdicts
+
+
+def _with_last(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """*mask* with an entry for the code -1 at the end."""
+    longer = np.zeros(len(mask) + 1, np.bool_)
+    longer[:-1] = mask
+    return longer
