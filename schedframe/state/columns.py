@@ -86,8 +86,8 @@ class DistinctColumn(Generic[V]):
     ) -> npt.NDArray[Any]:
         """A table for :meth:`take`: ``answer(value)`` per code, and *absent* at the end. Not to be changed.
 
-        Remembered under *question*, which must always come with an equivalent *answer*: only values that are new
-        since then are asked about. O(new values).
+        Remembered under *question*, which must always come with an equivalent *answer*: only values that are
+        new since then are asked about. O(new values).
         """
         known = self._answers.get(question)
         if known is not None and len(known) == len(self.values) + 1:

@@ -37,7 +37,8 @@ class NodeSubset:
 
 @define(eq=False)
 class Domains:
-    """The domains of a topology key: values of that label, with the nodes of *subset* (``None``: all) counted.
+    """The domains of a topology key: values of that label, with the nodes of *subset* (``None``: all)
+    counted.
 
     Catching up costs O(nodes that changed since), O(rows) after many changes or when the label's values were
     numbered anew. Memory: 4 bytes a row.

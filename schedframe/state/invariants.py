@@ -36,6 +36,11 @@ def check_table(table: NodeTable) -> None:
         )
         _same(f"node info of {info.name}: node", info.node, table.node_at(row))
     _same("ports", table.ports, ports)
+    affinities = [pod.spec.affinity for row in used for pod in table.pods_at(row).values()]
+    with_terms = sum(1 for a in affinities if a is not None and (a.pod_affinity or a.pod_anti_affinity))
+    _same("pods with affinity", table.pods_with_affinity, with_terms)
+    if table._groups is not None:
+        table._groups.check_invariants()
     _check_images(table, used)
 
 

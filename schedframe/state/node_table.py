@@ -49,7 +49,7 @@ class NodeTable:
     allowed_pods: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
     unschedulable: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.bool_))
     pods_with_affinity: int = 0
-    """Pods that have pod affinity or anti-affinity terms: as long as there are none, nobody needs their groups."""
+    """Pods with pod affinity or anti-affinity terms: as long as there are none, nobody needs their groups."""
     row_log: ChangeLog = field(factory=ChangeLog)
     """Every change of a row."""
     node_log: ChangeLog = field(factory=ChangeLog)
@@ -386,6 +386,8 @@ class NodeTable:
             log.fit(capacity)
         for column in self._columns.values():
             column.grow()
+        if self._groups is not None:
+            self._groups.grow()
 
     def _touch_node(self, row: int) -> None:
         self.row_log.append(row)

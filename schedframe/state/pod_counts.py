@@ -38,13 +38,17 @@ class CountColumn:
 
     def add(self, row: int, amount: int) -> None:
         """Add to the count of a row; O(sums by domain)."""
-        if row >= len(self.counts):
-            counts = np.zeros(self.groups.table.capacity, np.int64)
-            counts[: len(self.counts)] = self.counts
-            self.counts = counts
+        if self.dropped:
+            return
         self.counts[row] += amount
         for sums in self._sums.values():
             sums.add(row, amount)
+
+    def grow(self) -> None:
+        """Make ``counts`` as long as the table's columns."""
+        counts = np.zeros(self.groups.table.capacity, np.int64)
+        counts[: len(self.counts)] = self.counts
+        self.counts = counts
 
     def by_domain(self, topology_key: str, subset: NodeSubset | None = None) -> DomainSums:
         """The counts summed over the nodes (of *subset*) with each value of that label, up to date."""

@@ -247,6 +247,11 @@ class PodGroups:
             del self._kinds[_kind_key(group)]
             self.kinds_version += 1
 
+    def grow(self) -> None:
+        """The table has more rows now; O(columns × rows)."""
+        for column in self._columns.values():
+            column.grow()
+
     # ---- self-check --------------------------------------------------------------------------------------
 
     def check_invariants(self) -> None:
@@ -296,10 +301,10 @@ def _check_sums(mine: DomainSums, fresh: DomainSums) -> None:
 
 
 def _check_domains(mine: Domains, fresh: Domains) -> None:
-    values, size = len(fresh.labels.values), len(fresh.codes)
+    values, size = len(fresh.labels.values), min(len(mine.codes), len(fresh.codes))
     agree = (
         np.array_equal(mine.nodes[:values], fresh.nodes[:values])
-        and np.array_equal(mine.codes[:size], fresh.codes)
+        and np.array_equal(mine.codes[:size], fresh.codes[:size])
         and (mine.count, mine.total) == (fresh.count, fresh.total)
     )
     if not agree:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
@@ -23,7 +23,7 @@ class Snapshot:
 
     generation: int
     """Grows with every change of the cluster; equal generations mean equal contents."""
-    infos: Mapping[str, NodeInfo]
+    infos: MappingProxyType[str, NodeInfo]
     _row_version: int = 0
     _exchange_version: int = 0
 
@@ -41,7 +41,7 @@ class Snapshot:
         exchanged = exchanges.since(previous._exchange_version)
         if changed is None or exchanged is None:
             return cls(generation, _all(table), *versions)
-        infos = dict(previous.infos)
+        infos = previous.infos.copy()  # far cheaper than dict() of a proxy
         for row in {*changed, *exchanged}:
             if table.node_at(row) is not None:
                 info = table.info(row)
@@ -62,5 +62,5 @@ class Snapshot:
         return len(self.infos)
 
 
-def _all(table: NodeTable) -> Mapping[str, NodeInfo]:
+def _all(table: NodeTable) -> MappingProxyType[str, NodeInfo]:
     return MappingProxyType({info.name: info.detached() for info in table.rows()})

@@ -11,12 +11,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from schedframe.api import Node, Pod
 from schedframe.errors import InvariantError
 from schedframe.state import ChangeLog, NodeInfo, NodeTable, Snapshot
+from schedframe.state.pod_counts import Weigh
 
 from . import strategies as s
 from .build import make_node, make_pod
 from .model import NaiveTable, assert_info_agrees, assert_table_agrees
 
 HEADROOM = "headroom"
+COUNTED: dict[str, Weigh] = {
+    "all": lambda group: 1,
+    "web": lambda group: int(group.labels.get("app") == "web"),
+}
 
 
 def headroom(info: NodeInfo) -> int:
@@ -35,6 +40,7 @@ class NodeTableMachine(RuleBasedStateMachine):
         self.occupied: set[str] = set()
         self.most_occupied = 0
         self.serial = 0
+        self.counted: set[str] = set()
         self.read_version, self.read_rows = 0, {}
 
     @initialize(short=st.booleans(), many=st.sampled_from((False, False, True)))
@@ -120,6 +126,31 @@ class NodeTableMachine(RuleBasedStateMachine):
         self.table.rollback(mark)
         with pytest.raises(InvariantError, match="trials are under way"):
             self.table.rollback(mark)
+
+    @rule(key=st.sampled_from(sorted(COUNTED)))
+    def count_pods(self, key: str) -> None:
+        """From here on the table has to keep the count in step."""
+        self.table.pod_groups.column(key, COUNTED[key]).by_domain("zone")
+        self.counted.add(key)
+
+    @invariant()
+    def counts_in_step(self) -> None:
+        if not self.counted:
+            return
+        table, groups = self.table, self.table.pod_groups
+        groups.check_invariants()
+        for key in self.counted:
+            column = groups.column(key, COUNTED[key])
+            rows = table.rows()
+            counts = rows.take(column.counts).tolist()
+            pods = [self.model.pods.get(name, {}).values() for name in rows.names()]
+            assert counts == [sum(key in ("all", pod.labels.get("app")) for pod in here) for here in pods]
+            sums = column.by_domain("zone")
+            for code, zone in enumerate(sums.labels.values):
+                members = [
+                    node.labels.get("zone") == zone for node in map(table.node_at, rows.positions.tolist())
+                ]
+                assert sums.sums[code] == sum(n for n, member in zip(counts, members, strict=True) if member)
 
     @rule()
     def take_snapshot(self) -> None:
