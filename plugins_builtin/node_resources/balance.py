@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from schedframe import MAX_SCORE, NodeInfo, Rows
 
-from .arithmetic import Column
+from .arithmetic import EXACT, Column
 from .scored import Scored
 
 Fractions = npt.NDArray[np.float64]
@@ -25,18 +25,18 @@ _HALF: Final = MAX_SCORE // 2
 
 def balance_score(scored: Sequence[Scored], info: NodeInfo) -> int:
     """75 if the pod leaves the balance of the node as it is, up to 100 if it improves it; O(resources)."""
-    allocatable = info.allocatable
     with_pod = []
     without = []
     for resource in scored:
-        capacity = float(allocatable.get(resource.name, 0))
+        capacity: float = resource.capacity_on(info)
         if capacity:
-            used = resource.used_on(info)
-            # Rounded to floats first, as in Go: the quotient of the integers may differ beyond 2**53.
-            fraction = float(used) / capacity
-            without.append(fraction if fraction < 1 else 1.0)
-            fraction = float(used + resource.amount) / capacity
-            with_pod.append(fraction if fraction < 1 else 1.0)
+            used: float = resource.used_on(info)
+            total: float = used + resource.amount
+            if capacity >= EXACT:
+                # Rounded to floats first, as in Go: the quotient of the integers itself may differ.
+                used, total, capacity = float(used), float(total), float(capacity)
+            without.append(used / capacity if used < capacity else 1.0)
+            with_pod.append(total / capacity if total < capacity else 1.0)
     # Fractions of 0 to 1 deviate by 1/2 at most: the change is -50 at worst, and nothing here is negative.
     return _HALF + (_HALF + _balance(with_pod) - _balance(without)) // 2
 

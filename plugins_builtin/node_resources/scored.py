@@ -38,16 +38,17 @@ class WeightedResource(Protocol):
 
 @frozen
 class Scored:
-    """One resource that counts in the score of a pod.
+    """One resource that counts in the score of a pod, and where its numbers come from.
 
-    What nodes have of it comes from their allocatable amounts. A resource that is counted elsewhere (devices)
-    scores by the same strategies through an object with these members.
+    A resource that nodes do not count themselves (devices) is scored through a subclass with its own columns.
     """
 
     name: str
     amount: int
     """What the pod asks for: milli-CPU, bytes, counts."""
     weight: int
+    capacity_on: Callable[[NodeInfo], int]
+    """What there is of it on a node."""
     used_on: Callable[[NodeInfo], int]
     """What the pods of a node use, without this one."""
     non_zero: bool
@@ -59,7 +60,7 @@ class Scored:
         return rows.take(table.non_zero_requested(self.name) if self.non_zero else table.requested(self.name))
 
     def capacity_rows(self, rows: Rows) -> Column:
-        """Allocatable amounts of many rows; possibly the table's own column."""
+        """``capacity_on`` for many rows; possibly the table's own column."""
         return rows.take(rows.table.allocatable(self.name))
 
 
@@ -76,8 +77,11 @@ def scored_resources(
         name, amount = resource.name, requests.get(resource.name, 0)
         if name in _STANDARD or (amount and is_scalar_resource(name)):
             used_on = _NON_ZERO.get(name) if non_zero else None
+            default = used_on is not None
             scored.append(
-                Scored(name, amount, resource.weight, used_on or _requested(name), used_on is not None)
+                Scored(
+                    name, amount, resource.weight, _allocatable(name), used_on or _requested(name), default
+                )
             )
     return tuple(scored)
 
@@ -88,3 +92,11 @@ def _requested(name: str) -> Callable[[NodeInfo], int]:
         return info.requested.get(name, 0)
 
     return requested
+
+
+@lru_cache(maxsize=256)
+def _allocatable(name: str) -> Callable[[NodeInfo], int]:
+    def allocatable(info: NodeInfo) -> int:
+        return info.allocatable.get(name, 0)
+
+    return allocatable

@@ -57,10 +57,9 @@ class LeastAllocated:
 
     def score(self, scored: Sequence[Scored], info: NodeInfo) -> int:
         """Weighted mean of what is left, in percent."""
-        allocatable = info.allocatable
         total = weights = 0
         for resource in scored:
-            capacity = allocatable.get(resource.name, 0)
+            capacity = resource.capacity_on(info)
             if not capacity:
                 continue
             weights += resource.weight
@@ -89,10 +88,9 @@ class MostAllocated:
 
     def score(self, scored: Sequence[Scored], info: NodeInfo) -> int:
         """Weighted mean of what is used, in percent."""
-        allocatable = info.allocatable
         total = weights = 0
         for resource in scored:
-            capacity = allocatable.get(resource.name, 0)
+            capacity = resource.capacity_on(info)
             if capacity:
                 used = min(resource.used_on(info) + resource.amount, capacity)
                 score = used * MAX_SCORE // capacity if capacity < EXACT else percent(used, capacity)
@@ -122,10 +120,9 @@ class RequestedToCapacityRatio:
 
     def score(self, scored: Sequence[Scored], info: NodeInfo) -> int:
         """Weighted mean of the curve at what is used."""
-        allocatable = info.allocatable
         total = weights = 0
         for resource in scored:
-            capacity = allocatable.get(resource.name, 0)
+            capacity = resource.capacity_on(info)
             if not capacity:
                 continue
             used = min(resource.used_on(info) + resource.amount, capacity)
