@@ -98,6 +98,8 @@ def test_every_hook_finds_its_place(hook: str) -> None:
         "score": lambda: plan.score[0].score,
         "score_rows": lambda: plan.score[0].score_rows,
         "pre_bind_pre_flight": lambda: plan.pre_flight["P"],
+        "explain": lambda: plan.explain["P"],
+        "explain_pod": lambda: plan.explain_pod["P"],
     }
     if hook == "normalize_scores":
         assert plan.score == ()  # nothing to normalise
