@@ -232,18 +232,29 @@ class NominatedFilter:
 
     def run(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
         """The first rejection of either way; ``None`` if the node passes both."""
-        others = self.pods_for(pod, info.name)
-        if others:
-            trial_state, trial_info = state.clone(), info.clone()
-            for other in others:
-                trial_info.add_pod(other)
-                status = run_add_pod(self.plan, trial_state, pod, other, trial_info)
-                if status is not None:
-                    return status
-            status = run_filters(self.plan, trial_state, pod, trial_info, self.handle.table)
+        trial = self.trial(state, pod, info)
+        if isinstance(trial, Status):
+            return trial
+        if trial is not None:
+            status = run_filters(self.plan, *trial, self.handle.table)
             if status is not None:
                 return status
         return run_filters(self.plan, state, pod, info, self.handle.table)
+
+    def trial(
+        self, state: CycleState, pod: Pod, info: NodeInfo
+    ) -> tuple[CycleState, Pod, NodeInfo] | Status | None:
+        """Copies that have the nominated pods on the node, ``None`` if there are none; an error."""
+        others = self.pods_for(pod, info.name)
+        if not others:
+            return None
+        trial_state, trial_info = state.clone(), info.clone()
+        for other in others:
+            trial_info.add_pod(other)
+            status = run_add_pod(self.plan, trial_state, pod, other, trial_info)
+            if status is not None:
+                return status
+        return trial_state, pod, trial_info
 
     def nodes_for(self, pod: Pod) -> list[str]:
         """Nodes to which pods are nominated that *pod* must leave room for."""

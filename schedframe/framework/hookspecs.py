@@ -182,6 +182,27 @@ class Hookspecs(Protocol):
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """After a successful bind, in the core: clean up. Informational."""
 
+    # ---- explanations ----------------------------------------------------------------------------------
+
+    @hookspec
+    def explain(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> str | None:
+        """For people: what is behind this plugin's rejection of that node, as one short line.
+
+        Optional. Called when somebody has a pod evaluated, never for a pod on its way: once for each node
+        that this plugin's filter rejected, right after filter and with its *state*. ``None``: the reason of
+        the status says it all. Name what is in the way (a pod, a count), not what the reason says already.
+        What nodes have in common may be kept in *state*. Raising is reported in place of the line.
+        """
+
+    @hookspec
+    def explain_pod(self, state: CycleState, pod: Pod) -> Sequence[str]:
+        """For people: what this plugin found out about the cluster as a whole, such as counts by domain.
+
+        Optional. Called once, when the search is over and before post_filter; *state* lacks what pre_filter
+        or pre_score of this plugin did not write, for example because they answered Skip. Nothing to say is
+        an empty sequence. Raising is reported in place of the lines.
+        """
+
     # ---- life of the plugin ----------------------------------------------------------------------------
 
     @hookspec

@@ -92,6 +92,10 @@ class Plan:
     close: tuple[Entry, ...] = ()
     events: tuple[tuple[str, Call | None], ...] = ()
     """Every plugin with its events_to_register, if it has one."""
+    explain: Mapping[str, Call] = {}
+    """Plugin → its account of a node that it rejected; only evaluations ask."""
+    explain_pod: Mapping[str, Call] = {}
+    """Plugin → its account of a pod."""
     signatures: tuple[tuple[str, Call | None], ...] = ()
     """The plugins at pre_filter, filter, pre_score or score with their pod_signature, if they have one."""
 
@@ -108,6 +112,9 @@ class _Compiler:
 
     def names(self, point: str) -> list[str]:
         return [name for name, _ in self.enabled.get(point, ()) if name in self.plugins]
+
+    def by_plugin(self, hook: str) -> dict[str, Call]:
+        return {name: call for name in self.plugins if (call := self.call(hook, name)) is not None}
 
     def entries(self, point: str, hook: str) -> tuple[Entry, ...]:
         found = ((name, self.call(hook, name)) for name in self.names(point))
@@ -148,10 +155,10 @@ def compile_plan(
         pre_bind=entries("preBind", "pre_bind"),
         bind=entries("bind", "bind"),
         post_bind=entries("postBind", "post_bind"),
-        close=tuple(
-            Entry(name, call) for name in plugins if (call := compiler.call("close", name)) is not None
-        ),
+        close=tuple(Entry(name, call) for name, call in compiler.by_plugin("close").items()),
         events=tuple((name, compiler.call("events_to_register", name)) for name in plugins),
+        explain=compiler.by_plugin("explain"),
+        explain_pod=compiler.by_plugin("explain_pod"),
         signatures=tuple(
             (name, compiler.call("pod_signature", name)) for name in plugins if name in everywhere
         ),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 from sortedcontainers import SortedList
 
 from ..api import Pod
@@ -87,6 +87,12 @@ class WaitingRoom:
             for plugin, deadline in waiting.deadlines.items():
                 self._deadlines.remove((deadline, uid, plugin))
         return waiting
+
+    def muted(self) -> WaitingRoom:
+        """The same pods, on which verdicts have no effect: for dry runs; O(n)."""
+        copy = WaitingRoom(lambda uid, plugin, rejection: None)
+        copy._pods = {uid: evolve(waiting, post=copy.post) for uid, waiting in self._pods.items()}
+        return copy
 
     def next_deadline(self) -> float | None:
         """When the next patience ends, ``None`` if nobody waits."""

@@ -7,4 +7,13 @@ from .evaluation import Evaluation
 from .hints import HintAnswer, queueing_hint
 from .simulation import CycleReport, Placement, Simulation, evaluate
 
-__all__ = ["CycleReport", "DryRunCluster", "Evaluation", "HintAnswer", "Placement", "Simulation", "evaluate", "queueing_hint"]
+__all__ = [
+    "CycleReport",
+    "DryRunCluster",
+    "Evaluation",
+    "HintAnswer",
+    "Placement",
+    "Simulation",
+    "evaluate",
+    "queueing_hint",
+]

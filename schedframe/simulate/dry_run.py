@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from random import Random
 from typing import Any, Literal
 
 from attrs import define, field
 
 from ..api import Pod, PodCondition
 from ..cluster import ClusterPort, Subscription, WatchHandler
+from ..cycle.core import Core
+from ..cycle.inbox import Inbox
 
 
 @define(eq=False)
@@ -51,3 +55,19 @@ class DryRunCluster:
         self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
     ) -> None:
         """Nobody reads the events of a trial."""
+
+
+@contextmanager
+def dry_run(core: Core) -> Iterator[DryRunCluster]:
+    """What plugins ask of their handle meanwhile has no effect: writes, verdicts on waiting pods, requests.
+
+    Draws come from a generator of their own, so that the scheduler's next tie is broken as if nobody had
+    asked.
+    """
+    real = core.cluster, core.waiting, core.inbox, core.rng
+    dry = DryRunCluster(core.cluster)
+    core.cluster, core.waiting, core.inbox, core.rng = dry, core.waiting.muted(), Inbox(), Random(0)
+    try:
+        yield dry
+    finally:
+        core.cluster, core.waiting, core.inbox, core.rng = real

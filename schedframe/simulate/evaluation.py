@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from attrs import define
+from attrs import define, field
 from typing_extensions import override
 
 from ..api import Pod
 from ..cycle import Decision
-from ..framework import Code, PostFilterResult, Status
+from ..framework import Code, PostFilterResult, Preemption, Status
 from .dry_run import DryRunCluster
+from .explaining import Explanations
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
@@ -39,6 +40,8 @@ class Evaluation:
     """The plugin that keeps the pod out of the queue; nothing else was looked at then."""
     decision: Decision | None = None
     post_filter: PostFilterReport | None = None
+    told: Explanations = field(factory=Explanations)
+    """What the plugins had to add."""
 
     # ---- the answer --------------------------------------------------------------------------------------
 
@@ -56,7 +59,9 @@ class Evaluation:
     def feasible(self) -> list[str]:
         """All nodes on which the pod can run, sorted."""
         decision = self.decision
-        return sorted(decision.feasible.names()) if decision is not None and decision.feasible is not None else []
+        if decision is None or decision.feasible is None:
+            return []
+        return sorted(decision.feasible.names())
 
     @property
     def error(self) -> str | None:
@@ -70,7 +75,12 @@ class Evaluation:
     def scoring_error(self) -> str | None:
         """Scoring failed where it was not needed: a single feasible node is taken without."""
         decision = self.decision
-        if decision is None or decision.error is None or decision.feasible is None or len(decision.feasible) != 1:
+        if (
+            decision is None
+            or decision.error is None
+            or decision.feasible is None
+            or len(decision.feasible) != 1
+        ):
             return None
         return decision.error.message
 
@@ -78,7 +88,9 @@ class Evaluation:
     def message(self) -> str | None:
         """Why no node is feasible, as the pod's condition says it."""
         decision = self.decision
-        return decision.diagnosis.message() if decision is not None and decision.diagnosis is not None else None
+        if decision is None or decision.diagnosis is None:
+            return None
+        return decision.diagnosis.message()
 
     @property
     def statuses(self) -> dict[str, Status | None]:
@@ -90,6 +102,23 @@ class Evaluation:
         return {name: verdicts.status_at(i) for i, name in enumerate(verdicts.rows.names())}
 
     @property
+    def explanations(self) -> dict[str, str]:
+        """Node → what is behind its rejection, such as the pod in the way; where the plugin says so."""
+        return self.told.nodes
+
+    @property
+    def findings(self) -> dict[str, tuple[str, ...]]:
+        """Plugin → what it found out about the cluster for this pod, such as counts by domain."""
+        return self.told.pod
+
+    @property
+    def preemption(self) -> Preemption | None:
+        """What preemption would do and why, ``None`` if it was not tried or works in no place."""
+        result = self.post_filter.result if self.post_filter is not None else None
+        details = result.details if result is not None else None
+        return details if isinstance(details, Preemption) and details.chosen is not None else None
+
+    @property
     def scores(self) -> dict[str, dict[str, int]]:
         """Plugin → node → normalised score × weight."""
         if self.decision is None or self.decision.scores is None:
@@ -97,7 +126,8 @@ class Evaluation:
         table = self.decision.scores
         names = table.rows.names()
         return {
-            plugin: dict(zip(names, scores.tolist(), strict=True)) for plugin, scores in table.by_plugin.items()
+            plugin: dict(zip(names, scores.tolist(), strict=True))
+            for plugin, scores in table.by_plugin.items()
         }
 
     @property

@@ -32,16 +32,19 @@ def queueing_hint(
 ) -> HintAnswer:
     """Would *event* (*old* became *new*) make the queue try *pod* again, which *plugin* rejected?
 
-    *event* is a :class:`ClusterEvent` or ``Resource/Action`` in the reference's spelling (``Node/Add``); *objects*
-    is what the scheduler knows besides, after the event. Everything may be API values or manifests. An event that
-    the plugin did not register is a Skip. Raises :class:`InputError` if the plugin is not part of the profile.
+    *event* is a :class:`ClusterEvent` or ``Resource/Action`` in the reference's spelling (``Node/Add``);
+    *objects* is what the scheduler knows besides, after the event. Everything may be API values or manifests.
+    An event that the plugin did not register is a Skip. Raises :class:`InputError` if the plugin is not part
+    of the profile.
     """
     waiting = as_pod(pod)
     simulation = Simulation(objects, config)
     framework = simulation.scheduler.core.frameworks.get(waiting.spec.scheduler_name)
     registered = framework.events() if framework is not None else {}
     if plugin not in registered:
-        raise InputError("plugin", f"{plugin!r} is not enabled in the profile", "enable it, or ask about another")
+        raise InputError(
+            "plugin", f"{plugin!r} is not enabled in the profile", "enable it, or ask about another"
+        )
     wanted = event if isinstance(event, ClusterEvent) else _parse(event)
     before = as_object(old) if old is not None else None
     after = as_object(new) if new is not None else None
@@ -53,7 +56,9 @@ def _parse(event: str) -> ClusterEvent:
     try:
         return ClusterEvent(resource, Action.parse(action))
     except KeyError as error:
-        raise InputError("event", f"{event!r} names no action {error}", "write it as in Node/UpdateNodeTaint") from error
+        raise InputError(
+            "event", f"{event!r} names no action {error}", "write it as in Node/UpdateNodeTaint"
+        ) from error
 
 
 def _ask(

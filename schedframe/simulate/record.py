@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from ..cycle import Decision
 from ..framework import SUCCESS, Preemption
-from ..framework.preemption import best_candidates
+from ..framework.preemption import rank
 from .evaluation import Document, status_document
+from .preempting import decided_by
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
@@ -17,7 +18,9 @@ def record(evaluation: Evaluation) -> Document:
     """See :meth:`Evaluation.to_dict`."""
     decision = evaluation.decision
     found: Document = {
-        "pre_enqueue": status_document(evaluation.pre_enqueue) if evaluation.pre_enqueue is not None else None,
+        "pre_enqueue": status_document(evaluation.pre_enqueue)
+        if evaluation.pre_enqueue is not None
+        else None,
         "prefilter": _pre_filter(decision),
         "filter": {name: status_document(status) for name, status in evaluation.statuses.items()},
         "feasible": evaluation.feasible,
@@ -29,6 +32,10 @@ def record(evaluation: Evaluation) -> Document:
         "error": evaluation.error,
         "message": evaluation.message,
     }
+    if evaluation.explanations:
+        found["explanations"] = dict(evaluation.explanations)
+    if evaluation.findings:
+        found["findings"] = {plugin: list(told) for plugin, told in evaluation.findings.items()}
     if evaluation.skipped:
         found["skipped"] = True
     nominated = evaluation.pod.status.nominated_node_name
@@ -79,7 +86,8 @@ def _post_filter(evaluation: Evaluation) -> Document | None:
 
 
 def _preemption(found: Preemption) -> Document:
-    return {
+    ranking = rank(found.candidates)
+    document: Document = {
         "candidates": {
             candidate.node_name: {
                 "victims": sorted(pod.key for pod in candidate.victims),
@@ -87,8 +95,12 @@ def _preemption(found: Preemption) -> Document:
             }
             for candidate in found.candidates
         },
-        "nominated_nodes_tied": sorted(c.node_name for c in best_candidates(found.candidates)),
+        "nominated_nodes_tied": sorted(c.node_name for c in ranking.best),
         "victims": sorted(pod.key for pod in found.chosen.victims) if found.chosen is not None else [],
         "evicted": sorted(pod.key for pod in found.evicted),
         "cleared_nominations": sorted(pod.key for pod in found.cleared),
     }
+    if found.chosen is not None:
+        document["decided_by"] = decided_by(ranking)
+        document["lost_by"] = {name: criterion.loses for name, criterion in ranking.lost.items()}
+    return document

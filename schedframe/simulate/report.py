@@ -5,7 +5,9 @@ from __future__ import annotations
 from html import escape
 from typing import TYPE_CHECKING
 
-from attrs import frozen
+from attrs import astuple, frozen
+
+from . import preempting
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -64,22 +66,44 @@ def lines(evaluation: Evaluation) -> list[Line]:
     ]
     for name, status in sorted(evaluation.statuses.items()):
         if status is not None:
-            found.append(Line(name, status.plugin or "rejected", "", status.message))
+            behind = evaluation.explanations.get(name)
+            detail = f"{status.message}: {behind}" if behind else status.message
+            found.append(Line(name, status.plugin or "rejected", "", detail))
     return found
+
+
+def remarks(evaluation: Evaluation) -> list[str]:
+    """What plugins found out about the pod as a whole."""
+    return [f"{plugin}: {line}" for plugin, told in evaluation.findings.items() for line in told]
+
+
+def preemption(evaluation: Evaluation) -> list[Line]:
+    """The nodes on which preemption would work, the one that it takes first."""
+    found = evaluation.preemption
+    if found is None:
+        return []
+    return [Line(node, why, "", victims) for node, why, victims in preempting.lines(found)]
 
 
 def text(evaluation: Evaluation) -> str:
     """Several lines of plain text."""
-    found = lines(evaluation)
-    parts = [headline(evaluation)]
-    width = max((len(line.node) for line in found[:SHOWN]), default=0)
-    verdict_width = max((len(line.verdict) for line in found[:SHOWN]), default=0)
-    for line in found[:SHOWN]:
-        verdict = line.verdict.ljust(verdict_width)
-        parts.append(f"  {line.node:<{width}}  {verdict}  {line.total:>5}  {line.detail}".rstrip())
+    parts = [headline(evaluation), *_listed(lines(evaluation), "{:>5}  "), *remarks(evaluation)]
+    found = preemption(evaluation)
+    if found:
+        parts += [f"preemption takes {found[0].node}:", *_listed(found, "{}")]
+    return "\n".join(parts)
+
+
+def _listed(found: list[Line], total: str) -> list[str]:
+    """*total* is the format of the column of that name."""
+    shown = found[:SHOWN]
+    width = max((len(line.node) for line in shown), default=0)
+    verdict_width = max((len(line.verdict) for line in shown), default=0)
+    columns = f"  {{:<{width}}}  {{:<{verdict_width}}}  {total}{{}}"
+    parts = [columns.format(*astuple(line)).rstrip() for line in shown]
     if len(found) > SHOWN:
         parts.append(f"  … and {len(found) - SHOWN} more nodes")
-    return "\n".join(parts)
+    return parts
 
 
 def table(evaluation: Evaluation) -> Table:
@@ -89,18 +113,35 @@ def table(evaluation: Evaluation) -> Table:
     result = Table("node", "verdict", "total", "detail", title=headline(evaluation), title_justify="left")
     for line in lines(evaluation)[:SHOWN]:
         result.add_row(line.node, line.verdict, line.total, line.detail)
+    found = preemption(evaluation)
+    if found:
+        result.add_section()
+        for line in found[:SHOWN]:
+            result.add_row(line.node, f"preemption: {line.verdict}", line.total, line.detail)
+    told = remarks(evaluation)
+    if told:
+        result.caption, result.caption_justify = "\n".join(told), "left"
     return result
 
 
 def html(evaluation: Evaluation) -> str:
     """An HTML table for notebooks."""
+    parts = [f"<p>{escape(headline(evaluation))}</p>", _html_table("verdict", lines(evaluation))]
+    parts += [f"<p>{escape(remark)}</p>" for remark in remarks(evaluation)]
+    found = preemption(evaluation)
+    if found:
+        parts.append(_html_table("preemption", found))
+    return "".join(parts)
+
+
+def _html_table(verdict: str, found: list[Line]) -> str:
     rows = "".join(
         f"<tr><td>{escape(line.node)}</td><td>{escape(line.verdict)}</td><td>{escape(line.total)}</td>"
         f"<td>{escape(line.detail)}</td></tr>"
-        for line in lines(evaluation)[:SHOWN]
+        for line in found[:SHOWN]
     )
-    head = "<tr><th>node</th><th>verdict</th><th>total</th><th>detail</th></tr>"
-    return f"<p>{escape(headline(evaluation))}</p><table>{head}{rows}</table>"
+    head = f"<tr><th>node</th><th>{verdict}</th><th>total</th><th>detail</th></tr>"
+    return f"<table>{head}{rows}</table>"
 
 
 def _nodes(evaluation: Evaluation) -> int:

@@ -15,15 +15,16 @@ from ..cycle.build import ScoreAllNodes
 from ..cycle.search import Search
 from ..errors import InputError
 from ..framework.registry import Factory
-from .dry_run import DryRunCluster
+from .dry_run import dry_run
 from .evaluation import Evaluation, PostFilterReport
+from .explaining import explain
 
 Manifest = Mapping[str, Any]
 
 
 @define(eq=False)
 class CycleReport:
-    """One scheduling cycle of :meth:`Simulation.cycle`; lists of names in the order in which they were found."""
+    """One scheduling cycle of :meth:`Simulation.cycle`; names in the order in which they were found."""
 
     order: list[str]
     """All nodes in search order; sorted where the order plays no role."""
@@ -51,8 +52,9 @@ class Placement:
 class Simulation:
     """Nodes, pods and other objects, and a scheduler to ask about them.
 
-    ``objects`` are API values or manifests; ``config`` as for :class:`Scheduler`, whose other options are the same
-    here. Time stands still, ties are broken by ``seed``. Raises :class:`ConfigError` and :class:`InputError`.
+    ``objects`` are API values or manifests; ``config`` as for :class:`Scheduler`, whose other options are the
+    same here. Time stands still, ties are broken by ``seed``. Raises :class:`ConfigError` and
+    :class:`InputError`.
     """
 
     def __init__(
@@ -67,7 +69,12 @@ class Simulation:
         self.clock = VirtualClock()
         self.cluster = InMemoryCluster(clock=self.clock)
         self.scheduler = Scheduler(
-            self.cluster, config, seed=seed, clock=self.clock, score_all_nodes=score_all_nodes, plugins=plugins
+            self.cluster,
+            config,
+            seed=seed,
+            clock=self.clock,
+            score_all_nodes=score_all_nodes,
+            plugins=plugins,
         )
         self._core = self.scheduler.core
         self._search = Search(self._core.cache, Random(0), shortcuts=False)
@@ -113,17 +120,14 @@ class Simulation:
         gate = framework.run_pre_enqueue(pod)
         if gate is not None:
             return Evaluation(pod, name, pre_enqueue=gate)
-        decision = self._search.decide(framework, pod)
-        evaluation = Evaluation(pod, name, decision=decision)
-        if decision.diagnosis is not None and framework.plan.post_filter and not pod.spec.node_name:
-            real = self._core.cluster
-            dry = self._core.cluster = DryRunCluster(real)
-            try:
+        with dry_run(self._core) as writes:
+            decision = self._search.decide(framework, pod)
+            found = explain(framework, decision)
+            evaluation = Evaluation(pod, name, decision=decision, told=found)
+            if decision.diagnosis is not None and framework.plan.post_filter and not pod.spec.node_name:
                 result, status = framework.run_post_filter(decision.state, pod, decision.diagnosis)
-            finally:
-                self._core.cluster = real
-            decision.diagnosis.post_filter_message = status.message
-            evaluation.post_filter = PostFilterReport(result, status, dry)
+                decision.diagnosis.post_filter_message = status.message
+                evaluation.post_filter = PostFilterReport(result, status, writes)
         return evaluation
 
     def assume(self, pod: Any, node_name: str) -> None:
@@ -155,7 +159,7 @@ class Simulation:
     def schedule(
         self, pods: Iterable[Any] = (), *, on_cycle: Callable[[Decision], None] | None = None
     ) -> list[Placement]:
-        """Create *pods*, then run full cycles until nothing is ready; what became of each, in the order given.
+        """Create *pods*, then run full cycles until nothing is ready; what became of each, in that order.
 
         Pods that were pending before take part too; without *pods* it is they who are reported. *on_cycle* is
         told what each cycle decided.
@@ -227,4 +231,3 @@ def _best(decision: Decision) -> tuple[list[str], int | None]:
         table = decision.scores
         return sorted(table.rows.select(table.best()).names()), int(table.total.max())
     return ([decision.node_name] if decision.node_name is not None else []), None
-

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .budgets import Budget, read_budgets, split_by_budgets
-from .candidates import CRITERIA, Candidate, Preemption, best_candidates, importance
+from .candidates import CRITERIA, Candidate, Criterion, Preemption, Ranking, importance, rank
 from .dry_run import select_victims
 from .evaluator import PreemptionEvaluator, Tally
 from .execution import Eviction
@@ -12,12 +12,14 @@ __all__ = [
     "CRITERIA",
     "Budget",
     "Candidate",
+    "Criterion",
     "Eviction",
     "Preemption",
     "PreemptionEvaluator",
+    "Ranking",
     "Tally",
-    "best_candidates",
     "importance",
+    "rank",
     "read_budgets",
     "select_victims",
     "split_by_budgets",

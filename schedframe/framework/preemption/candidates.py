@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
-from typing import TypeVar
+from typing import Final
 
 from attrs import frozen
 
@@ -12,8 +12,6 @@ from ...api import Pod
 
 _PRIORITY_OFFSET = 2**31
 """Makes every priority positive, so that more victims never sum up to less."""
-
-Key = TypeVar("Key", int, float)
 
 
 @frozen
@@ -55,25 +53,67 @@ def earliest_start(candidate: Candidate) -> float:
     return min(start_time(pod) for pod in candidate.victims if pod.priority == highest)
 
 
-CRITERIA: tuple[Callable[[Candidate], float], ...] = (
-    lambda candidate: candidate.pdb_violations,
-    lambda candidate: candidate.victims[0].priority,
-    lambda candidate: sum(pod.priority + _PRIORITY_OFFSET for pod in candidate.victims),
-    lambda candidate: len(candidate.victims),
-    lambda candidate: -earliest_start(candidate),
+@frozen
+class Criterion:
+    """Something to minimise, and how people call it."""
+
+    wins: str
+    loses: str
+    measure: Callable[[Candidate], float]
+
+
+CRITERIA: Final = (
+    Criterion(
+        "fewest violations of disruption budgets",
+        "more violations of disruption budgets",
+        lambda candidate: candidate.pdb_violations,
+    ),
+    Criterion(
+        "lowest priority of its most important victim",
+        "a more important victim",
+        lambda candidate: candidate.victims[0].priority,
+    ),
+    Criterion(
+        "smallest sum of its victims' priorities",
+        "a higher sum of priorities",
+        lambda candidate: sum(pod.priority + _PRIORITY_OFFSET for pod in candidate.victims),
+    ),
+    Criterion("fewest victims", "more victims", lambda candidate: len(candidate.victims)),
+    Criterion(
+        "its most important victims started latest",
+        "a victim that has run longer",
+        lambda candidate: -earliest_start(candidate),
+    ),
 )
-"""What to minimise, in this order: violations, the highest priority among the victims, the sum of
-priorities, the number of victims; then the latest start among the earliest of the highest-priority victims
+"""What decides between candidates, in this order: violations, the highest priority among the victims, the sum
+of priorities, the number of victims; then the latest start among the earliest of the highest-priority victims
 wins. Source: the reference's pickOneNodeForPreemption."""
 
 
-def best_candidates(candidates: Sequence[Candidate]) -> list[Candidate]:
-    """The candidates that are equal by all criteria and better than the rest, in the order given."""
+@frozen
+class Ranking:
+    """How the candidates compare."""
+
+    best: tuple[Candidate, ...]
+    """Those that are equal by all criteria and better than the rest, in the order given."""
+    lost: dict[str, Criterion]
+    """Node → the criterion by which it lost, in the order in which they were ruled out."""
+
+    @property
+    def decided_by(self) -> Criterion | None:
+        """The criterion that ruled out the last of those that lost; ``None`` if none did."""
+        return next(reversed(self.lost.values()), None)
+
+
+def rank(candidates: Sequence[Candidate]) -> Ranking:
+    """Apply the criteria one after another; each only to those that are equal by all before it."""
     left = list(candidates)
+    lost: dict[str, Criterion] = {}
     for criterion in CRITERIA:
         if len(left) <= 1:
             break
-        values = [criterion(candidate) for candidate in left]
+        values = [criterion.measure(candidate) for candidate in left]
         best = min(values)
+        lost |= {c.node_name: criterion for c, value in zip(left, values, strict=True) if value != best}
         left = [candidate for candidate, value in zip(left, values, strict=True) if value == best]
-    return left
+    return Ranking(tuple(left), lost)

@@ -20,7 +20,7 @@ from ..results import NominatingInfo, PostFilterResult
 from ..status import SUCCESS, Code, Status
 from ..verdicts import Diagnosis
 from .budgets import Budget, read_budgets
-from .candidates import Candidate, Preemption, best_candidates
+from .candidates import Candidate, Preemption, rank
 from .dry_run import NO_VICTIMS, select_victims
 from .execution import Eviction
 
@@ -112,7 +112,7 @@ class PreemptionEvaluator:
     def preempt(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> tuple[PostFilterResult | None, Status]:
-        """The answer of post_filter: the node to nominate, whose victims are on their way out, or why none."""
+        """The answer of post_filter: the node to nominate, with its victims on their way out, or why none."""
         nominated = statuses.get(pod.status.nominated_node_name) if pod.status.nominated_node_name else None
         refusal = self.is_eligible(pod, nominated)
         if refusal is not None:
@@ -123,7 +123,7 @@ class PreemptionEvaluator:
                 return None, Status.from_error("; ".join(sorted(tally.errors)))
             cleared = PostFilterResult(NominatingInfo(""), Preemption((), None))
             return cleared, Status.unschedulable(tally.message(self.handle.table.num_nodes))
-        chosen = best_candidates(candidates)[0]
+        chosen = rank(candidates).best[0]
         evicted, cleared_pods = self.eviction.start(pod, chosen)
         details = Preemption(tuple(candidates), chosen, evicted, cleared_pods)
         return PostFilterResult(NominatingInfo(chosen.node_name), details), SUCCESS
