@@ -93,11 +93,16 @@ def _decoded(text: str | bytes, name: str) -> str:
 
 def _documents(text: str, name: str) -> Iterator[Any]:
     """The documents of *text*. What starts like JSON is read as JSON, which is many times faster, if it can
-    be.
+    be; otherwise it may still be YAML, unless its name says that it is not.
     """
     if text.lstrip()[:1] in ("{", "["):
-        documents = _json_documents(text)
-        if documents is not None:
+        try:
+            documents = _json_documents(text)
+        except json.JSONDecodeError as error:
+            if name.endswith(".json"):
+                where, fix = f"line {error.lineno}, column {error.colno}", "check commas, quotes and brackets"
+                raise InputError(where, f"cannot be read as JSON: {error.msg}", fix, location=name) from None
+        else:
             yield from documents
             return
     try:
@@ -107,18 +112,15 @@ def _documents(text: str, name: str) -> Iterator[Any]:
         raise _unreadable(error, name) from None
 
 
-def _json_documents(text: str) -> list[Any] | None:
-    """Any number of JSON values one after another; None if *text* is something else, such as YAML."""
+def _json_documents(text: str) -> list[Any]:
+    """Any number of JSON values one after another; JSONDecodeError if *text* is something else."""
     decoder, documents, position = json.JSONDecoder(), [], 0
     while position < len(text):
         space = re.compile(r"\s*").match(text, position)
         position = space.end() if space else position
         if position == len(text):
             break
-        try:
-            document, position = decoder.raw_decode(text, position)
-        except ValueError:
-            return None
+        document, position = decoder.raw_decode(text, position)
         documents.append(document)
     return documents
 

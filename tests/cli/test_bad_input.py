@@ -42,6 +42,13 @@ def test_malformed_yaml(cli: Cli, write: Write) -> None:
     assert "line 3" in line
 
 
+def test_malformed_json(cli: Cli, write: Write) -> None:
+    line = refused(cli, "schedule", write("cluster.json", '{"kind": "Node",\n "metadata": {"name": "a"'))
+    assert line.startswith(
+        "cluster.json:line 2, column 26: cannot be read as JSON: Expecting ',' delimiter; "
+    )
+
+
 def test_the_same_name_twice(cli: Cli, write: Write) -> None:
     one, two = write("one.yaml", text(node("a"), pod("web"))), write("two.yaml", text(pod("web")))
     line = refused(cli, "schedule", one, two)
