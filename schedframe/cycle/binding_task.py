@@ -33,7 +33,28 @@ class BindingTask:
 
     def run(self) -> Any:
         """``None`` if the pod is bound, else why not; a coroutine of the same where a plugin is ``async``."""
+        attempt = self.attempt
+        binders = attempt.framework.plan.bind
+        if len(binders) == 1 and not attempt.pre_binders:
+            # The usual case: one call, and no steps to keep track of unless it answers something.
+            try:
+                answer = binders[0].call(attempt.state, attempt.assumed, attempt.node_name)
+            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                return self._outcome(fault(binders[0].name, "bind", error))
+            if answer is None:
+                return None
+            return drive(self._answered(binders[0].name, answer))
         return drive(self._steps())
+
+    def _answered(self, name: str, answer: Any) -> Steps:
+        """The only bind plugin gave *answer*."""
+        status = yield from self._heard(name, "bind", answer)
+        return self._outcome(NOBODY_BINDS if status is not None and status.code is Code.SKIP else status)
+
+    def _outcome(self, status: Status | None) -> Status | None:
+        """*status* of the bind, unless only the cluster knows what became of it."""
+        unknown = status is not None and isinstance(status.error, OutcomeUnknown)
+        return self.verify() if unknown else status
 
     def verify(self) -> Status | None:
         """After an unknown outcome: ask the cluster. :data:`LOST` if it does not answer."""
@@ -55,9 +76,7 @@ class BindingTask:
     def _steps(self) -> Steps:
         status = yield from self._pre_bind()
         if status is None:
-            status = yield from self._bind()
-            if status is not None and isinstance(status.error, OutcomeUnknown):
-                return self.verify()
+            status = self._outcome((yield from self._bind()))
         return status
 
     def _pre_bind(self) -> Steps:
@@ -82,6 +101,13 @@ class BindingTask:
         attempt = self.attempt
         try:
             answer = call(attempt.state, attempt.assumed, attempt.node_name)
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            return fault(name, point, error)
+        return (yield from self._heard(name, point, answer))
+
+    def _heard(self, name: str, point: str, answer: Any) -> Steps:
+        """What *answer* means, awaited if need be."""
+        try:
             if inspect.isawaitable(answer):
                 answer = yield answer
         except asyncio.CancelledError:

@@ -14,35 +14,42 @@ Values = npt.NDArray[np.int64]
 OUT: int = int(np.iinfo(np.int64).min)
 """The value of a row that may not be chosen."""
 _SMALLEST_SHIFT = 6
+_LARGEST_SHIFT = 11
+_FEW = 32
+"""Up to so many blocks are kept in lists, whose elements cost less to get at than those of an array."""
 
 
 class BlockedMaxima:
     """A column of totals with, for each block of rows, its maximum and how many rows have it.
 
-    ``update`` is O(1), and O(block) when the last row at its block's maximum falls; ``choose`` is O(blocks +
-    block). Blocks hold about the square root of the rows, so that a million rows cost little more than a
-    thousand.
+    ``update`` is O(1), and O(block) when the last row at its block's maximum falls; ``choose`` is O(blocks
+    + block). There are few blocks, kept in lists, as long as blocks are small: for up to 65,536 rows.
+    Larger columns have blocks of 2,048 rows, so that a million rows cost little more than a thousand.
     """
 
     __slots__ = ("_best", "_count", "_shift", "_size", "values")
 
     def __init__(self, values: Values, size: int) -> None:
         self.values = values
-        """int64, shape ``(capacity,)``; :data:`OUT` where a row may not be chosen. Set by ``update``."""
-        self._size = size
+        """int64, shape ``(capacity,)``; :data:`OUT` where a row may not be chosen. Change it by ``update``
+        only.
+        """
         self.rebuild(size)
 
     def rebuild(self, size: int) -> None:
         """Take in that anything may have changed, and that the first *size* rows count; O(size)."""
         self._size = size
-        self._shift = max(_SMALLEST_SHIFT, (max(size, 1).bit_length() + 1) // 2 + 2)
+        self._shift = min(max(_SMALLEST_SHIFT, (max(size, 1) - 1).bit_length() - 5), _LARGEST_SHIFT)
         width = 1 << self._shift
         blocks = max(1, -(-size // width))
         padded = np.full(blocks * width, OUT, np.int64)
         padded[:size] = self.values[:size]
         folded = padded.reshape(blocks, width)
-        self._best: Values = folded.max(axis=1)
-        self._count: Values = (folded == self._best[:, None]).sum(axis=1)
+        best = folded.max(axis=1)
+        count = (folded == best[:, None]).sum(axis=1)
+        few = blocks <= _FEW
+        self._best: list[int] | Values = best.tolist() if few else best
+        self._count: list[int] | Values = count.tolist() if few else count
 
     def update(self, row: int, value: int) -> None:
         """Set the value of *row*."""
@@ -52,7 +59,7 @@ class BlockedMaxima:
             return
         values[row] = value
         block = row >> self._shift
-        best = int(self._best[block])
+        best = self._best[block]
         if value > best:
             self._best[block] = value
             self._count[block] = 1
@@ -69,23 +76,18 @@ class BlockedMaxima:
 
         The draw is a position among the tied rows in their order. ``None`` if no row may be chosen.
         """
-        best = self._best
-        top = best.max()
-        if top == OUT:
-            return None
-        blocks = (best == top).nonzero()[0]
-        counts = self._count[blocks]
-        if len(blocks) == 1:
-            ties = int(counts[0])
-            block = int(blocks[0])
-            chosen = rng.randrange(ties) if ties > 1 else 0
+        if isinstance(self._best, list):
+            top = max(self._best)
+            if top == OUT:
+                return None
+            tied = [(i, self._count[i]) for i, best in enumerate(self._best) if best == top]
+            block, chosen = _draw_few(tied, rng)
         else:
-            ends = counts.cumsum()
-            chosen = rng.randrange(int(ends[-1]))
-            index = int(ends.searchsorted(chosen, "right"))
-            block = int(blocks[index])
-            if index:
-                chosen -= int(ends[index - 1])
+            top = int(np.maximum.reduce(self._best))
+            if top == OUT:
+                return None
+            blocks = (self._best == top).nonzero()[0]
+            block, chosen = _draw_many(blocks, np.asarray(self._count)[blocks], rng)
         start = block << self._shift
         part = self.values[start : min(start + (1 << self._shift), self._size)]
         return start + int((part == top).nonzero()[0][chosen])
@@ -93,14 +95,40 @@ class BlockedMaxima:
     def _recount(self, block: int) -> None:
         start = block << self._shift
         part = self.values[start : min(start + (1 << self._shift), self._size)]
-        best = part.max()
+        best = int(np.maximum.reduce(part))
         self._best[block] = best
-        self._count[block] = np.count_nonzero(part == best)
+        self._count[block] = int(np.count_nonzero(part == best))
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if a block's maximum or count is not that of its rows; O(rows)."""
-        best, count = self._best.copy(), self._count.copy()
+        best, count = np.array(self._best), np.array(self._count)
         fresh = BlockedMaxima(self.values, self._size)
-        blocks = best != OUT
-        if not np.array_equal(best, fresh._best) or not np.array_equal(count[blocks], fresh._count[blocks]):
+        counted = best != OUT
+        if not np.array_equal(best, np.array(fresh._best)) or not np.array_equal(
+            count[counted], np.array(fresh._count)[counted]
+        ):
             raise InvariantError("blocked maxima are not those of the column")
+
+
+def _draw_few(tied: list[tuple[int, int]], rng: Random) -> tuple[int, int]:
+    """(block, position among its best rows) of one row of the tied blocks, given with their counts."""
+    ties = 0
+    for _, count in tied:
+        ties += count
+    chosen = rng.randrange(ties) if ties > 1 else 0
+    for block, count in tied:
+        if chosen < count:
+            return block, chosen
+        chosen -= count
+    raise InvariantError("more rows are tied than there are")
+
+
+def _draw_many(
+    blocks: npt.NDArray[np.intp], counts: npt.NDArray[np.int64], rng: Random
+) -> tuple[int, int]:
+    """As :func:`_draw_few` for arrays."""
+    ends = counts.cumsum()
+    ties = int(ends[-1])
+    chosen = rng.randrange(ties) if ties > 1 else 0
+    index = int(ends.searchsorted(chosen, "right"))
+    return int(blocks[index]), chosen - (int(ends[index - 1]) if index else 0)
