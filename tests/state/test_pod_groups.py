@@ -1,0 +1,305 @@
+"""Pods counted by what selectors see of them: per row, and per topology domain."""
+
+from __future__ import annotations
+
+import pytest
+
+from schedframe.api import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm
+from schedframe.errors import InvariantError
+from schedframe.state import CountColumn, NodeSubset, NodeTable, PodGroup, pod_groups
+
+from .build import make_node, make_pod
+
+FAST = NodeSubset(
+    "fast disks",
+    lambda node: node.labels.get("disk") == "fast",
+    lambda rows: rows.table.label("disk").mask_of(("fast",), rows.index),
+)
+
+
+def webs(group: PodGroup) -> int:
+    return int(group.labels.get("app") == "web" and not group.terminating)
+
+
+def table_of(**zones: str) -> NodeTable:
+    table = NodeTable()
+    for name, zone in zones.items():
+        table.set_node(make_node(name, labels={"zone": zone}))
+    return table
+
+
+def place(table: NodeTable, node: str, name: str, app: str = "web", **more: object) -> Pod:
+    pod = make_pod(name, node, labels={"app": app}, **more)  # type: ignore[arg-type]  # all are keywords there
+    table.add_pod(node, pod)
+    return pod
+
+
+def web_column(table: NodeTable) -> CountColumn:
+    return table.pod_groups.column("web", webs)
+
+
+def counts(table: NodeTable, column: CountColumn) -> dict[str, int]:
+    return {table.name_of(row): int(column.counts[row]) for row in table.used_rows() if column.counts[row]}
+
+
+def sums(column: CountColumn, key: str = "zone", subset: NodeSubset | None = None) -> dict[str, int]:
+    """Value → pods, of the values that are domains."""
+    found = column.by_domain(key, subset)
+    return {
+        value: int(found.sums[code])
+        for code, value in enumerate(found.labels.values)
+        if found.domains.nodes[code]
+    }
+
+
+# ---- per row ---------------------------------------------------------------------------------------------
+
+
+def test_a_column_counts_the_pods_that_are_there_and_those_that_come_later() -> None:
+    table = table_of(a="east", b="west")
+    place(table, "a", "p1")
+    column = web_column(table)
+    assert counts(table, column) == {"a": 1}
+    place(table, "a", "p2")
+    place(table, "b", "p3")
+    place(table, "b", "p4", app="db")
+    assert counts(table, column) == {"a": 2, "b": 1}
+    table.remove_pod("a", "uid-p1")
+    assert counts(table, web_column(table)) == {"a": 1, "b": 1}
+    assert web_column(table) is column
+
+
+def test_a_group_has_the_weight_that_the_column_gives_it() -> None:
+    table = table_of(a="east")
+    column = table.pod_groups.column("weighed", lambda group: 10 if group.labels["app"] == "web" else -1)
+    for i in range(3):
+        place(table, "a", f"w{i}")
+    place(table, "a", "d", app="db")
+    assert counts(table, column) == {"a": 29}
+
+
+def test_a_terminating_pod_is_of_another_group() -> None:
+    table = table_of(a="east")
+    place(table, "a", "p1")
+    place(table, "a", "p2", deletion_timestamp=1.0)
+    assert counts(table, web_column(table)) == {"a": 1}
+    assert len(table.pod_groups.groups()) == 2
+
+
+def test_pods_with_a_common_spec_may_differ_in_labels() -> None:
+    table = table_of(a="east")
+    table.pod_groups.groups()
+    first = place(table, "a", "p1")
+    other = Pod(make_pod("p2", labels={"app": "db"}).metadata, first.spec)
+    table.add_pod("a", other)
+    assert {group.labels["app"]: group.pods for group in table.pod_groups.groups()} == {"web": 1, "db": 1}
+    table.remove_pod("a", "uid-p1")
+    assert [group.labels["app"] for group in table.pod_groups.groups()] == ["db"]
+
+
+def test_columns_follow_trials_back() -> None:
+    table = table_of(a="east", b="west")
+    place(table, "a", "p1")
+    column = web_column(table)
+    before = sums(column)
+    mark = table.mark()
+    table.remove_pod("a", "uid-p1")
+    place(table, "b", "p2")
+    assert sums(column) == {"east": 0, "west": 1}
+    table.rollback(mark)
+    assert sums(column) == before == {"east": 1, "west": 0}
+    table.pod_groups.check_invariants()
+
+
+def test_more_rows_than_there_was_room_for() -> None:
+    table = table_of(a="east")
+    column = web_column(table)
+    assert sums(column) == {"east": 0}
+    for i in range(table.capacity + 1):
+        table.set_node(make_node(f"n{i}", labels={"zone": "west"}))
+        place(table, f"n{i}", f"p{i}")
+    assert sums(column) == {"east": 0, "west": 65}
+    assert len(column.counts) == table.capacity
+    table.pod_groups.check_invariants()
+
+
+# ---- per domain ------------------------------------------------------------------------------------------
+
+
+def test_sums_follow_pods_and_nodes() -> None:
+    table = table_of(a="east", b="east", c="west")
+    column = web_column(table)
+    for node in "abc":
+        place(table, node, f"p-{node}")
+    assert sums(column) == {"east": 2, "west": 1}
+    table.set_node(make_node("b", labels={"zone": "west"}))
+    assert sums(column) == {"east": 1, "west": 2}
+    table.set_node(make_node("c"))
+    assert sums(column) == {"east": 1, "west": 1}
+    table.remove_node("a")
+    assert sums(column) == {"west": 1}
+    table.set_node(make_node("a", labels={"zone": "north"}))
+    assert sums(column) == {"west": 1, "north": 1}
+
+
+def test_a_pod_may_be_there_before_its_node() -> None:
+    table = table_of(a="east")
+    column = web_column(table)
+    assert sums(column) == {"east": 0}
+    place(table, "late", "p1")
+    place(table, "late", "p2")
+    assert sums(column) == {"east": 0}
+    table.set_node(make_node("late", labels={"zone": "east"}))
+    assert sums(column) == {"east": 2}
+
+
+def test_only_the_nodes_of_a_subset_count() -> None:
+    table = NodeTable()
+    for name, zone, disk in (("a", "east", "fast"), ("b", "east", "slow"), ("c", "west", "slow")):
+        table.set_node(make_node(name, labels={"zone": zone, "disk": disk}))
+        place(table, name, f"p-{name}")
+    column = web_column(table)
+    assert sums(column, subset=FAST) == {"east": 1}
+    assert column.by_domain("zone", FAST).domains.total == 1
+    table.set_node(make_node("c", labels={"zone": "west", "disk": "fast"}))
+    assert sums(column, subset=FAST) == {"east": 1, "west": 1}
+    assert sums(column) == {"east": 2, "west": 1}
+    table.remove_node("c")
+    assert sums(column, subset=FAST) == {"east": 1}
+    table.pod_groups.check_invariants()
+
+
+def test_one_changed_node_among_many_is_looked_at_by_itself() -> None:
+    table = table_of(**{f"n{i}": "east" for i in range(40)})
+    asked: list[str] = []
+    subset = NodeSubset(
+        "watched",
+        lambda node: bool(asked.append(node.name)) or node.name != "n3",
+        lambda rows: rows.table.label("zone").codes[rows.index] >= 0,
+    )
+    domains = table.pod_groups.domains("zone", subset)
+    assert (domains.count, domains.total, asked) == (1, 40, [])
+    table.set_node(make_node("n3", labels={"zone": "west"}))
+    assert table.pod_groups.domains("zone", subset) is domains
+    assert (domains.count, domains.total, asked) == (1, 39, ["n3"])
+
+
+def test_domains_count_nodes_and_values() -> None:
+    table = table_of(a="east", b="east", c="west")
+    domains = table.pod_groups.domains("zone")
+    assert (domains.count, domains.total) == (2, 3)
+    table.set_node(make_node("c", labels={"zone": "east"}))
+    assert (domains.sync().count, domains.total) == (1, 3)
+    assert domains.nodes[domains.labels.code_of("west")] == 0
+
+
+# ---- who is asked, and what is kept ----------------------------------------------------------------------
+
+
+def test_a_scope_spares_groups_that_cannot_count() -> None:
+    table = table_of(a="east")
+    asked: list[str] = []
+
+    def weigh(group: PodGroup) -> int:
+        asked.append(group.labels["app"])
+        return 1
+
+    place(table, "a", "p1")
+    place(table, "a", "p2", app="db")
+    table.pod_groups.column("scoped", weigh, ("default", ("app", "web")))
+    table.pod_groups.column("elsewhere", weigh, ("other", None))
+    assert asked == ["web"]
+    place(table, "a", "p3", app="cache")
+    assert asked == ["web"]
+    table.pod_groups.column("namespace", weigh, ("default", None))
+    assert sorted(asked) == ["cache", "db", "web", "web"]
+    place(table, "a", "p4", app="web", deletion_timestamp=1.0)
+    assert sorted(asked) == ["cache", "db", "web", "web", "web", "web"]
+
+
+def test_the_least_recently_used_columns_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pod_groups, "MAX_BYTES", 0)
+    monkeypatch.setattr(pod_groups, "FEWEST_KEPT", 2)
+    table = table_of(a="east")
+    place(table, "a", "p1")
+    groups = table.pod_groups
+    one, two = (groups.column(key, webs) for key in "12")
+    assert groups.column("1", webs) is one
+    three = groups.column("3", webs)
+    assert [column.dropped for column in (one, two, three)] == [False, True, False]
+    place(table, "a", "p2")
+    assert [int(column.counts[0]) for column in (one, two, three)] == [2, 1, 2]
+    again = groups.column("2", webs)
+    assert again is not two
+    assert sums(again) == {"east": 2}
+    groups.check_invariants()
+
+
+def test_sums_outlive_the_domains_that_are_kept_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pod_groups, "MAX_BYTES", 0)
+    monkeypatch.setattr(pod_groups, "FEWEST_KEPT", 1)
+    table = table_of(a="east")
+    column = web_column(table)
+    place(table, "a", "p1")
+    assert sums(column) == {"east": 1}
+    table.pod_groups.domains("disk")
+    table.set_node(make_node("b", labels={"zone": "west"}))
+    place(table, "b", "p2")
+    assert sums(column) == {"east": 1, "west": 1}
+
+
+def test_a_column_keeps_the_sums_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = table_of(a="east")
+    column = web_column(table)
+    place(table, "a", "p1")
+    for i in range(40):
+        column.by_domain(f"key-{i}")
+        assert sums(column) == {"east": 1}
+    kept = [each.domains.topology_key for each in column.all_sums()]
+    assert "zone" in kept
+    assert len(kept) < 20
+
+
+# ---- terms of running pods -------------------------------------------------------------------------------
+
+
+def test_kinds_of_terms_come_and_go_with_their_pods() -> None:
+    table = table_of(a="east")
+    term = PodAffinityTerm(LabelSelector({"app": "db"}), topology_key="zone")
+    affinity = Affinity(pod_affinity=PodAffinity(required=(term,)))
+    groups = table.pod_groups
+    for name in ("p1", "p2"):
+        place(table, "a", name, app=name, affinity=affinity)
+    (kind,) = groups.kinds()
+    assert (kind.affinity, kind.groups, groups.kinds_version) == (affinity, 2, 1)
+    for name in ("p1", "p2"):
+        table.remove_pod("a", f"uid-{name}")
+    assert (groups.kinds(), groups.kinds_version) == ([], 2)
+
+
+# ---- self-check ------------------------------------------------------------------------------------------
+
+
+def test_the_self_check_notices_what_is_wrong() -> None:
+    table = table_of(a="east")
+    place(table, "a", "p1")
+    column = web_column(table)
+    sums(column)
+    groups = table.pod_groups
+    groups.check_invariants()
+    column.counts[0] += 1
+    with pytest.raises(InvariantError, match="column 'web'"):
+        groups.check_invariants()
+    column.counts[0] -= 1
+    column.by_domain("zone").sums[0] += 1
+    with pytest.raises(InvariantError, match="sums by zone"):
+        groups.check_invariants()
+    column.by_domain("zone").sums[0] -= 1
+    groups.domains("zone").nodes[0] += 1
+    with pytest.raises(InvariantError, match="domains of zone"):
+        groups.check_invariants()
+    groups.domains("zone").nodes[0] -= 1
+    groups.check_invariants()
+    del table.pod_groups.groups()[0].rows[0]
+    with pytest.raises(InvariantError, match="pod groups"):
+        groups.check_invariants()
