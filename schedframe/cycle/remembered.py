@@ -225,7 +225,7 @@ class PodClass:
         self.codes[positions] = codes
         for code, count in enumerate(np.bincount(codes, minlength=1).tolist()):
             self._counts[code] += count
-        found = positions[codes == 0]
+        found: Positions = positions[codes == 0]
         self.feasible += len(found)
         return found
 
@@ -235,8 +235,7 @@ class PodClass:
         for entry, place in filters:
             ask(entry, place, self.state, self.pod, verdicts, places)
         self._register()
-        codes = verdicts.codes
-        return codes
+        return verdicts.codes
 
     def _register(self) -> None:
         """Take notice of statuses that are new."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import evolve
+
 from ..framework import Status
 from .binding import start_binding, turn_down
 from .core import Core
@@ -27,7 +29,11 @@ class WaitingDesk:
             return
         waiting = room.leave(uid)
         if waiting is not None:
-            turn_down(self._core, waiting.ticket, rejection)
+            attempt = waiting.ticket
+            if all(entry.name != plugin for entry in attempt.framework.plan.permit):
+                # Preempted, for example: no event of that plugin will help, so time must bring the pod back.
+                rejection = evolve(rejection, plugin="")
+            turn_down(self._core, attempt, rejection)
 
     def expire(self, now: float) -> None:
         """Turn down the pods for which a plugin waited long enough."""
