@@ -53,22 +53,18 @@ class OwnTerm:
         return (self.any_namespace or namespace in self.namespaces) and self.selector.matches(labels)
 
 
-def own_terms(
-    terms: tuple[CompiledAffinityTerm, ...], objects: ObjectStore, *, preferred: bool = False
-) -> tuple[OwnTerm, ...]:
+def own_terms(terms: tuple[CompiledAffinityTerm, ...], objects: ObjectStore) -> tuple[OwnTerm, ...]:
     """Look up the namespaces that the terms mean now.
 
-    In scoring (*preferred*) the reference goes on to hold the namespace selector against no labels at all,
-    so that one which is satisfied by that (``NotIn``, ``DoesNotExist``) finds pods of every namespace.
+    The reference goes on to hold the namespace selector against no labels at all, so that one which is
+    satisfied by that (empty, ``NotIn``, ``DoesNotExist``) finds pods of every namespace.
     """
     return tuple(
         OwnTerm(
             term.topology_key,
             selected_namespaces(term, objects),
             term.selector,
-            term.namespace_selector.matches(NO_LABELS)
-            if preferred
-            else term.namespace_selector.matches_everything,
+            term.namespace_selector.matches(NO_LABELS),
         )
         for term in terms
     )
@@ -78,7 +74,7 @@ def own_weighted(terms: PodTerms, objects: ObjectStore) -> tuple[tuple[int, OwnT
     """Preferred terms with their namespaces looked up; anti-affinity counts negative."""
 
     def weighted(each: tuple[Weighted, ...], sign: int) -> list[tuple[int, OwnTerm]]:
-        return [(sign * weight, own_terms((term,), objects, preferred=True)[0]) for weight, term in each]
+        return [(sign * weight, own_terms((term,), objects)[0]) for weight, term in each]
 
     return (*weighted(terms.preferred, 1), *weighted(terms.preferred_anti, -1))
 
