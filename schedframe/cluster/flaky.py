@@ -155,6 +155,18 @@ class FlakyCluster(ClusterPort):
         """See :class:`ClusterPort`."""
         self.cluster.evict(pod, condition=condition)
 
+    def create(self, obj: Any) -> Any:
+        """See :class:`ClusterPort`."""
+        return self.cluster.create(obj)
+
+    def update(self, obj: Any) -> Any:
+        """See :class:`ClusterPort`."""
+        return self.cluster.update(obj)
+
+    def delete(self, obj: Any) -> None:
+        """See :class:`ClusterPort`."""
+        self.cluster.delete(obj)
+
     def record_event(
         self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
     ) -> None:

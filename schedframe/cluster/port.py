@@ -118,6 +118,25 @@ class ClusterPort(Protocol):
         """
         ...
 
+    def create(self, obj: Any) -> Any:
+        """Add an object that plugins make (a claim), and return it as stored, named if it had no name.
+
+        Raises :class:`Conflict` if its key is taken.
+        """
+        ...
+
+    def update(self, obj: Any) -> Any:
+        """Replace an object, status included, and return it as stored.
+
+        Raises :class:`NotFound`, and :class:`Conflict` if *obj* has a uid or resource version and the stored
+        one another: whoever read it before somebody else wrote must read it again.
+        """
+        ...
+
+    def delete(self, obj: Any) -> None:
+        """Delete an object. Raises :class:`NotFound`, and :class:`Conflict` if another has the name now."""
+        ...
+
     def record_event(
         self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
     ) -> None:

@@ -25,6 +25,8 @@ STORED_KINDS = (
     "StatefulSet",
     "PodDisruptionBudget",
     "DeviceClass",
+    "ResourceClaim",
+    "ResourceSlice",
 )
 """Kinds that are kept for the plugins as they are; a kind joins by standing here."""
 

@@ -23,6 +23,8 @@ class DryRunCluster:
     inner: ClusterPort
     bound: builtins.list[tuple[Pod, str]] = field(factory=list)
     evicted: builtins.list[Pod] = field(factory=list)
+    written: builtins.list[tuple[str, Any]] = field(factory=list)
+    """``create``, ``update`` or ``delete``, with the object."""
     patched: builtins.list[tuple[Pod, PodCondition | None, str | None]] = field(factory=list)
 
     def list(self, kind: str) -> builtins.list[Any]:
@@ -50,6 +52,20 @@ class DryRunCluster:
     def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> None:
         """Keep the request."""
         self.evicted.append(pod)
+
+    def create(self, obj: Any) -> Any:
+        """Keep the request."""
+        self.written.append(("create", obj))
+        return obj
+
+    def update(self, obj: Any) -> Any:
+        """Keep the request."""
+        self.written.append(("update", obj))
+        return obj
+
+    def delete(self, obj: Any) -> None:
+        """Keep the request."""
+        self.written.append(("delete", obj))
 
     def record_event(
         self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
