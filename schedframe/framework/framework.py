@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Mapping
+import logging
+from collections.abc import Hashable, Mapping
 from typing import Any
 
 from attrs import define, field, frozen
@@ -33,6 +34,8 @@ from .scoring import ScoreTable, run_pre_score, run_scores
 from .status import SUCCESS, Code, Status
 from .verdicts import Diagnosis, Verdicts
 
+logger = logging.getLogger("schedframe")
+
 
 @frozen
 class PermitOutcome:
@@ -59,10 +62,12 @@ class Framework:
     plan: Plan
     handle: Handle
     nominated: NominatedFilter = field(init=False)
+    _signatures: dict[str, Any] = field(init=False)
     reads_snapshot: bool = field(init=False)
     """Whether some pre_bind or bind plugin declares (``reads_snapshot = True``) that it looks at nodes."""
 
     def __attrs_post_init__(self) -> None:
+        self._signatures = {name: call for name, call in self.plan.signatures if call is not None}
         binders = [entry.name for entry in (*self.plan.pre_bind, *self.plan.bind)]
         self.reads_snapshot = any(getattr(self.plan.plugins[n], "reads_snapshot", False) for n in binders)
         self.nominated = NominatedFilter(self.plan, self.handle)
@@ -156,6 +161,32 @@ class Framework:
     def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
         """All filters for one node, with and without the pods nominated to it; ``None`` if it passes both."""
         return self.nominated.run(state, pod, info)
+
+    def row_local_key(self, state: CycleState, pod: Pod) -> Hashable | None:
+        """What the filters see of *pod*, if all that have a say look at the row alone; else ``None``.
+
+        On a row that did not change, pods with equal keys meet the same verdicts.
+        """
+        key: list[Hashable] = []
+        for entry in self.plan.filter:
+            plugin = self.plan.plugins[entry.name]
+            if not getattr(plugin, "row_local", False):
+                if entry.name not in state.skip_filter_plugins:
+                    return None
+                continue
+            signature = self._signatures.get(entry.name)
+            signed = None
+            if signature is not None:
+                try:
+                    signed = signature(pod)
+                    hash(signed)
+                except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                    logger.warning("plugin %s failed in pod_signature: %s", entry.name, error)
+                    return None
+            if signed is None:
+                return None
+            key.append(signed)
+        return tuple(key)
 
     def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Verdicts:
         """All filters for many rows, nominated pods considered."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from random import Random
 from typing import Any, Protocol
 
@@ -52,6 +52,10 @@ class PluginsRunner(Protocol):
 
     def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
         """All filters for one node, with and without the pods nominated to it; ``None`` if it passes both."""
+        ...
+
+    def row_local_key(self, state: CycleState, pod: Pod) -> Hashable | None:
+        """What the filters see of *pod*, if all that have a say look at the row alone; else ``None``."""
         ...
 
     def run_pre_score(self, state: CycleState, pod: Pod, rows: Rows) -> Status | None:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from math import inf
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
 
 from ...api import Pod
 
@@ -22,6 +22,8 @@ class Candidate:
     victims: tuple[Pod, ...]
     pdb_violations: int
     """Victims whose eviction violates a disruption budget."""
+    measures: tuple[float, ...] = field(default=(), eq=False, repr=False)
+    """What the criteria say of it, once somebody asked (see :func:`standing`)."""
 
 
 @frozen
@@ -88,6 +90,14 @@ CRITERIA: Final = (
 """What decides between candidates, in this order: violations, the highest priority among the victims, the sum
 of priorities, the number of victims; then the latest start among the earliest of the highest-priority victims
 wins. Source: the reference's pickOneNodeForPreemption."""
+
+
+def standing(candidate: Candidate) -> tuple[float, ...]:
+    """All criteria as one sort key, the best smallest; kept with the candidate."""
+    if not candidate.measures:
+        measures = tuple(criterion.measure(candidate) for criterion in CRITERIA)
+        object.__setattr__(candidate, "measures", measures)
+    return candidate.measures
 
 
 @frozen

@@ -20,9 +20,10 @@ from ..results import NominatingInfo, PostFilterResult
 from ..status import SUCCESS, Code, Status
 from ..verdicts import Diagnosis
 from .budgets import Budget, read_budgets
-from .candidates import Candidate, Preemption, rank
+from .candidates import Candidate, Preemption, standing
 from .dry_run import NO_VICTIMS, select_victims
 from .execution import Eviction
+from .memory import DryRuns
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -72,9 +73,11 @@ class PreemptionEvaluator:
     absolute: int = 100
     """… and at least."""
     eviction: Eviction = field(init=False)
+    _dry_runs: DryRuns = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self.eviction = Eviction(self.handle, self.plugin)
+        self._dry_runs = DryRuns(self.handle)
 
     # ---- policy ------------------------------------------------------------------------------------------
 
@@ -95,13 +98,13 @@ class PreemptionEvaluator:
         return TERMINATING if any(_goes_by_preemption(other) for other in going) else None
 
     def may_preempt(self, info: NodeInfo, victim: Pod, preemptor: Pod) -> bool:
-        """Whether *victim* may be removed for *preemptor*. Override ``lower_priority_only`` together with
-        this.
-        """
+        """Whether *victim* may be removed for *preemptor*. Override ``by_priority`` together with this."""
         return victim.priority < preemptor.priority
 
-    lower_priority_only = True
-    """Whether ``may_preempt`` holds for pods of lower priority only, so that other nodes need no dry run."""
+    by_priority = True
+    """Whether ``may_preempt`` holds for all pods of lower priority and no others: then nodes without any
+    need no dry run, and pods of equal priority need not try the same node twice.
+    """
 
     def wanted(self, nodes: int) -> int:
         """How many candidates are enough when *nodes* may be tried."""
@@ -123,7 +126,7 @@ class PreemptionEvaluator:
                 return None, Status.from_error("; ".join(sorted(tally.errors)))
             cleared = PostFilterResult(NominatingInfo(""), Preemption((), None))
             return cleared, Status.unschedulable(tally.message(self.handle.table.num_nodes))
-        chosen = rank(candidates).best[0]
+        chosen = min(candidates, key=standing)
         evicted, cleared_pods = self.eviction.start(pod, chosen)
         details = Preemption(tuple(candidates), chosen, evicted, cleared_pods)
         return PostFilterResult(NominatingInfo(chosen.node_name), details), SUCCESS
@@ -139,7 +142,7 @@ class PreemptionEvaluator:
         rows = self._worth_trying(statuses)
         tally = Tally()
         worth = len(rows)
-        if len(rows) and self.lower_priority_only:
+        if len(rows) and self.by_priority:
             lowest = self.handle.table.derived(_LOWEST, _lowest_priority)[rows]
             tally.add(NO_VICTIMS, int((lowest >= pod.priority).sum()))
             rows = rows[lowest < pod.priority]
@@ -150,8 +153,14 @@ class PreemptionEvaluator:
         budgets = read_budgets(self.handle.objects.list("PodDisruptionBudget"))
         safe: list[Candidate] = []
         violating: list[Candidate] = []
+        known = self._dry_runs.of(state, pod) if self.by_priority else None
+        expected = self._rows_with_nominations() if known is not None else set()
         for row in rows.tolist():
-            found = self._try(state, pod, row, budgets)
+            found = known.get(row) if known is not None and row not in expected else None
+            if found is None:
+                found = self._try(state, pod, row, budgets)
+                if known is not None and row not in expected:
+                    known[row] = found
             if isinstance(found, Status):
                 tally.add(found, 1)
                 continue
@@ -159,6 +168,11 @@ class PreemptionEvaluator:
             if safe and len(safe) + len(violating) >= wanted:
                 break
         return safe + violating, tally
+
+    def _rows_with_nominations(self) -> set[int | None]:
+        """Rows where pods are expected: what a dry run finds there depends on them too."""
+        table = self.handle.table
+        return {table.live_row(name) for name in self.handle.nominator.node_names}
 
     def _worth_trying(self, statuses: Mapping[str, Status]) -> npt.NDArray[np.intp]:
         """Rows that were rejected in a way that removing pods may mend."""
