@@ -192,7 +192,7 @@ class WeightedPodAffinityTerm:
     term: PodAffinityTerm = field(default=PodAffinityTerm(), metadata=wire("podAffinityTerm", always=True))
 
 
-@frozen(weakref_slot=False)
+@frozen(weakref_slot=False, cache_hash=True)
 class PodAffinity:
     """Pods in whose topology domain this one must, or would rather, run."""
 
@@ -200,7 +200,7 @@ class PodAffinity:
     preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
 
 
-@frozen(weakref_slot=False)
+@frozen(weakref_slot=False, cache_hash=True)
 class PodAntiAffinity:
     """Pods in whose topology domain this one must not, or would rather not, run."""
 

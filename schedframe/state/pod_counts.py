@@ -30,7 +30,8 @@ class CountColumn:
 
     groups: PodGroups
     weigh: Weigh
-    scope: Scope | None
+    scopes: tuple[Hashable, ...]
+    """See :meth:`PodGroups.column`; none: any group may count."""
     counts: Counts
     dropped: bool = False
     """Whether the column was dropped to save memory, and is not kept in step any more."""
@@ -80,6 +81,8 @@ class DomainSums:
     domains: Domains
     sums: Counts = field(factory=lambda: np.zeros(0, np.int64))
     """Per code, at least as long as ``labels.values``; 0 for values that are no domain."""
+    nonzero: int = 0
+    """Number of sums that are not 0."""
     _codes: Codes = field(factory=lambda: np.zeros(0, np.int32))
     """Codes under which the counts are summed."""
     _epoch: int = -1
@@ -93,9 +96,9 @@ class DomainSums:
     def add(self, row: int, amount: int) -> None:
         """The count of a row grew; nothing for a row that has joined since the last :meth:`sync`."""
         if row < len(self._codes):
-            code = self._codes[row]
+            code = self._codes.item(row)
             if code != ABSENT:
-                self.sums[code] += amount
+                self._add(code, amount)
 
     def sync(self) -> DomainSums:
         """Catch up with the nodes."""
@@ -122,16 +125,23 @@ class DomainSums:
             self._codes = longer
 
     def _move(self, row: int) -> None:
-        old, new = self._codes[row], self.domains.codes[row]
+        old, new = self._codes.item(row), self.domains.codes.item(row)
         if old == new:
             return
         self._codes[row] = new
         counts = self.column.counts
-        if row < len(counts) and counts[row]:
+        if row < len(counts) and (count := counts.item(row)):
             if old != ABSENT:
-                self.sums[old] -= counts[row]
+                self._add(old, -count)
             if new != ABSENT:
-                self.sums[new] += counts[row]
+                self._add(new, count)
+
+    def _add(self, code: int, amount: int) -> None:
+        sums = self.sums
+        before = sums.item(code)
+        after = sums[code] = before + amount
+        if not before or not after:
+            self.nonzero += bool(after) - bool(before)
 
     def _recount(self) -> None:
         codes = self._codes = self.domains.codes.copy()
@@ -140,3 +150,4 @@ class DomainSums:
         # Sums of counts are far below 2**53, so going through floats loses nothing.
         sums = np.bincount(codes[here], counts[here], len(self.labels.values))
         self.sums = sums.astype(np.int64)
+        self.nonzero = int(np.count_nonzero(sums))

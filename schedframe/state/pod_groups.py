@@ -29,6 +29,8 @@ FEWEST_KEPT = 64
 """As many are kept whatever they take."""
 _BYTES_PER_ROW = 16
 """Of a column with its sums by domain, about; domains take less."""
+_KINDS_TOLD = 1024
+"""So many kinds that appeared are told one by one, besides twice those that there are."""
 _MEMO = object()
 
 
@@ -74,13 +76,15 @@ class PodGroups:
 
     table: NodeTable
     kinds_version: int = 0
-    """Changes whenever a kind of pod affinity terms appears or disappears."""
+    """Kinds of pod affinity terms that ever appeared; one that comes back counts again."""
     _kinds: dict[Hashable, TermKind] = field(factory=dict)
+    _appeared: list[TermKind] = field(factory=list)
+    """The last kinds that appeared."""
     _groups: dict[Hashable, PodGroup] = field(factory=dict)
     _namespaces: dict[str, dict[int, PodGroup]] = field(factory=dict)
     """The groups of each namespace, by identity."""
     _columns: OrderedDict[Hashable, CountColumn] = field(factory=OrderedDict)
-    _scopes: dict[Scope | None, list[CountColumn]] = field(factory=dict)
+    _scopes: dict[Hashable, list[CountColumn]] = field(factory=dict)
     """Columns by their scope, so that a new group is weighed only by those that may count it."""
     _domains: OrderedDict[Hashable, Domains] = field(factory=OrderedDict)
 
@@ -95,22 +99,23 @@ class PodGroups:
 
     # ---- looking -----------------------------------------------------------------------------------------
 
-    def column(self, key: Hashable, weigh: Weigh, scope: Scope | None = None) -> CountColumn:
+    def column(self, key: Hashable, weigh: Weigh, *scopes: Scope | TermKind) -> CountColumn:
         """The column known as *key*, made with *weigh* if there is none.
 
         O(groups + their rows) when made, else O(1). The same key must always come with an equivalent *weigh*
-        and *scope*. *scope* says that only groups of that namespace with that label can have a weight: no
-        others are asked about then.
+        and *scopes*. These say that only groups of that namespace with that label, or of that kind, can have
+        a weight: no others are asked about then.
         """
         column = self._columns.get(key)
         if column is not None:
             self._columns.move_to_end(key)
             return column
-        column, weights = self._made(weigh, scope)
+        column, weights = self._made(weigh, scopes)
         for group, weight in weights:
             group.columns.append((column, weight))
         self._columns[key] = column
-        self._scopes.setdefault(scope, []).append(column)
+        for scope in scopes or (None,):
+            self._scopes.setdefault(scope, []).append(column)
         if len(self._columns) > self._most_kept():
             self._drop(self._columns.popitem(last=False)[1])
         return column
@@ -136,10 +141,20 @@ class PodGroups:
         """The kinds of pod affinity terms that pods have."""
         return list(self._kinds.values())
 
-    def _made(self, weigh: Weigh, scope: Scope | None) -> tuple[CountColumn, list[tuple[PodGroup, int]]]:
+    def kinds_since(self, version: int) -> list[TermKind] | None:
+        """The kinds that appeared since ``kinds_version`` was *version*, those gone by now included.
+
+        ``None`` if that was too long ago to tell.
+        """
+        start = self.kinds_version - len(self._appeared)
+        return self._appeared[version - start :] if version >= start else None
+
+    def _made(
+        self, weigh: Weigh, scopes: tuple[Scope | TermKind, ...]
+    ) -> tuple[CountColumn, list[tuple[PodGroup, int]]]:
         """A column and the groups that it counts, with their weights."""
-        column = CountColumn(self, weigh, scope, np.zeros(self.table.capacity, np.int64))
-        weights = [(group, weight) for group in self._within(scope) if (weight := weigh(group))]
+        column = CountColumn(self, weigh, scopes, np.zeros(self.table.capacity, np.int64))
+        weights = [(group, weight) for group in self._within(scopes) if (weight := weigh(group))]
         for group, weight in weights:
             for row, pods in group.rows.items():
                 column.counts[row] += weight * pods
@@ -148,15 +163,21 @@ class PodGroups:
     def _most_kept(self) -> int:
         return max(FEWEST_KEPT, MAX_BYTES // (_BYTES_PER_ROW * self.table.capacity))
 
-    def _within(self, scope: Scope | None) -> Iterable[PodGroup]:
-        if scope is None:
+    def _within(self, scopes: tuple[Scope | TermKind, ...]) -> Iterable[PodGroup]:
+        """The groups in any of *scopes*, each once."""
+        if not scopes:
             return self._groups.values()
-        namespace, label = scope
-        groups = self._namespaces.get(namespace, {}).values()
-        if label is None:
-            return groups
-        key, value = label
-        return [group for group in groups if group.labels.get(key) == value]
+        kinds = {scope for scope in scopes if isinstance(scope, TermKind)}
+        found = {id(group): group for group in self._groups.values() if group.kind in kinds} if kinds else {}
+        for scope in scopes:
+            if not isinstance(scope, TermKind):
+                namespace, label = scope
+                found |= {
+                    i: group
+                    for i, group in self._namespaces.get(namespace, {}).items()
+                    if label is None or group.labels.get(label[0]) == label[1]
+                }
+        return found.values()
 
     # ---- pods that come and go ---------------------------------------------------------------------------
 
@@ -199,14 +220,14 @@ class PodGroups:
         group = PodGroup(pod.namespace, pod.labels, pod.spec.affinity, pod.is_terminating, pod)
         group.kind = self._join_kind(group)
         namespace = group.namespace
-        scopes: list[Scope | None] = [None, (namespace, None)]
-        scopes += [(namespace, label) for label in group.labels.items()]
-        group.columns = [
-            (column, weight)
-            for scope in scopes
-            for column in self._scopes.get(scope, ())
-            if (weight := column.weigh(group))
+        scopes: list[Scope | TermKind | None] = [
+            None,
+            (namespace, None),
+            *([group.kind] if group.kind else []),
         ]
+        scopes += [(namespace, label) for label in group.labels.items()]
+        columns = dict.fromkeys(column for scope in scopes for column in self._scopes.get(scope, ()))
+        group.columns = [(column, weight) for column in columns if (weight := column.weigh(group))]
         self._groups[key] = group
         self._namespaces.setdefault(namespace, {})[id(group)] = group
         return group
@@ -222,10 +243,11 @@ class PodGroups:
     def _drop(self, column: CountColumn) -> None:
         """Its groups let go of it when they next change."""
         column.dropped = True
-        columns = self._scopes[column.scope]
-        columns.remove(column)
-        if not columns:
-            del self._scopes[column.scope]
+        for scope in column.scopes or (None,):
+            columns = self._scopes[scope]
+            columns.remove(column)
+            if not columns:
+                del self._scopes[scope]
 
     def _join_kind(self, group: PodGroup) -> TermKind | None:
         key = _kind_key(group)
@@ -236,6 +258,10 @@ class PodGroups:
             assert group.affinity is not None
             kind = self._kinds[key] = TermKind(group.namespace, group.labels, group.affinity)
             self.kinds_version += 1
+            if len(self._appeared) > 2 * len(self._kinds) + _KINDS_TOLD:
+                self._appeared.clear()
+            else:
+                self._appeared.append(kind)
         kind.groups += 1
         return kind
 
@@ -245,7 +271,6 @@ class PodGroups:
         group.kind.groups -= 1
         if not group.kind.groups:
             del self._kinds[_kind_key(group)]
-            self.kinds_version += 1
 
     def grow(self) -> None:
         """The table has more rows now; O(columns × rows)."""
@@ -261,7 +286,7 @@ class PodGroups:
         # These very groups, which some columns tell apart by identity; scopes must not make a difference.
         again._groups = self._groups
         for key, column in self._columns.items():
-            fresh, _ = again._made(column.weigh, None)
+            fresh, _ = again._made(column.weigh, ())
             size = self.table.size
             mine = np.zeros(size, np.int64)
             mine[: len(column.counts)] = column.counts[:size]
@@ -295,7 +320,7 @@ def _check_sums(mine: DomainSums, fresh: DomainSums) -> None:
         {value: int(count) for value, count in zip(each.labels.values, each.sums, strict=False) if count}
         for each in (mine, fresh)
     )
-    if named != again:
+    if named != again or mine.nonzero != len(named):
         raise InvariantError(f"sums by {mine.domains.topology_key}: {named}, recomputed {again}")
     _check_domains(mine.domains, fresh.domains)
 

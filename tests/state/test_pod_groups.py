@@ -274,7 +274,68 @@ def test_kinds_of_terms_come_and_go_with_their_pods() -> None:
     assert (kind.affinity, kind.groups, groups.kinds_version) == (affinity, 2, 1)
     for name in ("p1", "p2"):
         table.remove_pod("a", f"uid-{name}")
-    assert (groups.kinds(), groups.kinds_version) == ([], 2)
+    assert (groups.kinds(), groups.kinds_version) == ([], 1)
+
+
+def near(app: str) -> Affinity:
+    """Wants to be near pods of that app."""
+    return Affinity(
+        pod_affinity=PodAffinity(
+            required=(PodAffinityTerm(LabelSelector({"app": app}), topology_key="zone"),)
+        )
+    )
+
+
+def test_a_column_of_kinds_asks_about_their_groups_alone() -> None:
+    table = table_of(a="east")
+    groups = table.pod_groups
+    place(table, "a", "p1", app="api", affinity=near("db"))
+    (kind,) = groups.kinds()
+    asked: list[str] = []
+
+    def weigh(group: PodGroup) -> int:
+        asked.append(group.sample.name)
+        return 3 * (group.kind is kind)
+
+    column = groups.column("kind", weigh, kind, ("default", ("app", "web")))
+    place(table, "a", "p2", app="db", affinity=near("db"))
+    place(table, "a", "p3", app="db", affinity=near("web"))
+    place(table, "a", "p4", app="web", affinity=near("db"))
+    place(table, "a", "p5", app="web")
+    assert asked == ["p1", "p2", "p4", "p5"]
+    assert column.counts[table.live_row("a")] == 9
+    table.pod_groups.check_invariants()
+
+
+def test_the_kinds_that_appeared_are_told_as_long_as_anybody_may_remember(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(pod_groups, "_KINDS_TOLD", 0)
+    table = table_of(a="east")
+    groups = table.pod_groups
+    assert groups.kinds_since(0) == []
+    for i in range(3):
+        place(table, "a", f"p{i}", affinity=near(f"app-{i}"))
+    assert groups.kinds_since(0) == groups.kinds()
+    assert groups.kinds_since(2) == groups.kinds()[2:]
+    for i in range(3):
+        table.remove_pod("a", f"uid-p{i}")
+    place(table, "a", "p3", affinity=near("db"))
+    assert groups.kinds_since(3) is None
+    assert groups.kinds_since(groups.kinds_version) == []
+
+
+def test_sums_that_are_not_zero_are_counted() -> None:
+    table = table_of(a="east", b="east", c="west")
+    column = table.pod_groups.column("signed", lambda group: 1 if group.labels.get("app") == "web" else -1)
+    assert column.by_domain("zone").nonzero == 0
+    place(table, "a", "p1", app="web")
+    assert column.by_domain("zone").nonzero == 1
+    place(table, "b", "p2", app="db")
+    place(table, "c", "p3", app="db")
+    assert column.by_domain("zone").nonzero == 1
+    table.set_node(make_node("b", labels={"zone": "west"}))
+    assert column.by_domain("zone").nonzero == 2
 
 
 # ---- self-check ------------------------------------------------------------------------------------------
