@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from attrs import evolve, frozen
 from hypothesis import strategies as st
@@ -62,7 +63,7 @@ def make_pod(
     labels: Mapping[str, str] | None = None,
     namespace: str = "default",
     terminating: bool = False,
-    **spec: object,
+    **spec: Any,
 ) -> Pod:
     """A pod labelled ``app: web`` unless told otherwise."""
     metadata = ObjectMeta(
@@ -72,7 +73,7 @@ def make_pod(
         labels={"app": "web"} if labels is None else labels,
         deletion_timestamp=1.0 if terminating else None,
     )
-    return Pod(metadata, PodSpec(topology_spread_constraints=constraints, **spec))  # type: ignore[arg-type]
+    return Pod(metadata, PodSpec(topology_spread_constraints=constraints, **spec))
 
 
 def constraint(
@@ -80,10 +81,25 @@ def constraint(
     max_skew: int = 1,
     when: str = DO_NOT_SCHEDULE,
     selector: LabelSelector | None = LabelSelector({"app": "web"}),  # noqa: B008 - a value
-    **more: object,
+    **more: Any,
 ) -> TopologySpreadConstraint:
     """A hard constraint on zones for pods labelled ``app: web`` unless told otherwise."""
-    return TopologySpreadConstraint(max_skew, key, when, selector, **more)  # type: ignore[arg-type]
+    return TopologySpreadConstraint(max_skew, key, when, selector, **more)
+
+
+def cluster(**zones: int) -> NodeTable:
+    """A node ``<zone>1`` for each zone, with that many pods labelled ``app: web``."""
+    table = NodeTable()
+    for zone, pods in zones.items():
+        table.set_node(make_node(f"{zone}1", zone=zone))
+        run(table, f"{zone}1", pods)
+    return table
+
+
+def run(table: NodeTable, node: str, count: int, **more: Any) -> None:
+    for _ in range(count):
+        pod = make_pod(f"pod-{table.row_log.version}", node_name=node, **more)
+        table.add_pod(node, pod)
 
 
 # ---- strategies ------------------------------------------------------------------------------------------

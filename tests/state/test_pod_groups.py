@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from schedframe.api import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm
@@ -28,8 +30,8 @@ def table_of(**zones: str) -> NodeTable:
     return table
 
 
-def place(table: NodeTable, node: str, name: str, app: str = "web", **more: object) -> Pod:
-    pod = make_pod(name, node, labels={"app": app}, **more)  # type: ignore[arg-type]  # all are keywords there
+def place(table: NodeTable, node: str, name: str, app: str = "web", **more: Any) -> Pod:
+    pod = make_pod(name, node, labels={"app": app}, **more)
     table.add_pod(node, pod)
     return pod
 

@@ -1,0 +1,146 @@
+"""PodTopologySpread: which nodes score best."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from plugins_builtin.args import LIST_DEFAULTING, PodTopologySpreadArgs
+from plugins_builtin.pod_topology_spread import PodTopologySpread
+from schedframe.api import SCHEDULE_ANYWAY, LabelSelector, Pod, TopologySpreadConstraint
+from schedframe.framework import CycleState, Status
+from schedframe.state import NodeInfo, NodeTable, Rows
+from tests.plugins.agreement import StandInHandle, columnar_scores, per_node_scores
+from tests.plugins.spreading import (
+    HOSTNAME,
+    RACK,
+    TAINTED,
+    ZONE,
+    cluster,
+    constraint,
+    make_node,
+    make_pod,
+    run,
+)
+
+
+def plugin_of(table: NodeTable) -> PodTopologySpread:
+    return PodTopologySpread(PodTopologySpreadArgs(), StandInHandle(table=table))
+
+
+def scored(table: NodeTable, pod: Pod, *nodes: str) -> dict[str, tuple[int, int]]:
+    """Raw and normalised score of each of *nodes*, the feasible ones (by default all)."""
+    plugin, state, rows = plugin_of(table), CycleState(), table.rows()
+    if nodes:
+        rows = Rows.at(table, np.array([table.live_row(name) for name in nodes], np.intp))
+    assert plugin.pre_score(state, pod, rows) is None
+    raw = columnar_scores(plugin, state, pod, rows)
+    assert raw == per_node_scores(plugin, state, pod, rows)
+    scores = np.array(raw, np.int64)
+    plugin.normalize_scores(state, scores, rows)
+    return dict(zip(rows.names(), zip(raw, scores.tolist(), strict=True), strict=True))
+
+
+def soft(key: str = ZONE, max_skew: int = 1, **more: Any) -> TopologySpreadConstraint:
+    return constraint(key, max_skew, SCHEDULE_ANYWAY, **more)
+
+
+def test_the_fewer_pods_the_higher_the_score() -> None:
+    weight = math.log(3 + 2)
+    expected = [round(count * weight) for count in (0, 1, 4)]
+    found = scored(cluster(a=0, b=1, c=4), make_pod("p", soft()))
+    assert [raw for raw, _ in found.values()] == expected == [0, 2, 6]
+    assert [score for _, score in found.values()] == [100, 66, 0]
+
+
+def test_equal_domains_score_full_marks() -> None:
+    assert set(scored(cluster(a=0, b=0), make_pod("p", soft())).values()) == {(0, 100)}
+    weight = round(2 * math.log(4))
+    assert set(scored(cluster(a=2, b=2), make_pod("p", soft())).values()) == {(weight, 100)}
+
+
+def test_the_tolerated_skew_waters_differences_down() -> None:
+    found = scored(cluster(a=0, b=1, c=4), make_pod("p", soft(max_skew=5)))
+    assert list(found.values()) == [(4, 100), (6, 80), (10, 40)]
+
+
+def test_a_host_is_a_domain_of_its_own_and_counts_all_its_pods() -> None:
+    """Whatever the policies say of the node."""
+    table = cluster(a=0, b=2)
+    found = scored(table, make_pod("p", soft(HOSTNAME), node_selector={"no": "node"}))
+    assert found == {"a1": (0, 100), "b1": (round(2 * math.log(4)), 0)}
+
+
+def test_the_weight_is_that_of_the_domains_of_feasible_nodes() -> None:
+    table = cluster(a=0, b=2, c=5)
+    assert scored(table, make_pod("p", soft()), "b1")["b1"] == (round(2 * math.log(3)), 100)
+    assert scored(table, make_pod("p", soft()), "b1", "a1")["b1"][0] == round(2 * math.log(4))
+    assert scored(table, make_pod("p", soft(HOSTNAME)), "b1", "a1")["b1"][0] == round(2 * math.log(4))
+
+
+def test_a_node_that_lacks_a_key_scores_nothing() -> None:
+    table = cluster(a=0, b=1)
+    table.set_node(make_node("bare"))
+    found = scored(table, make_pod("p", soft()))
+    assert found == {"a1": (0, 100), "b1": (round(math.log(4)), 0), "bare": (0, 0)}
+    assert scored(table, make_pod("p", soft()), "bare") == {"bare": (0, 0)}
+    both = scored(table, make_pod("p", soft(), soft(HOSTNAME)))
+    assert both["a1"] == (0, 100)
+    assert both["bare"] == (0, 0)
+
+
+def test_pods_on_nodes_that_do_not_count_are_left_out() -> None:
+    table = cluster(a=0, b=1)
+    table.set_node(make_node("b2", [TAINTED], zone="b"))
+    run(table, "b2", 7)
+    raw = {name: raw for name, (raw, _) in scored(table, make_pod("p", soft())).items()}
+    assert raw["b1"] == round(8 * math.log(4))
+    honoured = scored(table, make_pod("p", soft(node_taints_policy="Honor")))
+    assert honoured["b1"][0] == round(math.log(4))
+
+
+def test_many_domains_are_counted_exactly() -> None:
+    table = NodeTable()
+    for i in range(600):
+        table.set_node(make_node(f"n{i}", rack=f"r{i // 2}"))
+    run(table, "n599", 1)
+    some = [f"n{i}" for i in range(0, 600, 3)]
+    racks = len({int(name[1:]) // 2 for name in some})
+    found = scored(table, make_pod("p", soft(RACK)), "n599", *some)
+    assert found["n599"][0] == round(math.log(racks + 1 + 2))
+
+
+def test_a_node_info_of_its_own_is_scored_by_the_pods_it_has() -> None:
+    table = cluster(a=3, b=0)
+    plugin, state, pod = plugin_of(table), CycleState(), make_pod("p", soft(HOSTNAME))
+    plugin.pre_score(state, pod, table.rows())
+    weight = math.log(4)
+    assert plugin.score(state, table.info(0)) == round(3 * weight)
+    copy = table.info(0).clone()
+    copy.remove_pod(next(iter(copy.pods.values())))
+    assert plugin.score(state, copy) == round(2 * weight)
+    mixed = [make_pod("x"), make_pod("y", terminating=True), make_pod("z", labels={})]
+    assert plugin.score(state, NodeInfo.of(make_node("new", zone="a"), mixed)) == round(weight)
+    state, everybody = CycleState(), make_pod("p", soft(HOSTNAME, selector=LabelSelector()))
+    plugin.pre_score(state, everybody, table.rows())
+    assert plugin.score(state, copy) == 0
+
+
+def test_scores_of_an_invalid_skew_may_be_negative_and_are_truncated_towards_zero() -> None:
+    table = cluster(a=0, b=4)
+    found = scored(table, make_pod("p", soft(max_skew=-2)))
+    high = round(4 * math.log(4) - 3)
+    assert [raw for raw, _ in found.values()] == [-3, high]
+    assert [score for _, score in found.values()] == [100, -(3 * 100 // high)]
+    assert {score for _, score in scored(cluster(a=0, b=0), make_pod("p", soft(max_skew=-2))).values()} == {
+        100
+    }
+
+
+def test_listed_defaults_need_not_exist() -> None:
+    table = cluster(a=0)
+    plugin = PodTopologySpread(PodTopologySpreadArgs((), LIST_DEFAULTING), StandInHandle(table=table))
+    assert plugin.pre_filter(CycleState(), make_pod("p"), table.rows()) == Status.skip()
+    assert plugin.pre_score(CycleState(), make_pod("p"), table.rows()) == Status.skip()
