@@ -67,15 +67,15 @@ def _finished(message: tuple[Core, Attempt, Status | None]) -> None:
 
 def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
     """The executor is done with the attempt: bound, failed, or waiting for the outside world."""
-    if status is not None and not attempt.gone:
-        if status is LOST:
-            _park_to_verify(core, attempt)
-            return
-        if status.code is Code.WAIT:
-            _park(core, attempt, status)
-            return
     assumed = attempt.assumed
     assert assumed is not None
+    if status is LOST or (status is not None and status.code is Code.WAIT):
+        # A pod that is gone, or that an event shows on its node by now, does not wait for anything.
+        if not attempt.gone and core.cache.is_assumed(assumed.uid):
+            _wait(core, attempt, assumed.uid, status)
+            return
+        if status is LOST and not attempt.gone:
+            status = None
     if core.binding:
         core.binding.pop(assumed.uid, None)
     if status is None:
@@ -84,19 +84,13 @@ def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
         turn_down(core, attempt, status)
 
 
-def _park_to_verify(core: Core, attempt: Attempt) -> None:
-    assumed = attempt.assumed
-    assert assumed is not None
-    core.binding[assumed.uid] = attempt
-    core.parked.verify_later(attempt, assumed.uid, core.clock())
-
-
-def _park(core: Core, attempt: Attempt, status: Status) -> None:
-    assumed = attempt.assumed
-    assert assumed is not None
-    core.binding[assumed.uid] = attempt
+def _wait(core: Core, attempt: Attempt, uid: str, status: Status) -> None:
+    core.binding[uid] = attempt
+    if status is LOST:
+        core.parked.verify_later(attempt, uid, core.clock())
+        return
     deadline = core.clock() + max(0.0, status.timeout or 0.0)
-    if not core.parked.park(attempt, assumed.uid, deadline, status.events):
+    if not core.parked.park(attempt, uid, deadline, status.events):
         submit(core, attempt)
 
 

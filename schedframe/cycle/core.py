@@ -34,8 +34,8 @@ class Attempt:
     info: QueuedPodInfo
     pod: Pod
     """As popped."""
-    framework: Framework
-    state: CycleState
+    framework: Framework = field(repr=False)
+    state: CycleState = field(repr=False)
     node_name: str = ""
     assumed: Pod | None = None
     """The pod with its node, from assume on."""

@@ -21,6 +21,7 @@ from ..state import LazyRows, Rows
 from .classes import RememberedClasses
 from .decision import Decision
 from .diagnosis import diagnose
+from .expected import ExpectedPods
 from .merging import ask
 from .remembered import PodClass
 
@@ -54,9 +55,18 @@ class FastPath:
         decision.evaluated = len(rows)
         skip = decision.state.skip_filter_plugins
         asked = [entry for entry in live.filter if entry.name not in skip]
-        nominated = framework.nominated.nodes_for(pod)
-        if asked or nominated:
-            return self._merged(framework, found, decision, asked, nominated)
+        if asked:
+            return self._merged(framework, found, decision, asked)
+        nominator = framework.handle.nominator
+        if nominator:
+            if nominator.node_of(pod) is not None:
+                return None
+            expected = found.expected(pod.priority)
+            expected.sync(framework, decision.state, pod)
+            if not found.usable:
+                return None
+            if expected.any:
+                return self._beside_expected(found, decision, expected)
         if not found.feasible:
             verdicts = Verdicts.counted(rows, found.codes[rows.index], found.statuses, found.counts())
             decision.verdicts = verdicts
@@ -103,18 +113,31 @@ class FastPath:
         found: PodClass,
         decision: Decision,
         asked: list[FilterEntry],
-        nominated: list[str],
     ) -> Decision | None:
         rows = found.table.rows()
         verdicts = Verdicts(rows, found.codes[rows.index].copy(), list(found.statuses))
-        if asked:
-            places = found.places(verdicts.codes)
-            for entry in asked:
-                ask(entry, found.parts.order[entry.name], decision.state, decision.pod, verdicts, places)
+        places = found.places(verdicts.codes)
+        for entry in asked:
+            ask(entry, found.parts.order[entry.name], decision.state, decision.pod, verdicts, places)
+        nominated = framework.nominated.nodes_for(decision.pod)
         if nominated:
             framework.nominated.overlay(decision.state, decision.pod, verdicts, nominated)
         if any(status.code is Code.ERROR for status in verdicts.statuses):
             return None
+        return self._of_verdicts(found, decision, verdicts)
+
+    def _beside_expected(
+        self, found: PodClass, decision: Decision, expected: ExpectedPods
+    ) -> Decision | None:
+        """Nominated pods take room on some rows; no other plugin has anything to say."""
+        rows = found.table.rows()
+        codes = expected.codes[rows.index]
+        verdicts = Verdicts.counted(rows, codes, found.statuses, expected.counts())
+        return self._of_verdicts(found, decision, verdicts)
+
+    def _of_verdicts(self, found: PodClass, decision: Decision, verdicts: Verdicts) -> Decision | None:
+        """Score and choose among the rows that pass; or say why none does."""
+        rows = verdicts.rows
         decision.verdicts = verdicts
         passing = verdicts.passing()
         if not len(passing):

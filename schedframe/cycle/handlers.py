@@ -168,12 +168,13 @@ class EventHandlers:
         attempt = core.binding.get(new.uid)
         if attempt is None:
             return
+        waits = core.waiting.get(new.uid) is not None
         parked = core.parked.get(new.uid)
-        if new.spec.node_name != attempt.node_name or core.waiting.get(new.uid) is not None:
-            self._abandon(new)
-        elif parked is not None and parked.verify:
+        if parked is not None and parked.verify and new.spec.node_name == attempt.node_name:
             core.parked.leave(new.uid)
             finish_binding(core, attempt, None)
+        elif parked is not None or waits or new.spec.node_name != attempt.node_name:
+            self._abandon(new)
 
     def _abandon(self, pod: Pod) -> bool:
         """Give up the attempt for a pod that is gone or placed by others; whether it held room."""

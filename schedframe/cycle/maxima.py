@@ -123,9 +123,7 @@ def _draw_few(tied: list[tuple[int, int]], rng: Random) -> tuple[int, int]:
     raise InvariantError("more rows are tied than there are")
 
 
-def _draw_many(
-    blocks: npt.NDArray[np.intp], counts: npt.NDArray[np.int64], rng: Random
-) -> tuple[int, int]:
+def _draw_many(blocks: npt.NDArray[np.intp], counts: npt.NDArray[np.int64], rng: Random) -> tuple[int, int]:
     """As :func:`_draw_few` for arrays."""
     ends = counts.cumsum()
     ties = int(ends[-1])

@@ -22,7 +22,7 @@ LONGEST_VERIFICATION_SECONDS = 30.0
 class Parked:
     """An attempt that waits."""
 
-    attempt: Attempt
+    attempt: Attempt = field(repr=False)
     uid: str
     deadline: float
     events: tuple[ClusterEvent, ...] = ()

@@ -20,6 +20,7 @@ from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
 from ..state import NodeInfo, ObjectStore, Rows
+from .expected import ExpectedPods
 from .maxima import OUT, BlockedMaxima
 from .merging import ask
 from .normalized import Normalized
@@ -33,6 +34,8 @@ NO_NODE = -1
 """The code of a row without a node."""
 NOBODY = 1 << 30
 """Stands for "no plugin rejects this row" among the places in the profile's order."""
+MAX_PRIORITIES = 16
+"""Priorities for which a class is kept as seen with nominated pods."""
 ONE_BY_ONE = 6
 """Up to so many touched rows are refreshed by the per-node form, more of them by columns."""
 
@@ -54,6 +57,9 @@ class PodClass:
         """Whether the class can be used; not if a plugin failed, rejects the pod outright or names nodes."""
         self.forgotten = False
         """Whether the class was dropped: whoever still holds it must look it up again."""
+        self.builds = 0
+        """How often everything was made anew: codes mean something else then."""
+        self._expected: dict[int, ExpectedPods] = {}
         self._objects = objects
         self._clear()
         self._build()
@@ -80,7 +86,11 @@ class PodClass:
     def nbytes(self) -> int:
         """Memory of the columns, in bytes."""
         columns = (self.codes, self._node_codes, self._fixed, self._base, self.maxima.values)
-        return sum(c.nbytes for c in columns) + sum(column.raw.nbytes for column in self.normalized)
+        return (
+            sum(column.nbytes for column in columns)
+            + sum(column.raw.nbytes for column in self.normalized)
+            + sum(expected.codes.nbytes for expected in self._expected.values())
+        )
 
     def choose(self, rng: Random) -> int | None:
         """A row with the highest total, see :meth:`BlockedMaxima.choose`."""
@@ -104,9 +114,23 @@ class PodClass:
         """Places in the profile of the plugins behind these codes, a large number where there is none."""
         return np.array([*self._places, NO_NODE], np.int64)[codes]
 
+    def all_counts(self) -> list[int]:
+        """Number of rows by code, from 0 on."""
+        return list(self._counts)
+
+    def expected(self, priority: int) -> ExpectedPods:
+        """The class as pods of that priority see it, nominated pods considered; the caller syncs it."""
+        expected = self._expected.get(priority)
+        if expected is None:
+            if len(self._expected) >= MAX_PRIORITIES:
+                self._expected.clear()
+            expected = self._expected[priority] = ExpectedPods(self)
+        return expected
+
     def forget(self) -> None:
         """Give the memory back; pods' specs may hold on to this object for long."""
         self.forgotten, self.usable = True, False
+        self._expected.clear()
         self._clear()
 
     # ---- catching up -------------------------------------------------------------------------------------
@@ -142,6 +166,7 @@ class PodClass:
         """Everything from nothing; O(rows)."""
         table, parts = self.table, self.parts
         self._clear()
+        self.builds += 1
         self._read_versions = versions(parts.reads, table, self._objects)
         self._version, self._node_version = table.row_log.version, table.node_log.version
         outcome = run_pre_filter(parts.remembered, self.state, self.pod, table.rows())
@@ -330,10 +355,11 @@ class PodClass:
                 break
             status = entry.filter(self.state, self.pod, info)  # type: ignore[misc]  # there, see _row_wise
             if status is not None and status.code is not Code.SUCCESS:
-                return self._number_of(status.with_plugin(entry.name))
+                return self.number_of(status.with_plugin(entry.name))
         return code
 
-    def _number_of(self, status: Status) -> int:
+    def number_of(self, status: Status) -> int:
+        """The code that stands for *status*."""
         number = self._number.get(status)
         if number is None:
             self.statuses.append(status)

@@ -28,6 +28,19 @@ class Nominations(Protocol):
         """Nodes that somebody is nominated to."""
         ...
 
+    @property
+    def version(self) -> int:
+        """Number of changes so far."""
+        ...
+
+    def changed_since(self, version: int) -> list[str] | None:
+        """Nodes whose nominations changed after *version*; ``None`` if that is too long ago to tell."""
+        ...
+
+    def node_of(self, pod: Pod) -> str | None:
+        """The node that *pod* is nominated to."""
+        ...
+
     def __bool__(self) -> bool: ...
 
 

@@ -10,6 +10,10 @@ from ..errors import InvariantError
 from .queued_pod import identity
 
 
+MAX_CHANGES = 4096
+"""Changes that can be asked for afterwards, at least."""
+
+
 class NominatingMode(StrEnum):
     """Which node a pod is nominated to."""
 
@@ -27,13 +31,30 @@ class Nominator:
     needs to know. All methods are O(1) but where they say otherwise.
     """
 
-    __slots__ = ("_by_node", "_is_pending", "_node_of", "_views")
+    __slots__ = ("_by_node", "_changed", "_first_change", "_is_pending", "_node_of", "_views")
 
     def __init__(self, is_pending: Callable[[Pod], bool] | None = None) -> None:
         self._is_pending = is_pending
         self._by_node: dict[str, dict[str, Pod]] = {}
         self._node_of: dict[str, str] = {}
         self._views: dict[str, tuple[Pod, ...]] = {}
+        self._changed: list[str] = []
+        self._first_change = 0
+
+    @property
+    def version(self) -> int:
+        """Number of changes so far."""
+        return self._first_change + len(self._changed)
+
+    def changed_since(self, version: int) -> list[str] | None:
+        """Nodes whose nominations changed after *version*; ``None`` if that is too long ago to tell."""
+        return None if version < self._first_change else self._changed[version - self._first_change :]
+
+    def _note(self, node_name: str) -> None:
+        self._changed.append(node_name)
+        if len(self._changed) > 2 * MAX_CHANGES:
+            del self._changed[:MAX_CHANGES]
+            self._first_change += MAX_CHANGES
 
     def nominated_pods_for_node(self, node_name: str) -> tuple[Pod, ...]:
         """The pods nominated to that node, in order of nomination. After a change O(pods of the node)."""
@@ -84,6 +105,7 @@ class Nominator:
         if not pods:
             del self._by_node[node_name]
         self._views.pop(node_name, None)
+        self._note(node_name)
 
     def node_of(self, pod: Pod) -> str | None:
         """The node that *pod* is nominated to."""

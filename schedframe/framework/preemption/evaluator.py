@@ -154,12 +154,11 @@ class PreemptionEvaluator:
         safe: list[Candidate] = []
         violating: list[Candidate] = []
         known = self._dry_runs.of(state, pod) if self.by_priority else None
-        expected = self._rows_with_nominations() if known is not None else set()
         for row in rows.tolist():
-            found = known.get(row) if known is not None and row not in expected else None
+            found = known.get(row) if known is not None else None
             if found is None:
                 found = self._try(state, pod, row, budgets)
-                if known is not None and row not in expected:
+                if known is not None:
                     known[row] = found
             if isinstance(found, Status):
                 tally.add(found, 1)
@@ -168,11 +167,6 @@ class PreemptionEvaluator:
             if safe and len(safe) + len(violating) >= wanted:
                 break
         return safe + violating, tally
-
-    def _rows_with_nominations(self) -> set[int | None]:
-        """Rows where pods are expected: what a dry run finds there depends on them too."""
-        table = self.handle.table
-        return {table.live_row(name) for name in self.handle.nominator.node_names}
 
     def _worth_trying(self, statuses: Mapping[str, Status]) -> npt.NDArray[np.intp]:
         """Rows that were rejected in a way that removing pods may mend."""

@@ -25,18 +25,21 @@ class DryRuns:
     """Results by kind of preemptor and row.
 
     Only for pods about which every filter that has a say looks at the row alone, so that the same pod on
-    the same row always gives the same. A row's results are dropped when it changes, all when a disruption
-    budget does. Catching up is O(touched rows × kinds).
+    the same row always gives the same. A row's results are dropped when it, or who is nominated to it,
+    changes; all when a disruption budget does. Catching up is O(touched rows × kinds).
     """
 
     handle: Handle
     _results: OrderedDict[Hashable, Results] = field(factory=OrderedDict)
     _rows_seen: int = 0
     _exchanges_seen: int = 0
+    _nominations_seen: int = 0
     _budgets_seen: int = -1
 
     def of(self, state: CycleState, pod: Pod) -> Results | None:
         """The results for pods like this one, up to date and to be added to; ``None`` if none may be kept."""
+        if self.handle.nominator.node_of(pod) is not None:
+            return None
         key = self.handle.runner.row_local_key(state, pod)
         if key is None:
             return None
@@ -52,16 +55,18 @@ class DryRuns:
         return results
 
     def _catch_up(self) -> None:
-        table = self.handle.table
+        table, nominator = self.handle.table, self.handle.nominator
+        budgets = self.handle.objects.version("PodDisruptionBudget")
         touched = table.row_log.since(self._rows_seen)
         exchanged = table.exchange_log.since(self._exchanges_seen)
-        budgets = self.handle.objects.version("PodDisruptionBudget")
-        if touched is None or exchanged is None or budgets != self._budgets_seen:
+        renamed = nominator.changed_since(self._nominations_seen)
+        if touched is None or exchanged is None or renamed is None or budgets != self._budgets_seen:
             self._results.clear()
-        elif touched or exchanged:
-            rows = {*touched, *exchanged}
+        elif touched or exchanged or renamed:
+            rows = {*touched, *exchanged, *(table.live_row(name) for name in renamed)}
             for results in self._results.values():
                 for row in rows:
-                    results.pop(row, None)
+                    if row is not None:
+                        results.pop(row, None)
         self._rows_seen, self._exchanges_seen = table.row_log.version, table.exchange_log.version
-        self._budgets_seen = budgets
+        self._nominations_seen, self._budgets_seen = nominator.version, budgets
