@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from schedframe.api import PodStatus
+from schedframe.api import Affinity, HostPort, PodAffinity, PodStatus
 from schedframe.errors import InvariantError
 from schedframe.state import Cache, compare
 
@@ -63,6 +63,8 @@ def test_confirmation_as_assumed_touches_no_row(cache: Cache) -> None:
         make_pod("p", "n0", {"cpu": 6}),
         make_pod("p", "n0", {"cpu": 5}, labels={"app": "db"}),
         make_pod("p", "n0", {"cpu": 5}, deletion_timestamp=1.0),
+        make_pod("p", "n0", {"cpu": 5}, ports=[HostPort("0.0.0.0", "TCP", 80)]),
+        make_pod("p", "n0", {"cpu": 5}, affinity=Affinity(pod_affinity=PodAffinity())),
     ],
 )
 def test_whatever_plugins_count_touches_the_row(cache: Cache, changed: object) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from schedframe.api import HostPort
 from schedframe.errors import InvariantError
-from schedframe.state import NodeTable, Rows
+from schedframe.state import LazyRows, NodeTable, Rows
 
 from .build import FPGA, GPU, make_node, make_pod
 
@@ -248,6 +248,22 @@ def test_rows_keep_to_the_nodes_of_their_time(table: NodeTable) -> None:
     table.set_node(make_node("n3"))
     assert everything.names() == ["n0", "n1", "n2"]
     assert table.rows().names() == ["n0", "n1", "n2", "n3"]
+
+
+def test_rows_that_are_found_when_somebody_asks(table: NodeTable) -> None:
+    calls: list[int] = []
+
+    def find() -> np.ndarray[tuple[int], np.dtype[np.intp]]:
+        calls.append(1)
+        return np.array([2, 0], np.intp)
+
+    rows = LazyRows(table, 2, find)
+    assert len(rows) == 2
+    assert calls == []
+    assert rows.names() == ["n2", "n0"]
+    assert rows.take(table.allowed_pods).tolist() == [110, 110]
+    assert rows.select(np.array([True, False])).names() == ["n2"]
+    assert calls == [1]
 
 
 # ---- self-check --------------------------------------------------------------------------------------------
