@@ -60,12 +60,15 @@ class Verdicts:
 
         Raises ``IndexError``, and rejects nothing, if a code is negative or has no status.
         """
-        first = not self.statuses
+        hit = (verdicts.codes != 0).nonzero()[0]
+        if not len(hit):
+            return
         numbers = np.zeros(len(verdicts.statuses) + 1, np.int32)
         for i, status in enumerate(verdicts.statuses):
             numbers[i + 1] = self.number_of(status.with_plugin(plugin))
-        new = numbers[_not_negative(verdicts.codes, len(verdicts.statuses))]
-        self.codes = new if first else np.where(self.codes == 0, new, self.codes)
+        new = numbers[_not_negative(verdicts.codes[hit], len(verdicts.statuses))]
+        free = self.codes[hit] == 0
+        self.codes[hit[free]] = new[free]
 
     def reject(self, position: int, status: Status) -> None:
         """Reject the row at *position* (among ``rows``), whatever was said of it before."""
