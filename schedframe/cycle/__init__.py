@@ -6,6 +6,7 @@ from .clock import Clock, SystemClock, VirtualClock
 from .core import PODS_TO_ACTIVATE
 from .decision import Decision
 from .executors import AsyncioExecutor, Executor, InlineExecutor, ThreadExecutor
+from .pending import PendingPods
 from .scheduler import Scheduler
 
 __all__ = [
@@ -15,6 +16,7 @@ __all__ = [
     "Decision",
     "Executor",
     "InlineExecutor",
+    "PendingPods",
     "Scheduler",
     "SystemClock",
     "ThreadExecutor",

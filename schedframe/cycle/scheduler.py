@@ -11,7 +11,7 @@ from ..cluster import ClusterPort, Subscription
 from ..config import EffectiveConfig
 from ..framework import Code, Framework, NominatingInfo, Observer, Registry, Status
 from ..framework.registry import Factory
-from ..queue import PendingPod, QueuedPodInfo
+from ..queue import QueuedPodInfo
 from .binding import resume
 from .build import ScoreAllNodes, build_core, load, registry_with
 from .clock import Clock
@@ -20,6 +20,7 @@ from .decision import Decision
 from .executors import Executor, InlineExecutor
 from .failure import CLEAR_NOMINATION, handle_failure
 from .handlers import EventHandlers
+from .pending import PendingPods, pending_pods
 from .reserve import place
 from .waiting import WaitingDesk
 
@@ -271,9 +272,10 @@ class Scheduler:
 
     # ---- looking -----------------------------------------------------------------------------------------
 
-    def pending(self) -> list[PendingPod]:
-        """Pods that wait, with where, why and until when."""
-        return self.core.queue.pending()
+    def pending(self) -> PendingPods:
+        """Pods that wait, with where, why and until when: a sequence, ``to_dict()``, and a table to print."""
+        core = self.core
+        return pending_pods(core.queue.pending(), core.pending, core.clock())
 
 
 UNSCHEDULABLE = Status.unschedulable()

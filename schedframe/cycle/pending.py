@@ -1,0 +1,105 @@
+"""What every pending pod is waiting for, in one call: as values, a dictionary, a text, a table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
+
+from attrs import frozen
+from typing_extensions import override
+
+from ..api import POD_SCHEDULED, Pod
+from ..queue import PendingPod
+
+if TYPE_CHECKING:
+    from rich.console import Console, ConsoleOptions, RenderResult
+
+COLUMNS = ("pod", "pool", "attempts", "waits for", "wakes in", "why")
+
+
+@frozen(eq=False)
+class PendingPods(Sequence[PendingPod]):
+    """All pods that wait, pool by pool; a sequence of :class:`PendingPod`.
+
+    ``str()`` is a table of plain text, rich prints a table, ``to_dict()`` gives plain types.
+    """
+
+    pods: tuple[PendingPod, ...]
+    now: float
+    """Seconds of the scheduler's clock, which the times of the pods refer to."""
+    messages: Mapping[str, str]
+    """Pod key → what its condition says of the last attempt."""
+
+    @overload
+    def __getitem__(self, index: int) -> PendingPod: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[PendingPod]: ...
+    @override
+    def __getitem__(self, index: int | slice) -> PendingPod | Sequence[PendingPod]:
+        return self.pods[index]
+
+    @override
+    def __len__(self) -> int:
+        return len(self.pods)
+
+    @override
+    def __iter__(self) -> Iterator[PendingPod]:
+        return iter(self.pods)
+
+    def to_dict(self) -> dict[str, list[dict[str, Any]]]:
+        """Pool → pods in plain types; seconds from now for times, ``None`` where nothing is due by itself."""
+        found: dict[str, list[dict[str, Any]]] = {}
+        for pod in self.pods:
+            found.setdefault(str(pod.pool), []).append(
+                {
+                    "pod": pod.key,
+                    "uid": pod.uid,
+                    "attempts": pod.attempts,
+                    "rejected_by": list(pod.unschedulable_plugins),
+                    "gated_by": pod.gating_plugin or None,
+                    "since_s": round(self.now - pod.since, 3),
+                    "wakes_in_s": None if pod.wake_at is None else round(max(0.0, pod.wake_at - self.now), 3),
+                    "message": self.messages.get(pod.key, ""),
+                }
+            )
+        return found
+
+    def rows(self) -> list[tuple[str, ...]]:
+        """One row of text a pod, under :data:`COLUMNS`."""
+        return [
+            (
+                pod.key,
+                str(pod.pool),
+                str(pod.attempts),
+                pod.gating_plugin or ", ".join(pod.unschedulable_plugins),
+                "" if pod.wake_at is None else f"{max(0.0, pod.wake_at - self.now):.1f} s",
+                self.messages.get(pod.key, ""),
+            )
+            for pod in self.pods
+        ]
+
+    @override
+    def __str__(self) -> str:
+        table = [COLUMNS, *self.rows()]
+        widths = [max(len(row[i]) for row in table) for i in range(len(COLUMNS))]
+        lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in table)
+        return "\n".join(line.rstrip() for line in lines)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        from rich.table import Table
+
+        table = Table(*COLUMNS)
+        for row in self.rows():
+            table.add_row(*row)
+        yield table
+
+
+def pending_pods(waiting: Sequence[PendingPod], known: Mapping[str, Pod], now: float) -> PendingPods:
+    """The report; *known* are the pending pods by key as the cluster told them."""
+    messages = {pod.key: _message(known[pod.key]) for pod in waiting if pod.key in known}
+    return PendingPods(tuple(waiting), now, messages)
+
+
+def _message(pod: Pod) -> str:
+    conditions = (c for c in pod.status.conditions if c.type == POD_SCHEDULED and c.status == "False")
+    return next((condition.message for condition in conditions), "")
