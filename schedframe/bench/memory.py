@@ -31,3 +31,19 @@ def peak_rss_mb() -> float | None:
     peak = getrusage(RUSAGE_SELF).ru_maxrss
     # kibibytes everywhere but on macOS, where it is bytes
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+
+
+def resident_mb() -> float:
+    """Memory of the process now, in MiB; its peak where the system does not tell."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as statm:
+            pages = int(statm.read().split()[1])
+    except OSError:
+        return peak_rss_mb() or 0.0
+    return round(pages * _page_size() / 2**20, 1)
+
+
+def _page_size() -> int:
+    from resource import getpagesize
+
+    return getpagesize()

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from math import ceil
+from typing import Any
 
+from ..api import DEFAULT_SCHEDULER_NAME
 from ..cluster import InMemoryCluster
-from ..config import KubeSchedulerConfiguration
 from ..cycle import Scheduler
 from ..errors import InputError
+from .clock import SkippingClock
 from .memory import peak_rss_mb
-from .templates import TEMPLATES, Figures, Size, Template
-from .workload import Arena, Options, Progress
+from .sizes import Size
+from .templates import TEMPLATES, Figures, Template
+from .workload import Arena, Measured, Options, Progress
 
 
 def run(name: str, options: Options, progress: Progress = lambda what: None) -> Figures:
@@ -22,7 +25,7 @@ def run(name: str, options: Options, progress: Progress = lambda what: None) -> 
     if template is None:
         raise InputError("--template", f"there is no template {name}", f"use one of {', '.join(TEMPLATES)}")
     size = template.size.with_options(options)
-    _check(size, options)
+    check(size, options)
     figures: Figures = {"template": name}
     if template.own is not None:
         figures |= template.own(size, progress)
@@ -32,7 +35,8 @@ def run(name: str, options: Options, progress: Progress = lambda what: None) -> 
     return figures
 
 
-def _check(size: Size, options: Options) -> None:
+def check(size: Size, options: Options) -> None:
+    """Raises :class:`InputError` for numbers that mean nothing."""
     for name, value in (("--nodes", size.nodes), ("--init", size.init), ("--pods", size.pods)):
         if value < 0:
             raise InputError(name, f"{value} is negative", "give a number from 0")
@@ -43,45 +47,63 @@ def _check(size: Size, options: Options) -> None:
 
 
 def _scheduling(template: Template, size: Size, options: Options, progress: Progress) -> Figures:
-    """Run the operations against a scheduler with the default profile."""
+    """Run the operations against a scheduler with the default profile and the plugins of the template."""
     assert template.operations is not None
-    cluster = InMemoryCluster()
+    cluster, clock = InMemoryCluster(), SkippingClock()
     with Scheduler(
         cluster,
-        KubeSchedulerConfiguration(percentage_of_nodes_to_score=options.percentage),
+        _config(template, options),
+        plugins=template.plugins,
+        clock=clock,
         seed=options.seed,
         score_all_nodes=options.percentage is None,
     ) as scheduler:
-        arena = Arena(cluster, scheduler, progress)
+        arena = Arena(cluster, scheduler, clock, progress)
         for operation in template.operations(size):
             operation.run(arena)
-        return _figures(arena, size, options)
+        placed = {pod.key for pod in cluster.list("Pod") if pod.spec.node_name}
+    figures: Figures = {"nodes": size.nodes, "init": size.init}
+    figures |= figures_of(arena.measured, len(arena.measured.keys), len(placed & arena.measured.keys))
+    return figures | {"seed": options.seed, "percentage": options.percentage}
 
 
-def _figures(arena: Arena, size: Size, options: Options) -> Figures:
-    measured = arena.measured
-    scheduled = sum(1 for pod in arena.cluster.list("Pod") if pod.spec.node_name) - size.init
-    seconds = measured.elapsed / 1e9
-    cycles = sorted(measured.attempts)
+def _config(template: Template, options: Options) -> dict[str, Any]:
+    enabled = [{"name": name} for name in template.plugins]
     return {
-        "nodes": size.nodes,
-        "init": size.init,
-        "pods": measured.pods,
-        "scheduled": scheduled,
-        "unschedulable": measured.pods - scheduled,
-        "attempts": len(cycles),
-        "seconds": round(seconds, 6),
-        "cpu_seconds": round(measured.cpu / 1e9, 6),
-        "pods_per_s": _rate(scheduled, seconds),
-        "attempts_per_s": _rate(len(cycles), seconds),
-        "p50_us": _percentile(cycles, 50),
-        "p99_us": _percentile(cycles, 99),
-        "seed": options.seed,
-        "percentage": options.percentage,
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "percentageOfNodesToScore": options.percentage,
+        "profiles": [
+            {
+                "schedulerName": DEFAULT_SCHEDULER_NAME,
+                "plugins": {"multiPoint": {"enabled": enabled}},
+            }
+        ],
     }
 
 
-def _rate(count: int, seconds: float) -> float:
+def figures_of(measured: Measured, pods: int, scheduled: int) -> Figures:
+    """What every benchmark of the scheduler tells."""
+    seconds, cpu = measured.elapsed / 1e9, measured.cpu / 1e9
+    cycles = sorted(measured.attempts)
+    return {
+        "pods": pods,
+        "scheduled": scheduled,
+        "unschedulable": pods - scheduled,
+        "attempts": len(cycles),
+        "seconds": round(seconds, 6),
+        "cpu_seconds": round(cpu, 6),
+        "pods_per_s": rate(scheduled, seconds),
+        "attempts_per_s": rate(len(cycles), seconds),
+        "pods_per_cpu_s": rate(scheduled, cpu),
+        "attempts_per_cpu_s": rate(len(cycles), cpu),
+        "p50_us": _percentile(cycles, 50),
+        "p99_us": _percentile(cycles, 99),
+    }
+
+
+def rate(count: int, seconds: float) -> float:
+    """So many a second; 0 if no time went by."""
     return round(count / seconds, 1) if seconds else 0.0
 
 

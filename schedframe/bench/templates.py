@@ -3,35 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final, cast
+from typing import Any, Final
 
-from attrs import frozen
+from attrs import field, frozen
 
-from ..api import Pod, from_manifest
+from ..framework.registry import Factory
+from . import plugin, shapes
+from .loading import measure_loading
 from .queue_alone import measure_queue
-from .workload import Create, Operation, Options, Progress, SchedulePods
+from .sizes import Size
+from .workload import Operation, Progress
 
 Figures = dict[str, Any]
 """Plain numbers by name, in the order in which they are shown."""
-
-
-@frozen
-class Size:
-    """How large a workload is."""
-
-    nodes: int
-    init: int
-    """Pods that run before."""
-    pods: int
-    """Pods that are measured."""
-
-    def with_options(self, options: Options) -> Size:
-        """This size where *options* do not say otherwise."""
-        return Size(
-            self.nodes if options.nodes is None else options.nodes,
-            self.init if options.init is None else options.init,
-            self.pods if options.pods is None else options.pods,
-        )
 
 
 @frozen
@@ -43,63 +27,96 @@ class Template:
     """If nobody says otherwise."""
     operations: Callable[[Size], Sequence[Operation]] | None = None
     own: Callable[[Size, Progress], Figures] | None = None
-
-
-# ---- objects -----------------------------------------------------------------------------------------------
-
-
-def default_node(i: int) -> Any:
-    """4 CPUs, 32Gi, 110 pods: the default node of scheduler_perf."""
-    name = f"node-{i:06d}"
-    return from_manifest(
-        {
-            "apiVersion": "v1",
-            "kind": "Node",
-            "metadata": {"name": name, "labels": {"kubernetes.io/hostname": name}},
-            "status": {"capacity": {"cpu": "4", "memory": "32Gi", "pods": "110"}},
-        }
-    )
-
-
-def default_pod(name: str, node_name: str = "") -> Pod:
-    """100m and 500Mi: the default pod of scheduler_perf, made from a manifest of its own as all pods are."""
-    amounts = {"cpu": "100m", "memory": "500Mi"}
-    container = {
-        "name": "pause",
-        "image": "registry.k8s.io/pause:3.10.2",
-        "ports": [{"containerPort": 80}],
-        "resources": {"requests": amounts, "limits": amounts},
-    }
-    manifest = {
-        "apiVersion": "v1",
-        "kind": "Pod",
-        "metadata": {"name": name, "namespace": "default"},
-        "spec": {"containers": [container], "nodeName": node_name},
-    }
-    return cast("Pod", from_manifest(manifest))
-
-
-# ---- workloads ---------------------------------------------------------------------------------------------
-
-
-def basic(size: Size) -> Sequence[Operation]:
-    """SchedulingBasic: equal nodes, equal pods; those that run before are spread evenly."""
-    return (
-        Create("nodes", size.nodes, default_node),
-        Create(
-            "running pods",
-            size.init,
-            lambda i: default_pod(f"running-{i:06d}", f"node-{i % max(size.nodes, 1):06d}"),
-        ),
-        SchedulePods(size.pods, lambda i: default_pod(f"pod-{i:06d}")),
-    )
+    plugins: Mapping[str, Factory] = field(factory=dict)
+    """Plugins that the profile has besides the default ones."""
 
 
 TEMPLATES: Final[Mapping[str, Template]] = {
     "basic": Template(
         "equal pods on equal nodes: the whole cycle, pop to bound (SchedulingBasic of scheduler_perf)",
         Size(nodes=5000, init=1000, pods=10_000),
-        operations=basic,
+        operations=shapes.basic,
+    ),
+    "mixed-sizes": Template(
+        "pods of twelve sizes",
+        Size(nodes=5000, init=1000, pods=10_000),
+        operations=shapes.mixed_sizes,
+    ),
+    "distinct-classes": Template(
+        "pods of 1,000 sizes, shuffled: hardly ever two alike in a row",
+        Size(nodes=5000, init=1000, pods=10_000),
+        operations=shapes.distinct_classes,
+    ),
+    "taints": Template(
+        "half of the nodes are tainted, a quarter with a taint that the pods tolerate",
+        Size(nodes=5000, init=1000, pods=10_000),
+        operations=shapes.taints,
+    ),
+    "node-affinity": Template(
+        "a required term on the zone (SchedulingNodeAffinity)",
+        Size(nodes=5000, init=5000, pods=10_000),
+        operations=shapes.node_affinity,
+    ),
+    "spread-required": Template(
+        "a DoNotSchedule constraint over three zones (TopologySpreading)",
+        Size(nodes=5000, init=5000, pods=5000),
+        operations=shapes.spread_required,
+    ),
+    "spread-preferred": Template(
+        "a ScheduleAnyway constraint over three zones (PreferredTopologySpreading)",
+        Size(nodes=5000, init=5000, pods=5000),
+        operations=shapes.spread_preferred,
+    ),
+    "anti-affinity": Template(
+        "no two pods on one node, by a required term (SchedulingPodAntiAffinity)",
+        Size(nodes=5000, init=1000, pods=2000),
+        operations=shapes.anti_affinity,
+    ),
+    "anti-affinity-preferred": Template(
+        "rather no two pods on one node (SchedulingPreferredPodAntiAffinity)",
+        Size(nodes=5000, init=5000, pods=5000),
+        operations=shapes.anti_affinity_preferred,
+    ),
+    "pod-affinity": Template(
+        "all pods in one zone, by a required term (SchedulingPodAffinity)",
+        Size(nodes=5000, init=5000, pods=5000),
+        operations=shapes.pod_affinity,
+    ),
+    "pod-affinity-preferred": Template(
+        "rather where others are (SchedulingPreferredPodAffinity)",
+        Size(nodes=5000, init=5000, pods=5000),
+        operations=shapes.pod_affinity_preferred,
+    ),
+    "unschedulable-backlog": Template(
+        "as many pods as --init says have found no node and wait, while others are scheduled (Unschedulable)",
+        Size(nodes=5000, init=10_000, pods=10_000),
+        operations=shapes.unschedulable_backlog,
+    ),
+    "unschedulable-attempts": Template(
+        "pods that fit nowhere, one attempt each",
+        Size(nodes=5000, init=1000, pods=10_000),
+        operations=shapes.unschedulable_attempts,
+    ),
+    "preemption": Template(
+        "each pod evicts three of four pods of lower priority; --init counts for nothing (PreemptionBasic)",
+        Size(nodes=5000, init=0, pods=2000),
+        operations=shapes.preemption,
+    ),
+    "node-churn": Template(
+        "every tenth cycle a node joins or leaves (SchedulingWithMixedChurn, by cycles and not by time)",
+        Size(nodes=5000, init=1000, pods=10_000),
+        operations=shapes.node_churn,
+    ),
+    "custom-plugin": Template(
+        "one more plugin, which filters and scores node by node and signs no pods",
+        Size(nodes=500, init=500, pods=2000),
+        operations=shapes.basic,
+        plugins={plugin.NAME: plugin.NodeByNode},
+    ),
+    "load": Template(
+        "loading alone: nodes as values from an iterator, then --init pods that run; time and memory",
+        Size(nodes=100_000, init=100_000, pods=0),
+        own=measure_loading,
     ),
     "queue": Template(
         "the queue alone: add + pop + done with many queued, an event that concerns none of many",

@@ -13,7 +13,7 @@ from .._version import __version__
 from . import exits
 from .forms import Form, render
 from .options import with_explain_value
-from .terminal import emit, note
+from .terminal import emit
 
 app = typer.Typer(
     name="schedframe",
@@ -148,18 +148,23 @@ def bench(
             metavar="P", help="percentageOfNodesToScore; 0 is adaptive. All nodes are scored without."
         ),
     ] = None,
-    only_json: Annotated[bool, typer.Option("--json", help="Nothing but the JSON line.")] = False,
-    list_templates: Annotated[bool, typer.Option("--list", help="List the templates and end.")] = False,
+    comparison: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option("--compare", metavar="A.json B.json", help="Compare the output of two runs and end."),
+    ] = None,
+    only_json: Annotated[bool, typer.Option("--json", help="Nothing but the JSON lines.")] = False,
+    list_templates: Annotated[
+        bool, typer.Option("--list", help="List what can be measured and end.")
+    ] = False,
 ) -> None:
-    """Measure the speed of the scheduler; one line of JSON on stdout, the same for people on stderr."""
+    """Measure the speed of the scheduler; a line of JSON on stdout, the same for people on stderr."""
     with exits.reporting():
-        from ..bench import TEMPLATES, Options, as_line, as_text, run
+        from ..bench import Options
+        from .benchmarks import compare_runs, list_of_templates, run_template
 
         if list_templates:
-            emit("\n".join(f"{name:<8}  {each.summary}" for name, each in TEMPLATES.items()))
-            return
-        say = (lambda what: None) if only_json or not sys.stderr.isatty() else note
-        figures = run(template, Options(nodes, init, pods, seed, percentage), say)
-        if not only_json:
-            print(as_text(figures), file=sys.stderr)
-        emit(as_line(figures))
+            emit(list_of_templates())
+        elif comparison is not None:
+            emit(compare_runs(*comparison, as_json=only_json))
+        else:
+            run_template(template, Options(nodes, init, pods, seed, percentage), only_json)

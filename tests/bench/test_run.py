@@ -22,6 +22,8 @@ KEYS = [
     "cpu_seconds",
     "pods_per_s",
     "attempts_per_s",
+    "pods_per_cpu_s",
+    "attempts_per_cpu_s",
     "p50_us",
     "p99_us",
     "seed",
@@ -81,7 +83,7 @@ def test_somebody_who_waits_is_told_what_is_going_on() -> None:
 
 
 def test_what_cannot_be_measured_is_refused() -> None:
-    with pytest.raises(InputError, match="no template quick; use one of basic, queue"):
+    with pytest.raises(InputError, match="no template quick; use one of basic, mixed-sizes"):
         run("quick", Options())
     with pytest.raises(InputError, match="--pods: -1 is negative"):
         run("basic", Options(pods=-1))

@@ -66,10 +66,18 @@ def test_bench_shows_people_the_same_on_stderr(cli: Cli) -> None:
 def test_bench_refuses_what_it_does_not_know(cli: Cli) -> None:
     result = cli("bench", "--template", "quick")
     assert (result.code, result.out) == (2, "")
-    assert result.err == "--template: there is no template quick; use one of basic, queue\n"
+    assert result.err.startswith("--template: there is no template quick; use one of basic, ")
     assert cli("bench", "--nodes", "-1").err == "--nodes: -1 is negative; give a number from 0\n"
     assert cli("bench", "--percentage", "101").code == 2
     assert "basic" in cli("bench", "--list").out
+
+
+def test_bench_compares_two_runs(cli: Cli, write: Write) -> None:
+    first, second = write("a.json", '{"template": "basic", "p50_us": 50.0}'), write("b.json", "")
+    assert "p50_us" in cli("bench", "--compare", first, first).out
+    (row,) = cli("bench", "--compare", first, first, "--json").out.splitlines()
+    assert json.loads(row)["change"] == 0
+    assert cli("bench", "--compare", first, second).code == 2
 
 
 def test_help_documents_the_exit_codes(cli: Cli) -> None:

@@ -1,0 +1,38 @@
+"""What ``schedframe bench`` does, apart from its options."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from ..bench import TEMPLATES, Options, as_line, as_text, compare, compare_text, run
+from .terminal import emit, note
+
+
+def list_of_templates() -> str:
+    """A line for each template."""
+    width = max(map(len, TEMPLATES))
+    return "\n".join(f"{name:<{width}}  {each.summary}" for name, each in TEMPLATES.items())
+
+
+def compare_runs(before: Path, after: Path, *, as_json: bool) -> str:
+    """Two files of figures beside each other. Raises InputError."""
+    rows = compare(before, after)
+    return "\n".join(map(as_line, rows)) if as_json else compare_text(rows)
+
+
+def run_template(template: str, options: Options, only_json: bool) -> None:
+    """Measure one template. Raises InputError."""
+    _show(run(template, options, _progress(only_json)), only_json)
+
+
+def _progress(quiet: bool) -> Callable[[str], None]:
+    return (lambda what: None) if quiet or not sys.stderr.isatty() else note
+
+
+def _show(figures: Mapping[str, Any], only_json: bool) -> None:
+    if not only_json:
+        print(as_text(figures), file=sys.stderr)
+    emit(as_line(figures))

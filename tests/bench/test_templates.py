@@ -1,0 +1,157 @@
+"""Every template, small: it places what it should. Nothing here looks at how fast anything is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from schedframe.bench import TEMPLATES, Options, compare, compare_text, run
+from schedframe.bench.clock import SkippingClock
+from schedframe.bench.objects import ZONE, make_node, make_pod
+from schedframe.bench.sizes import Size
+from schedframe.bench.templates import Template
+from schedframe.bench.workload import Arena, Operation
+from schedframe.cluster import InMemoryCluster
+from schedframe.cycle import Scheduler
+from schedframe.errors import InputError
+
+NODES, INIT, PODS = 12, 6, 20
+FULL = {"anti-affinity": NODES - INIT, "unschedulable-attempts": 0, "preemption": NODES}
+"""Pods that find a node, where not all do."""
+
+
+def carried_out(template: Template, size: Size) -> Arena:
+    cluster, clock = InMemoryCluster(), SkippingClock()
+    with Scheduler(cluster, plugins=template.plugins, clock=clock, seed=0) as scheduler:
+        arena = Arena(cluster, scheduler, clock, lambda what: None)
+        operations: tuple[Operation, ...] = tuple(template.operations(size) if template.operations else ())
+        for operation in operations:
+            operation.run(arena)
+    return arena
+
+
+SCHEDULING = [name for name, template in TEMPLATES.items() if template.operations is not None]
+
+
+@pytest.mark.parametrize("name", SCHEDULING)
+def test_a_template_places_what_it_should(name: str) -> None:
+    figures = run(name, Options(nodes=NODES, init=INIT, pods=PODS))
+    assert (figures["template"], figures["nodes"], figures["pods"]) == (name, NODES, PODS)
+    assert figures["scheduled"] == FULL.get(name, PODS)
+    assert figures["scheduled"] + figures["unschedulable"] == PODS
+    assert figures["attempts"] >= PODS
+
+
+@pytest.mark.parametrize("name", SCHEDULING)
+def test_a_template_makes_the_same_figures_as_any_other(name: str) -> None:
+    assert list(run(name, Options(nodes=10, init=1, pods=1))) == list(run("basic", Options(1, 0, 0)))
+
+
+def spread(name: str, key: str) -> dict[str, int]:
+    """How many measured pods there are by node, or by a label of the node."""
+    arena = carried_out(TEMPLATES[name], Size(NODES, INIT, PODS))
+    nodes = {node.name: node for node in arena.cluster.list("Node")}
+    counts: dict[str, int] = {}
+    for pod in arena.cluster.list("Pod"):
+        if pod.key in arena.measured.keys and pod.spec.node_name:
+            where = nodes[pod.spec.node_name].labels[key] if key else pod.spec.node_name
+            counts[where] = counts.get(where, 0) + 1
+    return counts
+
+
+def test_required_spreading_keeps_its_skew() -> None:
+    counts = spread("spread-required", ZONE)
+    assert len(counts) == 3
+    assert max(counts.values()) - min(counts.values()) <= 5
+
+
+def test_anti_affinity_leaves_one_pod_a_node() -> None:
+    assert set(spread("anti-affinity", "").values()) == {1}
+
+
+def test_taints_that_nobody_tolerates_keep_pods_away() -> None:
+    assert {int(name.removeprefix("node-")) % 4 for name in spread("taints", "")} <= {0, 1, 2}
+
+
+def test_a_preemption_evicts_three_pods() -> None:
+    arena = carried_out(TEMPLATES["preemption"], Size(nodes=5, init=0, pods=3))
+    pods = arena.cluster.list("Pod")
+    assert sum(pod.priority == 0 for pod in pods) == 5 * 4 - 3 * 3
+    assert all(pod.spec.node_name for pod in pods)
+
+
+def test_what_waits_does_not_count_as_measured() -> None:
+    arena = carried_out(TEMPLATES["unschedulable-backlog"], Size(NODES, INIT, PODS))
+    assert (len(arena.measured.attempts), len(arena.scheduler.pending())) == (PODS, INIT)
+
+
+def test_churn_leaves_the_nodes_that_were_there() -> None:
+    arena = carried_out(TEMPLATES["node-churn"], Size(NODES, INIT, 40))
+    assert len(arena.cluster.list("Node")) == NODES
+    assert not arena.cluster.list("Service")
+
+
+def test_loading_tells_time_and_memory() -> None:
+    figures = run("load", Options(nodes=20, init=30))
+    assert (figures["nodes"], figures["init"]) == (20, 30)
+    assert figures["nodes_resident_mb"] > 0
+
+
+def test_objects_are_those_of_scheduler_perf() -> None:
+    pod, node = make_pod("a", node="b"), make_node(1, zones=("x", "y"))
+    assert (pod.requests["cpu"], pod.node_name) == (100, "b")
+    assert (node.allocatable["cpu"], node.allocatable["pods"], node.labels[ZONE]) == (4000, 110, "y")
+
+
+def test_waits_are_skipped_and_never_back() -> None:
+    clock = SkippingClock()
+    later = clock() + 100.0
+    clock.skip_to(later)
+    assert clock() >= later
+    skipped = clock.skipped
+    clock.skip_to(later - 50.0)
+    assert 0 <= clock.skipped - skipped < 10_000
+
+
+def lines(path: Path, *figures: dict[str, Any]) -> Path:
+    path.write_text("\n".join(map(json.dumps, figures)) + "\n", encoding="utf-8")
+    return path
+
+
+def test_two_runs_are_compared_by_medians(tmp_path: Path) -> None:
+    def basic(rate: float) -> dict[str, Any]:
+        return {"template": "basic", "nodes": 5, "pods_per_s": rate, "p50_us": None, "seed": rate}
+
+    before = lines(tmp_path / "a.json", basic(100.0), basic(90.0), basic(200.0), {"template": "queue"})
+    after = lines(tmp_path / "b.json", basic(150.0))
+    rows = compare(before, after)
+    assert rows == [
+        {
+            "of": "template basic, nodes 5",
+            "figure": "pods_per_s",
+            "before": 100.0,
+            "after": 150.0,
+            "change": 0.5,
+        }
+    ]
+    heading, figure = compare_text(rows).splitlines()
+    assert heading == "template basic, nodes 5"
+    assert figure.split() == ["pods_per_s", "100.0", "150.0", "+50.0%"]
+
+
+def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+    basic = lines(tmp_path / "a.json", {"template": "basic", "pods_per_s": 1})
+    other = lines(tmp_path / "b.json", {"template": "taints", "pods_per_s": 1})
+    (tmp_path / "text").write_text("fast\n")
+    (tmp_path / "list").write_text("[]\n")
+    with pytest.raises(InputError, match="have no workload in common"):
+        compare(basic, other)
+    with pytest.raises(InputError, match="text:1: no JSON"):
+        compare(basic, tmp_path / "text")
+    with pytest.raises(InputError, match="list:1: expected an object"):
+        compare(basic, tmp_path / "list")
+    with pytest.raises(InputError, match="cannot be read"):
+        compare(basic, tmp_path / "none")
