@@ -32,7 +32,7 @@ from schedframe import (
 
 from .._workload_selector import WorkloadSelectors
 from ..args import SYSTEM_DEFAULTING, PodTopologySpreadArgs
-from . import hints
+from . import account, hints
 from .constraints import Constraints, compile_constraints
 from .scores import HOSTNAME, Scoring
 from .skew import Spreading
@@ -145,6 +145,20 @@ class PodTopologySpread:
     def normalize_scores(self, state: CycleState, scores: npt.NDArray[np.int64], nodes: Rows) -> None:
         """The fewer, the better: ``100 * (highest + lowest - score) / highest``, ignored nodes 0."""
         state.read(_SOFT).normalize(scores, nodes)
+
+    # ---- explanations ------------------------------------------------------------------------------------
+
+    @hookimpl
+    def explain(self, state: CycleState, node_info: NodeInfo) -> str | None:
+        """The numbers of the constraint that the node does not satisfy."""
+        node = node_info.node
+        return None if node is None else account.of_node(state.read(_HARD), node)
+
+    @hookimpl
+    def explain_pod(self, state: CycleState, pod: Pod) -> list[str]:
+        """Matching pods by domain, for each constraint."""
+        soft = self.constraints(pod, SCHEDULE_ANYWAY) if _SOFT in state else ()
+        return list(account.of_pod(state.get(_HARD), soft, self.handle.table))
 
     # ---- constraints -------------------------------------------------------------------------------------
 

@@ -182,6 +182,11 @@ class Spreading:
             return 0
         return _NO_MINIMUM if lowest is None else lowest
 
+    def domains(self, i: int) -> int:
+        """How many domains constraint *i* has."""
+        baseline, changed = self.baselines[i], self.changes[i]
+        return _changed_lowest(baseline, changed)[1] if changed else baseline.domains
+
     def _change(self, i: int, value: str, by: int) -> None:
         changed = self.changes[i]
         now = changed.get(value, 0) + by
