@@ -58,7 +58,14 @@ class Told:
     nominated_node_name: str
 
 
-Write = tuple[Callable[[], None], Pod, str]
+@define(eq=False)
+class Writes:
+    """What is being written about one pod."""
+
+    later: deque[tuple[Callable[[], None], Pod, str]] = field(factory=deque)
+    """What is to be written after that, in order."""
+    failed: bool = False
+    """Whether something was not written."""
 
 
 @define(eq=False)
@@ -91,8 +98,8 @@ class Core:
     """What code off the core sees; renewed at a hand-off to plugins with ``reads_snapshot``."""
     on_fault: Callable[[Status, Pod | None], None] | None = None
     """Told of every fault of a plugin, besides the log."""
-    _writes: dict[str, deque[Write]] = field(factory=dict)
-    """Pods of which something is being written, by uid, with what is to be written after that."""
+    _writes: dict[str, Writes] = field(factory=dict)
+    """By uid; only of pods about which something is being written."""
 
     def report(self, status: Status, pod: Pod | None, where: str) -> None:
         """Log a fault of a plugin, or of the cluster, and tell whoever asked for it."""
@@ -113,13 +120,14 @@ class Core:
         if self.executor.inline:
             error = _attempted(action)
             if error is not None:
-                self._unwritten(error, pod, what)
+                self.told.pop(pod.uid, None)
+                self.report(error, pod, what)
             return
-        later = self._writes.get(pod.uid)
-        if later is not None:
-            later.append((action, pod, what))
+        writes = self._writes.get(pod.uid)
+        if writes is not None:
+            writes.later.append((action, pod, what))
             return
-        self._writes[pod.uid] = deque()
+        self._writes[pod.uid] = Writes()
         self._send(action, pod, what)
 
     def is_writing(self, pod: Pod) -> bool:
@@ -132,17 +140,17 @@ class Core:
 
     def _written(self, outcome: tuple[Status | None, Pod, str]) -> None:
         error, pod, what = outcome
+        writes = self._writes[pod.uid]
         if error is not None:
-            self._unwritten(error, pod, what)
-        later = self._writes[pod.uid]
-        if later:
-            self._send(*later.popleft())
-        else:
-            del self._writes[pod.uid]
-
-    def _unwritten(self, error: Status, pod: Pod, what: str) -> None:
-        self.told.pop(pod.uid, None)
-        self.report(error, pod, what)
+            writes.failed = True
+            self.report(error, pod, what)
+        if writes.later:
+            self._send(*writes.later.popleft())
+            return
+        del self._writes[pod.uid]
+        if writes.failed:
+            # What stands there now is not what was to stand there: the next event, or attempt, will tell.
+            self.told.pop(pod.uid, None)
 
     def activate_requested(self, state: CycleState) -> None:
         """Try the pods again that plugins of this cycle asked for."""

@@ -27,7 +27,9 @@ def scheduler_with(*pods: dict[str, object]) -> tuple[Scheduler, VirtualClock]:
 
 
 def test_pods_are_listed_by_pool_with_reasons_and_wake_up() -> None:
-    scheduler, clock = scheduler_with(pod("big", "4"), pod("held", schedulingGates=[{"name": "quota"}]), pod("ok"))
+    scheduler, clock = scheduler_with(
+        pod("big", "4"), pod("held", schedulingGates=[{"name": "quota"}]), pod("ok")
+    )
     clock.advance(10)
     pools = scheduler.pending().to_dict()
     assert set(pools) == {"unschedulable", "gated"}

@@ -1,0 +1,365 @@
+"""The whole scheduler under everything that can happen to it, checked after every step."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+from typing import Any
+
+from attrs import evolve
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from schedframe import BindRefused, ClusterError, OutcomeUnknown, Pod, Pool, compare
+from schedframe.api import Namespace, ObjectMeta
+from schedframe.cluster import FlakyCluster, FlakyWatch
+
+from .build import World, make_node, make_pod
+from .chaos import MOODS, PARK, POINTS, WAIT, Chaos
+from .executors import ManualExecutor
+from .scale import examples
+
+POD_NAMES = tuple(f"p{i}" for i in range(6))
+NODE_NAMES = tuple(f"n{i}" for i in range(3))
+SECONDS = (0.5, 1.0, 4.0, 11.0, 61.0, 301.0)
+CHANGES = ("delete", "delete", "label", "ungate", "release", "end", "nominate", "bind")
+
+pods = st.sampled_from(POD_NAMES)
+nodes = st.sampled_from(NODE_NAMES)
+places = st.integers(0, 7)
+steps = st.integers(0, 2)
+"""How many steps of the scheduler follow, with all events delivered; 0 leaves everything as it is."""
+
+
+class SchedulerMachine(RuleBasedStateMachine):
+    """Events are lost, doubled and late, binds fail and come back in any order, plugins do as they like."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.executor = ManualExecutor()
+        self.world = World(
+            {"Chaos": Chaos}, self.executor, disabled={"bind": ["DefaultBinder"]}, around=FlakyCluster
+        )
+        self.cluster = self.world.cluster
+        self.core = self.world.scheduler.core
+        self.chaos: Chaos = self.world.plugin("Chaos")
+        self.world.create(make_node("n0", cpu=4), make_pod("p0", cpu=1), make_pod("p1", labels={WAIT: "10"}))
+        self.world.scheduler.start()
+        flaky = self.core.cluster
+        assert isinstance(flaky, FlakyCluster)
+        self.watch: FlakyWatch = flaky.watches[0]
+
+    # ---- the cluster ----
+
+    @rule(
+        name=pods,
+        cpu=st.sampled_from((0, 1, 2, 3)),
+        priority=st.sampled_from((None, 10)),
+        wait=st.sampled_from(("", "", "10", "60")),
+        park=st.sampled_from(("", "", "5", "60")),
+        gated=st.sampled_from((False, False, False, True)),
+        held=st.sampled_from((False, False, False, True)),
+        nominated=st.sampled_from(("", "", "", "n0", "nowhere")),
+        go=steps,
+    )
+    def create_pod(
+        self,
+        name: str,
+        cpu: int,
+        priority: int | None,
+        wait: str,
+        park: str,
+        gated: bool,
+        held: bool,
+        nominated: str,
+        go: int,
+    ) -> None:
+        """Create a pod, in the place of one that has its name."""
+        self._remove(name)
+        labels = {key: value for key, value in ((WAIT, wait), (PARK, park)) if value}
+        self.cluster.create(
+            make_pod(
+                name,
+                cpu=cpu,
+                priority=priority,
+                labels=labels,
+                gates=("gate",) if gated else (),
+                finalizers=("test/held",) if held else (),
+                nominated=nominated,
+            )
+        )
+        self._go(go)
+
+    def _remove(self, name: str) -> None:
+        pod = self.world.find("Pod", f"default/{name}")
+        if pod is not None:
+            if pod.metadata.finalizers:
+                pod = self.world.change_pod(name, finalizers=())
+            if self.world.find("Pod", pod.key) is not None:
+                self.cluster.delete(pod)
+
+    @rule(name=pods, node=nodes, what=st.sampled_from(CHANGES), go=steps)
+    def change_pod(self, name: str, node: str, what: str, go: int) -> None:
+        """Something happens to a pod."""
+        pod = self.world.find("Pod", f"default/{name}")
+        if pod is None:
+            return
+        if what == "delete":
+            self.cluster.delete(pod)
+        elif what == "label":
+            self.world.change_pod(name, labels={**pod.labels, "touched": pod.metadata.resource_version})
+        elif what == "ungate":
+            self.cluster.update(_ungated(pod))
+        elif what == "release":
+            self.world.change_pod(name, finalizers=())
+        elif what == "end":
+            self.world.change_pod(name, status={"phase": "Succeeded"})
+        elif what == "nominate":
+            self.world.change_pod(name, status={"nominated_node_name": node})
+        elif not pod.spec.node_name and not pod.is_terminating:
+            self.cluster.update(_ungated(pod).with_node_name(node))
+        self._go(go)
+
+    @rule(
+        name=nodes,
+        cpu=st.sampled_from((0, 2, 4)),
+        cordoned=st.booleans(),
+        pods=st.sampled_from((2, 110)),
+        what=st.sampled_from(("put", "put", "delete", "replace", "namespace")),
+        go=steps,
+    )
+    def change_node(self, name: str, cpu: int, cordoned: bool, pods: int, what: str, go: int) -> None:
+        """Add, change, remove or replace a node, or something that matters less."""
+        new = make_node(name, cpu=cpu, unschedulable=cordoned, pods=pods)
+        if what == "put":
+            self.cluster.apply(new)
+        elif what == "namespace":
+            self._toggle(Namespace(ObjectMeta(name=name)))
+        elif self.world.find("Node", name) is not None:
+            self.cluster.delete(new)
+            if what == "replace":
+                self.cluster.create(new)
+        self._go(go)
+
+    def _toggle(self, obj: Any) -> None:
+        if self.world.find(obj.KIND, obj.key) is None:
+            self.cluster.create(obj)
+        else:
+            self.cluster.delete(obj)
+
+    # ---- the watch ----
+
+    @rule(place=places, what=st.sampled_from(("drop", "duplicate", "shuffle", "deliver")))
+    @precondition(lambda self: self.watch.pending)
+    def disturb_watch(self, place: int, what: str) -> None:
+        """An event is lost, or comes twice; events of different kinds overtake each other; some arrive."""
+        index = place % len(self.watch.pending)
+        if what == "drop":
+            self.watch.drop(index)
+        elif what == "duplicate":
+            self.watch.duplicate(index)
+        elif what == "shuffle":
+            self.watch.shuffle(Random(place))
+        else:
+            self.watch.deliver(index + 1)
+
+    @rule(resync=st.booleans(), go=steps)
+    def relist(self, resync: bool, go: int) -> None:
+        """The watcher lost its connection and lists anew."""
+        self.watch.relist(resync=resync)
+        self._go(go)
+
+    # ---- the scheduler, its executor and its plugins ----
+
+    @rule(deliver=st.booleans(), go=st.integers(1, 5))
+    def step(self, deliver: bool, go: int) -> None:
+        """Some steps of the loop."""
+        if deliver:
+            self.watch.deliver()
+        for _ in range(go):
+            self.world.scheduler.step()
+
+    def _go(self, count: int) -> None:
+        if count:
+            self.step(deliver=True, go=count)
+
+    @rule(place=places, what=st.sampled_from(("run", "tell", "complete", "all")), go=steps)
+    @precondition(lambda self: len(self.executor))
+    def do_job(self, place: int, what: str, go: int) -> None:
+        """Work happens, or the news of it comes, or both."""
+        executor = self.executor
+        if what == "all":
+            executor.finish_all()
+        elif what == "tell" and executor.finished:
+            executor.tell(place % len(executor.finished))
+        elif executor.waiting:
+            index = place % len(executor.waiting)
+            executor.complete(index) if what == "complete" else executor.run(index)
+        self._go(go)
+
+    @rule(
+        operation=st.sampled_from(("bind", "bind", "get", "patch_pod_status", "record_event")),
+        error=st.sampled_from((OutcomeUnknown, BindRefused, ClusterError)),
+        applied=st.booleans(),
+        times=st.integers(1, 3),
+        go=steps,
+    )
+    def fail_next(self, operation: str, error: type[Exception], applied: bool, times: int, go: int) -> None:
+        """The next requests fail; some of them take effect."""
+        applied &= error is OutcomeUnknown
+        self.cluster.fail_next(operation, error, times=times, applied=applied)
+        self._go(go)
+
+    @rule(point=st.sampled_from(POINTS), mood=st.sampled_from(MOODS), go=steps)
+    def annoy(self, point: str, mood: str, go: int) -> None:
+        """The plugin does something at that point when it is called next."""
+        self.chaos.moods[point] = mood
+        self._go(go)
+
+    @rule(place=places, allow=st.booleans(), go=steps)
+    @precondition(lambda self: len(self.core.waiting))
+    def judge(self, place: int, allow: bool, go: int) -> None:
+        """A waiting pod is let go, or turned down."""
+        waiting = list(self.core.waiting)
+        pod = waiting[place % len(waiting)]
+        pod.allow("Chaos") if allow else pod.reject("Chaos", "chosen to be")
+        self._go(go)
+
+    @rule(seconds=st.sampled_from((*SECONDS, None)), go=steps)
+    def pass_time(self, seconds: float | None, go: int) -> None:
+        """Time passes, maybe just until something is due."""
+        deadline = self.world.scheduler.next_deadline()
+        if seconds is not None:
+            self.world.clock.advance(seconds)
+        elif deadline is not None:
+            self.world.clock.advance_to(deadline)
+        self._go(go)
+
+    @rule(name=pods)
+    def activate(self, name: str) -> None:
+        """A plugin wants a pod to be tried at once."""
+        pod = self.core.pending.get(f"default/{name}")
+        if pod is not None:
+            self.chaos.handle.activate([pod])
+
+    @rule()
+    def settle(self) -> None:
+        """Everything that is under way ends; then scheduler and cluster agree."""
+        self.watch.relist()
+        self._come_to_rest()
+        self._agree()
+
+    def _come_to_rest(self) -> None:
+        for _ in range(100):
+            self.watch.deliver()
+            busy = self.world.scheduler.schedule_one() is not None
+            busy |= bool(len(self.executor) or self.watch.pending or self.core.inbox)
+            self.executor.finish_all()
+            if not busy:
+                return
+        raise AssertionError("the scheduler does not come to rest")
+
+    # ---- what must hold ----
+
+    @invariant()
+    def is_consistent(self) -> None:
+        """Every structure by itself."""
+        self.world.check()
+        assert not self.chaos.problems
+
+    @invariant()
+    def every_pending_pod_is_in_one_place(self) -> None:
+        """No pod is lost, none is doubled."""
+        core = self.core
+        for key, pod in core.pending.items():
+            info = core.queue.get(key)
+            places = Counter(
+                {
+                    "queue": info is not None and info.uid == pod.uid,
+                    "binding": pod.uid in core.binding,
+                    "assumed": pod.uid not in core.binding and core.cache.is_assumed(pod.uid),
+                }
+            )
+            wanted = (0, 1) if pod.is_terminating else (1,)
+            assert places.total() in wanted, f"{key} is in {dict(places)}"
+            state = core.cache.get_pod(pod.uid)
+            assert state is None or core.cache.is_assumed(pod.uid)
+
+    @invariant()
+    def nobody_else_is_anywhere(self) -> None:
+        """What is queued, under way, nominated or written about is pending: nothing is kept for the past."""
+        core = self.core
+        pending = {pod.uid for pod in core.pending.values()}
+        queued = [info for pool in Pool for info in core.queue.in_pool(pool)]
+        assert pending.issuperset(info.uid for info in queued)
+        for uid, attempt in core.binding.items():
+            # The event of a bind may be here before the news of it.
+            assert attempt.gone or uid in pending or core.cache.get_pod(uid) is not None
+        assert pending.issuperset(core.told)
+        nominator = core.queue.nominator
+        nominated = [pod for name in nominator.node_names for pod in nominator.nominated_pods_for_node(name)]
+        assert pending.issuperset(pod.uid for pod in nominated)
+        assert core.binding.keys() >= {waiting.pod.uid for waiting in core.waiting}
+        flights = {info.uid for info in core.queue.in_pool(Pool.IN_FLIGHT)}
+        assert flights == {waiting.pod.uid for waiting in core.waiting}
+        if not len(self.executor) and not core.inbox:
+            assert not core._writes
+            parked = {uid for uid in core.binding if core.parked.get(uid) is not None}
+            assert core.binding.keys() == flights | parked
+
+    def _agree(self) -> None:
+        """Nothing is under way: cache and cluster are the same, and so are the pending pods."""
+        core, cluster = self.core, self.cluster
+        found = cluster.list("Pod")
+        assert not compare(core.cache, cluster.list("Node"), found)
+        assumed = {state.pod.uid for state in core.cache.pods() if state.assumed}
+        assert assumed == set(core.binding)
+        unbound = {pod.key: pod for pod in found if not pod.spec.node_name and not pod.is_terminated}
+        assert core.pending == unbound
+        # Somebody may have changed what we wrote before its event came; any further event settles that.
+        self.watch.relist(resync=True)
+        self.world.scheduler.sync()
+        assert not core.told
+        for pod in unbound.values():
+            info = core.queue.get(pod.key)
+            assert info is None or info.pod == pod
+
+    def teardown(self) -> None:
+        """With a node for everybody and no more trouble, every pod gets placed without waiting for minutes."""
+        self.chaos.moods.clear()
+        self.cluster._failures.waiting.clear()
+        for name in POD_NAMES:
+            pod = self.world.find("Pod", f"default/{name}")
+            if pod is not None and pod.spec.scheduling_gates:
+                self.cluster.update(_ungated(pod))
+        self.cluster.apply(make_node("big", cpu=100))
+        self.settle()
+        for _ in range(20):
+            for waiting in self.core.waiting:
+                waiting.allow("Chaos")
+            self._come_to_rest()
+            deadline = self.world.scheduler.next_deadline()
+            if deadline is None or deadline > self.world.clock() + 100:
+                break
+            self.world.clock.advance_to(deadline)
+        left = [pod for pod in self.core.pending.values() if not pod.is_terminating]
+        assert not left, [self.world.where(pod.name) for pod in left]
+        self._agree()
+        self.is_consistent()
+
+
+def _ungated(pod: Pod) -> Pod:
+    return evolve(pod, spec=evolve(pod.spec, scheduling_gates=()))
+
+
+class TestSchedulerMachine(SchedulerMachine.TestCase):  # type: ignore[name-defined, misc]
+    """More than 10,000 steps, more than 200,000 with the profile for nights."""
+
+    settings = settings(max_examples=examples(200), stateful_step_count=60)
+
+
+def test_it_is_worth_its_time() -> None:
+    """The settings give as many steps as promised."""
+    wanted: Any = TestSchedulerMachine.settings
+    assert wanted.max_examples * wanted.stateful_step_count >= 10_000
