@@ -198,7 +198,7 @@ def test_an_error_while_normalising() -> None:
         assert status == Status(Code.ERROR, (text,), "Bad")
 
 
-@pytest.mark.parametrize(("scores", "wrong"), [((0, 101, 50), 101), ((-1, 0, 500), -1)])
+@pytest.mark.parametrize(("scores", "wrong"), [((0, 101, 50), 101), ((50, 0, -1), -1), ((-1, 0, 500), -1)])
 def test_scores_out_of_range(scores: tuple[int, ...], wrong: int) -> None:
     text = f"plugin Bad gave the score {wrong}, outside of 0 to 100; scale it, or bring it into that range"
     for bad in (
