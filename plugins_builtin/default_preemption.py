@@ -29,7 +29,7 @@ _GATED = Status.unschedulable(IN_PROGRESS)
 
 @define(eq=False)
 class DefaultPreemption:
-    """Evicts through a :class:`PreemptionEvaluator`; holds the pod back until its victims are on their way out."""
+    """Evicts through a :class:`PreemptionEvaluator`; holds the pod back until its victims are on the way out."""
 
     args: DefaultPreemptionArgs
     handle: Handle

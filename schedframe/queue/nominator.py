@@ -9,7 +9,6 @@ from ..api import Pod
 from ..errors import InvariantError
 from .queued_pod import identity
 
-
 MAX_CHANGES = 4096
 """Changes that can be asked for afterwards, at least."""
 
