@@ -29,7 +29,7 @@ _GATED = Status.unschedulable(IN_PROGRESS)
 
 @define(eq=False)
 class DefaultPreemption:
-    """Evicts through a :class:`PreemptionEvaluator`; holds the pod back until its victims are on the way out."""
+    """Evicts through a :class:`PreemptionEvaluator`, and holds the pod back as long as that takes."""
 
     args: DefaultPreemptionArgs
     handle: Handle
