@@ -2,36 +2,32 @@
 
 from __future__ import annotations
 
-from typing import Final
+from collections.abc import Iterable
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define
 
-from schedframe import Node, NodeTable, Pod, Rows, RowVerdicts, StateKey, Status
+from schedframe import Node, Pod, Rows, RowVerdicts, StateKey, Status
 
-from .counts import (
-    Counts,
-    DomainCounts,
-    ExistingTerms,
-    OwnTerm,
-    clone_counts,
-    own_terms,
-    pods_matching_all,
-    weights,
-)
+from .counts import Counts, DomainCounts, Mask, clone_counts, count
+from .existing import ExistingTerms
+from .questions import OwnTerm
 from .terms import labels_of_namespace, terms_of_pod
+
+Codes: TypeAlias = npt.NDArray[np.int8]
 
 ERR_AFFINITY: Final = "node(s) didn't match pod affinity rules"
 ERR_ANTI_AFFINITY: Final = "node(s) didn't match pod anti-affinity rules"
 ERR_EXISTING_ANTI_AFFINITY: Final = "node(s) didn't satisfy existing pods anti-affinity rules"
 STATUSES: Final = (
-    Status.unresolvable(ERR_AFFINITY),
-    Status.unschedulable(ERR_ANTI_AFFINITY),
     Status.unschedulable(ERR_EXISTING_ANTI_AFFINITY),
+    Status.unschedulable(ERR_ANTI_AFFINITY),
+    Status.unresolvable(ERR_AFFINITY),
 )
-AFFINITY, ANTI_AFFINITY, EXISTING = 1, 2, 3
-"""Codes in columns: places in ``STATUSES`` from 1 on."""
+EXISTING, ANTI_AFFINITY, AFFINITY = 1, 2, 3
+"""Codes in columns: places in ``STATUSES`` from 1 on. Of several that apply, the highest is told."""
 
 
 @define(eq=False)
@@ -68,20 +64,20 @@ FILTER_STATE: StateKey[FilterState] = StateKey("PreFilterInterPodAffinity")
 def count_for_filter(existing: ExistingTerms, pod: Pod) -> FilterState | None:
     """Counts for *pod*; ``None`` if nothing can reject it."""
     terms, table = terms_of_pod(pod), existing.table
-    if not terms.required and not terms.required_anti and not table.pods_with_affinity:
+    own = terms.required or terms.required_anti
+    if not own and not table.pods_with_affinity:
         return None
-    by_kind = existing.anti(pod) if table.pods_with_affinity else {}
-    found = {key: counts for key, counts in weights(table, (), by_kind).items() if counts.any()}
-    if not terms.required and not terms.required_anti and not found:
+    asked = existing.asked(pod, terms)
+    found = {q.topology_key: counts for q in asked.existing if (counts := count(table, q)).any()}
+    if not own and not found:
         return None
-    required = own_terms(terms.required, existing.objects)
-    anti = own_terms(terms.required_anti, existing.objects)
+    required = asked.required
     return FilterState(
         required,
-        anti,
+        asked.required_anti,
         bool(required) and all(term.matches(pod.namespace, pod.labels) for term in required),
-        pods_matching_all(table, required) if required else {},
-        weights(table, tuple((1, term) for term in anti), {}) if anti else {},
+        {q.topology_key: count(table, q) for q in asked.affinity},
+        {q.topology_key: count(table, q) for q in asked.anti},
         found,
     )
 
@@ -93,8 +89,8 @@ def count_pod(
     namespace_labels = labels_of_namespace(existing.objects, pod.namespace)
     for theirs in terms_of_pod(other).required_anti:
         if theirs.matches(pod.namespace, pod.labels, namespace_labels):
-            counts = state.existing.setdefault(theirs.topology_key, DomainCounts(None))
-            _add(counts, node, theirs.topology_key, sign)
+            key = theirs.topology_key
+            _add(state.existing.setdefault(key, DomainCounts(key)), node, key, sign)
     if state.required and all(term.matches(other.namespace, other.labels) for term in state.required):
         for term in state.required:
             _add(state.affinity[term.topology_key], node, term.topology_key, sign)
@@ -136,37 +132,44 @@ def _has_company(state: FilterState, node: Node) -> bool:
 
 
 def judge_rows(state: FilterState, rows: Rows) -> RowVerdicts | None:
-    """As :func:`judge_node` for many rows; O(rows + topology values)."""
-    table = rows.table
-    codes = np.zeros(len(rows), np.int8)
-    for key, counts in state.existing.items():
-        _mark(codes, _positive(counts, key, table, rows), EXISTING)
-    for key, counts in state.anti.items():
-        _mark(codes, _positive(counts, key, table, rows), ANTI_AFFINITY)
+    """As :func:`judge_node` for many rows; O(rows) in few passes for each topology key."""
+    codes = _marked(None, EXISTING, (counts.positive(rows) for counts in state.existing.values()), rows)
+    codes = _marked(codes, ANTI_AFFINITY, (counts.positive(rows) for counts in state.anti.values()), rows)
     if state.required:
-        _mark(codes, ~_rows_with_company(state, rows), AFFINITY)
-    return RowVerdicts(codes, STATUSES) if codes.any() else None
+        lonely = _rows_without_company(state, rows)
+        if lonely is not None:
+            codes = _marked(codes, AFFINITY, (lonely,), rows)
+    return None if codes is None else RowVerdicts(codes, STATUSES)
 
 
-def _mark(codes: npt.NDArray[np.int8], broken: npt.NDArray[np.bool_], code: int) -> None:
-    codes[broken] = code
+def _marked(codes: Codes | None, code: int, broken: Iterable[Mask | bool], rows: Rows) -> Codes | None:
+    """*codes*, with *code* where any of *broken* is true; the highest code of a row stays."""
+    for mask in broken:
+        if mask is False:
+            continue
+        marks: Codes
+        if mask is True:
+            marks = np.full(len(rows), code, np.int8)
+        else:
+            assert not isinstance(mask, bool)
+            marks = mask.view(np.int8)
+            marks *= code
+        codes = marks if codes is None else np.maximum(codes, marks, out=codes)
+    return codes
 
 
-def _positive(counts: DomainCounts, key: str, table: NodeTable, rows: Rows) -> npt.NDArray[np.bool_]:
-    if counts.sums is None:
-        # only what a dry run added, and dry runs go node by node
-        label = table.label(key)
-        return label.decide(lambda value: counts.at(value) > 0, False, rows.index)
-    taken: npt.NDArray[np.bool_] = (counts.per_code() > 0).take(rows.take(counts.sums.labels.codes))
-    return taken
-
-
-def _rows_with_company(state: FilterState, rows: Rows) -> npt.NDArray[np.bool_]:
-    company = np.ones(len(rows), np.bool_)
-    labelled = np.ones(len(rows), np.bool_)
-    for key, counts in state.affinity.items():
-        company &= _positive(counts, key, rows.table, rows)
-        labelled &= rows.take(rows.table.label(key).codes) >= 0
-    if company.all() or not state.first_of_its_kind():
-        return company
-    return labelled
+def _rows_without_company(state: FilterState, rows: Rows) -> Mask | None:
+    """Rows that break the required affinity, ``None`` if none does."""
+    lonely: Mask | None = None
+    for counts in state.affinity.values():
+        company = counts.positive(rows)
+        if company is True:
+            continue
+        alone = np.ones(len(rows), np.bool_) if company is False else ~company
+        lonely = alone if lonely is None else lonely | alone
+    if lonely is None or not state.first_of_its_kind():
+        return lonely
+    table = rows.table
+    unlabelled = [rows.take(table.label(key).codes) < 0 for key in state.affinity]
+    without_company: Mask = np.logical_or.reduce(unlabelled)
+    return without_company

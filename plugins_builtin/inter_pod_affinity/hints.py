@@ -27,7 +27,7 @@ def pod_changed(pod: Pod, old: Pod | None, new: Pod | None) -> bool:
 
 
 def node_changed(pod: Pod, old: Node | None, new: Node) -> bool:
-    """Hint: the node moved into a domain where affinity may be satisfied, or out of one with unwelcome pods."""
+    """Hint: the node moved into a domain with company maybe, or out of one with unwelcome pods."""
     terms = terms_of_pod(pod)
     for term in terms.required:
         value = new.labels.get(term.topology_key)

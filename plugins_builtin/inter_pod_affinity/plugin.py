@@ -20,7 +20,7 @@ from schedframe import (
 )
 
 from ..args import InterPodAffinityArgs
-from .counts import ExistingTerms
+from .existing import ExistingTerms
 from .filtering import FILTER_STATE, count_for_filter, count_pod, judge_node, judge_rows
 from .hints import node_changed, pod_changed
 from .scoring import SCORE_STATE, Scores, count_for_score, normalize, score_node, score_rows

@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
+from typing import Final
+
 import numpy as np
 import numpy.typing as npt
 from attrs import define
 
 from schedframe import MAX_SCORE, Node, Pod, Rows, StateKey
 
-from .counts import Counts, ExistingTerms, own_weighted, weights
+from .counts import DomainCounts, count
+from .existing import ExistingTerms
 from .terms import terms_of_pod
 
 Scores = npt.NDArray[np.int64]
 
+_WIDEST: Final = 4096
+"""The widest spread of scores for which results are kept in a table."""
+
 
 @define(eq=False)
 class ScoreState:
-    """Topology key → weight of the pods in each domain."""
+    """For each topology key, the weight of the pods in each domain."""
 
-    weights: Counts
+    weights: list[DomainCounts]
 
 
 SCORE_STATE: StateKey[ScoreState] = StateKey("PreScoreInterPodAffinity")
@@ -33,40 +40,51 @@ def count_for_score(existing: ExistingTerms, pod: Pod, ignore_existing: bool) ->
     own = bool(terms.preferred or terms.preferred_anti)
     if not own and (ignore_existing or not table.pods_with_affinity):
         return None
-    by_weight, by_number = existing.scores(pod) if table.pods_with_affinity else ({}, {})
-    if not own and not by_weight:
-        return None
-    mine = own_weighted(terms, existing.objects)
-    found = weights(table, mine, by_weight)
-    if any(counts.any() for counts in found.values()):
+    asked = existing.asked(pod, terms)
+    found = [count(table, question) for question in asked.weights]
+    if any(each.any() for each in found):
         return ScoreState(found)
     # Weights that cancel out are not the same as no terms at all.
-    numbers = weights(table, tuple((1, term) for _, term in mine), by_number)
-    return ScoreState(found) if any(counts.any() for counts in numbers.values()) else None
+    if any(count(table, question).any() for question in asked.numbers):
+        return ScoreState(found)
+    return None
 
 
 def score_node(state: ScoreState, node: Node) -> int:
     """Sum of the weights in the node's domains."""
     labels = node.labels
-    return sum(counts.at(labels[key]) for key, counts in state.weights.items() if key in labels)
+    return sum(each.at(labels[each.topology_key]) for each in state.weights if each.topology_key in labels)
 
 
 def score_rows(state: ScoreState, rows: Rows) -> Scores:
-    """As :func:`score_node` for many rows; O(rows + topology values)."""
-    total = np.zeros(len(rows), np.int64)
-    for counts in state.weights.values():
-        assert counts.sums is not None
-        total += counts.per_code().take(rows.take(counts.sums.labels.codes))
-    return total
+    """As :func:`score_node` for many rows; O(rows) for each topology key."""
+    total: Scores | None = None
+    for each in state.weights:
+        if each.any():
+            part = each.of_rows(rows)
+            total = part if total is None else np.add(total, part, out=total)
+    return np.zeros(len(rows), np.int64) if total is None else total
 
 
 def normalize(scores: Scores) -> Scores:
-    """Stretch to 0…100 between the lowest and the highest; all 0 if they are equal. Floats as the
-    reference has them.
-    """
-    lowest, highest = int(scores.min()), int(scores.max())
-    spread = highest - lowest
+    """Stretch to 0…100 between the lowest and the highest; all 0 if they are equal. *scores* is changed."""
+    lowest = int(scores.min())
+    spread = int(scores.max()) - lowest
     if spread == 0:
         return np.zeros_like(scores)
-    stretched = float(MAX_SCORE) * ((scores - lowest).astype(np.float64) / float(spread))
+    scores -= lowest
+    if spread <= min(len(scores), _WIDEST):
+        return _stretched(spread).take(scores)
+    return _stretch(scores, spread)
+
+
+@lru_cache(maxsize=256)
+def _stretched(spread: int) -> Scores:
+    """The results for 0 … *spread*."""
+    return _stretch(np.arange(spread + 1), spread)
+
+
+def _stretch(distances: Scores, spread: int) -> Scores:
+    """Floats in the order in which the reference has them."""
+    stretched = float(MAX_SCORE) * (distances.astype(np.float64) / float(spread))
     return stretched.astype(np.int64)

@@ -1,8 +1,9 @@
-"""Pod affinity terms, compiled: of the pod at hand with namespaces looked up, of running pods once per kind."""
+"""Pod affinity terms, compiled: once for equal pods, and once for each kind of running pods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from functools import lru_cache
 from typing import Final, TypeAlias
 
 from attrs import evolve, frozen
@@ -28,7 +29,7 @@ NO_LABELS: Final[Labels] = {}
 _MEMO: Final = object()
 
 
-@frozen
+@frozen(cache_hash=True)
 class PodTerms:
     """All terms of a pod. Equal values mean the same pods in the same domains."""
 
@@ -41,11 +42,34 @@ class PodTerms:
 NO_TERMS: Final = PodTerms()
 
 
-def compile_terms(affinity: Affinity | None, namespace: str, labels: Labels) -> PodTerms:
-    """The terms of *affinity* as a pod of *namespace* with *labels* means them."""
-    if affinity is None:
-        return NO_TERMS
+def compile_terms(affinity: Affinity, namespace: str, labels: Labels) -> PodTerms:
+    """The terms of *affinity* as a pod of *namespace* with *labels* means them; equal ones are one object."""
     near, far = affinity.pod_affinity, affinity.pod_anti_affinity
+    wanted = _keys_of_labels(near, far)
+    return _compiled(near, far, namespace, tuple((key, labels[key]) for key in wanted if key in labels))
+
+
+@lru_cache(maxsize=4096)
+def _keys_of_labels(near: PodAffinity | None, far: PodAntiAffinity | None) -> tuple[str, ...]:
+    """Labels of the pod that its terms refer to."""
+    terms = [
+        term
+        for part in (near, far)
+        if part is not None
+        for term in (*part.required, *(weighted.term for weighted in part.preferred))
+    ]
+    keys = (key for term in terms for key in (*term.match_label_keys, *term.mismatch_label_keys))
+    return tuple(dict.fromkeys(keys))
+
+
+@lru_cache(maxsize=4096)
+def _compiled(
+    near: PodAffinity | None,
+    far: PodAntiAffinity | None,
+    namespace: str,
+    items: tuple[tuple[str, str], ...],
+) -> PodTerms:
+    labels = dict(items)
     return PodTerms(
         _required(near, namespace, labels),
         _required(far, namespace, labels),
@@ -114,7 +138,7 @@ def _expression(key: str, operator: str, labels: Labels) -> LabelSelectorRequire
     return LabelSelectorRequirement(key, operator, (labels[key],))
 
 
-# ---- namespaces ----------------------------------------------------------------------------------------------
+# ---- namespaces --------------------------------------------------------------------------------------
 
 
 def labels_of_namespace(objects: ObjectStore, name: str) -> Labels:

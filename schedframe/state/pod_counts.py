@@ -80,7 +80,7 @@ class DomainSums:
     column: CountColumn
     domains: Domains
     sums: Counts = field(factory=lambda: np.zeros(0, np.int64))
-    """Per code, at least as long as ``labels.values``; 0 for values that are no domain."""
+    """Per code, longer than ``labels.values``; 0 for values that are no domain, and at the end: for code -1."""
     nonzero: int = 0
     """Number of sums that are not 0."""
     _codes: Codes = field(factory=lambda: np.zeros(0, np.int32))
@@ -117,7 +117,7 @@ class DomainSums:
         return self
 
     def _fit(self) -> None:
-        self.sums = at_least(self.sums, len(self.labels.values))
+        self.sums = at_least(self.sums, len(self.labels.values) + 1)
         codes = self.domains.codes
         if len(self._codes) < len(codes):
             longer = np.full(len(codes), ABSENT, np.int32)
@@ -148,6 +148,6 @@ class DomainSums:
         counts = self.column.counts
         here = (codes[: len(counts)] != ABSENT).nonzero()[0]
         # Sums of counts are far below 2**53, so going through floats loses nothing.
-        sums = np.bincount(codes[here], counts[here], len(self.labels.values))
+        sums = np.bincount(codes[here], counts[here], len(self.labels.values) + 1)
         self.sums = sums.astype(np.int64)
         self.nonzero = int(np.count_nonzero(sums))
