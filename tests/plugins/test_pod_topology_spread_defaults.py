@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
+import numpy as np
 import pytest
 from attrs import evolve
 
@@ -29,8 +31,8 @@ from schedframe.api import (
     StatefulSetSpec,
 )
 from schedframe.framework import CycleState, Status
-from schedframe.state import NodeTable, ObjectStore
-from tests.plugins.agreement import StandInHandle, columnar_statuses
+from schedframe.state import NodeTable, ObjectStore, Rows
+from tests.plugins.agreement import StandInHandle, columnar_scores, columnar_statuses, per_node_scores
 from tests.plugins.spreading import HOSTNAME, cluster, constraint, make_node, make_pod, run
 
 OPEN = Status()
@@ -186,6 +188,34 @@ def test_the_systems_defaults_take_nodes_without_a_zone_as_they_are() -> None:
     assert 0 < scores[1] < scores[0]
     plugin.normalize_scores(state, scores, table.rows())
     assert scores.min() > 0
+
+
+def test_an_empty_zone_is_the_same_as_none_for_the_systems_defaults() -> None:
+    """The reference looks the label up without asking whether it is there."""
+    table = NodeTable()
+    for name, labels in (("n1", {"zone": ""}), ("n2", {"zone": "a"}), ("bare", {}), ("other", {"disk": "x"})):
+        table.set_node(make_node(name, **labels))
+        run(table, name, 2)
+    plugin = system(table, service("a", app="web"))
+
+    def raw(pod: Pod, *feasible: int) -> list[int]:
+        rows = Rows.at(table, np.array(feasible, np.intp))
+        state = CycleState()
+        assert plugin.pre_score(state, pod, rows) is None
+        found = columnar_scores(plugin, state, pod, rows)
+        assert found == per_node_scores(plugin, state, pod, rows)
+        return found
+
+    def score(hosts: int, zones: int, in_zone: int) -> int:
+        return round(2 * math.log(hosts + 2) + 2 + in_zone * math.log(zones + 2) + 4)
+
+    assert raw(WEB, 0, 1, 2, 3)[:2] == [score(4, 2, 6), score(4, 2, 2)]
+    assert raw(WEB, 0, 1, 2)[:2] == [score(3, 2, 6), score(3, 2, 2)]
+    assert raw(WEB, 0, 1)[:2] == [score(2, 2, 6), score(2, 2, 2)]
+    assert raw(WEB, 1, 2)[:1] == [score(2, 2, 2)]
+    assert raw(WEB, 0, 2)[:1] == [score(2, 1, 6)]
+    picky = Pod(WEB.metadata, evolve(WEB.spec, node_selector={"disk": "x"}))
+    assert raw(picky, 0, 1, 2, 3)[:2] == [score(4, 2, 2), score(4, 2, 0)]
 
 
 def test_listed_defaults_filter_and_score() -> None:

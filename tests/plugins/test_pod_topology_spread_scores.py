@@ -134,9 +134,8 @@ def test_scores_of_an_invalid_skew_may_be_negative_and_are_truncated_towards_zer
     high = round(4 * math.log(4) - 3)
     assert [raw for raw, _ in found.values()] == [-3, high]
     assert [score for _, score in found.values()] == [100, -(3 * 100 // high)]
-    assert {score for _, score in scored(cluster(a=0, b=0), make_pod("p", soft(max_skew=-2))).values()} == {
-        100
-    }
+    below_zero = scored(cluster(a=0, b=1), make_pod("p", soft(max_skew=-4)))
+    assert list(below_zero.values()) == [(-5, 100), (-4, 100)]
 
 
 def test_listed_defaults_need_not_exist() -> None:
