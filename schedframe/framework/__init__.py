@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .cycle_state import CycleState, CycleStateError, StateKey
+from .cycle_state import RECORDED, CycleState, CycleStateError, StateKey
 from .filtering import PreFilterOutcome
 from .framework import Framework, PermitOutcome
 from .handle import Handle, PluginsRunner
@@ -21,6 +21,7 @@ __all__ = [
     "MAX_SCORE",
     "MIN_SCORE",
     "PROJECT",
+    "RECORDED",
     "SKIP",
     "SUCCESS",
     "Candidate",

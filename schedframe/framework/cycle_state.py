@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any, Generic, Protocol, TypeVar
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from typing_extensions import override
 
@@ -106,3 +107,8 @@ class CycleState:
         for name in (*self.skip_filter_plugins, *self.skip_score_plugins):
             if not isinstance(name, str) or not name:
                 raise InvariantError(f"cycle state skips {name!r}, which is no plugin name")
+
+
+RECORDED: Final = StateKey[Mapping[str, Callable[[Sequence[str]], Any]]]("Recorded")
+"""What a plugin adds to the record of an evaluation: field → a function that is given the names of the
+feasible nodes and answers in plain types; an empty answer is left out."""

@@ -59,8 +59,11 @@ class Evaluation:
     def feasible(self) -> list[str]:
         """All nodes on which the pod can run, sorted."""
         decision = self.decision
-        if decision is None or decision.feasible is None:
+        if decision is None:
             return []
+        if decision.feasible is None:
+            # An error on one node ends the cycle; others may have passed all the same.
+            return sorted(name for name, status in self.statuses.items() if status is None)
         return sorted(decision.feasible.names())
 
     @property

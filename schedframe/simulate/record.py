@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from ..cycle import Decision
-from ..framework import SUCCESS, Preemption
+from ..framework import RECORDED, SUCCESS, Preemption
 from ..framework.preemption import rank
 from .evaluation import Document, status_document
 from .preempting import decided_by
@@ -43,6 +43,11 @@ def record(evaluation: Evaluation) -> Document:
         found["nominated_node_feasible"] = nominated
     if evaluation.scoring_error is not None:
         found["scoring_error"] = evaluation.scoring_error
+    if decision is not None:
+        for field, tell in (decision.state.get(RECORDED) or {}).items():
+            told = tell(evaluation.feasible)
+            if told:
+                found[field] = told
     return found
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 UNDELIVERED: frozenset[str] = frozenset(
     {
-        "DynamicResources",
         "GangScheduling",
         "NodeVolumeLimits",
         "PodGroupPodsCount",

@@ -1,0 +1,298 @@
+"""The search for devices on one node: the first solution in a defined order, with backtracking.
+
+Claims in the order of the pod, requests in the order of the claim, alternatives in their order, devices in
+the order of the pools. Within one request the order of devices plays no role, so only combinations are tried.
+Source of the behaviour: k8s.io/dynamic-resource-allocation/structured (v1.36).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from attrs import define, field, frozen
+
+from schedframe import Node, Quantity
+
+from .capacity import consumption, fits
+from .constraints import Constraint, constraints_of
+from .counters import Counters
+from .offers import DeviceId, OfferedDevice, PoolId
+from .pools import NodePool
+from .requests import MOST_DEVICES, AllocationError, Demand, Wanted
+from .usage import Usage
+
+_STEPS_BETWEEN_LOOKS: Final = 64
+_NOTHING: Final[Mapping[str, int]] = {}
+
+
+class InvalidPools(Exception):
+    """Nothing was found, and some pool contradicts itself."""
+
+
+class OutOfTime(Exception):
+    """The search took too long."""
+
+
+class _TooMany(Exception):
+    """The claim would have more devices than it may."""
+
+
+@frozen(eq=False)
+class Pick:
+    """One device for one request."""
+
+    wanted: Wanted
+    offered: OfferedDevice
+    consumed: Mapping[str, Quantity]
+    """Of a shared device, what the request takes of each capacity."""
+
+
+@define(eq=False)
+class _Plan:
+    """What is known of a request before the search."""
+
+    number: int
+    """Devices to pick."""
+    all: list[OfferedDevice] | None
+    """If the request is for all devices: which."""
+    selected: dict[int, bool] = field(factory=dict)
+    """Place of a device → whether it will do."""
+
+
+Picks = list[list[Pick]]
+"""Claim by claim."""
+
+
+@define(eq=False)
+class Search:
+    """Looks for devices on one node; good for one run.
+
+    Exponential in the number of devices at worst, as the reference's: *out_of_time* may end it.
+    """
+
+    demands: Sequence[Demand]
+    node: Node
+    pools: Sequence[NodePool]
+    usage: Usage
+    out_of_time: Callable[[], bool]
+    picks: Picks = field(init=False)
+    _offers: list[OfferedDevice] = field(init=False)
+    _pools: dict[PoolId, NodePool] = field(init=False)
+    _plans: dict[Wanted, _Plan] = field(factory=dict)
+    _constraints: list[tuple[Constraint, ...]] = field(init=False)
+    _counters: dict[PoolId, Counters] = field(factory=dict)
+    _picked: dict[DeviceId, set[int]] = field(factory=dict)
+    """Device → claims (by index) that pick it as a whole."""
+    _shares: dict[DeviceId, int] = field(factory=dict)
+    _capacity: dict[DeviceId, dict[str, int]] = field(factory=dict)
+    _steps: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self.picks = [[] for _ in self.demands]
+        self._pools = {pool.id: pool for pool in self.pools}
+        self._offers = [device for pool in self.pools if pool.usable for device in pool.devices]
+        self._constraints = [constraints_of(demand.constraints) for demand in self.demands]
+
+    def run(self) -> Picks | None:
+        """The devices for each claim, ``None`` if there are not enough.
+
+        Raises :class:`AllocationError`, :class:`InvalidPools` and :class:`OutOfTime`.
+        """
+        for demand in self.demands:
+            self._prepare(demand)
+        try:
+            found = self._from_request(0, 0)
+        except _TooMany:
+            found = False
+        if found:
+            return self.picks
+        if any(pool.invalid for pool in self.pools):
+            raise InvalidPools
+        return None
+
+    # ---- before the search -------------------------------------------------------------------------------
+
+    def _prepare(self, demand: Demand) -> None:
+        least = 0
+        for choice in demand.choices:
+            for wanted in choice.wanted:
+                self._plans[wanted] = self._plan(demand, wanted)
+            least += min(self._plans[wanted].number for wanted in choice.wanted)
+        if least > MOST_DEVICES:
+            raise AllocationError(
+                f"claim {demand.name}: number of requested devices {least} exceeds the claim limit of "
+                f"{MOST_DEVICES}"
+            )
+
+    def _plan(self, demand: Demand, wanted: Wanted) -> _Plan:
+        if wanted.count is not None:
+            return _Plan(wanted.count, None)
+        devices: list[OfferedDevice] = []
+        for pool in self.pools:
+            if not pool.usable:
+                problem = "being updated" if pool.incomplete else "invalid"
+                raise AllocationError(
+                    f"claim {demand.name}, request {wanted.own_name}: asks for all devices, but resource "
+                    f"pool {pool.name} is currently {problem}"
+                )
+            devices += [offered for offered in pool.devices if self._will_do(wanted, offered)]
+        return _Plan(len(devices), devices)
+
+    def _will_do(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+        return (
+            wanted.selects(offered)
+            and offered.is_for(self.node)
+            and self._consumption(wanted, offered) is not None
+        )
+
+    # ---- the search --------------------------------------------------------------------------------------
+
+    def _from_request(self, claim: int, request: int) -> bool:
+        """Find devices for that request and all that follow."""
+        if claim == len(self.demands):
+            return True
+        choices = self.demands[claim].choices
+        if request == len(choices):
+            try:
+                return self._from_request(claim + 1, 0)
+            except _TooMany:
+                return False
+        choice = choices[request]
+        if not choice.is_choice:
+            return self._devices((claim, request), choice.wanted[0], 0, 0)
+        too_many = True
+        for wanted in choice.wanted:
+            try:
+                if self._devices((claim, request), wanted, 0, 0):
+                    return True
+            except _TooMany:
+                continue
+            too_many = False
+        if too_many:
+            raise _TooMany
+        return False
+
+    def _devices(self, place: tuple[int, int], wanted: Wanted, picked: int, start: int) -> bool:
+        """Pick what is missing beyond the first *picked* devices, from the offer *start* on; then go on."""
+        self._look_at_the_clock()
+        claim, request = place
+        plan = self._plans[wanted]
+        if picked == plan.number:
+            # All devices where there are none is no success.
+            return plan.all != [] and self._from_request(claim, request + 1)
+        if len(self.picks[claim]) + plan.number - picked > MOST_DEVICES:
+            raise _TooMany
+        if plan.all is not None:
+            if not self._take(claim, wanted, plan.all[picked], must=True):
+                return False
+            return self._go_on(place, wanted, picked + 1, 0)
+        for index in range(start, len(self._offers)):
+            offered = self._offers[index]
+            if self._in_use(claim, wanted, offered) or not self._selected(plan, wanted, index):
+                continue
+            if self._take(claim, wanted, offered) and self._go_on(place, wanted, picked + 1, index + 1):
+                return True
+        return False
+
+    def _go_on(self, place: tuple[int, int], wanted: Wanted, picked: int, start: int) -> bool:
+        """Find the rest, or put the device back that was picked last."""
+        found = False
+        try:
+            found = self._devices(place, wanted, picked, start)
+        finally:
+            if not found:
+                self._put_back(place[0])
+        return found
+
+    def _selected(self, plan: _Plan, wanted: Wanted, index: int) -> bool:
+        found = plan.selected.get(index)
+        if found is None:
+            offered = self._offers[index]
+            found = plan.selected[index] = wanted.selects(offered) and offered.is_for(self.node)
+        return found
+
+    def _look_at_the_clock(self) -> None:
+        self._steps += 1
+        if self._steps % _STEPS_BETWEEN_LOOKS == 0 and self.out_of_time():
+            raise OutOfTime
+
+    # ---- one device --------------------------------------------------------------------------------------
+
+    def _in_use(self, claim: int, wanted: Wanted, offered: OfferedDevice) -> bool:
+        picked = self._picked.get(offered.id)
+        if wanted.admin:
+            return picked is not None and claim in picked
+        return bool(picked) or offered.id in self.usage.whole
+
+    def _consumption(self, wanted: Wanted, offered: OfferedDevice) -> dict[str, Quantity] | None:
+        """What the request takes of the device's capacities, ``None`` if there is too little."""
+        id, capacity = offered.id, offered.device.capacity
+        taken = consumption(wanted.capacity, capacity)
+        if taken is None or not fits(
+            taken, capacity, self.usage.consumed(id), self._capacity.get(id, _NOTHING)
+        ):
+            return None
+        return taken
+
+    def _take(self, claim: int, wanted: Wanted, offered: OfferedDevice, *, must: bool = False) -> bool:
+        """Pick the device if it can be had; *must* if nothing else will do."""
+        if self._in_use(claim, wanted, offered):
+            return False
+        taken = self._consumption(wanted, offered)
+        if taken is None or not wanted.tolerates(offered) or not self._take_counters(offered):
+            return False
+        constraints = self._constraints[claim]
+        for number, constraint in enumerate(constraints):
+            if not constraint.add(wanted, offered):
+                for earlier in constraints[:number]:
+                    earlier.remove(wanted)
+                self._give_counters_back(offered)
+                if must:
+                    raise AllocationError(
+                        f"claim {self.demands[claim].name}, request {wanted.own_name}: cannot add device "
+                        f"{'/'.join(offered.id)} because a claim constraint would not be satisfied"
+                    )
+                return False
+        if offered.shared:
+            self._share(offered, taken, 1)
+        else:
+            self._picked.setdefault(offered.id, set()).add(claim)
+        self.picks[claim].append(Pick(wanted, offered, taken if offered.shared else {}))
+        return True
+
+    def _put_back(self, claim: int) -> None:
+        """Undo the last pick of the claim."""
+        pick = self.picks[claim].pop()
+        offered = pick.offered
+        for constraint in self._constraints[claim]:
+            constraint.remove(pick.wanted)
+        if offered.shared:
+            self._share(offered, pick.consumed, -1)
+        else:
+            self._picked[offered.id].discard(claim)
+        self._give_counters_back(offered)
+
+    def _share(self, offered: OfferedDevice, taken: Mapping[str, Quantity], step: int) -> None:
+        self._shares[offered.id] = self._shares.get(offered.id, 0) + step
+        sums = self._capacity.setdefault(offered.id, {})
+        for name, amount in taken.items():
+            sums[name] = sums.get(name, 0) + step * amount.nano
+
+    def _take_counters(self, offered: OfferedDevice) -> bool:
+        if not offered.consumes or self._is_shared_out(offered):
+            return True
+        pool = offered.id[0], offered.id[1]
+        counters = self._counters.get(pool)
+        if counters is None:
+            counters = self._counters[pool] = Counters.of(self._pools[pool], self.usage)
+        return counters.take(offered)
+
+    def _give_counters_back(self, offered: OfferedDevice) -> None:
+        if offered.consumes and not self._is_shared_out(offered):
+            self._counters[offered.id[0], offered.id[1]].give_back(offered)
+
+    def _is_shared_out(self, offered: OfferedDevice) -> bool:
+        """Whether others have shares of the device, and so it has taken from the counters already."""
+        id = offered.id
+        return offered.shared and (id in self.usage.shares or self._shares.get(id, 0) > 0)

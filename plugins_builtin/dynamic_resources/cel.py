@@ -1,0 +1,159 @@
+"""CEL expressions over a device, in the environment that selectors of device classes and claims have.
+
+Source of the environment: k8s.io/dynamic-resource-allocation/cel. The library is loaded when the first
+expression is compiled; whoever has no claims never needs it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from functools import cache, lru_cache
+from typing import Any, Final
+
+from attrs import define
+
+from schedframe import DeviceAttribute, DeviceCapacity, PluginError
+
+from .cel_types import FUNCTIONS, quantity_of, semver_of
+
+EXTRA: Final = "dra"
+_MISSING_KEY: Final = re.compile(r'Key not found in map : "(.*)"\s*$', re.DOTALL)
+
+_BY_DOMAIN: Final = ("attributes", "capacity")
+
+Tree = dict[str, Any]
+
+
+class CelError(PluginError):
+    """An expression that cannot be compiled, or that fails for a device."""
+
+
+class CelMissingError(PluginError):
+    """A selector is to be evaluated, and the library for it is not installed."""
+
+
+@define(eq=False)
+class CelDevice:
+    """What an expression sees of a device; a tree of plain values, made once per device."""
+
+    tree: Tree
+
+    @classmethod
+    def of(
+        cls,
+        driver: str,
+        shared: bool,
+        attributes: Mapping[str, DeviceAttribute],
+        capacity: Mapping[str, DeviceCapacity],
+    ) -> CelDevice:
+        """Names without a domain are the driver's. :class:`CelError` for an attribute without a value."""
+        return cls(
+            {
+                "driver": driver,
+                "allowMultipleAllocations": shared,
+                "attributes": _by_domain(
+                    driver, {name: _attribute(name, a) for name, a in attributes.items()}
+                ),
+                "capacity": _by_domain(driver, {name: quantity_of(c.value) for name, c in capacity.items()}),
+            }
+        )
+
+
+@define(eq=False)
+class CelSelector:
+    """One compiled expression."""
+
+    text: str
+    _evaluate: Callable[[Tree], Any]
+
+    def matches(self, device: CelDevice) -> bool:
+        """Whether the expression holds; :class:`CelError` if it fails or is not about true or false.
+
+        A domain that the device does not know is an empty map. The library copies maps and cannot be told
+        so, hence such a look-up fails, the domain is added and the expression evaluated anew: what fails
+        and is not needed for the result never shows.
+        """
+        tree = device.tree
+        while True:
+            value = self._evaluate({"device": tree})
+            kind = value.type().name()
+            if kind == "BOOL":
+                return bool(value.value())
+            if kind != "ERROR":
+                raise CelError(f"the result is of type {kind}, not BOOL")
+            problem = str(value.value())
+            missing = _MISSING_KEY.search(problem)
+            if missing is None or all(missing[1] in tree[part] for part in _BY_DOMAIN):
+                raise CelError(f"CEL runtime error: {problem}")
+            tree = _with_domain(tree, missing[1])
+
+
+@lru_cache(maxsize=4096)
+def compile_selector(text: str) -> CelSelector:
+    """The compiled expression; :class:`CelError` if it is not valid, :class:`CelMissingError` without the
+    library.
+    """
+    environment = _environment()
+    try:
+        program = environment.compile(text)
+    except RuntimeError as error:
+        raise CelError(f"CEL compile error: {error}") from error
+    return CelSelector(text, lambda tree: program.eval(data=tree))
+
+
+@cache
+def _environment() -> Any:
+    try:
+        from cel_expr_python import cel
+        from cel_expr_python.ext import ext_bindings, ext_optional, ext_strings
+    except ImportError as error:
+        raise CelMissingError(
+            "a claim or device class has a CEL selector, and no CEL library is installed; "
+            f"install schedframe[{EXTRA}]"
+        ) from error
+    kinds = cel.Type
+    return cel.NewEnv(
+        variables={"device": kinds.Map(kinds.STRING, kinds.DYN)},
+        extensions=[ext_bindings.ExtBindings(), ext_optional.ExtOptional(), ext_strings.ExtStrings()],
+        functions=[
+            cel.FunctionDecl(
+                name,
+                [
+                    cel.Overload(
+                        f"{name}_{number}",
+                        getattr(kinds, overload.returns),
+                        [getattr(kinds, parameter) for parameter in overload.parameters],
+                        overload.member,
+                        overload.call,
+                    )
+                    for number, overload in enumerate(overloads)
+                ],
+            )
+            for name, overloads in FUNCTIONS.items()
+        ],
+    )
+
+
+def _attribute(name: str, attribute: DeviceAttribute) -> Any:
+    if attribute.version_value is not None:
+        try:
+            return semver_of(attribute.version_value)
+        except ValueError as error:
+            raise CelError(f"attribute {name}: {error}") from error
+    value = attribute.value
+    if value is None:
+        raise CelError(f"attribute {name}: unsupported attribute value")
+    return value
+
+
+def _by_domain(driver: str, values: Mapping[str, Any]) -> Tree:
+    tree: Tree = {}
+    for name, value in values.items():
+        domain, slash, rest = name.partition("/")
+        tree.setdefault(domain if slash else driver, {})[rest if slash else name] = value
+    return tree
+
+
+def _with_domain(tree: Tree, domain: str) -> Tree:
+    return tree | {part: {domain: {}} | tree[part] for part in _BY_DOMAIN}

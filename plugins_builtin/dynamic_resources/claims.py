@@ -1,0 +1,112 @@
+"""The claims of a pod: which they are, whether they are there, whether they can be used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from schedframe import AllocatedDeviceStatus, Pod, PodResourceClaim, ResourceClaim
+from schedframe import DeviceRequestAllocationResult as Allocated
+
+from .tracker import ClaimTracker
+
+
+class ClaimProblem(Exception):
+    """A claim of the pod is not there, or not the pod's: the text is the reason."""
+
+
+class BindingFailed(Exception):
+    """A driver reports that a device cannot be made ready."""
+
+
+def claims_of(pod: Pod, tracker: ClaimTracker) -> Iterator[ResourceClaim]:
+    """The claims in the order of the pod; :class:`ClaimProblem` for one that is not there."""
+    for entry in pod.spec.resource_claims:
+        name, made_for_pod = _name_of(pod, entry)
+        if name is None:
+            continue
+        claim = tracker.get(f"{pod.namespace}/{name}")
+        if claim is None:
+            raise ClaimProblem(f'could not find ResourceClaim "{pod.namespace}/{name}"')
+        if claim.metadata.deletion_timestamp is not None:
+            raise ClaimProblem(f'resourceclaim "{name}" is being deleted')
+        if made_for_pod and not _is_controlled_by(claim, pod):
+            raise ClaimProblem(
+                f"ResourceClaim {claim.key} was not created for Pod {pod.key} (Pod is not owner)"
+            )
+        yield claim
+
+
+def _name_of(pod: Pod, entry: PodResourceClaim) -> tuple[str | None, bool]:
+    """Name of the claim, ``None`` if none is needed; and whether it must have been made for the pod."""
+    if entry.resource_claim_name is not None:
+        return entry.resource_claim_name, False
+    if entry.resource_claim_template_name is None:
+        raise ClaimProblem(
+            f'pod "{pod.key}", spec.resourceClaim "{entry.name}": none of the supported fields are set'
+        )
+    for status in pod.status.resource_claim_statuses:
+        if status.name == entry.name:
+            return status.resource_claim_name, True
+    raise ClaimProblem(f'pod "{pod.key}": ResourceClaim not created yet')
+
+
+def _is_controlled_by(claim: ResourceClaim, pod: Pod) -> bool:
+    return any(owner.controller and owner.uid == pod.uid for owner in claim.metadata.owner_references)
+
+
+def is_reserved_for(claim: ResourceClaim, pod: Pod) -> bool:
+    """Whether the pod is among those that may use the claim."""
+    return any(consumer.uid == pod.uid for consumer in claim.status.reserved_for)
+
+
+def is_idle_but_for(claim: ResourceClaim, pod: Pod) -> bool:
+    """Whether nobody but *pod* may use the claim."""
+    consumers = claim.status.reserved_for
+    return not consumers or (len(consumers) == 1 and consumers[0].uid == pod.uid)
+
+
+# ---- devices that must be made ready ---------------------------------------------------------------------
+
+
+def has_binding_conditions(claim: ResourceClaim) -> bool:
+    """Whether some device of the claim must be made ready before a pod can be bound."""
+    allocation = claim.status.allocation
+    return allocation is not None and any(r.binding_conditions for r in allocation.devices.results)
+
+
+def is_ready(claim: ResourceClaim) -> bool:
+    """Whether all devices are ready; :class:`BindingFailed` if a driver reports a failure."""
+    allocation = claim.status.allocation
+    if allocation is None:
+        return False
+    for result in allocation.devices.results:
+        if not result.binding_conditions:
+            continue
+        device = _status_of(claim, result)
+        if device is None:
+            return False
+        conditions = {condition.type: condition for condition in device.conditions}
+        for type in result.binding_failure_conditions:
+            failed = conditions.get(type)
+            if failed is not None and failed.status == "True":
+                raise BindingFailed(
+                    f'claim {claim.name} binding failed: reason={failed.reason}, message="{failed.message}"'
+                )
+        if any(
+            type not in conditions or conditions[type].status != "True" for type in result.binding_conditions
+        ):
+            return False
+    return True
+
+
+def is_overdue(claim: ResourceClaim, timeout: float, now: float) -> bool:
+    """Whether its devices have not been made ready in *timeout* seconds."""
+    allocation = claim.status.allocation
+    if allocation is None or allocation.allocation_timestamp is None:
+        return False
+    return has_binding_conditions(claim) and allocation.allocation_timestamp + timeout < now
+
+
+def _status_of(claim: ResourceClaim, result: Allocated) -> AllocatedDeviceStatus | None:
+    wanted = (result.driver, result.pool, result.device)
+    return next((d for d in claim.status.devices if (d.driver, d.pool, d.device) == wanted), None)

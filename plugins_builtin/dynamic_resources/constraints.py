@@ -1,0 +1,104 @@
+"""What the devices of a claim must have in common, or must not.
+
+Both kinds are the reference's, with its limits: of several devices for one request, a distinct attribute is
+compared with the one picked last; and when that one is put back, with none.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import define, field
+
+from schedframe import DeviceAttribute, DeviceConstraint
+
+from .offers import OfferedDevice
+from .requests import Wanted
+
+
+@define(eq=False)
+class Constraint(ABC):
+    """Watches over the devices picked for a claim. Every ``add`` that succeeds has its ``remove``."""
+
+    attribute: str
+    requests: frozenset[str]
+    """Names of requests and alternatives; empty for all."""
+
+    def concerns(self, wanted: Wanted) -> bool:
+        """Whether devices for that request count."""
+        requests = self.requests
+        return not requests or wanted.request in requests or wanted.name in requests
+
+    @abstractmethod
+    def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+        """Count the device in, if it goes with the others."""
+
+    @abstractmethod
+    def remove(self, wanted: Wanted) -> None:
+        """Count out the device that was picked last for the request."""
+
+
+@define(eq=False)
+class MatchAttribute(Constraint):
+    """All have the same value of the same type."""
+
+    _value: tuple[str, Any] | None = None
+    _devices: int = 0
+
+    def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+        """See :class:`Constraint`."""
+        if not self.concerns(wanted):
+            return True
+        value = _typed(offered.attribute(self.attribute))
+        if value is None or (self._devices and value != self._value):
+            return False
+        self._value = value
+        self._devices += 1
+        return True
+
+    def remove(self, wanted: Wanted) -> None:
+        """See :class:`Constraint`."""
+        if self.concerns(wanted):
+            self._devices -= 1
+
+
+@define(eq=False)
+class DistinctAttribute(Constraint):
+    """No two have the same value of the same type."""
+
+    _values: dict[str, tuple[str, Any]] = field(factory=dict)
+
+    def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+        """See :class:`Constraint`."""
+        if not self.concerns(wanted):
+            return True
+        value = _typed(offered.attribute(self.attribute))
+        if value is None or value in self._values.values():
+            return False
+        self._values[wanted.request] = value
+        return True
+
+    def remove(self, wanted: Wanted) -> None:
+        """See :class:`Constraint`."""
+        if self.concerns(wanted):
+            self._values.pop(wanted.request, None)
+
+
+def constraints_of(wanted: Iterable[DeviceConstraint]) -> tuple[Constraint, ...]:
+    """Fresh watchers."""
+    return tuple(
+        MatchAttribute(constraint.match_attribute, frozenset(constraint.requests))
+        if constraint.match_attribute is not None
+        else DistinctAttribute(constraint.distinct_attribute or "", frozenset(constraint.requests))
+        for constraint in wanted
+    )
+
+
+def _typed(attribute: DeviceAttribute | None) -> tuple[str, Any] | None:
+    """Value and type; a string never equals a version, nor 1 true."""
+    if attribute is None or attribute.value is None:
+        return None
+    kind = "version" if attribute.version_value is not None else type(attribute.value).__name__
+    return kind, attribute.value

@@ -1,0 +1,205 @@
+"""Extended resources that a device class stands for: the claim that is made for them.
+
+Where a node has none of the resource as such, the pod gets devices of the class instead, through a claim that
+exists only in memory until the pod is bound. Each node may need another claim.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Final
+
+from attrs import define, evolve, field, frozen
+
+from schedframe import (
+    EXACT_COUNT,
+    RESTART_ALWAYS,
+    Container,
+    ContainerExtendedResourceRequest,
+    DeviceClaim,
+    DeviceClass,
+    DeviceRequest,
+    ExactDeviceRequest,
+    NodeInfo,
+    ObjectMeta,
+    ObjectStore,
+    OwnerReference,
+    Pod,
+    ResourceClaim,
+    ResourceClaimSpec,
+)
+
+from ..node_resources.device_classes import DEVICE_CLASS, IMPLICIT_PREFIX
+from ..node_resources.shortage import is_extended_resource
+from .tracker import EXTENDED_RESOURCE_ANNOTATION
+
+IN_MEMORY: Final = "<extended-resources>"
+"""Name of the claim before it is written; no claim in a cluster can have it."""
+_MEMO: Final = object()
+_NOTHING: Final[tuple[str, ...]] = ()
+
+Mapped = ContainerExtendedResourceRequest
+
+
+def extended_requests(pod: Pod) -> tuple[str, ...]:
+    """Resources that the pod requests, not 0, and that a device class may stand for; remembered."""
+    memo = pod.spec.memo
+    found: tuple[str, ...] | None = memo.get(_MEMO)
+    if found is None:
+        names = [name for name, amount in pod.requests.items() if amount and _may_be_backed(name)]
+        found = memo[_MEMO] = tuple(sorted(names)) if names else _NOTHING
+    return found
+
+
+def _may_be_backed(name: str) -> bool:
+    return name.startswith(IMPLICIT_PREFIX) or is_extended_resource(name)
+
+
+@define(eq=False)
+class BackingClasses:
+    """Which class stands for a resource; O(classes) after a class changed, else O(1)."""
+
+    _objects: ObjectStore
+    _version: int = -1
+    _classes: dict[str, DeviceClass] = field(factory=dict)
+
+    def of(self, resource: str) -> DeviceClass | None:
+        """The class: of several, the one that was made last; of those, the first by name."""
+        version = self._objects.version(DEVICE_CLASS)
+        if version != self._version:
+            self._classes = backing_classes(self._objects.list(DEVICE_CLASS))
+            self._version = version
+        return self._classes.get(resource)
+
+    def any_of(self, resources: Iterable[str]) -> bool:
+        """Whether a class stands for one of them."""
+        return any(self.of(resource) is not None for resource in resources)
+
+
+def backing_classes(classes: Iterable[DeviceClass]) -> dict[str, DeviceClass]:
+    """Resource → class, for names that classes chose and for those that they have unasked."""
+    found: dict[str, DeviceClass] = {}
+    for device_class in sorted(classes, key=lambda each: (-_made(each), each.name)):
+        found[IMPLICIT_PREFIX + device_class.name] = device_class
+        name = device_class.spec.extended_resource_name
+        if name:
+            found.setdefault(name, device_class)
+    return found
+
+
+def _made(device_class: DeviceClass) -> float:
+    made = device_class.metadata.creation_timestamp
+    return float("-inf") if made is None else made
+
+
+def claim_in_memory(pod: Pod) -> ResourceClaim:
+    """The claim for the pod's extended resources, without requests: those depend on the node."""
+    owner = OwnerReference("v1", "Pod", pod.name, pod.uid, controller=True)
+    return ResourceClaim(
+        ObjectMeta(
+            name=IN_MEMORY,
+            namespace=pod.namespace,
+            uid=f"{IN_MEMORY}{pod.uid}",
+            generate_name=f"{pod.name}-extended-resources-",
+            owner_references=(owner,),
+            annotations={EXTENDED_RESOURCE_ANNOTATION: "true"},
+        )
+    )
+
+
+@frozen
+class Substitute:
+    """What stands in for the extended resources of a pod on some nodes."""
+
+    requests: tuple[DeviceRequest, ...]
+    mappings: tuple[Mapped, ...]
+    """Container and resource → the request that serves them."""
+
+    def claim(self, pod: Pod) -> ResourceClaim:
+        """The claim with these requests."""
+        devices = DeviceClaim(self.requests)
+        return evolve(claim_in_memory(pod), spec=ResourceClaimSpec(devices))
+
+
+def missing_resources(resources: Iterable[str], info: NodeInfo, classes: BackingClasses) -> list[str] | None:
+    """Those that devices must stand in for on that node; ``None`` if one cannot be had at all."""
+    missing = []
+    allocatable = info.allocatable
+    for name in resources:
+        if not allocatable.get(name, 0) and classes.of(name) is not None:
+            missing.append(name)
+        elif name not in allocatable:
+            return None
+    return missing
+
+
+def substitute(pod: Pod, resources: Collection[str], classes: BackingClasses) -> Substitute:
+    """Requests for *resources*, container by container.
+
+    Init containers that are over before the others start use what later containers have, and share what they
+    need beyond that: the largest of their requests. Source: createRequestsAndMappings of the reference.
+    """
+    requests: list[DeviceRequest] = []
+    mappings: list[Mapped] = []
+    for resource in sorted(resources):
+        device_class = classes.of(resource)
+        if device_class is not None:
+            _add_resource(pod, resource, device_class.name, requests, mappings)
+    requests.sort(key=lambda request: request.name)
+    return Substitute(tuple(requests), tuple(mappings))
+
+
+def _add_resource(
+    pod: Pod, resource: str, class_name: str, requests: list[DeviceRequest], mappings: list[Mapped]
+) -> None:
+    number_of_init = len(pod.spec.init_containers)
+    containers = (*pod.spec.init_containers, *pod.spec.containers)
+    lasting: dict[int, tuple[str, int]] = {}
+    brief: list[int] = []
+    for place, container in enumerate(containers):
+        if place < number_of_init and container.restart_policy != RESTART_ALWAYS:
+            brief.append(place)
+            continue
+        count = _count(container, resource)
+        if count:
+            lasting[place] = name, _ = _request_name(place, container, resource), count
+            mappings.append(Mapped(container.name, resource, name))
+    needs = {place: _reusing(containers[place], resource, place, lasting) for place in brief}
+    largest = max(needs, key=lambda place: (needs[place][0], -place), default=None)
+    extra = 0 if largest is None else needs[largest][0]
+    extra_name = ""
+    if largest is not None and extra:
+        extra_name = _request_name(largest, containers[largest], resource)
+    for place in brief:
+        more, reused = needs[place]
+        names = [*reused, extra_name] if more else reused
+        mappings += [Mapped(containers[place].name, resource, name) for name in names]
+    wanted = [*lasting.values(), *([(extra_name, extra)] if extra else [])]
+    requests += [
+        DeviceRequest(name, ExactDeviceRequest(class_name, allocation_mode=EXACT_COUNT, count=count))
+        for name, count in wanted
+    ]
+
+
+def _reusing(
+    container: Container, resource: str, place: int, lasting: Mapping[int, tuple[str, int]]
+) -> tuple[int, list[str]]:
+    """How many devices a brief container needs beyond those of later containers, and whose it uses."""
+    count = _count(container, resource)
+    used: list[str] = []
+    for later, (name, there) in lasting.items():
+        if count <= 0:
+            break
+        if later >= place:
+            used.append(name)
+            count -= there
+    return max(count, 0), used
+
+
+def _count(container: Container, resource: str) -> int:
+    amount = container.resources.requests.get(resource)
+    return amount.value() if amount is not None else 0
+
+
+def _request_name(place: int, container: Container, resource: str) -> str:
+    return f"container-{place}-request-{sorted(container.resources.requests).index(resource)}"

@@ -1,0 +1,52 @@
+"""When an event may help a pod that its claims kept from running."""
+
+from __future__ import annotations
+
+from attrs import define
+
+from schedframe import Action, ClusterEvent, EventRegistration, EventResource, Pod, ResourceClaim
+
+from .claims import ClaimProblem, claims_of
+from .tracker import ClaimTracker
+
+
+@define(eq=False)
+class ClaimHints:
+    """Queueing hints of DynamicResources."""
+
+    _tracker: ClaimTracker
+
+    def registrations(self) -> tuple[EventRegistration, ...]:
+        """Claims, classes, slices and nodes that come or change; claims made for the pod."""
+        nodes = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL
+        changes = Action.ADD | Action.UPDATE
+        made = Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM
+        return (
+            EventRegistration(ClusterEvent(EventResource.NODE, nodes)),
+            EventRegistration(ClusterEvent(EventResource.RESOURCE_CLAIM, changes), self.claim_changed),
+            EventRegistration(ClusterEvent(EventResource.POD, made), self.claims_made),
+            EventRegistration(ClusterEvent(EventResource.DEVICE_CLASS, changes)),
+            EventRegistration(ClusterEvent(EventResource.RESOURCE_SLICE, changes)),
+        )
+
+    def claim_changed(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
+        """Any claim gave its devices back, or one of the pod's came or changed its status; provided that all
+        claims of the pod are there.
+        """
+        uids = self._uids(pod)
+        if uids is None:
+            return False
+        if old is not None and old.status.allocation is not None and new.status.allocation is None:
+            return True
+        return new.uid in uids and (old is None or old.status != new.status)
+
+    def claims_made(self, pod: Pod, old: Pod, new: Pod) -> bool:
+        """All claims of the pod are there now."""
+        return pod.uid == new.uid and self._uids(new) is not None
+
+    def _uids(self, pod: Pod) -> set[str] | None:
+        self._tracker.sync()
+        try:
+            return {claim.uid for claim in claims_of(pod, self._tracker)}
+        except ClaimProblem:
+            return None

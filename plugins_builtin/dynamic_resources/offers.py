@@ -1,0 +1,158 @@
+"""Devices as slices offer them, with what is derived from each once and for all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final, TypeAlias
+
+from attrs import define, field, frozen
+
+from schedframe import (
+    Device,
+    DeviceAttribute,
+    Node,
+    NodeSelector,
+    PluginError,
+    ResourceSlice,
+    compile_node_selector,
+)
+
+from .cel import CelDevice, CelError, compile_selector
+
+DeviceId: TypeAlias = tuple[str, str, str]
+"""Driver, pool, name."""
+PoolId: TypeAlias = tuple[str, str]
+"""Driver, name."""
+CounterId: TypeAlias = tuple[str, str]
+"""Counter set, counter."""
+
+_BLOCKING: Final = ("NoSchedule", "NoExecute")
+
+
+class SelectorProblem(PluginError):
+    """A selector that cannot be evaluated for a device; the text says which and why."""
+
+
+@define(eq=False)
+class OfferedDevice:
+    """One device of a slice. What expressions say of it is remembered: neither ever changes."""
+
+    id: DeviceId
+    device: Device
+    slice: ResourceSlice
+    shared: bool = field(init=False)
+    """Whether it can be allocated several times."""
+    consumes: tuple[tuple[CounterId, int], ...] = field(init=False)
+    """Counters and the amounts, in billionths, that it takes from them."""
+    _matches: dict[str, bool | CelError] = field(factory=dict, init=False)
+    _cel: CelDevice | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        device = self.device
+        self.shared = bool(device.allow_multiple_allocations)
+        self.consumes = tuple(
+            ((use.counter_set, name), counter.value.nano)
+            for use in device.consumes_counters
+            for name, counter in use.counters.items()
+        )
+
+    def matches(self, expression: str) -> bool:
+        """What the expression says; :class:`CelError` if it fails. O(1) but for the first time."""
+        known = self._matches.get(expression)
+        if known is None:
+            known = self._matches[expression] = self._evaluate(expression)
+        if isinstance(known, CelError):
+            raise known
+        return known
+
+    def _evaluate(self, expression: str) -> bool | CelError:
+        try:
+            selector = compile_selector(expression)
+            if self._cel is None:
+                device = self.device
+                self._cel = CelDevice.of(self.id[0], self.shared, device.attributes, device.capacity)
+            return selector.matches(self._cel)
+        except CelError as error:
+            return error
+
+    def attribute(self, name: str) -> DeviceAttribute | None:
+        """The attribute of that fully qualified name; without a domain in the slice it is the driver's."""
+        attributes = self.device.attributes
+        found = attributes.get(name)
+        if found is None:
+            domain, slash, rest = name.partition("/")
+            if slash and domain == self.id[0]:
+                found = attributes.get(rest)
+        return found
+
+    def is_for(self, node: Node) -> bool:
+        """Whether the device can be used from *node*, as far as the device itself says."""
+        if not self.slice.spec.per_device_node_selection:
+            return True
+        device = self.device
+        return node_matches(node, device.node_name, device.all_nodes, device.node_selector)
+
+    @property
+    def taints(self) -> Iterator[object]:
+        """Taints that keep claims away."""
+        return (taint for taint in self.device.taints if taint.effect in _BLOCKING)
+
+
+@frozen(eq=False)
+class OfferedSlice:
+    """A slice with its devices."""
+
+    slice: ResourceSlice
+    devices: tuple[OfferedDevice, ...]
+
+    @classmethod
+    def of(cls, slice: ResourceSlice, before: OfferedSlice | None) -> OfferedSlice:
+        """*before* is what the slice was: devices that did not change keep what is known of them."""
+        spec = slice.spec
+        known = {offered.device.name: offered for offered in before.devices} if before is not None else {}
+        devices = []
+        for device in spec.devices:
+            offered = OfferedDevice((spec.driver, spec.pool.name, device.name), device, slice)
+            old = known.get(device.name)
+            if old is not None and old.id == offered.id and old.device == device:
+                offered._matches, offered._cel = old._matches, old._cel
+            devices.append(offered)
+        return cls(slice, tuple(devices))
+
+    @property
+    def pool(self) -> PoolId:
+        """The pool that the slice is part of."""
+        return self.slice.spec.driver, self.slice.spec.pool.name
+
+    @property
+    def generation(self) -> int:
+        """Generation of the pool."""
+        return self.slice.spec.pool.generation
+
+    @property
+    def node_name(self) -> str:
+        """The only node that the slice concerns; empty if that takes a closer look."""
+        return "" if self.slice.spec.shared_counters else self.slice.spec.node_name or ""
+
+    def is_for(self, node: Node) -> bool:
+        """Whether the slice concerns *node*; one with shared counters concerns all."""
+        spec = self.slice.spec
+        if spec.shared_counters:
+            return True
+        if spec.node_name or spec.all_nodes or spec.node_selector is not None:
+            return node_matches(node, spec.node_name, spec.all_nodes, spec.node_selector)
+        return bool(spec.per_device_node_selection) and any(device.is_for(node) for device in self.devices)
+
+
+def node_matches(node: Node, name: str | None, all_nodes: bool | None, selector: NodeSelector | None) -> bool:
+    """The rule by which slices and devices choose nodes; :class:`PluginError` for a bad selector."""
+    if name:
+        return node.name == name
+    if all_nodes:
+        return True
+    if selector is None:
+        return False
+    compiled = compile_node_selector(selector)
+    if compiled.errors:
+        raise PluginError(f"failed to parse node selector: {compiled.error}")
+    return compiled.matches(node)

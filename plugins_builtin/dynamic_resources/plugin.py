@@ -1,0 +1,154 @@
+"""The plugin: claims to devices, allocated while a node is looked for and written before the pod is bound."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from schedframe import (
+    RECORDED,
+    CycleState,
+    EventRegistration,
+    Handle,
+    NodeInfo,
+    Normalization,
+    Pod,
+    Rows,
+    Status,
+    hookimpl,
+)
+
+from ..args import DynamicResourcesArgs
+from ..node_resources.device_classes import DEVICE_CLASS
+from .binding import Binding
+from .claims import ClaimProblem, claims_of
+from .extended import extended_requests
+from .filtering import ClaimFilter
+from .hints import ClaimHints
+from .state import NO_CLAIMS, POD_CLAIMS
+
+ERR_NO_STATE: Final = "not found"
+NOTHING_TO_DEALLOCATE: Final = "no new claims to deallocate"
+
+_SKIP = Status.skip()
+_NO_STATE = Status.from_error(ERR_NO_STATE)
+_NOTHING_TO_DEALLOCATE = Status.unschedulable(NOTHING_TO_DEALLOCATE)
+_NO_SIGNATURE_NEEDED: Final = ()
+
+
+@define(eq=False)
+class DynamicResources:
+    """Pods without claims pass at once; no class of pods with claims is remembered."""
+
+    args: DynamicResourcesArgs
+    handle: Handle
+    _filter: ClaimFilter = field(init=False)
+    _binding: Binding = field(init=False)
+
+    row_local: ClassVar[bool] = True
+    node_only: ClassVar[bool] = True
+    reads: ClassVar[tuple[str, ...]] = (DEVICE_CLASS,)
+    normalization: ClassVar[Normalization] = Normalization.BY_MAX
+
+    def __attrs_post_init__(self) -> None:
+        binding_timeout = self.args.binding_timeout.seconds
+        self._filter = ClaimFilter(self.handle, self.args.filter_timeout.seconds, binding_timeout)
+        self._binding = Binding(self.handle, self._filter.tracker, binding_timeout)
+
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> Hashable:
+        """Nothing of a pod without claims is read."""
+        if pod.spec.resource_claims:
+            return None
+        extended = extended_requests(pod)
+        return None if extended and self._filter.classes.any_of(extended) else _NO_SIGNATURE_NEEDED
+
+    @hookimpl
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Wait until the pod's claims exist."""
+        if not pod.spec.resource_claims:
+            return None
+        tracker = self._filter.tracker
+        tracker.sync()
+        try:
+            for _ in claims_of(pod, tracker):
+                pass
+        except ClaimProblem as problem:
+            return Status.unresolvable(str(problem))
+        return None
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        """Look the claims up; Skip if there are none."""
+        if not pod.spec.resource_claims and not extended_requests(pod):
+            state.write(POD_CLAIMS, NO_CLAIMS)
+            return _SKIP
+        found = self._filter.read(pod)
+        if found is None or isinstance(found, Status):
+            state.write(POD_CLAIMS, NO_CLAIMS)
+            return _SKIP if found is None else found
+        state.write(POD_CLAIMS, found)
+        recorded = state.get(RECORDED)
+        state.write(RECORDED, {**(recorded or {}), "allocations": found.record})
+        return None
+
+    @hookimpl
+    def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
+        """Can the claims be used on the node, and those that are not allocated be allocated there?"""
+        found = state.read(POD_CLAIMS)
+        return self._filter.judge(found, node_info) if found.claims else None
+
+    @hookimpl
+    def post_filter(self, state: CycleState, pod: Pod) -> Status:
+        """Give an idle claim back that is allocated where the pod cannot use it."""
+        found = state.get(POD_CLAIMS)
+        if found is None:
+            return _NO_STATE
+        return self._binding.deallocate(found, pod) if found.claims else _NOTHING_TO_DEALLOCATE
+
+    @hookimpl
+    def score(self, state: CycleState, node_info: NodeInfo) -> int:
+        """The earlier the alternatives stand that the claims get, the better."""
+        return state.read(POD_CLAIMS).score(node_info.name)
+
+    @hookimpl
+    def score_rows(self, state: CycleState, rows: Rows) -> npt.NDArray[np.int64]:
+        """As :meth:`score`."""
+        scores = np.zeros(len(rows), np.int64)
+        found = state.read(POD_CLAIMS)
+        if found.allocations:
+            scores[:] = [found.score(name) for name in rows.names()]
+        return scores
+
+    @hookimpl
+    def reserve(self, state: CycleState, node_name: str) -> Status | None:
+        """The devices on the chosen node are taken from now on."""
+        found = state.read(POD_CLAIMS)
+        return self._binding.reserve(found, node_name) if found.claims else None
+
+    @hookimpl
+    def unreserve(self, state: CycleState, pod: Pod) -> None:
+        """Give the devices back, and the pod's place among those that may use the claims."""
+        found = state.get(POD_CLAIMS)
+        if found is not None and found.claims:
+            self._binding.unreserve(found, pod)
+
+    @hookimpl
+    def pre_bind_pre_flight(self, state: CycleState) -> Status | None:
+        """Skip for a pod without claims."""
+        return None if state.read(POD_CLAIMS).claims else _SKIP
+
+    @hookimpl
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
+        """Write allocations and reservations, then wait until the devices are ready."""
+        found = state.read(POD_CLAIMS)
+        return self._binding.pre_bind(found, pod, node_name) if found.claims else None
+
+    @hookimpl
+    def events_to_register(self) -> tuple[EventRegistration, ...]:
+        """Claims, classes, slices and nodes that come or change; claims made for the pod."""
+        return ClaimHints(self._filter.tracker).registrations()

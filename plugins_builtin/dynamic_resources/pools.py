@@ -1,0 +1,171 @@
+"""Pools of devices as one node sees them, kept from one pod to the next."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import define, field
+
+from schedframe import Node, ObjectStore, ResourceSlice
+
+from .offers import CounterId, OfferedDevice, OfferedSlice, PoolId
+
+SLICE = ResourceSlice.KIND
+
+
+@define(eq=False)
+class NodePool:
+    """The part of a pool that concerns one node. Nothing is allocated from an incomplete or invalid pool."""
+
+    id: PoolId
+    devices: tuple[OfferedDevice, ...] = ()
+    """In order of slices by name, then of the slice."""
+    counters: Mapping[CounterId, int] = field(factory=dict)
+    """What the pool has to share, in billionths."""
+    counting: tuple[OfferedDevice, ...] = ()
+    """All devices of the pool that take from the counters, wherever they can be used."""
+    incomplete: bool = False
+    """Slices are missing."""
+    invalid: bool = False
+    """The slices contradict each other."""
+
+    @property
+    def name(self) -> str:
+        """As in messages."""
+        return "/".join(self.id)
+
+    @property
+    def usable(self) -> bool:
+        """Whether devices can be had."""
+        return not (self.incomplete or self.invalid)
+
+    @property
+    def binds_late(self) -> bool:
+        """Whether devices have conditions to be met before a pod can be bound; such pools come last."""
+        return any(offered.device.binding_conditions for offered in self.devices)
+
+
+@define(eq=False)
+class _Seen:
+    """The pools of a node, and what they were made of."""
+
+    node: Node
+    version: int
+    stamps: tuple[int, ...]
+    touched: tuple[PoolId, ...]
+    pools: tuple[NodePool, ...]
+
+
+@define(eq=False)
+class PoolIndex:
+    """All slices, by node and by pool.
+
+    ``of_node`` is O(1) while nothing changed, else O(slices that may concern the node).
+    """
+
+    _objects: ObjectStore
+    version: int = -1
+    """Number of changes of slices that are taken in."""
+    _slices: dict[str, OfferedSlice] = field(factory=dict)
+    _of_node: dict[str, dict[str, OfferedSlice]] = field(factory=dict)
+    """Node → slice name → slice; the slices for any node are under the empty name."""
+    _of_pool: dict[PoolId, dict[str, OfferedSlice]] = field(factory=dict)
+    _changes: dict[str | PoolId, int] = field(factory=dict)
+    """Node name or pool → number of changes."""
+    _seen: dict[str, _Seen] = field(factory=dict)
+
+    def sync(self) -> None:
+        """Catch up with the slices; O(changes)."""
+        version = self._objects.version(SLICE)
+        if version == self.version:
+            return
+        changed = self._objects.changed_since(SLICE, self.version) if self.version >= 0 else None
+        if changed is None:
+            present = (slice.key for slice in self._objects.list(SLICE))
+            changed = [*self._slices, *present]
+        for key in dict.fromkeys(changed):
+            self._replace(key, self._objects.get(SLICE, key))
+        self.version = version
+
+    def of_node(self, node: Node) -> tuple[NodePool, ...]:
+        """Pools that concern *node*, in the order in which devices are tried."""
+        seen = self._seen.get(node.name)
+        if seen is not None and (seen.node is node or seen.node.labels == node.labels):
+            if seen.version == self.version:
+                return seen.pools
+            if seen.stamps == self._stamps(node.name, seen.touched):
+                seen.version = self.version
+                return seen.pools
+        return self._look(node)
+
+    def _replace(self, key: str, slice: ResourceSlice | None) -> None:
+        before = self._slices.pop(key, None)
+        if before is not None:
+            del self._of_node[before.node_name][key]
+            del self._of_pool[before.pool][key]
+            self._count(before)
+        if slice is not None:
+            now = self._slices[key] = OfferedSlice.of(slice, before)
+            self._of_node.setdefault(now.node_name, {})[key] = now
+            self._of_pool.setdefault(now.pool, {})[key] = now
+            self._count(now)
+
+    def _count(self, changed: OfferedSlice) -> None:
+        for subject in (changed.node_name, changed.pool):
+            self._changes[subject] = self._changes.get(subject, 0) + 1
+
+    def _stamps(self, node_name: str, pools: Iterable[PoolId]) -> tuple[int, ...]:
+        subjects: tuple[str | PoolId, ...] = ("", node_name, *pools)
+        return tuple(self._changes.get(subject, 0) for subject in subjects)
+
+    def _look(self, node: Node) -> tuple[NodePool, ...]:
+        relevant: dict[PoolId, list[OfferedSlice]] = {}
+        for place in (node.name, ""):
+            for offered in self._of_node.get(place, {}).values():
+                if offered.is_for(node):
+                    relevant.setdefault(offered.pool, []).append(offered)
+        found = [pool for id, slices in relevant.items() if (pool := self._pool(id, slices)) is not None]
+        found.sort(key=lambda pool: (pool.binds_late, pool.id))
+        touched = tuple(relevant)
+        pools = tuple(found)
+        self._seen[node.name] = _Seen(node, self.version, self._stamps(node.name, touched), touched, pools)
+        return pools
+
+    def _pool(self, id: PoolId, relevant: list[OfferedSlice]) -> NodePool | None:
+        """Only the newest generation among the relevant slices counts; ``None`` if that is obsolete."""
+        generation = max(offered.generation for offered in relevant)
+        newest = [offered for offered in relevant if offered.generation == generation]
+        # The count that the first slice announces; by name, so that it is the same every time.
+        newest.sort(key=lambda offered: offered.slice.name)
+        announced = newest[0].slice.spec.pool.resource_slice_count
+        if len(newest) == announced:
+            return build_pool(id, newest, ())
+        everywhere = self._of_pool[id].values()
+        if any(offered.generation > generation for offered in everywhere):
+            return None
+        same = [offered for offered in everywhere if offered.generation == generation]
+        if len(same) != announced:
+            return NodePool(id, incomplete=True)
+        return build_pool(id, newest, [offered for offered in same if offered not in newest])
+
+
+def build_pool(id: PoolId, slices: Iterable[OfferedSlice], elsewhere: Iterable[OfferedSlice]) -> NodePool:
+    """*slices*, sorted by name, concern the node; the pool consists of them and those *elsewhere*."""
+    slices, elsewhere = tuple(slices), tuple(elsewhere)
+    sets = [counters for offered in slices for counters in offered.slice.spec.shared_counters]
+    counters = {
+        (shared.name, name): counter.value.nano
+        for shared in sets
+        for name, counter in shared.counters.items()
+    }
+    devices = [
+        device for offered in slices if not offered.slice.spec.shared_counters for device in offered.devices
+    ]
+    everywhere = [*devices, *(device for offered in elsewhere for device in offered.devices)]
+    counting = tuple(device for device in everywhere if device.consumes)
+    twice = len({device.id for device in devices}) < len(devices)
+    set_twice = len({shared.name for shared in sets}) < len(sets)
+    unknown = any(counter not in counters for device in counting for counter, _ in device.consumes)
+    if twice or set_twice or unknown:
+        return NodePool(id, invalid=True)
+    return NodePool(id, tuple(devices), counters, counting)

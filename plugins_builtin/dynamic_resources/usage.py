@@ -1,0 +1,111 @@
+"""Which devices are taken, and how much of shared ones, kept up to date claim by claim."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from attrs import define, field, frozen
+
+from schedframe import AllocationResult, InvariantError
+
+from .offers import DeviceId, PoolId
+
+
+@frozen
+class Holding:
+    """One device that a claim has, or the share of one."""
+
+    device: DeviceId
+    share: str | None = None
+    capacity: tuple[tuple[str, int], ...] = ()
+    """Capacity and how much of it, in billionths; of shared devices only."""
+
+
+def holdings_of(allocation: AllocationResult | None) -> tuple[Holding, ...]:
+    """What *allocation* takes from others; admin access takes nothing."""
+    if allocation is None:
+        return ()
+    return tuple(
+        Holding(
+            (result.driver, result.pool, result.device),
+            result.share_id,
+            tuple((name, amount.nano) for name, amount in result.consumed_capacity.items())
+            if result.share_id is not None
+            else (),
+        )
+        for result in allocation.devices.results
+        if not result.admin_access
+    )
+
+
+@define(eq=False)
+class Usage:
+    """Devices in use, by claim. ``hold`` and ``release`` are O(devices of the claim).
+
+    ``changes`` counts them by pool, so that whoever remembers what could be had there can tell that it is
+    stale.
+    """
+
+    whole: dict[DeviceId, int] = field(factory=dict)
+    """Device → number of claims that have it as a whole; more than one is somebody's mistake."""
+    shares: dict[DeviceId, int] = field(factory=dict)
+    """Device → number of shares of it that are given away."""
+    capacity: dict[DeviceId, dict[str, int]] = field(factory=dict)
+    """Device → capacity → what its shares take of it, in billionths."""
+    changes: dict[PoolId, int] = field(factory=dict)
+    _held: dict[str, tuple[Holding, ...]] = field(factory=dict)
+
+    def hold(self, owner: str, holdings: tuple[Holding, ...]) -> None:
+        """*owner* (the uid of a claim) has these devices now, and no others."""
+        before = self._held.get(owner, ())
+        if before == holdings:
+            return
+        self._count(before, -1)
+        self._count(holdings, 1)
+        if holdings:
+            self._held[owner] = holdings
+        else:
+            self._held.pop(owner, None)
+
+    def is_allocated(self, device: DeviceId) -> bool:
+        """Whether somebody has it, or a share of it."""
+        return device in self.whole or device in self.shares
+
+    def consumed(self, device: DeviceId) -> Mapping[str, int]:
+        """Capacity that shares of the device take, in billionths."""
+        return self.capacity.get(device, {})
+
+    def owners(self, device: DeviceId) -> list[str]:
+        """Uids of the claims that have it or a share of it; O(claims)."""
+        return [owner for owner, held in self._held.items() if any(h.device == device for h in held)]
+
+    def _count(self, holdings: Iterable[Holding], step: int) -> None:
+        for holding in holdings:
+            device = holding.device
+            _add(self.whole if holding.share is None else self.shares, device, step)
+            pool = device[:2]
+            self.changes[pool] = self.changes.get(pool, 0) + 1
+            if holding.capacity:
+                taken = self.capacity.setdefault(device, {})
+                for name, amount in holding.capacity:
+                    _add(taken, name, step * amount)
+                if not taken:
+                    del self.capacity[device]
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if the sums are not those of the claims; O(claims)."""
+        fresh = Usage()
+        for owner, held in self._held.items():
+            fresh.hold(owner, held)
+        mine = (self.whole, self.shares, self.capacity)
+        if mine != (fresh.whole, fresh.shares, fresh.capacity):
+            raise InvariantError("devices in use do not add up to what the claims have")
+
+
+def _add(amounts: dict[object, int] | dict[DeviceId, int] | dict[str, int], key: object, step: int) -> None:
+    table: dict[object, int] = amounts  # type: ignore[assignment]  # one helper for three kinds of key
+    value = table.get(key, 0) + step
+    if value:
+        table[key] = value
+    else:
+        table.pop(key, None)

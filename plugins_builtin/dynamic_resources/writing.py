@@ -1,0 +1,167 @@
+"""Changes of claims in the cluster; off the core, and repeated where somebody else wrote in between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from attrs import evolve
+
+from schedframe import (
+    AllocationResult,
+    ClusterPort,
+    Conflict,
+    NotFound,
+    PluginError,
+    Pod,
+    PodExtendedResourceClaimStatus,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+)
+
+from .claims import is_reserved_for
+from .extended import IN_MEMORY, Mapped
+from .tracker import CLAIM, with_status
+
+FINALIZER: Final = "resource.kubernetes.io/delete-protection"
+"""Keeps a claim while its devices are allocated."""
+_ATTEMPTS: Final = 6
+
+Change = Callable[[ResourceClaim], ResourceClaim | None]
+"""The claim as it should be; ``None`` if nothing is left to do."""
+
+
+class Elsewhere(PluginError):
+    """Somebody else did something with the claim that does not go with what we want."""
+
+
+def change_claim(
+    cluster: ClusterPort, claim: ResourceClaim, change: Change, *, again: bool = False
+) -> ResourceClaim:
+    """Apply *change*; the claim as stored. *again*: the version at hand is not to be trusted.
+
+    Raises :class:`NotFound` if the claim is gone, :class:`Conflict` if others change it all the time.
+    """
+    for _ in range(_ATTEMPTS):
+        if again:
+            claim = reread(cluster, claim)
+        wanted = change(claim)
+        if wanted is None:
+            return claim
+        try:
+            stored: ResourceClaim = cluster.update(wanted)
+        except Conflict:
+            again = True
+        else:
+            return stored
+    raise Conflict(f"claim {claim.key} was changed by others {_ATTEMPTS} times in a row")
+
+
+def reread(cluster: ClusterPort, claim: ResourceClaim) -> ResourceClaim:
+    """The claim as it is; :class:`NotFound` if it is gone or made anew."""
+    found: ResourceClaim | None = cluster.get(CLAIM, claim.key)
+    if found is None or found.uid != claim.uid:
+        raise NotFound(f"claim {claim.key} is gone")
+    return found
+
+
+def allocating(pod: Pod, allocation: AllocationResult | None) -> Change:
+    """Give the claim what was found for it, if anything, and let *pod* use it."""
+
+    def change(claim: ResourceClaim) -> ResourceClaim | None:
+        has = claim.status.allocation
+        if is_reserved_for(claim, pod) and has is not None and _is(has, allocation):
+            return None
+        if claim.metadata.deletion_timestamp is not None:
+            raise Elsewhere(f"claim {claim.key} got deleted in the meantime")
+        if (has is None) == (allocation is None):
+            what = "deallocated" if has is None else "allocated elsewhere"
+            raise Elsewhere(f"claim {claim.key} got {what} in the meantime")
+        metadata = claim.metadata
+        if allocation is not None and FINALIZER not in metadata.finalizers:
+            metadata = evolve(metadata, finalizers=(*metadata.finalizers, FINALIZER))
+        consumer = ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
+        reserved = (*claim.status.reserved_for, consumer)
+        return with_status(
+            evolve(claim, metadata=metadata), allocation=allocation or has, reserved_for=reserved
+        )
+
+    return change
+
+
+def _is(has: AllocationResult, allocation: AllocationResult | None) -> bool:
+    return allocation is None or has.devices == allocation.devices
+
+
+def leaving(pod: Pod) -> Change:
+    """Take *pod* from those that may use the claim."""
+
+    def change(claim: ResourceClaim) -> ResourceClaim | None:
+        if not is_reserved_for(claim, pod):
+            return None
+        others = tuple(consumer for consumer in claim.status.reserved_for if consumer.uid != pod.uid)
+        return with_status(claim, reserved_for=others)
+
+    return change
+
+
+def deallocating(pod: Pod) -> Change:
+    """Take the devices from a claim that nobody but *pod* may use."""
+
+    def change(claim: ResourceClaim) -> ResourceClaim | None:
+        if claim.status.allocation is None:
+            return None
+        if any(consumer.uid != pod.uid for consumer in claim.status.reserved_for):
+            raise Elsewhere(f"claim {claim.key} got into use in the meantime")
+        return with_status(claim, allocation=None, reserved_for=(), devices=())
+
+    return change
+
+
+def delete_claim(cluster: ClusterPort, claim: ResourceClaim) -> None:
+    """Delete a claim that the scheduler made; nothing if it is gone."""
+
+    def unprotected(claim: ResourceClaim) -> ResourceClaim | None:
+        metadata = claim.metadata
+        if FINALIZER not in metadata.finalizers:
+            return None
+        finalizers = tuple(name for name in metadata.finalizers if name != FINALIZER)
+        return evolve(claim, metadata=evolve(metadata, finalizers=finalizers))
+
+    try:
+        cluster.delete(change_claim(cluster, claim, unprotected, again=True))
+    except NotFound:
+        return
+
+
+def create_claim(cluster: ClusterPort, claim: ResourceClaim, *, again: bool) -> ResourceClaim:
+    """Write the claim for extended resources; *again*: it may be there already."""
+    owner = claim.metadata.owner_references[0].uid
+    if again:
+        for there in cluster.list(CLAIM):
+            owners = {reference.uid for reference in there.metadata.owner_references if reference.controller}
+            if owner in owners and there.metadata.annotations == claim.metadata.annotations:
+                found: ResourceClaim = there
+                return found
+    metadata = evolve(claim.metadata, name="", uid="") if claim.name == IN_MEMORY else claim.metadata
+    made: ResourceClaim = cluster.create(evolve(claim, metadata=metadata))
+    return made
+
+
+def note_in_pod(cluster: ClusterPort, pod: Pod, claim: ResourceClaim, mappings: tuple[Mapped, ...]) -> None:
+    """Tell the kubelet by the pod's status which claim serves its extended resources."""
+    status = PodExtendedResourceClaimStatus(mappings, claim.name)
+    for _ in range(_ATTEMPTS):
+        current: Pod | None = cluster.get(Pod.KIND, pod.key)
+        if current is None or current.uid != pod.uid:
+            raise NotFound(f"pod {pod.key} is gone")
+        if current.status.extended_resource_claim_status == status:
+            return
+        try:
+            cluster.update(
+                evolve(current, status=evolve(current.status, extended_resource_claim_status=status))
+            )
+        except Conflict:
+            continue
+        return
+    raise Conflict(f"pod {pod.key} was changed by others {_ATTEMPTS} times in a row")
