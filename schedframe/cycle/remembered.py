@@ -169,6 +169,9 @@ class PodClass:
         self.builds += 1
         self._read_versions = versions(parts.reads, table, self._objects)
         self._version, self._node_version = table.row_log.version, table.node_log.version
+        self.usable = self._comparable()
+        if not self.usable:
+            return
         outcome = run_pre_filter(parts.remembered, self.state, self.pod, table.rows())
         self.usable = outcome.status is None and outcome.node_names is None
         if not self.usable:
@@ -193,6 +196,13 @@ class PodClass:
             self._score_nodes(rows)
             self._score_pods(feasible)
             self._total_all()
+
+    def _comparable(self) -> bool:
+        """Whether every plugin can still tell what it reads of the pod, given what ``reads`` names now."""
+        try:
+            return all(signature(self.pod) is not None for signature in self.parts.signatures)
+        except Exception:  # noqa: BLE001 - as for a pod that has no class yet: it goes the long way
+            return False
 
     def _placed(self, entries: list[FilterEntry], *, node_only: bool) -> list[tuple[FilterEntry, int]]:
         mine = (entry for entry in entries if (entry.name in self.parts.node_only) is node_only)
