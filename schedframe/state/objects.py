@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from attrs import define, field
@@ -51,7 +52,7 @@ class ObjectStore:
         """Number of changes of that kind so far."""
         return self._versions.get(kind, 0)
 
-    def changed_since(self, kind: str, version: int) -> list[str] | None:
+    def changed_since(self, kind: str, version: int) -> Sequence[str] | None:
         """Keys of the objects of *kind* that changed after *version*, oldest first and perhaps repeated.
 
         ``None`` if that is longer ago than is remembered: then any may have changed. O(changes).

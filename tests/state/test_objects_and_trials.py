@@ -21,27 +21,29 @@ class ObjectStoreMachine(RuleBasedStateMachine):
         super().__init__()
         self.store = ObjectStore()
         self.model: dict[tuple[str, str], object] = {}
-        self.changes = {kind.KIND: 0 for kind in self.KINDS}
+        self.changes: dict[str, list[str]] = {kind.KIND: [] for kind in self.KINDS}
 
     @rule(kind=st.sampled_from(KINDS), name=st.sampled_from("abc"))
     def set(self, kind: type[Namespace | PriorityClass], name: str) -> None:
         obj = kind(ObjectMeta(name=name))
         self.store.set(obj)
         self.model[kind.KIND, name] = obj
-        self.changes[kind.KIND] += 1
+        self.changes[kind.KIND].append(name)
 
     @rule(kind=st.sampled_from(KINDS), name=st.sampled_from("abc"))
     def remove(self, kind: type[Namespace | PriorityClass], name: str) -> None:
         known = self.model.pop((kind.KIND, name), None) is not None
         assert self.store.remove(kind.KIND, name) == known
-        self.changes[kind.KIND] += known
+        self.changes[kind.KIND] += [name] * known
 
     @invariant()
     def agrees(self) -> None:
         for kind, changes in self.changes.items():
             here = {name: obj for (of, name), obj in self.model.items() if of == kind}
             assert self.store.list(kind) == list(here.values())
-            assert self.store.version(kind) == changes
+            assert self.store.version(kind) == len(changes)
+            for version in range(len(changes) + 1):
+                assert self.store.changed_since(kind, version) == changes[version:]
             for name in "abc":
                 assert self.store.get(kind, name) is here.get(name)
 
@@ -49,11 +51,21 @@ class ObjectStoreMachine(RuleBasedStateMachine):
 TestObjectStore = ObjectStoreMachine.TestCase
 
 
+def test_changes_longer_ago_than_is_remembered() -> None:
+    store = ObjectStore()
+    for i in range(10_000):
+        store.set(Namespace(ObjectMeta(name=f"n{i}")))
+    assert store.changed_since("Namespace", 0) is None
+    assert store.changed_since("Namespace", 9_998) == ["n9998", "n9999"]
+    assert len(store.changed_since("Namespace", 10_000 - 4096) or ()) == 4096
+
+
 def test_a_kind_nobody_has() -> None:
     store = ObjectStore()
     assert store.list("Widget") == []
     assert store.get("Widget", "x") is None
     assert store.version("Widget") == 0
+    assert store.changed_since("Widget", 0) == []
     assert not store.remove("Widget", "x")
 
 
