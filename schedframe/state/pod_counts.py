@@ -80,7 +80,7 @@ class DomainSums:
     column: CountColumn
     domains: Domains
     sums: Counts = field(factory=lambda: np.zeros(0, np.int64))
-    """Per code, longer than ``labels.values``; 0 for values that are no domain, and at the end for code -1."""
+    """By code, longer than ``labels.values``; 0 for values that are no domain, and at the end, for -1."""
     nonzero: int = 0
     """Number of sums that are not 0."""
     _codes: Codes = field(factory=lambda: np.zeros(0, np.int32))
