@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from time import perf_counter_ns, time_ns
 
 from attrs import define, field
@@ -27,3 +29,12 @@ class SkippingClock:
         ahead = int(moment * 1e9) - (self._start + perf_counter_ns() + self.skipped)
         # A float of this age is good to a quarter of a microsecond: a little further is not too early.
         self.skipped += max(0, ahead) + 1000
+
+    @contextmanager
+    def stopped(self) -> Iterator[None]:
+        """What is done inside takes no time."""
+        started = perf_counter_ns()
+        try:
+            yield
+        finally:
+            self.skipped -= perf_counter_ns() - started

@@ -138,6 +138,16 @@ def show(
 @app.command(epilog=exits.CODES)
 def bench(
     template: Annotated[str, typer.Option(help="What to measure; --list says what there is.")] = "basic",
+    workload: Annotated[
+        Path | None,
+        typer.Option(metavar="FILE", help="Workloads of a scheduler_perf file instead of a template."),
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option(metavar="TEST[/WORKLOAD]", help="Only these workloads of the file.")
+    ] = None,
+    label: Annotated[
+        str | None, typer.Option(metavar="LABEL", help="Only workloads of the file with this label.")
+    ] = None,
     nodes: Annotated[int | None, typer.Option(metavar="N", help="Nodes.")] = None,
     init: Annotated[int | None, typer.Option(metavar="I", help="Pods that run before.")] = None,
     pods: Annotated[int | None, typer.Option(metavar="P", help="Pods that are measured.")] = None,
@@ -160,11 +170,22 @@ def bench(
     """Measure the speed of the scheduler; a line of JSON on stdout, the same for people on stderr."""
     with exits.reporting():
         from ..bench import Options
-        from .benchmarks import compare_runs, list_of_templates, run_template
+        from .benchmarks import (
+            compare_runs,
+            list_of_templates,
+            list_of_workloads,
+            run_template,
+            run_workloads,
+        )
 
-        if list_templates:
+        options = Options(nodes, init, pods, seed, percentage)
+        if workload is not None and list_templates:
+            emit(list_of_workloads(workload, name, label))
+        elif workload is not None:
+            run_workloads(workload, name, label, options, only_json)
+        elif list_templates:
             emit(list_of_templates())
         elif comparison is not None:
             emit(compare_runs(*comparison, as_json=only_json))
         else:
-            run_template(template, Options(nodes, init, pods, seed, percentage), only_json)
+            run_template(template, options, only_json)

@@ -7,7 +7,18 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from ..bench import TEMPLATES, Options, as_line, as_text, compare, compare_text, run
+from ..bench import (
+    TEMPLATES,
+    Options,
+    as_line,
+    as_text,
+    compare,
+    compare_text,
+    load_workloads,
+    run,
+    run_workload,
+    select,
+)
 from .terminal import emit, note
 
 
@@ -15,6 +26,21 @@ def list_of_templates() -> str:
     """A line for each template."""
     width = max(map(len, TEMPLATES))
     return "\n".join(f"{name:<{width}}  {each.summary}" for name, each in TEMPLATES.items())
+
+
+def list_of_workloads(file: Path, name: str | None, label: str | None) -> str:
+    """A line for each workload of a scheduler_perf file, with its labels. Raises InputError."""
+    found = select(load_workloads(file), name, label)
+    width = max(len(each.full_name) for each in found)
+    return "\n".join(f"{each.full_name:<{width}}  {' '.join(sorted(each.labels))}".rstrip() for each in found)
+
+
+def run_workloads(file: Path, name: str | None, label: str | None, options: Options, only_json: bool) -> None:
+    """Measure workloads of a scheduler_perf file, one after the other. Raises InputError."""
+    for workload in select(load_workloads(file), name, label):
+        say = _progress(only_json)
+        say(workload.full_name)
+        _show(run_workload(workload, options, say), only_json)
 
 
 def compare_runs(before: Path, after: Path, *, as_json: bool) -> str:

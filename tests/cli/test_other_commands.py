@@ -72,6 +72,27 @@ def test_bench_refuses_what_it_does_not_know(cli: Cli) -> None:
     assert "basic" in cli("bench", "--list").out
 
 
+def test_bench_carries_out_workloads_of_a_file(cli: Cli, write: Write) -> None:
+    file = write(
+        "performance-config.yaml",
+        """
+- name: Tiny
+  workloadTemplate:
+  - {opcode: createNodes, countParam: $nodes}
+  - {opcode: createPods, count: 2, collectMetrics: true}
+  workloads:
+  - {name: small, labels: [short], params: {nodes: 1}}
+  - {name: large, labels: [performance], params: {nodes: 2}}
+""",
+    )
+    lines = cli("bench", "--workload", file, "--json").out.splitlines()
+    assert [json.loads(line)["workload"] for line in lines] == ["Tiny/small", "Tiny/large"]
+    (line,) = cli("bench", "--workload", file, "--label", "performance").out.splitlines()
+    assert (json.loads(line)["nodes"], json.loads(line)["scheduled"]) == (2, 2)
+    assert cli("bench", "--workload", file, "--list").out.split()[::2] == ["Tiny/small", "Tiny/large"]
+    assert cli("bench", "--workload", file, "--name", "Huge").code == 2
+
+
 def test_bench_compares_two_runs(cli: Cli, write: Write) -> None:
     first, second = write("a.json", '{"template": "basic", "p50_us": 50.0}'), write("b.json", "")
     assert "p50_us" in cli("bench", "--compare", first, first).out

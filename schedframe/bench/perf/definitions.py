@@ -1,0 +1,172 @@
+"""The files of scheduler_perf: test cases, their workloads, and the parameters put into the operations."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from attrs import frozen
+
+from ...config.yaml_text import Document, parse_yaml
+from ...errors import ConfigError, InputError
+
+Data = Mapping[str, Any]
+
+
+@frozen
+class Workload:
+    """One workload of a test case, ready to be carried out."""
+
+    test: str
+    name: str
+    labels: frozenset[str]
+    feature_gates: Mapping[str, bool]
+    """Those of the test case and of the workload; the latter win."""
+    threshold: float | None
+    """Pods per second that the file asks for."""
+    params: Data
+    template: Sequence[Data]
+    """Operations as the file has them, parameters not filled in."""
+    default_pod_template: str | None
+    scheduler_config: str | None
+    folder: Path
+    """Paths of templates are relative to this."""
+
+    @property
+    def full_name(self) -> str:
+        """``TEST/WORKLOAD``."""
+        return f"{self.test}/{self.name}"
+
+
+def load_workloads(file: Path) -> list[Workload]:
+    """All workloads of *file*, in its order. Raises :class:`InputError` for what cannot be read."""
+    cases = read_yaml(file)
+    if not isinstance(cases, list):
+        raise InputError(
+            "", "expected a list of test cases", "give a file of scheduler_perf", location=str(file)
+        )
+    found = []
+    for number, case in enumerate(cases):
+        if not isinstance(case, Mapping) or "workloadTemplate" not in case:
+            raise InputError(
+                f"[{number}]", "is no test case", "give it a workloadTemplate", location=str(file)
+            )
+        found += [_workload(case, workload, file.parent) for workload in case.get("workloads") or ()]
+    return found
+
+
+def _workload(case: Data, workload: Data, folder: Path) -> Workload:
+    threshold = workload.get("threshold")
+    if isinstance(threshold, Mapping):
+        threshold = next(iter(threshold.values()), None)
+    return Workload(
+        test=str(case["name"]),
+        name=str(workload["name"]),
+        labels=frozenset([*(case.get("labels") or ()), *(workload.get("labels") or ())]),
+        feature_gates={**(case.get("featureGates") or {}), **(workload.get("featureGates") or {})},
+        threshold=float(threshold) if threshold else None,
+        params=workload.get("params") or {},
+        template=case["workloadTemplate"],
+        default_pod_template=case.get("defaultPodTemplatePath"),
+        scheduler_config=case.get("schedulerConfigPath"),
+        folder=folder,
+    )
+
+
+def select(workloads: Iterable[Workload], name: str | None, label: str | None) -> list[Workload]:
+    """Those called *name* (``TEST`` or ``TEST/WORKLOAD``) that have *label*.
+
+    :class:`InputError` if none does.
+    """
+    there = list(workloads)
+    found = [
+        each
+        for each in there
+        if (name is None or name in (each.test, each.full_name)) and (label is None or label in each.labels)
+    ]
+    if not found:
+        names = ", ".join(each.full_name for each in there)
+        wanted = " with ".join(part for part in (name, f"label {label}" if label else None) if part)
+        raise InputError("--workload", f"there is no workload {wanted}", f"there are {names}")
+    return found
+
+
+def read_yaml(file: Path, text: str | None = None) -> Any:
+    """The data of a YAML file, or of *text* that came from it. Raises :class:`InputError`."""
+    text = read_text(file) if text is None else text
+    document, problems = Document(None, str(file)), []  # type: Document, list[Any]
+    try:
+        parse_yaml(text, document, problems)
+    except ConfigError as error:
+        raise InputError("", f"is no YAML: {error}", "correct it", location=str(file)) from error
+    return document.data
+
+
+def read_text(file: Path) -> str:
+    """A whole file. Raises :class:`InputError`."""
+    try:
+        return file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(str(file), f"cannot be read: {error}", "give a file that can") from error
+
+
+@frozen
+class Fields:
+    """The members of one operation: parameters are filled in, wrong types are errors with their path."""
+
+    data: Data
+    params: Data
+    path: str
+
+    def text(self, name: str) -> str | None:
+        """A string, if there is one."""
+        value = self.data.get(name)
+        return None if value is None else str(value)
+
+    def required(self, name: str) -> str:
+        """A string that must be there."""
+        value = self.text(name)
+        if value is None:
+            raise InputError(f"{self.path}.{name}", "is missing", "the operation needs it")
+        return value
+
+    def flag(self, name: str) -> bool:
+        """False unless set; ``nameParam`` names a parameter."""
+        return bool(self._value(name, False))
+
+    def number(self, name: str, default: int = 0) -> int:
+        """A whole number; ``nameParam`` names a parameter."""
+        value = self._value(name, default)
+        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+            raise InputError(f"{self.path}.{name}", f"{value!r} is no count", "give a number from 0")
+        return int(value)
+
+    def texts(self, name: str) -> tuple[str, ...]:
+        """A list of strings, empty if there is none."""
+        return tuple(map(str, self.data.get(name) or ()))
+
+    def mapping(self, name: str) -> dict[str, Any]:
+        """A mapping, empty if there is none."""
+        value = self.data.get(name) or {}
+        if not isinstance(value, Mapping):
+            raise InputError(f"{self.path}.{name}", f"expected a mapping, got {value!r}", "give members")
+        return dict(value)
+
+    def nested(self, name: str) -> Fields:
+        """Another operation inside this one."""
+        return Fields(self.mapping(name), self.params, f"{self.path}.{name}")
+
+    def _value(self, name: str, default: Any) -> Any:
+        parameter = self.data.get(f"{name}Param")
+        if parameter is None:
+            value = self.data.get(name)
+            return default if value is None else value
+        key = str(parameter).removeprefix("$")
+        if key not in self.params:
+            raise InputError(
+                f"{self.path}.{name}Param",
+                f"there is no parameter {key}",
+                f"there are {', '.join(self.params)}",
+            )
+        return self.params[key]

@@ -1,0 +1,87 @@
+"""Object templates: files of manifests with Go actions in them, made into objects one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from attrs import define
+
+from ...api import ClusterObject, from_manifest
+from ...api.manifest import UnknownKindError
+from ...errors import InputError
+from .definitions import read_text, read_yaml
+from .gotemplate import has_actions, render
+
+Manifest = dict[str, Any]
+Change = Callable[[Manifest], None]
+
+_FREE_KEYS: Final = frozenset(
+    ("labels", "annotations", "matchLabels", "nodeSelector", "capacity", "allocatable", "requests", "limits")
+)
+"""Members whose keys are data, and not names of fields."""
+
+
+@define(eq=False)
+class ObjectTemplate:
+    """One template: parsed once if it has no actions, else once for each object."""
+
+    file: Path
+    _text: str = ""
+    _parsed: Any = None
+
+    @classmethod
+    def read(cls, file: Path) -> ObjectTemplate:
+        """The template in *file*. Raises :class:`InputError`."""
+        template = cls(file, read_text(file))
+        if not has_actions(template._text):
+            template._parsed = template._parse(template._text)
+        return template
+
+    @classmethod
+    def of(cls, manifest: Manifest) -> ObjectTemplate:
+        """One that is not in a file."""
+        return cls(Path(), parsed=manifest)
+
+    def manifest(self, index: int, count: int) -> Manifest:
+        """The *index*-th manifest of *count*, its own down to ``metadata``, ``spec`` and ``status``."""
+        data = self._parsed
+        if data is None:
+            try:
+                data = self._parse(render(self._text, {"Index": index, "Count": count}))
+            except InputError as error:
+                raise error.in_location(str(self.file)) from error
+        own = dict(data)
+        for name in ("metadata", "spec", "status"):
+            own[name] = dict(own.get(name) or {})
+        return own
+
+    def make(self, index: int, count: int, change: Change = lambda manifest: None) -> ClusterObject:
+        """The *index*-th object of *count*. Raises :class:`InputError` with the file's name."""
+        manifest = self.manifest(index, count)
+        change(manifest)
+        try:
+            return from_manifest(manifest)
+        except UnknownKindError:
+            raise
+        except InputError as error:
+            raise error.in_location(str(self.file)) from error
+
+    def _parse(self, text: str) -> Any:
+        data = read_yaml(self.file, text)
+        if not isinstance(data, Mapping):
+            raise InputError("", "expected one object", "write a manifest", location=str(self.file))
+        return _with_field_names(data)
+
+
+def _with_field_names(data: Any) -> Any:
+    """*data* with field names in their own case: Go's decoder of JSON does not mind ``NodeTaintsPolicy``."""
+    if isinstance(data, list):
+        return [_with_field_names(each) for each in data]
+    if not isinstance(data, Mapping):
+        return data
+    return {
+        key[:1].lower() + key[1:]: value if key in _FREE_KEYS else _with_field_names(value)
+        for key, value in data.items()
+    }
