@@ -224,7 +224,9 @@ def _uncordoned(old: Node, new: Node) -> bool:
 
 
 def _allocatable_changed(old: Node, new: Node) -> bool:
-    return old.status.allocatable != new.status.allocatable
+    # Where nothing is said of it all of the capacity is allocatable, as the API server has it.
+    before = old.status.allocatable or old.status.capacity
+    return before != (new.status.allocatable or new.status.capacity)
 
 
 def _taints_changed(old: Node, new: Node) -> bool:

@@ -13,6 +13,7 @@ from schedframe.api import (
     ContainerStatus,
     Node,
     NodeCondition,
+    NodeStatus,
     ObjectMeta,
     Pod,
     PodResourceClaimStatus,
@@ -233,6 +234,10 @@ class TestNodes:
         )
         same = evolve(old, status=evolve(old.status, allocatable={"cpu": parse_quantity("1000m")}))
         assert labels(old, same) == []
+        capacity = evolve(old, status=NodeStatus(capacity={"cpu": parse_quantity("1")}))
+        assert labels(old, capacity) == []
+        smaller = evolve(old, status=NodeStatus(capacity={"cpu": parse_quantity("500m")}))
+        assert labels(smaller, capacity) == ["NodeUpdateNodeAllocatable"]
         turned = evolve(old, spec=evolve(old.spec, taints=(Taint("b"), Taint("a"))))
         assert labels(old, turned) == ["NodeUpdateNodeTaint"]
         later = evolve(old, spec=evolve(old.spec, taints=(Taint("a"), Taint("b", time_added=1.0))))
