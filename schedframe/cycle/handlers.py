@@ -27,6 +27,13 @@ STORED_KINDS = (
     "DeviceClass",
     "ResourceClaim",
     "ResourceSlice",
+    "StorageClass",
+    "PersistentVolume",
+    "PersistentVolumeClaim",
+    "CSINode",
+    "CSIDriver",
+    "CSIStorageCapacity",
+    "VolumeAttachment",
 )
 """Kinds that are kept for the plugins as they are; a kind joins by standing here."""
 

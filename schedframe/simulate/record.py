@@ -59,9 +59,7 @@ def _pre_filter(decision: Decision | None) -> Document | None:
     absent = status if status.is_rejected else outcome.absent_status
     document: dict[str, Any] = status_document(status)
     document["node_names"] = sorted(outcome.node_names) if outcome.node_names is not None else None
-    document["skip_filter_plugins"] = (
-        sorted(decision.state.skip_filter_plugins) if outcome.status is None else []
-    )
+    document["skip_filter_plugins"] = sorted(decision.state.skip_filter_plugins)
     document["absent_status"] = status_document(absent) if absent is not None else None
     return document
 

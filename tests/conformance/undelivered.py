@@ -10,11 +10,7 @@ from __future__ import annotations
 UNDELIVERED: frozenset[str] = frozenset(
     {
         "GangScheduling",
-        "NodeVolumeLimits",
         "PodGroupPodsCount",
         "TopologyPlacementGenerator",
-        "VolumeBinding",
-        "VolumeRestrictions",
-        "VolumeZone",
     }
 )

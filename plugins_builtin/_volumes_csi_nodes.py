@@ -1,0 +1,117 @@
+"""What the CSINodes say of their nodes, in columns: migrated plugins, and limits of volumes by driver."""
+
+from __future__ import annotations
+
+from typing import Final, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from schedframe import CSINode, Handle, NodeTable, ObjectStore
+
+from ._volumes_in_tree import migrated_plugins
+
+Limits: TypeAlias = npt.NDArray[np.int64]
+
+NO_LIMIT: Final = -1
+_NOTHING_MIGRATED: Final[frozenset[str]] = frozenset()
+
+
+def volume_limits(csi_node: CSINode | None) -> dict[str, int]:
+    """Driver → how many of its volumes the node can have; drivers without a limit are left out."""
+    if csi_node is None:
+        return {}
+    return {
+        driver.name: driver.allocatable.count
+        for driver in csi_node.spec.drivers
+        if driver.allocatable is not None and driver.allocatable.count is not None
+    }
+
+
+@define(eq=False)
+class CsiNodes:
+    """Columns of shape ``(capacity,)`` over the rows of the table, valid where there is a node.
+
+    ``sync`` catches up with nodes and CSINodes, O(those that changed).
+    """
+
+    table: NodeTable
+    _objects: ObjectStore
+    present: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
+    """Per row whether there is a CSINode."""
+    migrated: npt.NDArray[np.int32] = field(factory=lambda: np.zeros(0, np.int32))
+    """Per row the index into ``plugins``."""
+    plugins: list[frozenset[str]] = field(factory=lambda: [_NOTHING_MIGRATED])
+    """The sets of migrated plugins that occur; the first is the empty one."""
+    _limits: dict[str, Limits] = field(factory=dict)
+    _limited: dict[int, tuple[str, ...]] = field(factory=dict)
+    """Row → drivers that it has a limit for."""
+    _versions: tuple[int, int] = (-1, -1)
+
+    @classmethod
+    def of(cls, handle: Handle) -> CsiNodes:
+        """The one that all plugins over the same objects share."""
+        memo, table = handle.objects.memo, handle.table
+        found: CsiNodes | None = memo.get(cls)
+        if found is None or found.table is not table:
+            found = memo[cls] = cls(table, handle.objects)
+        return found
+
+    def limit(self, driver: str) -> Limits | None:
+        """Volumes of *driver* that a node can have, -1 where nothing is said; ``None`` if it is nowhere."""
+        return self._limits.get(driver)
+
+    def has_limits(self, row: int) -> bool:
+        """Whether the node has a limit for any driver."""
+        return row in self._limited
+
+    @property
+    def any_limits(self) -> bool:
+        """Whether some node has a limit for some driver."""
+        return bool(self._limited)
+
+    def sync(self) -> CsiNodes:
+        """Catch up."""
+        log, objects = self.table.node_log, self._objects
+        versions = log.version, objects.version("CSINode")
+        if versions == self._versions:
+            return self
+        nodes, changes = self._versions
+        rows = log.since(nodes) if nodes >= 0 else None
+        names = objects.changed_since("CSINode", changes) if changes >= 0 else None
+        self._grow()
+        if rows is None or names is None:
+            touched = set(range(self.table.size))
+        else:
+            touched = {*rows, *(row for row in map(self.table.live_row, names) if row is not None)}
+        for row in touched:
+            self._read(row)
+        self._versions = versions
+        return self
+
+    def _grow(self) -> None:
+        missing = self.table.capacity - len(self.migrated)
+        if missing > 0:
+            self.present = np.append(self.present, np.zeros(missing, np.bool_))
+            self.migrated = np.append(self.migrated, np.zeros(missing, np.int32))
+            for driver, limits in self._limits.items():
+                self._limits[driver] = np.append(limits, np.full(missing, NO_LIMIT, np.int64))
+
+    def _read(self, row: int) -> None:
+        node = self.table.node_at(row)
+        csi_node: CSINode | None = None if node is None else self._objects.get("CSINode", node.name)
+        self.present[row] = csi_node is not None
+        plugins = migrated_plugins(csi_node)
+        if plugins not in self.plugins:
+            self.plugins.append(plugins)
+        self.migrated[row] = self.plugins.index(plugins)
+        for driver in self._limited.pop(row, ()):
+            self._limits[driver][row] = NO_LIMIT
+        limits = volume_limits(csi_node)
+        for driver, count in limits.items():
+            if driver not in self._limits:
+                self._limits[driver] = np.full(len(self.migrated), NO_LIMIT, np.int64)
+            self._limits[driver][row] = count
+        if limits:
+            self._limited[row] = tuple(limits)

@@ -1,0 +1,225 @@
+"""From what was decided to volumes that are really bound: promises in the core, writes and waiting off it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+from attrs import define, field, frozen
+
+from schedframe import (
+    Action,
+    ClusterEvent,
+    ClusterPort,
+    EventResource,
+    InputError,
+    Node,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    Pod,
+    StateKey,
+    Status,
+)
+
+from .._volumes_in_tree import migrated_plugins, plugin_of, translated_affinity
+from .assumed import SELECTED_NODE, Assumption, Promise, Selection, is_fully_bound, version_of
+from .claims import PodClaims, Storage
+from .judging import share_out
+from .volumes import labels_selector, reaches, selector_of
+
+_KEY_EVENTS: Final = (
+    ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, Action.ALL),
+    ClusterEvent(EventResource.PERSISTENT_VOLUME, Action.ALL),
+    ClusterEvent(EventResource.NODE, Action.DELETE | Action.UPDATE_NODE_LABEL),
+    ClusterEvent(EventResource.CSI_NODE, Action.ALL),
+)
+
+
+@frozen
+class StaticBinding:
+    """A claim, and the volume that was promised to it."""
+
+    claim: PersistentVolumeClaim
+    volume_name: str
+    promise: Assumption[PersistentVolume] | None
+    """``None`` if the volume named the claim before."""
+
+
+@frozen
+class Provisioning:
+    """A claim whose volume is to be made for the node."""
+
+    claim: PersistentVolumeClaim
+    selection: Assumption[PersistentVolumeClaim] | None
+    """``None`` if the claim named the node before."""
+
+
+@define(eq=False)
+class Reservation:
+    """What one attempt holds."""
+
+    bindings: list[StaticBinding] = field(factory=list)
+    provisionings: list[Provisioning] = field(factory=list)
+    deadline: float | None = None
+    """Seconds of the clock; set when the writing begins."""
+
+    def release(self, storage: Storage, holder: str) -> None:
+        """Give everything back that has not been written; idempotent."""
+        for binding in self.bindings:
+            storage.volumes.assumed.release(binding.volume_name, holder)
+        for provisioning in self.provisionings:
+            storage.claims.release(provisioning.claim.key, holder)
+
+    def assumptions(self) -> Iterator[Assumption[PersistentVolume] | Assumption[PersistentVolumeClaim]]:
+        """What is to be written, volumes first."""
+        for binding in self.bindings:
+            if binding.promise is not None:
+                yield binding.promise
+        for provisioning in self.provisionings:
+            if provisioning.selection is not None:
+                yield provisioning.selection
+
+
+RESERVED: StateKey[Reservation] = StateKey("VolumeBinding/reserve")
+
+
+def fill(reservation: Reservation, claims: PodClaims, storage: Storage, pod: Pod, node: Node) -> None:
+    """Promise the pod's claims what they get on *node*. Core only.
+
+    Raises :class:`Conflict` if something is promised to others; what was promised until then stands.
+    """
+    bindings, provisions = share_out(claims, node.labels)
+    promised = set()
+    for claim, name in bindings:
+        # A pod may name one claim twice; it still gets one volume.
+        if claim.key not in promised:
+            promised.add(claim.key)
+            promise = storage.volumes.assumed.assume(name, pod.uid, Promise(claim))
+            reservation.bindings.append(StaticBinding(claim, name, promise))
+    for provision in provisions:
+        claim = provision.claim
+        if claim.key not in promised:
+            promised.add(claim.key)
+            selection = storage.claims.assume(claim.key, pod.uid, Selection(node.name))
+            reservation.provisionings.append(Provisioning(claim, selection))
+
+
+def bind(
+    reservation: Reservation, cluster: ClusterPort, pod: Pod, node_name: str, now: float, timeout: float
+) -> Status | None:
+    """Write what is reserved, then see whether it has come true; to be called again until then. Any thread.
+
+    ``None`` once all claims are bound; Wait while they are not; an error if they will not be, or not in time.
+    Raises what the cluster raises.
+    """
+    if reservation.deadline is None:
+        reservation.deadline = now + timeout
+    for assumption in reservation.assumptions():
+        assumption.write(cluster)
+    outcome = _Check(cluster, pod, node_name).run(reservation)
+    if outcome is None:
+        return None
+    if outcome:
+        return Status.from_error(f"binding volumes: {outcome}")
+    if now >= reservation.deadline:
+        return Status.from_error("binding volumes: context deadline exceeded")
+    return Status.wait(reservation.deadline - now, events=_KEY_EVENTS)
+
+
+_NOT_YET: Final = ""
+
+
+@define(eq=False)
+class _Check:
+    """Are the claims bound? Looks at the cluster itself: what the core knows may be older than our writes.
+
+    Each method answers ``None`` for yes, an empty text for "not yet", else why it will not happen.
+    """
+
+    cluster: ClusterPort
+    pod: Pod
+    node_name: str
+    node: Node | None = None
+
+    def run(self, reservation: Reservation) -> str | None:
+        """All of it."""
+        node: Node | None = self.cluster.get("Node", self.node_name)
+        if node is None:
+            return f'failed to get node "{self.node_name}"'
+        current: Pod | None = self.cluster.get("Pod", self.pod.key)
+        if current is None or current.uid != self.pod.uid:
+            return "pod does not exist any more"
+        for binding in reservation.bindings:
+            outcome = self._bound(binding, node)
+            if outcome is not None:
+                return outcome
+        for provisioning in reservation.provisionings:
+            outcome = self._provisioned(provisioning, node)
+            if outcome is not None:
+                return outcome
+        return None
+
+    def _bound(self, binding: StaticBinding, node: Node) -> str | None:
+        volume: PersistentVolume | None = self.cluster.get("PersistentVolume", binding.volume_name)
+        if volume is None:
+            return f'persistentvolume "{binding.volume_name}" is gone'
+        claim = self._claim(binding.claim)
+        if isinstance(claim, str):
+            return claim
+        if _is_older(volume, binding.promise):
+            return _NOT_YET
+        problem = self._out_of_reach(volume, node)
+        if problem:
+            return problem
+        reference = volume.spec.claim_ref
+        if reference is None or not reference.uid:
+            return f'ClaimRef got reset for pv "{volume.name}"'
+        return None if is_fully_bound(claim) else _NOT_YET
+
+    def _provisioned(self, provisioning: Provisioning, node: Node) -> str | None:
+        claim = self._claim(provisioning.claim)
+        if isinstance(claim, str):
+            return claim
+        if _is_older(claim, provisioning.selection):
+            return _NOT_YET
+        if claim.metadata.annotations.get(SELECTED_NODE) != self.node_name:
+            # Whoever makes the volumes takes the node away where it cannot.
+            return f'provisioning failed for PVC "{claim.name}"'
+        if claim.spec.volume_name:
+            volume: PersistentVolume | None = self.cluster.get("PersistentVolume", claim.spec.volume_name)
+            if volume is None:
+                return _NOT_YET
+            problem = self._out_of_reach(volume, node)
+            if problem:
+                return problem
+        return None if is_fully_bound(claim) else _NOT_YET
+
+    def _claim(self, known: PersistentVolumeClaim) -> PersistentVolumeClaim | str:
+        claim: PersistentVolumeClaim | None = self.cluster.get("PersistentVolumeClaim", known.key)
+        if claim is None or claim.uid != known.uid:
+            return f'persistentvolumeclaim "{known.name}" is gone'
+        return claim
+
+    def _out_of_reach(self, volume: PersistentVolume, node: Node) -> str:
+        """Why the node cannot use the volume; empty if it can."""
+        selector, plugin = selector_of(volume), plugin_of(volume)
+        if plugin is not None and plugin.handle is not None:
+            csi_node = self.cluster.get("CSINode", self.node_name)
+            if plugin.name in migrated_plugins(csi_node):
+                try:
+                    translated = translated_affinity(plugin, volume)
+                except InputError as error:
+                    return f"failed to translate pv to csi: {error}"
+                selector = None if translated is None else labels_selector(translated)
+        if reaches(selector, node.labels):
+            return ""
+        return f'pv "{volume.name}" node affinity doesn\'t match node "{node.name}"'
+
+
+def _is_older(
+    obj: PersistentVolume | PersistentVolumeClaim,
+    assumption: Assumption[PersistentVolume] | Assumption[PersistentVolumeClaim] | None,
+) -> bool:
+    """Whether *obj* is from before our write: a cluster may answer from a cache."""
+    written = assumption.written if assumption is not None else None
+    return written is not None and version_of(obj) < version_of(written)

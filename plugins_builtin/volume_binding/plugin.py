@@ -1,0 +1,145 @@
+"""The plugin: claims looked up, nodes judged, volumes promised in reserve and bound in pre_bind."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from schedframe import (
+    Conflict,
+    CycleState,
+    EventRegistration,
+    Handle,
+    NodeInfo,
+    Pod,
+    Rows,
+    RowVerdicts,
+    Status,
+    hookimpl,
+)
+
+from .._volumes import volumes_of
+from .._volumes_csi_nodes import CsiNodes
+from .._volumes_in_tree import migrated_plugins
+from ..args import VolumeBindingArgs
+from .binding import RESERVED, Reservation, bind, fill
+from .claims import CLAIMS, NO_CLAIMS, Storage
+from .hints import REGISTRATIONS
+from .judging import judge_node, judge_rows
+from .scoring import CapacityScore
+
+_SKIP = Status.skip()
+
+
+@define(eq=False)
+class VolumeBinding:
+    """Bound claims want a node that reaches their volumes; claims that wait for their pod get a volume that
+    is there, or have one made. A pod without claims costs nothing.
+    """
+
+    args: VolumeBindingArgs
+    handle: Handle
+    _storage: Storage = field(init=False)
+    _csi_nodes: CsiNodes = field(init=False)
+    _score: CapacityScore | None = field(init=False, default=None)
+
+    def __attrs_post_init__(self) -> None:
+        self._storage = Storage.of(self.handle.objects)
+        self._csi_nodes = CsiNodes.of(self.handle)
+        if self.args.shape is not None:
+            self._score = CapacityScore(self.args.shape, self._storage.volumes)
+
+    # ---- filter and score --------------------------------------------------------------------------------
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        """Skip pods without claims; reject a pod with a claim that no node can help."""
+        found = volumes_of(pod.spec)
+        if found is None or not found.claiming:
+            state.write(CLAIMS, NO_CLAIMS)
+            return _SKIP
+        claims = self._storage.claims_of(pod, found)
+        if isinstance(claims, Status):
+            return claims
+        state.write(CLAIMS, claims)
+        return None
+
+    @hookimpl
+    def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
+        """Are all volumes within reach, or to be had? O(claims of the pod x log volumes)."""
+        claims, node = state.read(CLAIMS), node_info.node
+        if node is None:
+            return None
+        return judge_node(claims, node, migrated_plugins(self.handle.objects.get("CSINode", node.name)))
+
+    @hookimpl
+    def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
+        """As :meth:`filter`."""
+        return judge_rows(state.read(CLAIMS), rows, self._csi_nodes)
+
+    @hookimpl
+    def pre_score(self, state: CycleState) -> Status | None:
+        """Skip, unless capacity is to be scored."""
+        if self._score is None:
+            return _SKIP
+        state.read(CLAIMS)
+        return None
+
+    @hookimpl
+    def score(self, state: CycleState, node_info: NodeInfo) -> int:
+        """How well the storage fits."""
+        if self._score is None or node_info.node is None:
+            return 0
+        return self._score.node(state.read(CLAIMS), node_info.node.labels)
+
+    @hookimpl
+    def score_rows(self, state: CycleState, rows: Rows) -> npt.NDArray[np.int64]:
+        """As :meth:`score`."""
+        if self._score is None:
+            return np.zeros(len(rows), np.int64)
+        return self._score.rows(state.read(CLAIMS), rows)
+
+    # ---- reserve and bind --------------------------------------------------------------------------------
+
+    @hookimpl
+    def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Promise the claims what they get on the node, so that nobody else is offered the same."""
+        claims = state.read(CLAIMS)
+        if claims.all_bound:
+            return None
+        table = self.handle.table
+        row = table.live_row(node_name)
+        node = None if row is None else table.node_at(row)
+        if node is None:
+            return Status.from_error(f'node "{node_name}" is gone')
+        reservation = Reservation()
+        state.write(RESERVED, reservation)
+        try:
+            fill(reservation, claims, self._storage, pod, node)
+        except Conflict as error:
+            return Status.from_error(error)
+        return None
+
+    @hookimpl
+    def unreserve(self, state: CycleState, pod: Pod) -> None:
+        """Take the promises back that have not been written."""
+        reservation = state.get(RESERVED)
+        if reservation is not None:
+            reservation.release(self._storage, pod.uid)
+
+    @hookimpl
+    def pre_bind_pre_flight(self, state: CycleState) -> Status | None:
+        """Skip if everything is bound."""
+        return _SKIP if state.get(RESERVED) is None else None
+
+    @hookimpl
+    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """Write the promises, then wait until the claims are bound, at most as long as the arguments say."""
+        handle, timeout = self.handle, float(self.args.bind_timeout_seconds)
+        return bind(state.read(RESERVED), handle.cluster, pod, node_name, handle.clock(), timeout)
+
+    @hookimpl
+    def events_to_register(self) -> tuple[EventRegistration, ...]:
+        """Storage of any kind that comes or changes; nodes."""
+        return REGISTRATIONS
