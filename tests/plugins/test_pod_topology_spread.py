@@ -9,6 +9,7 @@ import pytest
 
 from plugins_builtin.args import PodTopologySpreadArgs
 from plugins_builtin.pod_topology_spread import ERR_REASON_CONSTRAINTS, ERR_REASON_LABEL, PodTopologySpread
+from plugins_builtin.pod_topology_spread.plugin import _HARD
 from plugins_builtin.pod_topology_spread.skew import Baseline
 from schedframe.api import (
     SCHEDULE_ANYWAY,
@@ -334,6 +335,18 @@ def test_pods_that_do_not_count_change_nothing_in_a_dry_run() -> None:
         assert columnar_statuses(plugin, state, pod, table.rows()) == before
     plugin.add_pod(state, make_pod("o"), NodeInfo("gone"))
     assert columnar_statuses(plugin, state, pod, table.rows()) == before
+
+
+def test_pods_on_nodes_that_lack_another_key_change_nothing_in_a_dry_run() -> None:
+    table = NodeTable()
+    for name, labels in (("n1", {"rack": "r1"}), ("n2", {"rack": "r2"}), ("n3", {})):
+        table.set_node(make_node(name, zone="a", **labels))
+    plugin, state = plugin_of(table), CycleState()
+    pod = make_pod("p", constraint(ZONE), constraint(RACK))
+    plugin.pre_filter(state, pod, table.rows())
+    plugin.add_pod(state, make_pod("o"), table.info(2))
+    assert columnar_statuses(plugin, state, pod, table.rows()) == [OPEN, OPEN, UNLABELLED]
+    assert state.read(_HARD).lowest(0) == 0
 
 
 def test_dry_runs_count_what_the_reference_counts_there() -> None:

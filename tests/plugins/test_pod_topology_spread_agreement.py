@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -23,7 +24,7 @@ from schedframe.api import (
     compile_label_selector,
 )
 from schedframe.framework import CycleState, Status
-from schedframe.state import NodeTable, ObjectStore, Rows
+from schedframe.state import NodeTable, ObjectStore, Rows, domains
 from tests.plugins.agreement import (
     OPEN,
     StandInHandle,
@@ -98,20 +99,23 @@ def check_score(
 
 
 @MANY
-@given(table=tables(), pod=pods("p", spread=True), data=st.data())
+@given(table=tables(), pod=pods("p", spread=True), one_by_one=st.booleans(), data=st.data())
 def test_filter_is_the_plain_algorithm_whatever_happened_before(
-    table: NodeTable, pod: Pod, data: st.DataObject
+    table: NodeTable, pod: Pod, one_by_one: bool, data: st.DataObject
 ) -> None:
+    """Whether changed nodes are looked at one by one, as in large clusters, or all together."""
     plugin = plugin_for(table)
     hard = plain(pod.spec.topology_spread_constraints, DO_NOT_SCHEDULE, pod)
-    for _ in range(2):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(domains, "_REBUILD_SHARE", 0 if one_by_one else 8)
+        for _ in range(3):
+            check_filter(plugin, table, pod, hard)
+            change(data.draw, table)
+            if not table.num_nodes:
+                return
         check_filter(plugin, table, pod, hard)
         check_filter_agreement(plugin, table, pod)
-        change(data.draw, table)
-        if not table.num_nodes:
-            return
-    check_filter(plugin, table, pod, hard)
-    table.check_invariants()
+        table.check_invariants()
 
 
 @MANY

@@ -17,6 +17,7 @@ from schedframe.api import (
     CompiledSelector,
     LabelSelector,
     LabelSelectorRequirement,
+    Node,
     ObjectMeta,
     OwnerReference,
     Pod,
@@ -188,6 +189,22 @@ def test_the_systems_defaults_take_nodes_without_a_zone_as_they_are() -> None:
     assert 0 < scores[1] < scores[0]
     plugin.normalize_scores(state, scores, table.rows())
     assert scores.min() > 0
+
+
+def test_pods_on_a_node_without_a_hostname_count_in_its_zone_for_the_systems_defaults() -> None:
+    table = cluster(a=0, b=0)
+    anonymous = make_node("anonymous", zone="b")
+    labels = {key: value for key, value in anonymous.labels.items() if key != HOSTNAME}
+    table.set_node(Node(evolve(anonymous.metadata, labels=labels)))
+    run(table, "anonymous", 4)
+    plugin, state = system(table, service("a", app="web")), CycleState()
+    plugin.pre_score(state, WEB, table.rows())
+    weight = math.log(4)
+    assert plugin.score_rows(state, table.rows()).tolist() == [
+        2 + 4,
+        2 + round(4 * weight + 4),
+        round(4 * weight + 4),
+    ]
 
 
 def test_an_empty_zone_is_the_same_as_none_for_the_systems_defaults() -> None:

@@ -6,9 +6,11 @@ import math
 from typing import Any
 
 import numpy as np
+import pytest
 
 from plugins_builtin.args import LIST_DEFAULTING, PodTopologySpreadArgs
 from plugins_builtin.pod_topology_spread import PodTopologySpread
+from plugins_builtin.pod_topology_spread.scores import _rounded
 from schedframe.api import SCHEDULE_ANYWAY, LabelSelector, Pod, TopologySpreadConstraint
 from schedframe.framework import CycleState, Status
 from schedframe.state import NodeInfo, NodeTable, Rows
@@ -129,13 +131,23 @@ def test_a_node_info_of_its_own_is_scored_by_the_pods_it_has() -> None:
 
 
 def test_scores_of_an_invalid_skew_may_be_negative_and_are_truncated_towards_zero() -> None:
-    table = cluster(a=0, b=4)
-    found = scored(table, make_pod("p", soft(max_skew=-2)))
-    high = round(4 * math.log(4) - 3)
-    assert [raw for raw, _ in found.values()] == [-3, high]
-    assert [score for _, score in found.values()] == [100, -(3 * 100 // high)]
+    found = scored(cluster(a=0, b=7), make_pod("p", soft(max_skew=-2)))
+    assert list(found.values()) == [(-3, 100), (7, -42)]
     below_zero = scored(cluster(a=0, b=1), make_pod("p", soft(max_skew=-4)))
     assert list(below_zero.values()) == [(-5, 100), (-4, 100)]
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [(0.0, 0), (0.5, 1), (1.4999999999999998, 1), (1.5, 2), (2.5, 3), (5.545, 6), (7.499999999999999, 7)],
+)
+def test_scores_are_rounded_half_away_from_zero(value: float, expected: int) -> None:
+    assert _rounded(np.array([value]), whole_or_large=True).tolist() == [expected]
+    assert _rounded(np.array([value, -value]), whole_or_large=False).tolist() == [expected, -expected]
+
+
+def test_what_is_just_below_one_half_is_rounded_down() -> None:
+    assert _rounded(np.array([0.49999999999999994]), whole_or_large=False).tolist() == [0]
 
 
 def test_listed_defaults_need_not_exist() -> None:
