@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
 
@@ -39,17 +39,24 @@ def finish(work: Work) -> Any:
     """The result of *work*, or of the coroutine that it returns, run to its end; a failure as a status."""
     try:
         result = work()
-        return asyncio.run(result) if inspect.iscoroutine(result) else result
+        return _run(result) if inspect.iscoroutine(result) else result
     except Exception as error:  # noqa: BLE001 - whoever submitted the work must hear of it
         return Status.from_error(error)
 
 
+def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    # A loop is running here already, as in a notebook, and can run no second one: another thread can.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
 @define(eq=False)
 class InlineExecutor:
-    """Runs everything at once in the core: for clusters in memory, simulations and tests.
-
-    Not on the thread of a running event loop if a plugin is ``async``; :class:`AsyncioExecutor` is for that.
-    """
+    """Runs everything at once in the core: for clusters in memory, simulations and tests."""
 
     inline: bool = field(default=True, init=False)
 
@@ -104,7 +111,7 @@ class AsyncioExecutor:
         self.loop.call_soon_threadsafe(self._start, work, done)
 
     def _start(self, work: Work, done: Done) -> None:
-        task = self.loop.create_task(_run(work, done))
+        task = self.loop.create_task(_run_task(work, done))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
 
@@ -124,7 +131,7 @@ def _is_here(loop: asyncio.AbstractEventLoop) -> bool:
         return False
 
 
-async def _run(work: Work, done: Done) -> None:
+async def _run_task(work: Work, done: Done) -> None:
     try:
         result = await asyncio.to_thread(work)
         if inspect.isawaitable(result):

@@ -31,7 +31,7 @@ def handle_failure(
         return
     if not status.is_rejected:
         core.report(status, pod, "scheduling")
-    unschedulable, pending = _rejectors(status, diagnosis)
+    unschedulable, pending = _rejectors(core, attempt, status, diagnosis)
     core.queue.add_unschedulable(
         attempt.info, current, unschedulable_plugins=unschedulable, pending_plugins=pending
     )
@@ -43,11 +43,17 @@ def handle_failure(
     tell_failure(core, current, reason, _message(status, diagnosis), nominating)
 
 
-def _rejectors(status: Status, diagnosis: Diagnosis | None) -> tuple[set[str], set[str]]:
-    """Plugins whose events may bring the pod back: (unschedulable, pending); none after an error."""
+def _rejectors(
+    core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | None
+) -> tuple[set[str], set[str]]:
+    """Plugins whose events may bring the pod back: (unschedulable, pending).
+
+    None of either after an error, nor once binding has begun: the events since then were not kept, so the pod
+    is tried again after its backoff whatever happens.
+    """
     if diagnosis is not None:
         return diagnosis.unschedulable_plugins, diagnosis.pending_plugins
-    if not status.is_rejected or not status.plugin:
+    if not status.is_rejected or not status.plugin or attempt.info.uid not in core.queue.in_flight:
         return set(), set()
     return (set(), {status.plugin}) if status.code is Code.PENDING else ({status.plugin}, set())
 

@@ -22,7 +22,7 @@ from .classes import RememberedClasses
 from .decision import Decision
 from .diagnosis import diagnose
 from .expected import ExpectedPods
-from .merging import ask
+from .merging import Mask, ask, ask_all, merge, passing
 from .remembered import PodClass
 
 Positions = npt.NDArray[np.intp]
@@ -56,7 +56,7 @@ class FastPath:
         skip = decision.state.skip_filter_plugins
         asked = [entry for entry in live.filter if entry.name not in skip]
         if asked:
-            return self._merged(framework, found, decision, asked)
+            return self._ask(framework, found, decision, asked)
         nominator = framework.handle.nominator
         if nominator:
             if nominator.node_of(pod) is not None:
@@ -67,17 +67,16 @@ class FastPath:
                 return None
             if expected.any:
                 return self._beside_expected(found, decision, expected)
-        if not found.feasible:
-            verdicts = Verdicts.counted(rows, found.codes[rows.index], found.statuses, found.counts())
-            decision.verdicts = verdicts
-            decision.diagnosis = diagnose(outcome, verdicts, len(rows))
-            return decision
-        return self._choose(framework, found, decision)
+        return self._choose(found, decision)
 
     # ---- nobody else rejects anything --------------------------------------------------------------------
 
-    def _choose(self, framework: Framework, found: PodClass, decision: Decision) -> Decision | None:
+    def _choose(self, found: PodClass, decision: Decision) -> Decision | None:
         table, live = found.table, found.parts.live
+        if not found.feasible:
+            rows = table.rows()
+            verdicts = Verdicts.counted(rows, found.codes[rows.index], found.statuses, found.counts())
+            return self._of_verdicts(found, decision, verdicts)
         feasible = LazyRows(table, found.feasible, lambda: (found.codes[: table.size] == 0).nonzero()[0])
         decision.feasible = feasible
         if found.feasible > 1 and live.score:
@@ -94,31 +93,76 @@ class FastPath:
 
     def _choose_scored(self, found: PodClass, decision: Decision, feasible: Rows) -> Decision | None:
         """Add what live plugins give to what is remembered, then take one of the best."""
-        total = found.totals_of(feasible.positions)
+        rows = found.table.rows()
+        if len(feasible) == len(rows):
+            # The same rows in the same order: columns need not be picked apart.
+            feasible = rows
+        total = found.totals_of(feasible)
         if found.parts.live.score:
             scores = run_scores(found.parts.live, decision.state, decision.pod, feasible)
             if isinstance(scores, Status):
                 return None
             total = total + scores.total
-        best = (total == total.max()).nonzero()[0]
-        position = best[self.rng.randrange(len(best))] if len(best) > 1 else best[0]
-        decision.node_name = found.table.name_of(int(feasible.positions[position]))
+        position = self._one_of((total == total.max()).nonzero()[0])
+        decision.node_name = found.table.name_of(feasible.row_at(position))
         return decision
+
+    def _one_of(self, best: Positions) -> int:
+        return int(best[self.rng.randrange(len(best))] if len(best) > 1 else best[0])
 
     # ---- live plugins and nominated pods have a say ------------------------------------------------------
 
-    def _merged(
-        self,
-        framework: Framework,
-        found: PodClass,
-        decision: Decision,
-        asked: list[FilterEntry],
+    def _ask(
+        self, framework: Framework, found: PodClass, decision: Decision, asked: list[FilterEntry]
     ) -> Decision | None:
-        rows = found.table.rows()
+        """Live filters have something to say; their columns alone where that is enough."""
+        if any(entry.filter_rows is None for entry in asked) or framework.nominated.nodes_for(decision.pod):
+            return self._merged(framework, found, decision, asked)
+        rows, order = found.table.rows(), found.parts.order
+        answers = ask_all(asked, order, decision.state, decision.pod, rows)
+        if answers is None:
+            return None
+        if not answers:
+            return self._choose(found, decision)
+        codes = rows.take(found.codes)
+        mask = passing(codes, found.feasible < len(rows), answers)
+        if mask.any():
+            return self._choose_where(found, decision, mask)
+        verdicts = Verdicts(rows, codes.copy(), list(found.statuses))
+        places = found.places(verdicts.codes)
+        for answer in answers:
+            merge(answer, verdicts, places)
+        return self._of_verdicts(found, decision, verdicts)
+
+    def _choose_where(self, found: PodClass, decision: Decision, mask: Mask) -> Decision | None:
+        """Score and choose among the rows at which *mask* is true."""
+        rows, table = found.table.rows(), found.table
+        count = int(np.count_nonzero(mask))
+        feasible: Rows = LazyRows(table, count, lambda: rows.select(mask).positions)
+        decision.feasible = feasible
+        if count == 1:
+            decision.node_name = feasible.names()[0]
+            return decision
+        live = found.parts.live
+        if live.score:
+            status = run_pre_score(live, decision.state, decision.pod, feasible)
+            if status is not None:
+                return None
+            if any(entry.name not in decision.state.skip_score_plugins for entry in live.score):
+                return self._choose_scored(found, decision, feasible)
+        position = self._one_of(found.best_where(rows, mask))
+        decision.node_name = table.name_of(rows.row_at(position))
+        return decision
+
+    def _merged(
+        self, framework: Framework, found: PodClass, decision: Decision, asked: list[FilterEntry]
+    ) -> Decision | None:
+        """Plugins without columnar form, or nominated pods: verdicts of all rows are put together."""
+        rows, order = found.table.rows(), found.parts.order
         verdicts = Verdicts(rows, found.codes[rows.index].copy(), list(found.statuses))
         places = found.places(verdicts.codes)
         for entry in asked:
-            ask(entry, found.parts.order[entry.name], decision.state, decision.pod, verdicts, places)
+            ask(entry, order[entry.name], decision.state, decision.pod, verdicts, places)
         nominated = framework.nominated.nodes_for(decision.pod)
         if nominated:
             framework.nominated.overlay(decision.state, decision.pod, verdicts, nominated)

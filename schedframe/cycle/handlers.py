@@ -14,7 +14,7 @@ from ..queue import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, derive_object_events,
 from .binding import emit, finish_binding, take_back
 from .core import Attempt, Core
 from .failure import handle_failure
-from .telling import hear, is_echo
+from .telling import hear
 
 STORED_KINDS = (
     "Namespace",
@@ -124,20 +124,19 @@ class EventHandlers:
     def _pod_pending(self, old: Pod | None, new: Pod) -> None:
         core = self.core
         core.pending[new.key] = new
-        if core.told:
-            hear(core, new)
+        echo = bool(core.told) and hear(core, old, new)
         attempt = core.binding.get(new.uid) if core.binding else None
         if attempt is not None:
-            self._changed_while_binding(attempt, old, new)
+            self._changed_while_binding(attempt, old, new, echo)
         elif old is None:
             core.queue.add(new)
         elif not _same_version(old, new) and not core.cache.is_assumed(new.uid):
-            core.queue.update(old, new)
+            core.queue.update(old, new, echo=echo)
             before = old.status.nominated_node_name
             if before and before != new.status.nominated_node_name:
                 emit(core, ASSIGNED_POD_DELETE, old, None, max_priority=old.priority)
 
-    def _changed_while_binding(self, attempt: Attempt, old: Pod | None, new: Pod) -> None:
+    def _changed_while_binding(self, attempt: Attempt, old: Pod | None, new: Pod, echo: bool) -> None:
         """A pod that waits in permit or is being bound: it is in nobody's queue."""
         core = self.core
         if new.is_terminating:
@@ -149,8 +148,8 @@ class EventHandlers:
             if core.cache.get_pod(new.uid) is None:
                 assert attempt.assumed is not None
                 core.cache.assume_pod(attempt.assumed)
-        elif old is not None and attempt.info.uid in core.queue.in_flight and not is_echo(old, new):
-            core.queue.update(old, new)
+        elif old is not None and attempt.info.uid in core.queue.in_flight:
+            core.queue.update(old, new, echo=echo)
 
     def _pod_placed(self, old: Pod | None, new: Pod) -> None:
         """The pod got its node: by our bind, by somebody else's, or before we looked."""

@@ -71,6 +71,10 @@ class BlockedMaxima:
             else:
                 self._recount(block)
 
+    def top(self) -> int:
+        """The highest value, :data:`OUT` if no row may be chosen; O(blocks)."""
+        return max(self._best) if isinstance(self._best, list) else int(self._best.max())
+
     def choose(self, rng: Random) -> int | None:
         """One of the rows with the highest value, uniformly: no draw for one row, one draw over several.
 

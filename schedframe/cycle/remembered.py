@@ -40,6 +40,11 @@ ONE_BY_ONE = 6
 """Up to so many touched rows are refreshed by the per-node form, more of them by columns."""
 
 
+def as_positions(mask: npt.NDArray[np.bool_]) -> Positions:
+    """Where *mask* is true, ascending."""
+    return mask.nonzero()[0]
+
+
 class PodClass:
     """Verdicts and totals of all rows for one class of pods.
 
@@ -96,15 +101,26 @@ class PodClass:
         """A row with the highest total, see :meth:`BlockedMaxima.choose`."""
         return self.maxima.choose(rng)
 
-    def totals_of(self, positions: Positions) -> Column:
-        """Totals of some of the feasible rows, normalised over just them; a fresh array."""
-        highest = [int(column.raw[positions].max()) if column.highest else 0 for column in self.normalized]
+    def totals_of(self, rows: Rows) -> Column:
+        """Totals of some of the feasible rows, normalised over just them; not to be changed."""
+        highest = [int(rows.take(column.raw).max()) if column.highest else 0 for column in self.normalized]
         if all(h == column.highest for h, column in zip(highest, self.normalized, strict=True)):
-            return self.maxima.values[positions]
-        totals = self._base[positions]
+            return rows.take(self.maxima.values)
+        totals = rows.take(self._base).copy()
         for h, column in zip(highest, self.normalized, strict=True):
-            totals += column.weighted_rows(column.raw[positions], h)
+            totals += column.weighted_rows(rows.take(column.raw), h)
         return totals
+
+    def best_where(self, rows: Rows, mask: npt.NDArray[np.bool_]) -> Positions:
+        """Positions among *rows* of the best of those feasible ones at which *mask* is true, ascending."""
+        if not any(column.highest for column in self.normalized):
+            # Most often the best of all is among them: two passes, and no column is picked apart.
+            tied = (rows.take(self.maxima.values) == self.maxima.top()) & mask
+            if tied.any():
+                return as_positions(tied)
+        chosen = as_positions(mask)
+        totals = self.totals_of(rows.select(chosen))
+        return chosen[as_positions(totals == totals.max())]
 
     def counts(self) -> list[tuple[Status, int]]:
         """Each status with the number of rows that it rejects; O(statuses)."""

@@ -206,7 +206,7 @@ def select(decision: Decision, rng: Random) -> str:
     assert scores is not None
     best = scores.best()
     position = int(best[rng.randrange(len(best))] if len(best) > 1 else best[0])
-    return scores.rows.table.name_of(int(scores.rows.positions[position]))
+    return scores.rows.table.name_of(scores.rows.row_at(position))
 
 
 def _is_all(found: Positions, candidates: Rows, verdicts: Verdicts) -> bool:

@@ -46,22 +46,27 @@ def tell_expectation(core: Core, attempt: Attempt) -> None:
         core.write(lambda: _patch(core, pod, changes), pod, "telling where the pod is expected")
 
 
-def hear(core: Core, pod: Pod) -> None:
-    """An event shows *pod*: what it says counts from now on, unless something we wrote is still to come."""
-    told = core.told.get(pod.uid)
-    if told is not None and (not core.is_writing(pod) or told == _shown(pod)):
-        del core.told[pod.uid]
+def hear(core: Core, old: Pod | None, new: Pod) -> bool:
+    """An event shows *new*; whether it tells nothing but what we wrote.
+
+    What the event says counts from now on, unless something that we wrote is still to come.
+    """
+    told = core.told.get(new.uid)
+    if told is None:
+        return False
+    arrived = told == _shown(new)
+    if arrived or not core.is_writing(new):
+        del core.told[new.uid]
+    return arrived and old is not None and _same_otherwise(old, new)
 
 
-def is_echo(old: Pod, new: Pod) -> bool:
-    """Whether nothing changed but what the scheduler itself writes."""
-    status = evolve(
-        new.status,
-        conditions=old.status.conditions,
-        nominated_node_name=old.status.nominated_node_name,
-    )
+def _same_otherwise(old: Pod, new: Pod) -> bool:
+    """Whether at most the parts of the status differ that schedulers write."""
+    conditions = [one for one in old.status.conditions if one.type != POD_SCHEDULED]
+    status = evolve(new.status, conditions=(), nominated_node_name="")
     return (
-        status == old.status
+        conditions == [one for one in new.status.conditions if one.type != POD_SCHEDULED]
+        and status == evolve(old.status, conditions=(), nominated_node_name="")
         and new.is_terminating == old.is_terminating
         and new.labels == old.labels
         and new.metadata.annotations == old.metadata.annotations

@@ -96,11 +96,12 @@ class PriorityQueue:
         if self._pools.enter_active(QueuedPodInfo(pod, now), UNSCHEDULABLE_POD_ADD.label, now):
             self._ready()
 
-    def update(self, old: Pod, new: Pod) -> None:
+    def update(self, old: Pod, new: Pod, *, echo: bool = False) -> None:
         """A waiting pod has changed. O(log n), and the hints of its rejectors if it is unschedulable.
 
         A pod in flight is left alone, but the change is remembered for the case that its attempt fails. One
-        that was replaced by another of the same name is deleted and added.
+        that was replaced by another of the same name is deleted and added. *echo*: the scheduler itself made
+        the change, so it helps nobody and no hint is asked.
         """
         uid = identity(new)
         if identity(old) != uid:
@@ -108,7 +109,7 @@ class PriorityQueue:
             self.add(new)
             return
         if uid in self._in_flight:
-            for event in pod_update_events(old, new):
+            for event in () if echo else pod_update_events(old, new):
                 self._in_flight.record(event, old, new)
             return
         info = self._pools.by_key.get(new.key)
@@ -120,7 +121,7 @@ class PriorityQueue:
         if info is None:
             entered = self._pools.enter_active(QueuedPodInfo(new, now), UNSCHEDULABLE_POD_UPDATE.label, now)
         elif info.pool in WAITING:
-            entered = self._update_waiting(info, old, new, now)
+            entered = self._update_waiting(info, old, new, now, echo)
         else:
             self._pools.replace(info, info.with_pod(new))
             self.nominator.update(old, new)
@@ -346,11 +347,11 @@ class PriorityQueue:
 
     # ---- how it is done ----------------------------------------------------------------------------------
 
-    def _update_waiting(self, info: QueuedPodInfo, old: Pod, new: Pod, now: float) -> bool:
+    def _update_waiting(self, info: QueuedPodInfo, old: Pod, new: Pod, now: float, echo: bool) -> bool:
         info.pod = new
         self._pools.wait(info, now)
         self.nominator.update(old, new)
-        for event in pod_update_events(old, new):
+        for event in () if echo else pod_update_events(old, new):
             strategy = self._hints.strategy(info, event, old, new)
             if strategy and self._pools.requeue(info, strategy, event.label, now):
                 return True

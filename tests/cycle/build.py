@@ -116,7 +116,8 @@ def plugin_class(class_name: str = "Fake", /, **attributes: Any) -> type[Any]:
     """A plugin class: functions become its hooks (first argument: self), anything else attributes."""
     body: dict[str, Any] = {"__module__": __name__}
     for name, value in attributes.items():
-        body[name] = hookimpl(value) if callable(value) and not isinstance(value, type) else value
+        is_hook = callable(value) and not isinstance(value, type) and not name.startswith("_")
+        body[name] = hookimpl(value) if is_hook else value
     return type(class_name, (), body)
 
 
