@@ -1,7 +1,7 @@
 """What the devices of a claim must have in common, or must not.
 
-Both kinds are the reference's, with its limits: of several devices for one request, a distinct attribute is
-compared with the one picked last; and when that one is put back, with none.
+Both kinds are the reference's, with its limit: of several devices for one request, a distinct attribute is
+compared with the one picked last.
 """
 
 from __future__ import annotations
@@ -68,22 +68,23 @@ class MatchAttribute(Constraint):
 class DistinctAttribute(Constraint):
     """No two have the same value of the same type."""
 
-    _values: dict[str, tuple[str, Any]] = field(factory=dict)
+    _values: dict[str, list[tuple[str, Any]]] = field(factory=dict)
+    """Request → the values of its devices, as picked."""
 
     def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
         """See :class:`Constraint`."""
         if not self.concerns(wanted):
             return True
         value = _typed(offered.attribute(self.attribute))
-        if value is None or value in self._values.values():
+        if value is None or any(values and values[-1] == value for values in self._values.values()):
             return False
-        self._values[wanted.request] = value
+        self._values.setdefault(wanted.request, []).append(value)
         return True
 
     def remove(self, wanted: Wanted) -> None:
         """See :class:`Constraint`."""
         if self.concerns(wanted):
-            self._values.pop(wanted.request, None)
+            self._values[wanted.request].pop()
 
 
 def constraints_of(wanted: Iterable[DeviceConstraint]) -> tuple[Constraint, ...]:

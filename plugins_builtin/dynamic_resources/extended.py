@@ -107,7 +107,7 @@ def claim_in_memory(pod: Pod) -> ResourceClaim:
     )
 
 
-@frozen
+@frozen(eq=False)
 class Substitute:
     """What stands in for the extended resources of a pod on some nodes."""
 

@@ -10,7 +10,7 @@ from attrs import define, field
 from schedframe import DeviceClass, DeviceRequest, Handle, NodeInfo, ObjectStore, Pod, ResourceClaim, Status
 
 from ..node_resources.device_classes import DEVICE_CLASS
-from .allocator import InvalidPools, OutOfTime, Search
+from .allocator import InvalidPools, OutOfTime, Picks, Search
 from .claims import BindingFailed, ClaimProblem, claims_of, is_overdue, is_ready
 from .extended import (
     BackingClasses,
@@ -21,6 +21,7 @@ from .extended import (
     substitute,
 )
 from .requests import Demand, demand_of
+from .shapes import Shapes
 from .state import NodeAllocation, PodClaims
 from .tracker import ClaimTracker, tracker_of
 
@@ -60,6 +61,7 @@ class ClaimFilter:
     tracker: ClaimTracker = field(init=False)
     classes: BackingClasses = field(init=False)
     _objects: ObjectStore = field(init=False)
+    _shapes: Shapes = field(factory=Shapes, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._objects = self._handle.objects
@@ -171,17 +173,27 @@ class ClaimFilter:
             found.demands = tuple(demand_of(claim, self._class_of) for claim in own)
         demands = found.demands if stand_in is None else (*found.demands, stand_in[1])
         assert info.node is not None
-        pools = self.tracker.pools.of_node(info.node)
-        search = Search(demands, info.node, pools, self.tracker.usage, self._alarm())
+        pools, usage = self.tracker.pools.of_node(info.node), self.tracker.usage
+        shape = found.shapes.get(stand_in)
+        if shape is None:
+            shape = found.shapes[stand_in] = self._shapes.of(demands, self._objects.version(DEVICE_CLASS))
+        outcome = shape.recall(info.name, pools, usage)
+        if outcome is None:
+            outcome = self._search(Search(demands, info.node, pools, usage, self._alarm()))
+            if outcome is not _TIMED_OUT:
+                shape.keep(info.name, pools, usage, outcome)
+        if isinstance(outcome, Status):
+            return outcome
+        return NodeAllocation(demands, outcome, None if stand_in is None else stand_in[0])
+
+    def _search(self, search: Search) -> Picks | Status:
         try:
             picks = search.run()
         except InvalidPools:
             return _INVALID_POOLS
         except OutOfTime:
             return _TIMED_OUT
-        if picks is None:
-            return _CANNOT_ALLOCATE
-        return NodeAllocation(demands, picks, None if stand_in is None else stand_in[0])
+        return _CANNOT_ALLOCATE if picks is None else picks
 
     def _class_of(self, name: str) -> DeviceClass | None:
         found: DeviceClass | None = self._objects.get(DEVICE_CLASS, name)

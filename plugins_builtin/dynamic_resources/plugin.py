@@ -38,6 +38,8 @@ _SKIP = Status.skip()
 _NO_STATE = Status.from_error(ERR_NO_STATE)
 _NOTHING_TO_DEALLOCATE = Status.unschedulable(NOTHING_TO_DEALLOCATE)
 _NO_SIGNATURE_NEEDED: Final = ()
+_PLAIN: Final = object()
+"""Key under which a pod's spec remembers that it has nothing to do with devices."""
 
 
 @define(eq=False)
@@ -62,6 +64,8 @@ class DynamicResources:
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
         """Nothing of a pod without claims is read."""
+        if _PLAIN in pod.spec.memo:
+            return _NO_SIGNATURE_NEEDED
         if pod.spec.resource_claims:
             return None
         extended = extended_requests(pod)
@@ -84,9 +88,12 @@ class DynamicResources:
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
         """Look the claims up; Skip if there are none."""
-        if not pod.spec.resource_claims and not extended_requests(pod):
+        memo = pod.spec.memo
+        if _PLAIN in memo:
             state.write(POD_CLAIMS, NO_CLAIMS)
             return _SKIP
+        if not pod.spec.resource_claims and not extended_requests(pod):
+            memo[_PLAIN] = True
         found = self._filter.read(pod)
         if found is None or isinstance(found, Status):
             state.write(POD_CLAIMS, NO_CLAIMS)

@@ -20,6 +20,7 @@ from .allocator import Pick
 from .extended import IN_MEMORY, Substitute
 from .requests import Demand
 from .results import allocation_of, score_of
+from .shapes import Shape
 
 
 @define(eq=False)
@@ -63,6 +64,8 @@ class PodClaims:
     """Claim (by index) → what is to be written."""
     substitutes: dict[tuple[str, ...], tuple[Substitute, Demand]] = field(factory=dict)
     """Missing extended resources → what stands in for them."""
+    shapes: dict[object, Shape] = field(factory=dict)
+    """What stands in for extended resources (or ``None``) → what is known of claims that ask for the same."""
     doubtful: set[str] = field(factory=set)
     """Uids of claims of which a write had no answer."""
     waiting_since: float | None = None

@@ -114,6 +114,9 @@ class ClaimTracker:
         if claim is None:
             if known is not None:
                 self._remove(known)
+        elif claim.uid in self._gone:
+            # An old event that comes late: a uid never comes back.
+            return
         elif known is None or known.uid != claim.uid or _is_newer(claim, known):
             if known is not None and known.uid != claim.uid:
                 self._remove(known)
@@ -123,7 +126,6 @@ class ClaimTracker:
 
     def _put(self, claim: ResourceClaim) -> None:
         self._claims[claim.key] = claim
-        self._gone.pop(claim.uid, None)
         owner = _pod_behind(claim)
         if owner is not None:
             self._extended[owner.uid] = claim.key

@@ -1,0 +1,381 @@
+"""The search for devices: what it finds is valid, and it finds something wherever there is something."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import combinations
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from plugins_builtin.dynamic_resources.allocator import InvalidPools, OutOfTime, Pick, Picks, Search
+from plugins_builtin.dynamic_resources.capacity import consumption
+from plugins_builtin.dynamic_resources.pools import PoolIndex
+from plugins_builtin.dynamic_resources.requests import AllocationError, Demand, Wanted, demand_of
+from plugins_builtin.dynamic_resources.usage import Holding, Usage
+from schedframe.api import (
+    ALL_DEVICES,
+    DeviceCapacity,
+    DeviceConstraint,
+    DeviceRequest,
+    DeviceSubRequest,
+    DeviceTaint,
+    DeviceToleration,
+    ExactDeviceRequest,
+    parse_quantity,
+)
+from schedframe.state import ObjectStore
+
+from .devices import DRIVER, attributes, capacity, claim, device, device_class, node, selectors, slice_of
+
+NODE = node("n1")
+CLASSES = {"gpu": device_class("gpu")}
+
+
+def exactly(name: str = "r", **fields: Any) -> DeviceRequest:
+    return DeviceRequest(name, ExactDeviceRequest("gpu", **fields))
+
+
+def alternatives(name: str, *parts: dict[str, Any]) -> DeviceRequest:
+    subs = tuple(DeviceSubRequest(f"s{i}", "gpu", **part) for i, part in enumerate(parts))
+    return DeviceRequest(name, first_available=subs)
+
+
+def search(slices: Sequence[Any], claims: Sequence[Any], usage: Usage | None = None) -> Search:
+    store = ObjectStore()
+    for each in slices:
+        store.set(each)
+    index = PoolIndex(store)
+    index.sync()
+    demands = [demand_of(each, CLASSES.get) for each in claims]
+    return Search(demands, NODE, index.of_node(NODE), usage or Usage(), lambda: False)
+
+
+def found(slices: Sequence[Any], *claims: Any, usage: Usage | None = None) -> list[list[str]] | None:
+    """Request and device of each pick."""
+    picks = search(slices, claims, usage).run()
+    if picks is None:
+        return None
+    return [[f"{pick.wanted.name}:{pick.offered.device.name}" for pick in part] for part in picks]
+
+
+def held(*names: str) -> Usage:
+    usage = Usage()
+    usage.hold("somebody", tuple(Holding((DRIVER, "n1", name)) for name in names))
+    return usage
+
+
+# ---- examples --------------------------------------------------------------------------------------------
+
+
+def test_the_first_free_devices_are_taken_in_order() -> None:
+    slices = [slice_of("n1", [device("a"), device("b"), device("c")])]
+    assert found(slices, claim("x", exactly(count=2)), usage=held("a")) == [["r:b", "r:c"]]
+    assert found(slices, claim("x", exactly(count=3)), usage=held("a")) is None
+
+
+def test_an_earlier_choice_is_taken_back_if_the_rest_does_not_fit() -> None:
+    slices = [slice_of("n1", [device("a", attributes=attributes(big=True)), device("b")])]
+    wanted = (exactly("any"), exactly("big", selectors=selectors(f"has(device.attributes['{DRIVER}'].big)")))
+    assert found(slices, claim("x", *wanted)) == [["any:b", "big:a"]]
+
+
+def test_alternatives_are_tried_in_their_order() -> None:
+    slices = [slice_of("n1", [device("a"), device("b")])]
+    assert found(slices, claim("x", alternatives("r", {"count": 3}, {"count": 2}))) == [
+        ["r/s1:a", "r/s1:b"],
+    ]
+
+
+def test_all_devices_means_the_free_and_the_taken_ones() -> None:
+    slices = [slice_of("n1", [device("a"), device("b")])]
+    everything = claim("x", exactly(allocation_mode=ALL_DEVICES))
+    assert found(slices, everything) == [["r:a", "r:b"]]
+    assert found(slices, everything, usage=held("b")) is None
+    assert found([], everything) is None
+
+
+def test_nothing_is_taken_from_a_pool_with_missing_slices() -> None:
+    slices = [slice_of("n1", [device("a")], slices=2)]
+    assert found(slices, claim("x", exactly())) is None
+    with pytest.raises(
+        AllocationError, match=r"resource pool gpu\.example\.com/n1 is currently being updated"
+    ):
+        found(slices, claim("x", exactly(allocation_mode=ALL_DEVICES)))
+
+
+def test_a_pool_with_a_name_twice_is_told_of_where_nothing_is_found() -> None:
+    twice = slice_of("n1", [device("a"), device("a")])
+    with pytest.raises(InvalidPools):
+        found([twice], claim("x", exactly()))
+    assert found([twice, slice_of("", [device("z")])], claim("x", exactly())) == [["r:z"]]
+
+
+def test_a_newer_generation_elsewhere_makes_the_pool_obsolete() -> None:
+    old = slice_of("n1", [device("a")], pool="p", name="old", slices=2)
+    new = slice_of("n2", [device("b")], pool="p", name="new", generation=2)
+    assert found([old, new], claim("x", exactly())) is None
+
+
+def test_pools_with_binding_conditions_come_last() -> None:
+    slow = slice_of("n1", [device("a", binding_conditions=("Ready",))], pool="a")
+    assert found([slow, slice_of("n1", [device("z")], pool="z")], claim("x", exactly(count=2))) == [
+        ["r:z", "r:a"],
+    ]
+
+
+def test_more_devices_than_a_claim_may_have() -> None:
+    slices = [slice_of("n1", [device(f"d{i:02}") for i in range(40)])]
+    with pytest.raises(AllocationError, match="number of requested devices 33 exceeds the claim limit of 32"):
+        found(slices, claim("x", exactly(count=33)))
+    choice = alternatives("b", {"count": 30}, {"count": 2})
+    assert found(slices, claim("x", exactly("a", count=30), choice)) is not None
+    both = found(slices, claim("x", alternatives("a", {"count": 20}, {"count": 1}), exactly("b", count=20)))
+    assert both is not None
+    assert both[0][:2] == ["a/s1:d00", "b:d01"]
+
+
+def test_a_constraint_that_all_devices_break_is_an_error() -> None:
+    slices = [
+        slice_of("n1", [device("a", attributes=attributes(n=0)), device("b", attributes=attributes(n=1))])
+    ]
+    constraint = DeviceConstraint(match_attribute=f"{DRIVER}/n")
+    with pytest.raises(AllocationError, match=r"cannot add device gpu\.example\.com/n1/b"):
+        found(slices, claim("x", exactly(allocation_mode=ALL_DEVICES), constraints=[constraint]))
+
+
+def test_counters_are_shared_by_the_devices_of_a_pool() -> None:
+    parts = [device("whole", counters={"mem": 4}), device("half", counters={"mem": 2})]
+    slices = [
+        slice_of("n1", [], counters={"mem": 4}, name="counters", slices=2),
+        slice_of("n1", parts, name="devices", slices=2),
+    ]
+    assert found(slices, claim("x", exactly())) == [["r:whole"]]
+    assert found(slices, claim("x", exactly()), usage=held("whole")) is None
+    assert found(slices, claim("x", exactly(count=2))) is None
+
+
+def test_a_shared_device_serves_until_its_capacity_is_gone() -> None:
+    shared = device("a", allow_multiple_allocations=True, capacity={"m": DeviceCapacity(parse_quantity(3))})
+    want = {"capacity": capacity(m=2)}
+    slices = [slice_of("n1", [shared])]
+    assert found(slices, claim("x", exactly(**want))) == [["r:a"]]
+    assert found(slices, claim("x", exactly(**want)), claim("y", exactly(**want))) is None
+    one = {"capacity": capacity(m=1)}
+    assert found(slices, claim("x", exactly(**want)), claim("y", exactly(**one))) == [["r:a"], ["r:a"]]
+
+
+def test_the_search_can_be_ended() -> None:
+    slices = [slice_of("n1", [device(f"d{i}") for i in range(20)])]
+    looking = search(slices, [claim("x", exactly("a", count=10), exactly("b", count=11))])
+    looking.out_of_time = lambda: True
+    with pytest.raises(OutOfTime):
+        looking.run()
+
+
+# ---- against every possibility ---------------------------------------------------------------------------
+
+
+@st.composite
+def pools(draw: st.DrawFn) -> list[Any]:
+    devices = []
+    for number in range(draw(st.integers(1, 5))):
+        shared = draw(st.booleans())
+        fields: dict[str, Any] = {"attributes": attributes(n=draw(st.integers(0, 1)))}
+        if draw(st.integers(0, 4)) == 0:
+            fields["attributes"] = {}
+        if shared:
+            fields |= {"allow_multiple_allocations": True}
+        if shared or draw(st.booleans()):
+            fields["capacity"] = {"m": DeviceCapacity(parse_quantity(draw(st.integers(1, 3))))}
+        if draw(st.integers(0, 4)) == 0:
+            fields["taints"] = (DeviceTaint("k", "v", draw(st.sampled_from(["NoSchedule", "None"]))),)
+        if draw(st.booleans()):
+            fields["counters"] = {"mem": draw(st.integers(1, 3))}
+        devices.append(device(f"d{number}", **fields))
+    room = draw(st.integers(1, 5))
+    return [
+        slice_of("n1", [], counters={"mem": room}, name="counters", slices=2),
+        slice_of("n1", devices, name="devices", slices=2),
+    ]
+
+
+def numbered(number: int) -> Any:
+    there = f"device.attributes['{DRIVER}']"
+    return selectors(f"has({there}.n) && {there}.n == {number}")
+
+
+def parts() -> st.SearchStrategy[dict[str, Any]]:
+    fields = {
+        "selectors": st.sampled_from([(), (), numbered(0), numbered(1)]),
+        "count": st.integers(1, 2),
+        "tolerations": st.sampled_from([(), (DeviceToleration("k", "Exists"),)]),
+        "capacity": st.sampled_from([None, None, capacity(m=1), capacity(m=2)]),
+        "allocation_mode": st.sampled_from(["", "", "", ALL_DEVICES]),
+    }
+    return st.fixed_dictionaries(fields)
+
+
+def requests(name: str) -> st.SearchStrategy[DeviceRequest]:
+    exact = st.tuples(parts(), st.sampled_from([None, None, True])).map(
+        lambda drawn: exactly(name, **drawn[0], admin_access=drawn[1])
+    )
+    choices = st.lists(parts(), min_size=2, max_size=2).map(lambda drawn: alternatives(name, *drawn))
+    return st.one_of(exact, exact, choices)
+
+
+@st.composite
+def claims(draw: st.DrawFn) -> list[Any]:
+    drawn = []
+    for number in range(draw(st.integers(1, 2))):
+        wanted = [draw(requests(f"r{i}")) for i in range(draw(st.integers(1, 2)))]
+        kind = draw(st.sampled_from([None, None, "match_attribute", "distinct_attribute"]))
+        concerned = draw(st.sampled_from([(), ("r0",)]))
+        constraints = [DeviceConstraint(concerned, **{kind: f"{DRIVER}/n"})] if kind else []
+        drawn.append(claim(f"c{number}", *wanted, constraints=constraints))
+    return drawn
+
+
+@settings(max_examples=100, deadline=None)
+@given(slices=pools(), wanted=claims(), used=st.sets(st.integers(0, 4), max_size=2))
+def test_what_is_found_is_valid_and_something_is_found_where_it_can_be(
+    slices: list[Any], wanted: list[Any], used: set[int]
+) -> None:
+    there = [
+        each.name for part in slices for each in part.spec.devices if not each.allow_multiple_allocations
+    ]
+    usage = held(*(there[i] for i in sorted(used) if i < len(there)))
+    looking = search(slices, wanted, usage)
+    try:
+        picks = looking.run()
+    except AllocationError:
+        # All of some devices, which a constraint does not let go together.
+        assert any(
+            w.count is None for d in looking.demands if d.constraints for c in d.choices for w in c.wanted
+        )
+        return
+    if picks is not None:
+        assert is_complete(looking.demands, picks)
+        assert is_valid(looking, picks)
+    else:
+        assert not any(is_valid(looking, tried) for tried in every_assignment(looking))
+
+
+def every_assignment(looking: Search) -> Iterator[Picks]:
+    """All ways to give each request its number of devices, valid or not."""
+
+    def of_demands(index: int) -> Iterator[Picks]:
+        if index == len(looking.demands):
+            yield []
+            return
+        for first in of_requests(looking.demands[index], 0):
+            for rest in of_demands(index + 1):
+                yield [first, *rest]
+
+    def of_requests(demand: Demand, index: int) -> Iterator[list[Pick]]:
+        if index == len(demand.choices):
+            yield []
+            return
+        for wanted in demand.choices[index].wanted:
+            for group in groups(wanted):
+                for rest in of_requests(demand, index + 1):
+                    yield [*group, *rest]
+
+    def groups(wanted: Wanted) -> Iterator[list[Pick]]:
+        able = [
+            (offered, taken)
+            for pool in looking.pools
+            for offered in pool.devices
+            if wanted.selects(offered)
+            and (taken := consumption(wanted.capacity, offered.device.capacity)) is not None
+            and all(amount <= offered.device.capacity[name].value for name, amount in taken.items())
+        ]
+        number = wanted.count if wanted.count is not None else len(able)
+        if number:
+            for group in combinations(able, number):
+                yield [Pick(wanted, offered, taken if offered.shared else {}) for offered, taken in group]
+
+    return of_demands(0)
+
+
+def is_complete(demands: Sequence[Demand], picks: Picks) -> bool:
+    """Whether every request got its devices, from one of its alternatives."""
+    for demand, got in zip(demands, picks, strict=True):
+        for choice in demand.choices:
+            mine = [pick for pick in got if pick.wanted.request == choice.name]
+            served = {pick.wanted for pick in mine}
+            if len(served) != 1 or not served <= set(choice.wanted):
+                return False
+            count = mine[0].wanted.count
+            if count is not None and len(mine) != count:
+                return False
+    return True
+
+
+def is_valid(looking: Search, picks: Picks) -> bool:
+    """Whether devices, counters, capacities, taints and constraints allow these picks, made in this order."""
+    usage, pool = looking.usage, looking.pools[0]
+    whole: dict[Any, set[int]] = {}
+    capacities: dict[Any, int] = {}
+    for number, got in enumerate(picks):
+        for pick in got:
+            id = pick.offered.id
+            takers = whole.get(id, set())
+            if pick.wanted.admin:
+                if number in takers:
+                    return False
+            elif takers or id in usage.whole:
+                return False
+            if pick.offered.shared:
+                mine = [other for other in got if other.offered is pick.offered]
+                if len({other.wanted for other in mine}) < len(mine):
+                    return False
+                for name, amount in pick.consumed.items():
+                    capacities[id, name] = capacities.get((id, name), 0) + amount.nano
+                    if capacities[id, name] > pick.offered.device.capacity[name].value.nano:
+                        return False
+            else:
+                whole.setdefault(id, set()).add(number)
+            if not pick.wanted.tolerates(pick.offered) or not pick.wanted.selects(pick.offered):
+                return False
+    return counters_suffice(pool, usage, picks) and all(
+        constraints_hold(demand, got) for demand, got in zip(looking.demands, picks, strict=True)
+    )
+
+
+def counters_suffice(pool: Any, usage: Usage, picks: Picks) -> bool:
+    left = dict(pool.counters)
+    for offered in pool.devices:
+        if usage.is_allocated(offered.id):
+            for counter, amount in offered.consumes:
+                left[counter] -= amount
+    picked = [pick.offered for got in picks for pick in got]
+    taking = [o for o in picked if not o.shared] + list({o.id: o for o in picked if o.shared}.values())
+    taking = [offered for offered in taking if offered.consumes]
+    for offered in taking:
+        for counter, amount in offered.consumes:
+            left[counter] -= amount
+    return not taking or all(amount >= 0 for amount in left.values())
+
+
+def constraints_hold(demand: Demand, got: Sequence[Pick]) -> bool:
+    for constraint in demand.constraints:
+        concerned = [p for p in got if not constraint.requests or p.wanted.request in constraint.requests]
+        values = []
+        for pick in concerned:
+            attribute = pick.offered.device.attributes.get("n")
+            if attribute is None:
+                return False
+            values.append((pick.wanted.request, attribute.value))
+        if constraint.match_attribute is not None:
+            if len({value for _, value in values}) > 1:
+                return False
+            continue
+        last: dict[str, Any] = {}
+        for request, value in values:
+            if value in last.values():
+                return False
+            last[request] = value
+    return True
