@@ -54,7 +54,7 @@ def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status
 
 def run_scores(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> ScoreTable | Status:
     """Score, normalise and weigh every row with every plugin that was not skipped; an ERROR if one fails."""
-    total = np.zeros(len(rows), np.int64)
+    total: Scores | None = None
     by_plugin: dict[str, Scores] = {}
     for entry in plan.score:
         if entry.name in state.skip_score_plugins:
@@ -64,9 +64,9 @@ def run_scores(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> ScoreTabl
             return scores
         weighted = scores * entry.weight
         by_plugin[entry.name] = weighted
-        total += weighted
-    if not plan.score:
-        total += 1
+        total = weighted if total is None else total + weighted
+    if total is None:
+        total = np.full(len(rows), 0 if plan.score else 1, np.int64)
     return ScoreTable(rows, by_plugin, total)
 
 
@@ -119,13 +119,13 @@ def _problem(plugin: str, point: str, scores: Any, rows: Rows) -> Status | None:
 
 
 def _in_range(plugin: str, scores: Scores) -> Scores | Status:
-    if len(scores):
+    # MIN_SCORE is 0: seen as unsigned, a negative score is larger than any.
+    if len(scores) and scores.view(np.uint64).max() > MAX_SCORE:
         low, high = int(scores.min()), int(scores.max())
-        if low < MIN_SCORE or high > MAX_SCORE:
-            wrong = low if low < MIN_SCORE else high
-            text = (
-                f"plugin {plugin} gave the score {wrong}, outside of {MIN_SCORE} to {MAX_SCORE}; scale it, "
-                "or bring it into that range in normalize_scores"
-            )
-            return Status.from_error(PluginError(text), plugin)
+        wrong = low if low < MIN_SCORE else high
+        text = (
+            f"plugin {plugin} gave the score {wrong}, outside of {MIN_SCORE} to {MAX_SCORE}; scale it, "
+            "or bring it into that range in normalize_scores"
+        )
+        return Status.from_error(PluginError(text), plugin)
     return scores

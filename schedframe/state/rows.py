@@ -48,13 +48,20 @@ class Rows:
             return np.arange(self._count, dtype=np.intp)
         return self.index
 
+    def row_at(self, position: int) -> int:
+        """The row number at *position* among these rows; O(1)."""
+        return position if isinstance(self.index, slice) else int(self.index[position])
+
     def take(self, column: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
         """These rows' part of a column of shape ``(capacity,)``."""
-        return column[self.index]
+        # take: twice as fast as indexing, or more
+        return column[self.index] if isinstance(self.index, slice) else column.take(self.index)
 
     def select(self, chosen: npt.NDArray[Any]) -> Rows:
         """The rows at which *chosen* (a mask over these rows, or positions among them) says so."""
-        return Rows.at(self.table, self.positions[chosen])
+        if isinstance(self.index, slice):
+            return Rows.at(self.table, chosen.nonzero()[0] if chosen.dtype == np.bool_ else chosen)
+        return Rows.at(self.table, self.index[chosen])
 
     def names(self) -> list[str]:
         """Node names, in order; O(rows)."""
