@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -94,7 +94,7 @@ class AttachedVolumes:
                 self._read(row)
         self._row_version = log.version
 
-    def _changed(self, kind: str) -> list[str] | None:
+    def _changed(self, kind: str) -> Sequence[str] | None:
         version, known = self.objects.version(kind), self._versions.get(kind, 0)
         self._versions[kind] = version
         return [] if version == known else self.objects.changed_since(kind, known)
