@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from attrs import define
+from attrs import define, field
 
 from ..api import Pod
 from ..framework import CycleState, Diagnosis, PreFilterOutcome, ScoreTable, Status, Verdicts
@@ -17,19 +17,19 @@ class Decision:
     cycle failed) is set when the search is over.
     """
 
-    pod: Pod
-    state: CycleState
+    pod: Pod = field(repr=lambda pod: str(pod.key))
+    state: CycleState = field(repr=False)
     node_name: str | None = None
-    diagnosis: Diagnosis | None = None
+    diagnosis: Diagnosis | None = field(default=None, repr=False)
     error: Status | None = None
-    pre_filter: PreFilterOutcome | None = None
-    verdicts: Verdicts | None = None
-    feasible: Rows | None = None
+    pre_filter: PreFilterOutcome | None = field(default=None, repr=False)
+    verdicts: Verdicts | None = field(default=None, repr=False)
+    feasible: Rows | None = field(default=None, repr=False)
     """Rows that passed, in the order in which they were found."""
     scored: bool = False
     """Whether pre_score ran, which it does not where there is no score plugin."""
     pre_score_error: Status | None = None
-    scores: ScoreTable | None = None
+    scores: ScoreTable | None = field(default=None, repr=False)
     """``None`` where nothing was scored: a single feasible node, or none."""
     evaluated: int = 0
     """Feasible nodes plus nodes with a status of their own."""

@@ -134,7 +134,8 @@ class EventHandlers:
             core.queue.update(old, new, echo=echo)
             before = old.status.nominated_node_name
             if before and before != new.status.nominated_node_name:
-                emit(core, ASSIGNED_POD_DELETE, old, None, max_priority=old.priority)
+                # For those that counted with it there, which the pod itself did not.
+                emit(core, ASSIGNED_POD_DELETE, old, None, max_priority=old.priority, except_uid=new.uid)
 
     def _changed_while_binding(self, attempt: Attempt, old: Pod | None, new: Pod, echo: bool) -> None:
         """A pod that waits in permit or is being bound: it is in nobody's queue."""

@@ -121,16 +121,17 @@ def plugin_class(class_name: str = "Fake", /, **attributes: Any) -> type[Any]:
     return type(class_name, (), body)
 
 
-def config_with(
-    *enabled: str, disabled: Mapping[str, list[str]] | None = None, **fields: Any
-) -> dict[str, Any]:
+def config_with(*names: str, only: Mapping[str, list[str]] | None = None, **fields: Any) -> dict[str, Any]:
     """A configuration of one profile with out-of-tree plugins at every point that they implement.
 
-    *disabled*: extension point → plugins (``*`` for all) that are not to run there.
+    *only*: extension point → the plugins that run there, in this order, and no others.
     """
-    plugins: dict[str, Any] = {"multiPoint": {"enabled": [{"name": name} for name in enabled]}}
-    for point, names in (disabled or {}).items():
-        plugins.setdefault(point, {})["disabled"] = [{"name": name} for name in names]
+    plugins: dict[str, Any] = {"multiPoint": {"enabled": [{"name": name} for name in names]}}
+    for point, chosen in (only or {}).items():
+        plugins[point] = {
+            "disabled": [{"name": "*"}],
+            "enabled": [{"name": name} for name in chosen],
+        }
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -149,7 +150,8 @@ class World:
     plugins: Mapping[str, Any] = field(factory=dict)
     """Out-of-tree plugins by name: classes."""
     executor: Executor | None = None
-    disabled: Mapping[str, list[str]] = field(factory=dict)
+    only: Mapping[str, list[str]] = field(factory=dict)
+    """See :func:`config_with`."""
     config: Any = None
     options: Mapping[str, Any] = field(factory=dict)
     around: Callable[[InMemoryCluster], Any] = lambda cluster: cluster
@@ -161,8 +163,8 @@ class World:
     def __attrs_post_init__(self) -> None:
         self.cluster = InMemoryCluster(clock=self.clock)
         config = self.config
-        if config is None and (self.plugins or self.disabled):
-            config = config_with(*self.plugins, disabled=self.disabled)
+        if config is None and (self.plugins or self.only):
+            config = config_with(*self.plugins, only=self.only)
         self.scheduler = Scheduler(
             self.around(self.cluster),
             config,

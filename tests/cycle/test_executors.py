@@ -168,23 +168,13 @@ def test_async_plugins_bind_with_every_executor(executor: Executor) -> None:
         return Status.skip()
 
     plugin = plugin_class(pre_bind=pre_bind, bind=bind)
-    world = World({"Async": plugin}, executor, config=_binding_first("Async"))
+    world = World({"Async": plugin}, executor, only={"bind": ["Async", "DefaultBinder"]})
     world.create(make_node(), *(make_pod(f"p{i}") for i in range(3)))
     world.scheduler.run_until_idle()
     world.scheduler.close()
     assert [world.node_of(f"p{i}") for i in range(3)] == ["n", "n", "n"]
     assert sorted(seen) == sorted(f"{point} p{i}" for point in ("pre_bind", "bind") for i in range(3))
     assert not world.faults
-
-
-def _binding_first(name: str) -> dict[str, Any]:
-    """A configuration in which the plugin binds before the default binder."""
-    bind = {"enabled": [{"name": name}, {"name": "DefaultBinder"}], "disabled": [{"name": "*"}]}
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"bind": bind, "multiPoint": {"enabled": [{"name": name}]}}}],
-    }
 
 
 @pytest.mark.parametrize("mistake", ["raises", "is cancelled", "talks nonsense", "is silent"])
@@ -228,7 +218,7 @@ def test_what_follows_an_async_call_does_not_block_the_loop() -> None:
     plugin = plugin_class(pre_bind=pre_bind, bind=bind)
     with running_loop() as loop:
         loop_thread = asyncio.run_coroutine_threadsafe(_thread_name(), loop).result(PATIENCE)
-        world = World({"Mixed": plugin}, AsyncioExecutor(loop), config=_binding_first("Mixed"))
+        world = World({"Mixed": plugin}, AsyncioExecutor(loop), only={"bind": ["Mixed", "DefaultBinder"]})
         world.create(make_node(), make_pod())
         world.scheduler.run_until_idle()
         world.scheduler.close()
@@ -267,7 +257,7 @@ def test_a_snapshot_off_the_core_must_be_asked_for(declared: bool) -> None:
         return Status.skip()
 
     plugin = plugin_class(__init__=_keep_handle, bind=bind, reads_snapshot=declared)
-    world = World({"Reader": plugin}, ThreadExecutor(1), config=_binding_first("Reader"))
+    world = World({"Reader": plugin}, ThreadExecutor(1), only={"bind": ["Reader", "DefaultBinder"]})
     world.create(make_node(), make_pod())
     world.scheduler.run_until_idle()
     world.scheduler.close()

@@ -236,7 +236,7 @@ class TestWaitingInPreBind:
 
 
 def test_bind_may_wait_too(provision: Provision) -> None:
-    world = World({"Provision": provision.plugin("bind")}, disabled={"bind": ["DefaultBinder"]})
+    world = World({"Provision": provision.plugin("bind")}, only={"bind": ["Provision"]})
     world.create(make_node(), make_pod())
     world.settle()
     assert world.where() == "parked"

@@ -38,9 +38,7 @@ class SchedulerMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.executor = ManualExecutor()
-        self.world = World(
-            {"Chaos": Chaos}, self.executor, disabled={"bind": ["DefaultBinder"]}, around=FlakyCluster
-        )
+        self.world = World({"Chaos": Chaos}, self.executor, only={"bind": ["Chaos"]}, around=FlakyCluster)
         self.cluster = self.world.cluster
         self.core = self.world.scheduler.core
         self.chaos: Chaos = self.world.plugin("Chaos")

@@ -1,0 +1,595 @@
+"""The ways in which schedulers are known to have lost, stuck or doubled pods, one by one.
+
+Those that concern the queue alone are in ``tests/queue/test_known_faults.py``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from random import Random
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from schedframe import (
+    Action,
+    BindRefused,
+    ClusterError,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
+    NominatingInfo,
+    OutcomeUnknown,
+    Pod,
+    PostFilterResult,
+    Status,
+    compare,
+)
+from schedframe.cluster import FlakyCluster, FlakyWatch
+
+from .build import World, make_node, make_pod, plugin_class
+from .executors import ManualExecutor
+
+
+def flaky_world(**options: Any) -> tuple[World, FlakyWatch]:
+    """A world whose events are held back, and its watch."""
+    world = World(around=FlakyCluster, **options)
+    world.scheduler.start()
+    flaky = world.scheduler.core.cluster
+    assert isinstance(flaky, FlakyCluster)
+    return world, flaky.watches[0]
+
+
+def assert_agrees(world: World) -> None:
+    """The scheduler believes what is the case."""
+    pods = world.cluster.list("Pod")
+    core = world.scheduler.core
+    assert not compare(core.cache, world.cluster.list("Node"), pods)
+    assert not [state.pod.key for state in core.cache.pods() if state.assumed]
+    assert core.pending == {pod.key: pod for pod in pods if not pod.spec.node_name}
+
+
+# ---- events ----------------------------------------------------------------------------------------------
+
+
+def test_in_flight_marker_removed_so_that_concurrent_events_are_missed() -> None:
+    # What happens while a pod waits in permit counts when it is turned down.
+    answers = iter([Status.wait(10)])
+    world = World({"X": plugin_class(permit=lambda self: next(answers, None), events_to_register=_nodes)})
+    world.create(make_node(), make_pod())
+    world.settle()
+    assert world.where() == "waiting"
+    world.create(make_node("other"))
+    world.settle()
+    world.clock.advance(10)
+    world.settle()
+    assert world.where() == "placed"
+
+
+def _nodes(self: Any) -> Sequence[EventRegistration]:
+    return (EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD)),)
+
+
+def test_an_update_of_a_waiting_pod_is_missed() -> None:
+    def toleration_added(pod: Pod, old: Any, new: Any) -> bool:
+        return isinstance(new, Pod) and new.uid == pod.uid and "fixed" in new.labels
+
+    def events(self: Any) -> Sequence[EventRegistration]:
+        changed = ClusterEvent(EventResource.POD, Action.UPDATE_POD_LABEL)
+        return (EventRegistration(changed, toleration_added),)
+
+    answers = iter([Status.wait(10)])
+    world = World({"X": plugin_class(permit=lambda self: next(answers, None), events_to_register=events)})
+    world.create(make_node(), make_pod())
+    world.settle()
+    world.change_pod("p", labels={"fixed": "yes"})
+    world.settle()
+    world.clock.advance(10)
+    world.settle()
+    assert world.where() == "placed"
+
+
+def test_an_event_of_the_pod_itself_while_it_is_assumed_queues_it_again() -> None:
+    world, watch = flaky_world()
+    world.create(make_node(), make_pod())
+    watch.deliver()
+    world.change_pod("p", labels={"late": "news"})
+    world.cycle()
+    assert world.where() == "assumed"
+    watch.deliver(1)
+    world.sync()
+    assert world.where() == "assumed"
+    assert len(world.scheduler.core.queue) == 0
+    watch.deliver()
+    world.settle()
+    assert_agrees(world)
+
+
+def test_delete_and_create_merged_into_an_update() -> None:
+    world, watch = flaky_world()
+    world.create(make_node(cpu=2), make_pod(cpu=2))
+    watch.deliver()
+    world.settle()
+    assert world.node_of() == "n"
+    watch.deliver()
+    world.settle()
+    world.delete("p")
+    world.create(make_pod(cpu=1))
+    watch.relist()
+    # One event tells both: the room of the old pod is free, the new one is pending.
+    assert world.settle() == 1
+    watch.deliver()
+    world.settle()
+    assert world.node_of() == "n"
+    assert_agrees(world)
+    assert world.scheduler.core.cache.table.requested("cpu")[0] == 1000
+
+
+def test_node_delete_and_create_merged_into_an_update() -> None:
+    world, watch = flaky_world()
+    world.create(make_node(cpu=1, labels={"old": "yes"}), make_pod(cpu=2))
+    watch.deliver()
+    world.settle()
+    assert world.where() == "unschedulable"
+    world.cluster.delete(make_node())
+    world.create(make_node(cpu=4))
+    watch.relist()
+    assert world.pass_time(2) == 1
+    assert world.node_of() == "n"
+
+
+@pytest.mark.parametrize("placed", [True, False])
+def test_final_state_only_known_by_relist(placed: bool) -> None:
+    # The pod was bound by somebody and then deleted, and the watcher saw neither.
+    world, watch = flaky_world()
+    world.create(make_node(cpu=2), make_pod(cpu=2, gates=("held",)))
+    watch.deliver()
+    world.settle()
+    if placed:
+        freed = evolve(world.pod(), spec=evolve(world.pod().spec, scheduling_gates=()))
+        world.cluster.update(freed.with_node_name("n"))
+    world.delete("p")
+    watch.relist()
+    world.settle()
+    core = world.scheduler.core
+    assert not core.pending
+    assert (len(core.queue), core.cache.pod_count, len(core.queue.nominator)) == (0, 0, 0)
+    assert_agrees(world)
+
+
+def test_missed_delete() -> None:
+    world, watch = flaky_world()
+    world.create(make_node(cpu=2), make_pod(cpu=2))
+    for _ in range(2):
+        watch.deliver()
+        world.settle()
+    world.create(make_pod("next", cpu=2))
+    watch.deliver()
+    world.settle()
+    assert world.where("next") == "unschedulable"
+    world.delete("p")
+    watch.drop()
+    world.settle()
+    assert world.scheduler.core.cache.pod_count == 1
+    watch.relist()
+    world.pass_time(2)
+    watch.deliver()
+    world.settle()
+    assert world.node_of("next") == "n"
+    assert_agrees(world)
+
+
+def test_a_node_add_dropped_and_its_later_update_hinted_skip() -> None:
+    # The plugin heard of an update of a node that it never heard of; for the watcher the node is added then.
+    def only_additions(pod: Pod, old: Any, new: Any) -> bool:
+        return old is None
+
+    def events(self: Any) -> Sequence[EventRegistration]:
+        event = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
+        return (EventRegistration(event, only_additions),)
+
+    def wants_good_nodes(self: Any, node_info: Any) -> Status | None:
+        return None if node_info.node.labels.get("good") else Status.unschedulable("not good")
+
+    plugin = plugin_class(filter=wants_good_nodes, events_to_register=events)
+    world, watch = flaky_world(plugins={"X": plugin})
+    world.create(make_node("bad"), make_pod())
+    watch.deliver()
+    world.settle()
+    watch.deliver()
+    world.settle()
+    assert world.where() == "unschedulable"
+    world.create(make_node("good"))
+    watch.drop()
+    world.cluster.update(make_node("good", labels={"good": "yes"}))
+    watch.deliver()
+    world.pass_time(2)
+    assert world.node_of() == "good"
+
+
+def test_events_that_come_twice_change_nothing_twice() -> None:
+    world, watch = flaky_world()
+    world.create(make_node(cpu=4), make_pod(cpu=3))
+    for index in (1, 0):
+        watch.duplicate(index)
+    watch.deliver()
+    assert world.settle() == 1
+    watch.duplicate()
+    watch.deliver()
+    world.settle()
+    assert_agrees(world)
+    assert world.scheduler.core.cache.table.requested("cpu")[0] == 3000
+
+
+def test_a_pod_is_known_before_its_node() -> None:
+    world, watch = flaky_world()
+    world.create(make_node(cpu=4), make_pod(cpu=3), make_pod("runs", cpu=3, node_name="n"))
+    watch.shuffle(Random(1))
+    while watch.pending:
+        watch.move(len(watch.pending) - 1, 0)
+        watch.deliver(1)
+        world.settle()
+    assert world.where() in ("unschedulable", "error_backoff")
+    assert_agrees(world)
+
+
+# ---- attempts --------------------------------------------------------------------------------------------
+
+
+def test_stale_unschedulable_plugins_after_an_error() -> None:
+    answers = iter([Status.unschedulable("no"), Status.from_error("broken")])
+    plugin = plugin_class(filter=lambda self: next(answers, None), events_to_register=lambda self: ())
+    world = World({"X": plugin})
+    world.create(make_node(), make_pod())
+    world.settle()
+    assert world.where() == "unschedulable"
+    world.scheduler.core.queue.activate([world.pod()])
+    world.settle()
+    # After an error no plugin's events decide: time does.
+    assert world.where() == "error_backoff"
+    world.pass_time(2)
+    assert world.node_of() == "n"
+
+
+def test_a_skipped_pod_never_marked_done() -> None:
+    world = World()
+    world.create(make_node(cpu=1), make_pod(cpu=2, finalizers=("test/held",)))
+    world.settle()
+    world.delete("p")
+    world.scheduler.core.queue.activate([world.pod()])
+    world.settle()
+    queue = world.scheduler.core.queue
+    assert len(queue.in_flight) == 0
+    # With nobody in flight no event is kept.
+    world.create(make_node("other"))
+    world.settle()
+    queue.check_invariants()
+    assert list(queue.in_flight.log()) == []
+
+
+def test_a_pod_that_the_cache_has_is_not_placed_again() -> None:
+    world = World()
+    world.create(make_node(), make_pod(), make_pod("other"))
+    world.settle()
+    core = world.scheduler.core
+    core.queue.add(world.pod().with_node_name(""))
+    core.queue.add(world.pod("other").with_node_name(""))
+    assert world.settle() == 0
+    assert len(core.queue.in_flight) == 0
+    assert core.cache.pod_count == 2
+
+
+def test_pod_recreated_during_failure_handling_and_done_called_with_the_new_uid() -> None:
+    executor = ManualExecutor()
+    world = World(executor=executor)
+    world.create(make_node(cpu=2), make_pod(cpu=2))
+    world.cycle()
+    old = world.pod().uid
+    world.delete("p")
+    world.create(make_pod(cpu=2))
+    world.sync()
+    assert world.where() == "active"
+    world.cycle()
+    assert world.where() == "binding"
+    assert set(world.scheduler.core.binding) == {old, world.pod().uid}
+    executor.finish_all()
+    world.sync()
+    assert world.node_of() == "n"
+    world.settle()
+    assert_agrees(world)
+    assert len(world.scheduler.core.queue.in_flight) == 0
+
+
+def test_one_pods_broken_reference_blocking_all_others() -> None:
+    # A plugin that cannot resolve what one pod refers to, at whichever point: the others go on.
+    def fail_for_broken(self: Any, pod: Pod) -> None:
+        if pod.name == "broken":
+            raise LookupError("there is no such claim")
+
+    points = ("pre_enqueue", "pod_signature", "pre_filter", "filter", "reserve", "permit", "pre_bind")
+    for point in points:
+        world = World({"X": plugin_class(**{point: fail_for_broken})})
+        world.create(make_node(), make_pod("broken", priority=100), *(make_pod(f"p{i}") for i in range(3)))
+        world.settle()
+        assert [world.node_of(f"p{i}") for i in range(3)] == ["n"] * 3, point
+        world.pass_time(20)
+
+
+def test_10000_gated_pods_scanned_at_every_delete() -> None:
+    asked: list[str] = []
+
+    def count(self: Any, pod: Pod) -> Status | None:
+        asked.append(pod.name)
+        return Status.unresolvable("held") if pod.name.startswith("gated") else None
+
+    world = World({"Gate": plugin_class(pre_enqueue=count, events_to_register=_nodes)})
+    world.create(make_node(pods=1000))
+    world.create(*(make_pod(f"gated{i}") for i in range(10_000)))
+    world.create(*(make_pod(f"p{i}") for i in range(20)))
+    world.scheduler.run_until_idle()
+    asked.clear()
+    for i in range(20):
+        world.delete(f"p{i}")
+        world.scheduler.run_until_idle()
+    assert not asked
+
+
+# ---- binding ---------------------------------------------------------------------------------------------
+
+
+def test_assumed_pod_expired_too_early() -> None:
+    # The time of an assumption begins when binding is over, however long that took.
+    executor = ManualExecutor()
+    world, watch = flaky_world(executor=executor, options={"assume_ttl": 5.0})
+    world.create(make_node(cpu=2), make_pod(cpu=2))
+    watch.deliver()
+    world.cycle()
+    world.clock.advance(1000)
+    world.cycle()
+    assert world.where() == "binding"
+    executor.finish_all()
+    world.sync()
+    assert world.where() == "assumed"
+    world.clock.advance(4.9)
+    world.cycle()
+    assert world.where() == "assumed"
+    watch.deliver()
+    world.clock.advance(1000)
+    world.cycle()
+    assert_agrees(world)
+
+
+def test_an_assumption_that_expires_for_good_gives_the_pod_back() -> None:
+    # A bind plugin that says that it bound the pod and did not.
+    plugin = plugin_class(bind=lambda self: None)
+    world = World({"Liar": plugin}, only={"bind": ["Liar"]}, options={"assume_ttl": 5.0})
+    world.create(make_node(cpu=2), make_pod(cpu=2))
+    world.settle()
+    assert world.where() == "assumed"
+    world.clock.advance(5)
+    assert world.cycle() is not None
+    assert world.where() == "assumed"
+
+
+@pytest.mark.parametrize("took_effect", [True, False])
+@pytest.mark.parametrize("answers_later", [True, False])
+@pytest.mark.parametrize("event_comes", [True, False])
+def test_bind_with_unknown_outcome(took_effect: bool, answers_later: bool, event_comes: bool) -> None:
+    world, watch = flaky_world()
+    world.create(make_node(cpu=2), make_pod(cpu=2))
+    watch.deliver()
+    world.cluster.fail_next("bind", OutcomeUnknown("no answer"), applied=took_effect)
+    if not answers_later:
+        world.cluster.fail_next("get", ClusterError("down"), times=2)
+    world.settle()
+    assert world.node_of() == ("n" if took_effect else "")
+    if not answers_later:
+        # Nobody knows: the room stays taken until somebody does.
+        assert world.where() == "parked"
+        assert world.scheduler.core.cache.table.requested("cpu")[0] == 2000
+        if event_comes:
+            watch.deliver()
+        world.pass_time(1.0)
+        world.pass_time(2.0)
+        assert world.where() != "parked"
+    watch.deliver()
+    world.settle()
+    watch.deliver()
+    world.pass_time(3)
+    watch.deliver()
+    world.settle()
+    assert world.node_of() == "n"
+    assert_agrees(world)
+    assert world.scheduler.next_deadline() is None
+
+
+def test_bind_without_a_uid_precondition_that_binds_a_namesake() -> None:
+    executor = ManualExecutor()
+    world = World(executor=executor)
+    world.create(make_node(), make_pod())
+    world.cycle()
+    world.delete("p")
+    world.create(make_pod(gates=("held",)))
+    executor.finish_all()
+    world.settle()
+    assert world.node_of() == ""
+    assert world.where() == "gated"
+    assert world.scheduler.core.cache.pod_count == 0
+
+
+def test_bind_refused() -> None:
+    world = World()
+    world.create(make_node(cpu=2), make_pod(cpu=2), make_pod("next", cpu=2))
+    world.cluster.fail_next("bind", BindRefused("no"))
+    world.settle()
+    # Its room was free at once, and the next one took it.
+    assert world.where() == "error_backoff"
+    assert world.node_of("next") == "n"
+
+
+def test_the_room_of_a_failed_binding_helps_those_that_wait_for_it() -> None:
+    answers = iter([Status.wait(10)])
+    world = World({"X": plugin_class(permit=lambda self: next(answers, None), events_to_register=_nodes)})
+    world.create(make_node(cpu=2), make_pod(cpu=2))
+    world.settle()
+    world.create(make_pod("next", cpu=2))
+    world.settle()
+    assert world.where("next") == "unschedulable"
+    world.clock.advance(10)
+    world.settle()
+    world.pass_time(2)
+    assert world.node_of("next") == "n"
+
+
+def test_node_gone_between_selection_and_bind() -> None:
+    executor = ManualExecutor()
+    world = World(executor=executor)
+    world.create(make_node(), make_pod())
+    world.cycle()
+    world.cluster.delete(make_node())
+    world.sync()
+    executor.finish_all()
+    world.settle()
+    # The cluster bound it to the name; whoever removes pods of lost nodes will see to it.
+    assert world.node_of() == "n"
+    assert_agrees(world)
+    world.delete("p")
+    world.settle()
+    assert world.scheduler.core.cache.table.size == 1
+    assert world.scheduler.core.cache.pod_count == 0
+    assert world.scheduler.core.cache.table.row_of("n") is None
+
+
+# ---- nominations -----------------------------------------------------------------------------------------
+
+
+class Preemptor:
+    """A post_filter that nominates to a node, as a preemption would that has just evicted somebody."""
+
+    def __init__(self, node: str) -> None:
+        self.node = node
+        self.calls: list[tuple[str, dict[str, str]]] = []
+
+    def plugin(self) -> type[Any]:
+        def post_filter(plugin: Any, pod: Pod, statuses: Any) -> PostFilterResult | Status:
+            self.calls.append((pod.name, {name: status.code.label for name, status in statuses.items()}))
+            if pod.name != "preemptor":
+                return Status.unschedulable("nothing to preempt")
+            return PostFilterResult(NominatingInfo(self.node))
+
+        return plugin_class("Preemptor", post_filter=post_filter)
+
+    def world(self, **options: Any) -> World:
+        return World({"Preemptor": self.plugin()}, only={"postFilter": ["Preemptor"]}, **options)
+
+
+def test_nominated_node_never_cleared() -> None:
+    preemptor = Preemptor("n")
+    world = preemptor.world()
+    world.create(make_node(cpu=1), make_pod("preemptor", cpu=2, priority=10))
+    world.settle()
+    assert world.pod("preemptor").status.nominated_node_name == "n"
+    preemptor.node = ""
+    world.scheduler.core.queue.activate([world.pod("preemptor")])
+    world.settle()
+    assert world.pod("preemptor").status.nominated_node_name == ""
+    assert not world.scheduler.core.queue.nominator
+
+
+def test_nomination_that_fails_on_its_node_is_never_cleared() -> None:
+    world = World({"X": plugin_class(reserve=lambda self: Status.unschedulable("no"))})
+    world.create(make_node(), make_pod(nominated="n"))
+    world.settle()
+    assert world.pod().status.nominated_node_name == ""
+    assert not world.scheduler.core.queue.nominator
+
+
+def test_nomination_not_yet_seen_while_another_pod_takes_the_room() -> None:
+    # The victim goes, and before the nomination is written and seen somebody else asks for the room.
+    world, watch = flaky_world(
+        plugins={"Preemptor": Preemptor("n").plugin()}, only={"postFilter": ["Preemptor"]}
+    )
+    world.create(make_node(cpu=2), make_pod("victim", cpu=2, node_name="n"))
+    world.create(make_pod("preemptor", cpu=2, priority=10))
+    watch.deliver()
+    world.settle()
+    world.delete("victim")
+    world.create(make_pod("thief", cpu=2))
+    watch.drop(0)
+    assert world.scheduler.core.pending["default/preemptor"].status.nominated_node_name == ""
+    # The thief is tried first: the preemptor is still backing off.
+    watch.deliver()
+    decision = world.scheduler.schedule_one()
+    while decision is not None and decision.pod.name != "thief":
+        decision = world.scheduler.schedule_one()
+    watch.deliver()
+    world.pass_time(20)
+    watch.deliver()
+    world.settle()
+    assert world.node_of("thief") == ""
+    assert world.node_of("preemptor") == "n"
+
+
+def test_nominated_node_unresolvable_so_that_preemption_elsewhere_is_never_tried() -> None:
+    preemptor = Preemptor("n")
+    world = preemptor.world()
+    world.create(make_node(cpu=1), make_node("other", cpu=1), make_pod("preemptor", cpu=2))
+    world.settle()
+    assert world.pod("preemptor").status.nominated_node_name == "n"
+    # The node is closed for good. The pod is asked about again, and told of both nodes.
+    world.cluster.update(make_node(cpu=1, unschedulable=True))
+    preemptor.node = "other"
+    world.scheduler.core.queue.activate([world.pod("preemptor")])
+    world.settle()
+    name, statuses = preemptor.calls[-1]
+    assert name == "preemptor"
+    assert statuses == {"n": "UnschedulableAndUnresolvable", "other": "UnschedulableAndUnresolvable"}
+    assert world.pod("preemptor").status.nominated_node_name == "other"
+    nominator = world.scheduler.core.queue.nominator
+    assert [pod.name for pod in nominator.nominated_pods_for_node("other")] == ["preemptor"]
+    assert not nominator.nominated_pods_for_node("n")
+
+
+@pytest.mark.parametrize("how", ["deleted", "placed", "ended"])
+def test_deleted_pod_left_in_the_nominator(how: str) -> None:
+    world = Preemptor("n").world()
+    world.create(make_node(cpu=1), make_pod("preemptor", cpu=2, priority=10))
+    world.settle()
+    world.create(make_pod("other", cpu=1))
+    world.settle()
+    assert world.where("other") == "unschedulable"
+    if how == "deleted":
+        world.delete("preemptor")
+    elif how == "placed":
+        world.cluster.update(world.pod("preemptor").with_node_name("elsewhere"))
+    else:
+        world.change_pod("preemptor", status={"phase": "Failed"})
+    world.settle()
+    assert not world.scheduler.core.queue.nominator
+    # The room that was kept is free, and who waited for it is told.
+    world.pass_time(2)
+    assert world.node_of("other") == "n"
+
+
+# ---- waiting pods ----------------------------------------------------------------------------------------
+
+
+def test_a_preempted_waiting_pod_is_stuck() -> None:
+    # Whoever preempts it is not who rejected it in permit: no event of that plugin would bring it back.
+    answers = iter([Status.wait(600)])
+    world = World(
+        {
+            "X": plugin_class(permit=lambda self: next(answers, None)),
+            "Silent": plugin_class(pre_filter=lambda self: None, events_to_register=lambda self: ()),
+        }
+    )
+    world.create(make_node(), make_pod())
+    world.settle()
+    (waiting,) = world.scheduler.core.waiting
+    waiting.reject("Silent", "preempted")
+    world.settle()
+    assert world.where() == "error_backoff"
+    assert world.condition() == ("Unschedulable", "preempted")
+    world.pass_time(2)
+    assert world.node_of() == "n"
