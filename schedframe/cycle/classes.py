@@ -34,6 +34,8 @@ class RememberedClasses:
     _classes: OrderedDict[Any, PodClass] = field(factory=OrderedDict)
     _splits: dict[Framework, SplitPlan | None] = field(factory=dict)
     _bytes: int = 0
+    _trusted: int = 0
+    """For so many more looks ``_bytes`` is believed without counting again."""
 
     def lookup(self, framework: Framework, pod: Pod) -> PodClass | None:
         """The class of *pod*, made if need be and up to date; ``None`` if it has none that can be used."""
@@ -105,8 +107,13 @@ class RememberedClasses:
             return True
         if self._bytes <= self.max_bytes:
             return False
-        # Classes grow with the table: count again before dropping one for it.
+        if self._trusted:
+            self._trusted -= 1
+            return True
+        # Classes grow with the table: count again before dropping one for it, which is as much work as there
+        # are classes and so not done more often than for every so many of them.
         self._bytes = sum(kept.nbytes for kept in self._classes.values())
+        self._trusted = len(self._classes)
         return self._bytes > self.max_bytes
 
     def __len__(self) -> int:
