@@ -106,7 +106,7 @@ class AttachedVolumes:
         for row in range(self.table.size):
             self._read(row)
 
-    def _rows_touched(self, changes: Mapping[str, list[str] | None]) -> set[int]:
+    def _rows_touched(self, changes: Mapping[str, Sequence[str] | None]) -> set[int]:
         claims, nodes = set(changes[_CLAIM] or ()), set[str]()
         for key in claims:
             self.counting.forget_claim(key)
