@@ -81,6 +81,7 @@ def test_services_of_the_namespace_that_select_the_pod_are_merged() -> None:
     ]
     assert selector_of(WEB, *services) == wants(app="web", tier="1")
     assert selector_of(WEB, service("a", app="web")) == wants(app="web")
+    assert selector_of(WEB, service("d", app="web", tier="2")) is None
     assert selector_of(make_pod("p", labels={"app": "cache"}), *services) is None
     assert selector_of(make_pod("p", namespace="other", labels={"tier": "1"}), *services) == wants(tier="1")
 
