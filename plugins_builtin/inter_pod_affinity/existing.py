@@ -9,11 +9,15 @@ from attrs import define, field, frozen
 
 from schedframe import CompiledAffinityTerm, NodeTable, ObjectStore, Pod, TermKind
 
+from .counts import Counter
 from .questions import OwnTerm, Question, ask, ask_together, own_terms, own_weighted
 from .terms import Labels, PodTerms, labels_of_namespace, terms_of_kind
 
 ByKey: TypeAlias = dict[str, dict[TermKind, int]]
 """Topology key → kind → number or weight."""
+
+Counters: TypeAlias = dict[str, Counter]
+"""By topology key."""
 
 _MOST: Final = 10_000
 """Sorts of pods that are remembered."""
@@ -25,12 +29,12 @@ class Asked:
 
     required: tuple[OwnTerm, ...]
     required_anti: tuple[OwnTerm, ...]
-    affinity: tuple[Question, ...]
-    anti: tuple[Question, ...]
-    existing: tuple[Question, ...]
+    affinity: Counters
+    anti: Counters
+    existing: Counters
     """Required anti-affinity of running pods."""
-    weights: tuple[Question, ...]
-    numbers: tuple[Question, ...]
+    weights: Counters
+    numbers: Counters
     """The same as ``weights`` with each term counting 1."""
 
 
@@ -64,20 +68,26 @@ class ExistingTerms:
     _kinds_seen: int = 0
     _namespaces_seen: int = -1
     _matches: dict[object, Matches] = field(factory=dict)
+    _last: tuple[Pod, Asked] | None = None
 
     def asked(self, pod: Pod, terms: PodTerms) -> Asked:
         """What to count for *pod*, which has *terms*."""
-        matches = self.matches(pod)
-        asked = matches.asked.get(terms)
-        if asked is None:
-            asked = matches.asked[terms] = self._ask(terms, matches)
-        return asked
-
-    def matches(self, pod: Pod) -> Matches:
-        """The terms of running pods that mean *pod*."""
         version = self.table.pod_groups.kinds_version
         if version != self._kinds_seen or self._namespaces_seen != self.objects.version("Namespace"):
             self._look_at_kinds(version)
+            self._last = None
+        if self._last is not None and self._last[0] is pod:
+            # Scoring asks what filtering asked.
+            return self._last[1]
+        matches = self._matches_of(pod, version)
+        asked = matches.asked.get(terms)
+        if asked is None:
+            asked = matches.asked[terms] = self._ask(terms, matches)
+        self._last = (pod, asked)
+        return asked
+
+    def _matches_of(self, pod: Pod, version: int) -> Matches:
+        """The terms of running pods that mean *pod*."""
         keys = self._keys
         sort = (pod.namespace, *[item for item in pod.labels.items() if item[0] in keys])
         matches = self._matches.get(sort)
@@ -143,12 +153,16 @@ class ExistingTerms:
         return Asked(
             required,
             required_anti,
-            ask_together(required),
-            ask(tuple((1, term) for term in required_anti), {}),
-            ask((), matches.anti),
-            ask(preferred, matches.weights),
-            ask(tuple((1, term) for _, term in preferred), matches.numbers),
+            _counters(ask_together(required)),
+            _counters(ask(tuple((1, term) for term in required_anti), {})),
+            _counters(ask((), matches.anti)),
+            _counters(ask(preferred, matches.weights)),
+            _counters(ask(tuple((1, term) for _, term in preferred), matches.numbers)),
         )
+
+
+def _counters(questions: tuple[Question, ...]) -> Counters:
+    return {question.topology_key: Counter(question) for question in questions}
 
 
 def _all_terms(terms: PodTerms) -> Iterable[CompiledAffinityTerm]:

@@ -11,7 +11,7 @@ from attrs import define
 
 from schedframe import Node, Pod, Rows, RowVerdicts, StateKey, Status
 
-from .counts import Counts, DomainCounts, Mask, clone_counts, count
+from .counts import Counts, DomainCounts, Mask, clone_counts
 from .existing import ExistingTerms
 from .questions import OwnTerm
 from .terms import labels_of_namespace, terms_of_pod
@@ -68,7 +68,7 @@ def count_for_filter(existing: ExistingTerms, pod: Pod) -> FilterState | None:
     if not own and not table.pods_with_affinity:
         return None
     asked = existing.asked(pod, terms)
-    found = {q.topology_key: counts for q in asked.existing if (counts := count(table, q)).any()}
+    found = {key: counts for key, each in asked.existing.items() if (counts := each.count(table)).any()}
     if not own and not found:
         return None
     required = asked.required
@@ -76,8 +76,8 @@ def count_for_filter(existing: ExistingTerms, pod: Pod) -> FilterState | None:
         required,
         asked.required_anti,
         bool(required) and all(term.matches(pod.namespace, pod.labels) for term in required),
-        {q.topology_key: count(table, q) for q in asked.affinity},
-        {q.topology_key: count(table, q) for q in asked.anti},
+        {key: each.count(table) for key, each in asked.affinity.items()},
+        {key: each.count(table) for key, each in asked.anti.items()},
         found,
     )
 
@@ -105,20 +105,26 @@ def _add(counts: DomainCounts, node: Node, topology_key: str, sign: int) -> None
         counts.add(value, sign)
 
 
-def judge_node(state: FilterState, node: Node) -> Status | None:
-    """Which rule the pod would break on *node*, ``None`` if none."""
+def judge(state: FilterState, node: Node) -> int:
+    """The code of the rule that the pod would break on *node*, 0 if none."""
     if state.required and not _has_company(state, node):
-        return STATUSES[AFFINITY - 1]
+        return AFFINITY
     labels = node.labels
-    for term in state.required_anti:
-        value = labels.get(term.topology_key)
-        if value is not None and state.anti[term.topology_key].at(value) > 0:
-            return STATUSES[ANTI_AFFINITY - 1]
+    for key, counts in state.anti.items():
+        value = labels.get(key)
+        if value is not None and counts.at(value) > 0:
+            return ANTI_AFFINITY
     for key, counts in state.existing.items():
         value = labels.get(key)
         if value is not None and counts.at(value) > 0:
-            return STATUSES[EXISTING - 1]
-    return None
+            return EXISTING
+    return 0
+
+
+def judge_node(state: FilterState, node: Node) -> Status | None:
+    """Which rule the pod would break on *node*, ``None`` if none."""
+    code = judge(state, node)
+    return STATUSES[code - 1] if code else None
 
 
 def _has_company(state: FilterState, node: Node) -> bool:
@@ -153,7 +159,8 @@ def _marked(codes: Codes | None, code: int, broken: Iterable[Mask | bool], rows:
         else:
             assert not isinstance(mask, bool)
             marks = mask.view(np.int8)
-            marks *= code
+            if code > 1:
+                marks *= code
         codes = marks if codes is None else np.maximum(codes, marks, out=codes)
     return codes
 

@@ -20,6 +20,7 @@ from schedframe import (
 )
 
 from ..args import InterPodAffinityArgs
+from . import account
 from .existing import ExistingTerms
 from .filtering import FILTER_STATE, count_for_filter, count_pod, judge_node, judge_rows
 from .hints import node_changed, pod_changed
@@ -98,6 +99,18 @@ class InterPodAffinity:
     def normalize_scores(self, scores: Scores) -> Scores:
         """Stretch to 0…100."""
         return normalize(scores)
+
+    @hookimpl
+    def explain(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> str | None:
+        """Which term is broken, and which pod is in the way."""
+        counted = state.get(FILTER_STATE)
+        if counted is None:
+            return None
+        told = state.get(account.TOLD)
+        if told is None:
+            told = account.Told()
+            state.write(account.TOLD, told)
+        return account.of_node(told, counted, self._existing, pod, node_info)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:

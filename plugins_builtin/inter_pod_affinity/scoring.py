@@ -11,7 +11,7 @@ from attrs import define
 
 from schedframe import MAX_SCORE, Node, Pod, Rows, StateKey
 
-from .counts import DomainCounts, count
+from .counts import DomainCounts
 from .existing import ExistingTerms
 from .terms import terms_of_pod
 
@@ -41,11 +41,11 @@ def count_for_score(existing: ExistingTerms, pod: Pod, ignore_existing: bool) ->
     if not own and (ignore_existing or not table.pods_with_affinity):
         return None
     asked = existing.asked(pod, terms)
-    found = [count(table, question) for question in asked.weights]
+    found = [each.count(table) for each in asked.weights.values()]
     if any(each.any() for each in found):
         return ScoreState(found)
     # Weights that cancel out are not the same as no terms at all.
-    if any(count(table, question).any() for question in asked.numbers):
+    if any(each.count(table).any() for each in asked.numbers.values()):
         return ScoreState(found)
     return None
 
