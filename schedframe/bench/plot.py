@@ -1,0 +1,124 @@
+"""Draw the cost of a pod against the number of nodes, as an SVG without any library.
+
+``python -m schedframe.bench.plot FIGURES.json > plot.svg``; the file holds lines of ``schedframe bench
+--template basic --json`` for several numbers of nodes.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from math import log10, sqrt
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+Points = Sequence[tuple[float, float]]
+
+PEER: Final[Mapping[str, Mapping[int, tuple[float, float]]]] = {
+    "kube-scheduler, sampling": {500: (875, 1710), 5000: (890, 1020), 50_000: (170, 214)},
+    "kube-scheduler, all nodes scored": {5000: (106, 106), 50_000: (10, 12)},
+}
+"""Pods per second, lowest and highest run: kube-scheduler v1.36.2, the core without an API server and with a
+bind that does nothing, two cores."""
+
+WIDTH, HEIGHT = 640, 400
+LEFT, RIGHT, TOP, BOTTOM = 70, 20, 20, 50
+COLOURS: Final = ("#0b6e4f", "#c8553d", "#7a7a7a")
+DASHES: Final = ("", "", "6 4")
+
+
+@frozen
+class Scale:
+    """A logarithmic axis: from values to pixels, decade by decade."""
+
+    first: int
+    """Exponent of ten at which it begins."""
+    last: int
+    start: float
+    end: float
+
+    def at(self, value: float) -> float:
+        """The pixel of *value*."""
+        share = (log10(value) - self.first) / (self.last - self.first)
+        return round(self.start + share * (self.end - self.start), 1)
+
+
+def peer_series() -> dict[str, Points]:
+    """Microseconds a pod of the peer: the geometric mean of the lowest and the highest run."""
+    return {
+        name: [(nodes, 1e6 / sqrt(low * high)) for nodes, (low, high) in sorted(rates.items())]
+        for name, rates in PEER.items()
+    }
+
+
+def own_series(file: Path) -> Points:
+    """Microseconds of CPU time a pod by number of nodes, from lines of figures."""
+    runs = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
+    basic = [run for run in runs if run.get("template") == "basic" and run["pods_per_cpu_s"]]
+    return sorted((run["nodes"], 1e6 / run["pods_per_cpu_s"]) for run in basic)
+
+
+def draw(series: Mapping[str, Points]) -> str:
+    """An SVG of all series; both axes are logarithmic."""
+    points = [point for line in series.values() for point in line]
+    x = _scale([point[0] for point in points], LEFT, WIDTH - RIGHT)
+    y = _scale([point[1] for point in points], HEIGHT - BOTTOM, TOP)
+    parts = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" '
+        'font-size="12">',
+        f'<rect width="{WIDTH}" height="{HEIGHT}" fill="white"/>',
+        *_grid(x, y),
+    ]
+    for number, (name, line) in enumerate(series.items()):
+        parts += _line(name, line, number, x, y)
+    return "\n".join([*parts, "</svg>", ""])
+
+
+def _scale(values: Sequence[float], start: float, end: float) -> Scale:
+    first, last = int(log10(min(values)) // 1), int(-(-log10(max(values)) // 1))
+    return Scale(first, max(last, first + 1), start, end)
+
+
+def _grid(x: Scale, y: Scale) -> list[str]:
+    parts = []
+    for exponent in range(x.first, x.last + 1):
+        at = x.at(10**exponent)
+        parts.append(f'<path d="M{at} {TOP}V{HEIGHT - BOTTOM}" stroke="#ddd"/>')
+        parts.append(
+            f'<text x="{at}" y="{HEIGHT - BOTTOM + 16}" text-anchor="middle">{10**exponent:,}</text>'
+        )
+    for exponent in range(y.first, y.last + 1):
+        at = y.at(10**exponent)
+        parts.append(f'<path d="M{LEFT} {at}H{WIDTH - RIGHT}" stroke="#ddd"/>')
+        parts.append(f'<text x="{LEFT - 6}" y="{at + 4}" text-anchor="end">{10**exponent:,}</text>')
+    middle = (LEFT + WIDTH - RIGHT) / 2
+    parts.append(f'<text x="{middle}" y="{HEIGHT - 10}" text-anchor="middle">nodes</text>')
+    parts.append(
+        f'<text transform="translate(16 {HEIGHT / 2}) rotate(-90)" text-anchor="middle">µs a pod</text>'
+    )
+    return parts
+
+
+def _line(name: str, line: Points, number: int, x: Scale, y: Scale) -> list[str]:
+    colour, dash = COLOURS[number % len(COLOURS)], DASHES[number % len(DASHES)]
+    places = [(x.at(nodes), y.at(cost)) for nodes, cost in line]
+    path = "M" + "L".join(f"{left} {top}" for left, top in places)
+    parts = [f'<path d="{path}" fill="none" stroke="{colour}" stroke-width="2" stroke-dasharray="{dash}"/>']
+    parts += [f'<circle cx="{left}" cy="{top}" r="3" fill="{colour}"/>' for left, top in places]
+    top = TOP + 16 + 16 * number
+    parts.append(f'<text x="{LEFT + 8}" y="{top}" fill="{colour}">{name}</text>')
+    return parts
+
+
+def main(arguments: Sequence[str]) -> str:
+    """The SVG for the file named by the only argument."""
+    if len(arguments) != 1:
+        return "usage: python -m schedframe.bench.plot FIGURES.json > plot.svg\n"
+    return draw({"schedframe, all nodes scored": own_series(Path(arguments[0])), **peer_series()})
+
+
+if __name__ == "__main__":
+    sys.stdout.write(main(sys.argv[1:]))

@@ -1,0 +1,39 @@
+"""The plot of cost against nodes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from schedframe.bench.plot import Scale, draw, main, own_series, peer_series
+
+
+def test_axes_are_logarithmic() -> None:
+    scale = Scale(first=1, last=3, start=0, end=100)
+    assert [scale.at(value) for value in (10, 100, 1000)] == [0, 50, 100]
+
+
+def test_costs_are_the_inverse_of_rates(tmp_path: Path) -> None:
+    file = tmp_path / "figures.json"
+    runs = [("basic", 500, 10_000.0), ("basic", 50, 20_000.0), ("taints", 50, 1.0)]
+    lines = [json.dumps({"template": t, "nodes": n, "pods_per_cpu_s": r}) for t, n, r in runs]
+    file.write_text("\n".join([*lines, ""]), encoding="utf-8")
+    assert own_series(file) == [(50, 50.0), (500, 100.0)]
+    nodes, cost = peer_series()["kube-scheduler, all nodes scored"][0]
+    assert nodes == 5000
+    assert cost == pytest.approx(1e6 / 106)
+    assert main([str(file)]) == draw({"schedframe, all nodes scored": own_series(file), **peer_series()})
+
+
+def test_the_plot_is_an_image_with_every_point() -> None:
+    root = ElementTree.fromstring(draw({"one": [(10, 5.0), (1000, 50.0)], "two": [(100, 7.0)]}))
+    names = [element.tag.rpartition("}")[2] for element in root]
+    assert names.count("circle") == 3
+    assert {"one", "two"} <= {element.text for element in root}
+
+
+def test_the_plot_wants_a_file() -> None:
+    assert main([]).startswith("usage")
