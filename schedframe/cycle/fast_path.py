@@ -49,6 +49,9 @@ class FastPath:
         rows = found.table.rows()
         if live.pre_filter:
             outcome = run_pre_filter(live, decision.state, pod, rows)
+            if outcome.status is not None and outcome.status.code is Code.ERROR:
+                decision.pre_filter = outcome
+                return _failed(decision, outcome.status)
             if outcome.status is not None or outcome.node_names is not None:
                 return None
         decision.pre_filter = outcome
@@ -82,7 +85,8 @@ class FastPath:
         if found.feasible > 1 and live.score:
             status = run_pre_score(live, decision.state, decision.pod, feasible)
             if status is not None:
-                return None
+                decision.pre_score_error = status
+                return _failed(decision, status)
             if any(entry.name not in decision.state.skip_score_plugins for entry in live.score):
                 return self._choose_scored(found, decision, feasible)
         row = found.choose(self.rng)
@@ -101,7 +105,7 @@ class FastPath:
         if found.parts.live.score:
             scores = run_scores(found.parts.live, decision.state, decision.pod, feasible)
             if isinstance(scores, Status):
-                return None
+                return _failed(decision, scores)
             total = total + scores.total
         position = self._one_of((total == total.max()).nonzero()[0])
         decision.node_name = found.table.name_of(feasible.row_at(position))
@@ -120,14 +124,13 @@ class FastPath:
             return self._merged(framework, found, decision, asked)
         rows, order = found.table.rows(), found.parts.order
         answers = ask_all(asked, order, decision.state, decision.pod, rows)
-        if answers is None:
-            return None
         if not answers:
             return self._choose(found, decision)
         codes = rows.take(found.codes)
-        mask = passing(codes, found.feasible < len(rows), answers)
-        if mask.any():
-            return self._choose_where(found, decision, mask)
+        if not any(answer.fails for answer in answers):
+            mask = passing(codes, found.feasible < len(rows), answers)
+            if mask.any():
+                return self._choose_where(found, decision, mask)
         verdicts = Verdicts(rows, codes.copy(), list(found.statuses))
         places = found.places(verdicts.codes)
         for answer in answers:
@@ -147,7 +150,8 @@ class FastPath:
         if live.score:
             status = run_pre_score(live, decision.state, decision.pod, feasible)
             if status is not None:
-                return None
+                decision.pre_score_error = status
+                return _failed(decision, status)
             if any(entry.name not in decision.state.skip_score_plugins for entry in live.score):
                 return self._choose_scored(found, decision, feasible)
         position = self._one_of(found.best_where(rows, mask))
@@ -166,8 +170,6 @@ class FastPath:
         nominated = framework.nominated.nodes_for(decision.pod)
         if nominated:
             framework.nominated.overlay(decision.state, decision.pod, verdicts, nominated)
-        if any(status.code is Code.ERROR for status in verdicts.statuses):
-            return None
         return self._of_verdicts(found, decision, verdicts)
 
     def _beside_expected(
@@ -183,6 +185,9 @@ class FastPath:
         """Score and choose among the rows that pass; or say why none does."""
         rows = verdicts.rows
         decision.verdicts = verdicts
+        error = verdicts.first_error()
+        if error is not None:
+            return _failed(decision, error)
         passing = verdicts.passing()
         if not len(passing):
             assert decision.pre_filter is not None
@@ -196,8 +201,15 @@ class FastPath:
         if live.score:
             status = run_pre_score(live, decision.state, decision.pod, feasible)
             if status is not None:
-                return None
+                decision.pre_score_error = status
+                return _failed(decision, status)
         return self._choose_scored(found, decision, feasible)
+
+
+def _failed(decision: Decision, error: Status) -> Decision:
+    """A plugin that was asked failed: that ends the cycle, as it does the long way."""
+    decision.error = error
+    return decision
 
 
 _NOTHING_SAID = PreFilterOutcome()

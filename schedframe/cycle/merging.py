@@ -10,8 +10,9 @@ import numpy.typing as npt
 from attrs import frozen
 
 from ..api import Pod
-from ..framework import CycleState, RowVerdicts, Status, Verdicts
-from ..framework.filtering import filter_node
+from ..framework import Code, CycleState, RowVerdicts, Status, Verdicts
+from ..framework.faults import fault
+from ..framework.filtering import filter_node, take_over
 from ..framework.plan import FilterEntry
 from ..state import Rows
 
@@ -28,25 +29,32 @@ class Answer:
     """Of the plugin in the profile."""
     verdicts: RowVerdicts
 
+    @property
+    def fails(self) -> bool:
+        """Whether an error is among the statuses."""
+        return any(status.code is Code.ERROR for status in self.verdicts.statuses)
+
 
 def ask_all(
     entries: Sequence[FilterEntry], order: dict[str, int], state: CycleState, pod: Pod, rows: Rows
-) -> list[Answer] | None:
+) -> list[Answer]:
     """What plugins with a columnar form say of *rows*; those that let all pass are left out.
 
-    ``None`` if one fails or talks nonsense: the pod then goes the long way, where that is reported.
+    One that fails or talks nonsense rejects the rows that this concerns with an error.
     """
     answers = []
     for entry in entries:
         assert entry.filter_rows is not None
         try:
             found: Any = entry.filter_rows(state, pod, rows)
-        except Exception:  # noqa: BLE001 - reported on the long way
-            return None
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            found = RowVerdicts(np.ones(len(rows), np.int8), (fault(entry.name, "filter_rows", error),))
         if found is None:
             continue
         if not _is_sound(found, rows):
-            return None
+            checked = Verdicts.passing_all(rows)
+            take_over(checked, entry.name, found)
+            found = RowVerdicts(checked.codes, checked.statuses)
         answers.append(Answer(entry, order[entry.name], found))
     return answers
 
@@ -93,15 +101,11 @@ def ask(
 ) -> None:
     """Ask one plugin and merge what it says; *place* is its place in the profile.
 
-    A plugin without columnar form is called for exactly the rows that the plugins before it let pass. One
-    that fails or talks nonsense leaves an ERROR among the statuses.
+    A plugin without columnar form is called for exactly the rows that the plugins before it let pass.
     """
     rows = verdicts.rows
     if entry.filter_rows is not None:
-        answers = ask_all((entry,), {entry.name: place}, state, pod, rows)
-        if answers is None:
-            verdicts.number_of(Status.from_error("no answer that can be used", entry.name))
-        for answer in answers or ():
+        for answer in ask_all((entry,), {entry.name: place}, state, pod, rows):
             merge(answer, verdicts, places)
         return
     for position in (places > place).nonzero()[0].tolist():
