@@ -7,6 +7,7 @@ Source of the behaviour: k8s.io/dynamic-resource-allocation/structured (v1.36).
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -23,6 +24,8 @@ from .requests import MOST_DEVICES, AllocationError, Demand, Wanted
 from .usage import Usage
 
 _STEPS_BETWEEN_LOOKS: Final = 64
+_FRAMES_OF_CLAIM: Final = 4 * MOST_DEVICES
+_OTHER_FRAMES: Final = 600
 _NOTHING: Final[Mapping[str, int]] = {}
 
 
@@ -101,6 +104,7 @@ class Search:
         """
         for demand in self.demands:
             self._prepare(demand)
+        _make_room(_FRAMES_OF_CLAIM * len(self.demands))
         try:
             found = self._from_request(0, 0)
         except _TooMany:
@@ -296,3 +300,9 @@ class Search:
         """Whether others have shares of the device, and so it has taken from the counters already."""
         id = offered.id
         return offered.shared and (id in self.usage.shares or self._shares.get(id, 0) > 0)
+
+
+def _make_room(frames: int) -> None:
+    """Let the search recurse so deep; frames of Python code take no stack of the machine."""
+    if frames + _OTHER_FRAMES > sys.getrecursionlimit():
+        sys.setrecursionlimit(frames + _OTHER_FRAMES)

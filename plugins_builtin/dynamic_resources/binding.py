@@ -91,7 +91,7 @@ class Binding:
         for index in found.reserved:
             uid = _uid_in_flight(found, index, pod)
             if uid in found.doubtful:
-                self._tracker.doubt(uid)
+                self._tracker.doubt(uid, found.claims[index])
                 self._ask(found.claims[index], uid)
             else:
                 self._tracker.settle(uid)
@@ -130,10 +130,10 @@ class Binding:
 
         self._handle.off_core(ask, answered)
 
-    def ask_again(self, claim: ResourceClaim) -> None:
-        """Somebody needs a claim of which nobody knows whether it is allocated."""
-        if self._tracker.is_doubtful(claim):
-            self._ask(claim, claim.uid)
+    def ask_again(self) -> None:
+        """Somebody needs devices: look once more into writes of which nobody knows what became of them."""
+        for uid, claim in self._tracker.doubtful:
+            self._ask(claim, uid)
 
     # ---- giving back -------------------------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ class ClaimFilter:
             stand_in = answer
             if stand_in is None and not found.own:
                 return None
-        unavailable = self._unavailable(found, info)
+        unavailable = self.unavailable(found, info)
         allocation: NodeAllocation | None = None
         if found.to_allocate():
             outcome = self._allocate(found, info, stand_in)
@@ -147,7 +147,7 @@ class ClaimFilter:
             known = found.substitutes[key] = made, demand_of(made.claim(found.pod), self._class_of)
         return known
 
-    def _unavailable(self, found: PodClaims, info: NodeInfo) -> set[int]:
+    def unavailable(self, found: PodClaims, info: NodeInfo) -> set[int]:
         """Allocated claims that cannot be used from the node, or whose devices do not get ready."""
         unavailable = set()
         for index, claim in enumerate(found.claims):

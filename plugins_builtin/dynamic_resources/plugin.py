@@ -26,6 +26,7 @@ from ..args import DynamicResourcesArgs
 from ..node_resources.device_classes import DEVICE_CLASS
 from .binding import Binding
 from .claims import ClaimProblem, claims_of
+from .explaining import explain_node
 from .extended import extended_requests
 from .filtering import ClaimFilter
 from .hints import ClaimHints
@@ -95,6 +96,7 @@ class DynamicResources:
         if not pod.spec.resource_claims and not extended_requests(pod):
             memo[_PLAIN] = True
         found = self._filter.read(pod)
+        self._binding.ask_again()
         if found is None or isinstance(found, Status):
             state.write(POD_CLAIMS, NO_CLAIMS)
             return _SKIP if found is None else found
@@ -108,6 +110,11 @@ class DynamicResources:
         """Can the claims be used on the node, and those that are not allocated be allocated there?"""
         found = state.read(POD_CLAIMS)
         return self._filter.judge(found, node_info) if found.claims else None
+
+    @hookimpl
+    def explain(self, state: CycleState, node_info: NodeInfo) -> str | None:
+        """The claims that are elsewhere, or how many devices are taken."""
+        return explain_node(self._filter, state.read(POD_CLAIMS), node_info)
 
     @hookimpl
     def post_filter(self, state: CycleState, pod: Pod) -> Status:

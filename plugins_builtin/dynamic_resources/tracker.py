@@ -45,8 +45,8 @@ class ClaimTracker:
     """Key → the newest version that is known, from an event or from a write."""
     _in_flight: dict[str, ResourceClaim] = field(factory=dict)
     """Uid → the claim with the allocation that is being written."""
-    _doubtful: set[str] = field(factory=set)
-    """Uids in flight of which nobody knows whether the write took effect."""
+    _doubtful: dict[str, ResourceClaim] = field(factory=dict)
+    """Of claims in flight, those of which nobody knows whether the write took effect; by uid, as written."""
     _extended: dict[str, str] = field(factory=dict)
     """Uid of a pod → key of the claim that was made for its extended resources."""
     _gone: dict[str, None] = field(factory=dict)
@@ -66,9 +66,10 @@ class ClaimTracker:
         """Whether an allocation of *claim* is being written."""
         return claim.uid in self._in_flight
 
-    def is_doubtful(self, claim: ResourceClaim) -> bool:
-        """Whether a write of *claim* had no answer, and no event told what became of it."""
-        return claim.uid in self._doubtful
+    @property
+    def doubtful(self) -> list[tuple[str, ResourceClaim]]:
+        """Claims of which a write had no answer, and no event told what became of it; by uid in flight."""
+        return list(self._doubtful.items()) if self._doubtful else []
 
     def extended_claim_of(self, pod: Pod) -> ResourceClaim | None:
         """The claim that an earlier attempt made for the pod's extended resources."""
@@ -140,7 +141,7 @@ class ClaimTracker:
         if len(self._gone) > _REMEMBERED_DELETIONS:
             del self._gone[next(iter(self._gone))]
         self._in_flight.pop(claim.uid, None)
-        self._doubtful.discard(claim.uid)
+        self._doubtful.pop(claim.uid, None)
         self.usage.hold(claim.uid, ())
 
     def _count(self, uid: str, claim: ResourceClaim | None) -> None:
@@ -159,16 +160,16 @@ class ClaimTracker:
 
     def settle(self, uid: str) -> None:
         """Nothing is being written any more: what is known of the claim counts."""
-        self._doubtful.discard(uid)
+        self._doubtful.pop(uid, None)
         claim = self._in_flight.pop(uid, None)
         if claim is not None:
             known = self._claims.get(claim.key)
             self._count(uid, known if known is not None and known.uid == uid else None)
 
-    def doubt(self, uid: str) -> None:
-        """A write had no answer: its devices stay taken until the claim is seen again."""
+    def doubt(self, uid: str, claim: ResourceClaim) -> None:
+        """A write of *claim* had no answer: its devices stay taken until the claim is seen again."""
         if uid in self._in_flight:
-            self._doubtful.add(uid)
+            self._doubtful[uid] = claim
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if devices in use are not those of the claims; O(claims)."""
@@ -176,7 +177,7 @@ class ClaimTracker:
         for key, claim in self._claims.items():
             if claim.key != key:
                 raise InvariantError(f"claim {claim.key} is filed under {key}")
-        if not self._doubtful <= set(self._in_flight):
+        if not self._doubtful.keys() <= self._in_flight.keys():
             raise InvariantError("a claim is in doubt that is not in flight")
 
 

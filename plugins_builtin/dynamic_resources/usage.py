@@ -75,10 +75,6 @@ class Usage:
         """Capacity that shares of the device take, in billionths."""
         return self.capacity.get(device, {})
 
-    def owners(self, device: DeviceId) -> list[str]:
-        """Uids of the claims that have it or a share of it; O(claims)."""
-        return [owner for owner, held in self._held.items() if any(h.device == device for h in held)]
-
     def _count(self, holdings: Iterable[Holding], step: int) -> None:
         for holding in holdings:
             device = holding.device

@@ -190,6 +190,17 @@ def stuck(*users: str, **changes: Any) -> ResourceClaim:
     return evolve(made, status=evolve(made.status, allocation=allocation, reserved_for=consumers, **changes))
 
 
+def test_people_are_told_what_is_in_the_way() -> None:
+    simulation = cluster(claim("y", ONE), stuck("other"), devices=1)
+    assert simulation.evaluate(pod("p", "x")).explanations == {
+        "n1": "allocated elsewhere, or not ready: default/x"
+    }
+    simulation.schedule([pod("q", "y")])
+    simulation.add(claim("z", ONE), node("n2"))
+    told = simulation.evaluate(pod("p", "z")).explanations
+    assert told == {"n1": "1 of 1 devices in use", "n2": "no devices"}
+
+
 def test_an_idle_claim_that_is_allocated_elsewhere_is_given_back() -> None:
     simulation = cluster(stuck())
     evaluation = simulation.evaluate(pod("p", "x"))
@@ -223,6 +234,24 @@ def test_a_conflict_is_overcome_by_reading_again() -> None:
     simulation = cluster(claim("x", ONE))
     simulation.cluster.fail_next("update", Conflict("somebody was faster"), 2)
     assert [each.node_name for each in simulation.schedule([pod("p", "x")])] == ["n1"]
+
+
+def test_devices_stay_taken_until_the_cluster_answers_again() -> None:
+    simulation = cluster(claim("x", ONE), claim("y", ONE), devices=1)
+    down = [True]
+    simulation.cluster.fail_next("update", OutcomeUnknown("timeout"), 1)
+    simulation.cluster.fail_next(
+        "get", OutcomeUnknown("timeout"), 10_000, lambda kind: kind == "ResourceClaim" and down[0]
+    )
+    simulation.schedule([pod("p", "x")])
+    simulation.clock.advance(601)
+    simulation.schedule()
+    assert in_use(simulation) == {"d0"}, "the attempt is over, and the answer still out"
+    assert simulation.cluster.get("Pod", "default/p").spec.node_name == ""
+    down[0] = False
+    [other] = simulation.schedule([pod("q", "y")])
+    assert other.node_name == "n1"
+    assert devices_of(claim_in(simulation, "y")) == ["n1/d0"]
 
 
 def test_a_failed_write_gives_the_devices_back() -> None:

@@ -167,6 +167,14 @@ def test_a_shared_device_serves_until_its_capacity_is_gone() -> None:
     assert found(slices, claim("x", exactly(**want)), claim("y", exactly(**one))) == [["r:a"], ["r:a"]]
 
 
+def test_many_claims_are_no_problem() -> None:
+    slices = [slice_of("n1", [device(f"d{i}") for i in range(640)])]
+    wanted = [claim(f"c{i}", exactly(count=32)) for i in range(20)]
+    everything = found(slices, *wanted)
+    assert everything is not None
+    assert sum(len(each) for each in everything) == 640
+
+
 def test_the_search_can_be_ended() -> None:
     slices = [slice_of("n1", [device(f"d{i}") for i in range(20)])]
     looking = search(slices, [claim("x", exactly("a", count=10), exactly("b", count=11))])

@@ -1,0 +1,27 @@
+"""For people: why a pod's claims cannot be had on a node."""
+
+from __future__ import annotations
+
+from schedframe import NodeInfo
+
+from .filtering import ClaimFilter
+from .state import PodClaims
+
+
+def explain_node(claims: ClaimFilter, found: PodClaims, info: NodeInfo) -> str | None:
+    """The claims that cannot be used from the node, or how many of its devices are taken."""
+    unavailable = [found.claims[index].key for index in sorted(claims.unavailable(found, info))]
+    if unavailable:
+        return f"allocated elsewhere, or not ready: {', '.join(unavailable)}"
+    if info.node is None or not found.to_allocate():
+        return None
+    pools, usage = claims.tracker.pools.of_node(info.node), claims.tracker.usage
+    problems = [
+        f"pool {pool.name} is {'incomplete' if pool.incomplete else 'invalid'}"
+        for pool in pools
+        if not pool.usable
+    ]
+    devices = [offered.id for pool in pools for offered in pool.devices]
+    taken = sum(usage.is_allocated(id) for id in devices)
+    shown = f"{taken} of {len(devices)} devices in use" if devices else "no devices"
+    return "; ".join([shown, *problems])
