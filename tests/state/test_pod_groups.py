@@ -186,6 +186,24 @@ def test_one_changed_node_among_many_is_looked_at_by_itself() -> None:
     assert (domains.count, domains.total, asked) == (1, 39, ["n3"])
 
 
+def test_domains_follow_when_the_values_of_a_label_are_numbered_anew() -> None:
+    """As they are when most of them are gone."""
+    table = table_of(**{f"n{i}": "home" for i in range(20)})
+    column = web_column(table)
+    place(table, "n0", "p0")
+    place(table, "n1", "p1")
+    epochs = set()
+    for i in range(1100):
+        table.set_node(make_node("n0", labels={"zone": f"z{i}"}))
+        found = column.by_domain("zone")
+        epochs.add(found.domains.epoch)
+        codes = found.labels.code_of(f"z{i}"), found.labels.code_of("home")
+        assert [int(found.sums[code]) for code in codes] == [1, 1]
+        assert found.domains.count == 2
+    assert len(epochs) > 1
+    table.pod_groups.check_invariants()
+
+
 def test_domains_count_nodes_and_values() -> None:
     table = table_of(a="east", b="east", c="west")
     domains = table.pod_groups.domains("zone")
