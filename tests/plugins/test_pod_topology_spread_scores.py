@@ -10,7 +10,7 @@ import pytest
 
 from plugins_builtin.args import LIST_DEFAULTING, PodTopologySpreadArgs
 from plugins_builtin.pod_topology_spread import PodTopologySpread
-from plugins_builtin.pod_topology_spread.scores import _rounded
+from plugins_builtin.pod_topology_spread.scores import _reversed, _rounded
 from schedframe.api import SCHEDULE_ANYWAY, LabelSelector, Pod, TopologySpreadConstraint
 from schedframe.framework import CycleState, Status
 from schedframe.state import NodeInfo, NodeTable, Rows
@@ -148,6 +148,13 @@ def test_scores_are_rounded_half_away_from_zero(value: float, expected: int) -> 
 
 def test_what_is_just_below_one_half_is_rounded_down() -> None:
     assert _rounded(np.array([0.49999999999999994]), whole_or_large=False).tolist() == [0]
+
+
+@pytest.mark.parametrize("factor", [1, 10**7, 10**12])
+def test_large_scores_are_normalised_without_overflow(factor: int) -> None:
+    scores = np.array([0, 1, 5, 7], np.int64) * factor
+    assert _reversed(scores, 0, 7 * factor).tolist() == [100, 85, 28, 0]
+    assert _reversed(scores - 3 * factor, -3 * factor, 4 * factor).tolist() == [100, 75, -25, -75]
 
 
 def test_listed_defaults_need_not_exist() -> None:
