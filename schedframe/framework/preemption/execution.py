@@ -78,7 +78,9 @@ class Eviction:
             error = _attempt(lambda: cluster.evict(victim, condition=condition))
             if error is None:
                 message = f"Preempted by pod {preemptor.uid} on node {victim.spec.node_name}"
-                cluster.record_event(victim, "Normal", "Preempted", message)
+                untold = _attempt(lambda: cluster.record_event(victim, "Normal", "Preempted", message))
+                if untold is not None:  # the victim goes all the same
+                    logger.warning("cannot record that pod %s was preempted: %s", victim.key, untold)
             return error
 
         def others_done(errors: list[Exception | None]) -> None:
