@@ -39,32 +39,27 @@ def volumes_of(spec: PodSpec) -> SpecVolumes | None:
 
 
 def _read(spec: PodSpec) -> SpecVolumes | None:
-    volumes = spec.volumes
-    found = SpecVolumes(
-        tuple(v for v in volumes if v.persistent_volume_claim is not None or v.ephemeral is not None),
-        tuple(v.persistent_volume_claim.claim_name for v in volumes if v.persistent_volume_claim is not None),
-        tuple(filter(is_shared_disk, volumes)),
-        tuple(filter(is_in_tree, volumes)),
-    )
-    return found if found.claiming or found.shared_disks or found.in_tree else None
+    claiming, shared, in_tree = [], [], []
+    for volume in spec.volumes:
+        if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
+            claiming.append(volume)
+        elif volume.gce_persistent_disk is not None or volume.aws_elastic_block_store is not None:
+            shared.append(volume)
+            in_tree.append(volume)
+        elif volume.rbd is not None or volume.iscsi is not None:
+            shared.append(volume)
+        elif _is_in_tree(volume):
+            in_tree.append(volume)
+    if not (claiming or shared or in_tree):
+        return None
+    named = (volume.persistent_volume_claim for volume in claiming)
+    names = tuple(source.claim_name for source in named if source is not None)
+    return SpecVolumes(tuple(claiming), names, tuple(shared), tuple(in_tree))
 
 
-def is_shared_disk(volume: Volume) -> bool:
-    """Whether VolumeRestrictions looks at the volume."""
+def _is_in_tree(volume: Volume) -> bool:
     return (
-        volume.gce_persistent_disk is not None
-        or volume.aws_elastic_block_store is not None
-        or volume.rbd is not None
-        or volume.iscsi is not None
-    )
-
-
-def is_in_tree(volume: Volume) -> bool:
-    """Whether CSI drivers have taken over disks of this kind."""
-    return (
-        volume.aws_elastic_block_store is not None
-        or volume.gce_persistent_disk is not None
-        or volume.azure_disk is not None
+        volume.azure_disk is not None
         or volume.azure_file is not None
         or volume.cinder is not None
         or volume.vsphere_volume is not None

@@ -11,6 +11,7 @@ from schedframe import (
     Action,
     ClusterEvent,
     ClusterPort,
+    EventOf,
     EventResource,
     InputError,
     Node,
@@ -27,12 +28,10 @@ from .claims import PodClaims, Storage
 from .judging import share_out
 from .volumes import labels_selector, reaches, selector_of
 
-_KEY_EVENTS: Final = (
-    ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, Action.ALL),
-    ClusterEvent(EventResource.PERSISTENT_VOLUME, Action.ALL),
-    ClusterEvent(EventResource.NODE, Action.DELETE | Action.UPDATE_NODE_LABEL),
-    ClusterEvent(EventResource.CSI_NODE, Action.ALL),
-)
+_CLAIM: Final = ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, Action.ALL)
+_VOLUME: Final = ClusterEvent(EventResource.PERSISTENT_VOLUME, Action.ALL)
+_NODE: Final = ClusterEvent(EventResource.NODE, Action.DELETE | Action.UPDATE_NODE_LABEL)
+_CSI_NODE: Final = ClusterEvent(EventResource.CSI_NODE, Action.ALL)
 
 
 @frozen
@@ -116,14 +115,15 @@ def bind(
         reservation.deadline = now + timeout
     for assumption in reservation.assumptions():
         assumption.write(cluster)
-    outcome = _Check(cluster, pod, node_name).run(reservation)
+    check = _Check(cluster, pod, node_name)
+    outcome = check.run(reservation)
     if outcome is None:
         return None
     if outcome:
         return Status.from_error(f"binding volumes: {outcome}")
     if now >= reservation.deadline:
         return Status.from_error("binding volumes: context deadline exceeded")
-    return Status.wait(reservation.deadline - now, events=_KEY_EVENTS)
+    return Status.wait(reservation.deadline - now, events=check.events)
 
 
 _NOT_YET: Final = ""
@@ -139,10 +139,12 @@ class _Check:
     cluster: ClusterPort
     pod: Pod
     node_name: str
-    node: Node | None = None
+    events: list[EventOf] = field(factory=list)
+    """What may change the answer."""
 
     def run(self, reservation: Reservation) -> str | None:
         """All of it."""
+        self.events += (EventOf(_NODE, self.node_name), EventOf(_CSI_NODE, self.node_name))
         node: Node | None = self.cluster.get("Node", self.node_name)
         if node is None:
             return f'failed to get node "{self.node_name}"'
@@ -160,7 +162,7 @@ class _Check:
         return None
 
     def _bound(self, binding: StaticBinding, node: Node) -> str | None:
-        volume: PersistentVolume | None = self.cluster.get("PersistentVolume", binding.volume_name)
+        volume = self._volume(binding.volume_name)
         if volume is None:
             return f'persistentvolume "{binding.volume_name}" is gone'
         claim = self._claim(binding.claim)
@@ -186,7 +188,7 @@ class _Check:
             # Whoever makes the volumes takes the node away where it cannot.
             return f'provisioning failed for PVC "{claim.name}"'
         if claim.spec.volume_name:
-            volume: PersistentVolume | None = self.cluster.get("PersistentVolume", claim.spec.volume_name)
+            volume = self._volume(claim.spec.volume_name)
             if volume is None:
                 return _NOT_YET
             problem = self._out_of_reach(volume, node)
@@ -194,7 +196,13 @@ class _Check:
                 return problem
         return None if is_fully_bound(claim) else _NOT_YET
 
+    def _volume(self, name: str) -> PersistentVolume | None:
+        self.events.append(EventOf(_VOLUME, name))
+        volume: PersistentVolume | None = self.cluster.get("PersistentVolume", name)
+        return volume
+
     def _claim(self, known: PersistentVolumeClaim) -> PersistentVolumeClaim | str:
+        self.events.append(EventOf(_CLAIM, known.key))
         claim: PersistentVolumeClaim | None = self.cluster.get("PersistentVolumeClaim", known.key)
         if claim is None or claim.uid != known.uid:
             return f'persistentvolumeclaim "{known.name}" is gone'

@@ -101,6 +101,8 @@ def share_out(
 def judge_rows(claims: PodClaims, rows: Rows, csi_nodes: CsiNodes) -> RowVerdicts | None:
     """As :func:`judge_node`. O(rows) for each volume or claim; several claims of one class are shared out
     once for each set of labels that matters to them."""
+    if claims.all_bound and len(claims.bound) == 1 and claims.bound[0].plugin is None:
+        return _judge_one(claims.bound[0], rows)
     bits: _Bits = np.zeros(len(rows), np.int8)
     errors = _judge_bound(claims.bound, rows, csi_nodes, bits)
     if claims.sent:
@@ -109,12 +111,22 @@ def judge_rows(claims: PodClaims, rows: Rows, csi_nodes: CsiNodes) -> RowVerdict
         _judge_wishes(claims, rows, bits)
     if not bits.any():
         return None
-    present = np.unique(bits)
+    present = np.bincount(bits).nonzero()[0]
     present = present[present > 0]
     code_of = np.zeros(int(present[-1]) + 1, np.int8)
     code_of[present] = np.arange(1, len(present) + 1)
     statuses = [_status(n) if n < _ERRORS else errors[n // _ERRORS - 1] for n in present.tolist()]
     return RowVerdicts(code_of[bits], statuses)
+
+
+def _judge_one(volume: BoundVolume, rows: Rows) -> RowVerdicts | None:
+    """The most frequent case: one bound volume."""
+    if not volume.there:
+        return RowVerdicts(np.ones(len(rows), np.int8), (_status(_MISSING),))
+    if volume.selector is None:
+        return None
+    accepted = rows_selected(volume.selector, rows)
+    return None if accepted.all() else RowVerdicts.where(~accepted, _status(_AFFINITY))
 
 
 def _judge_bound(
@@ -167,6 +179,7 @@ def _judge_wishes(claims: PodClaims, rows: Rows, bits: _Bits) -> None:
         if not wanting.any():
             continue
         outcomes = provision.outcomes(rows)
-        bits[wanting & (outcomes == Outcome.IMPOSSIBLE)] |= _NO_VOLUME
-        bits[wanting & (outcomes == Outcome.NO_SPACE)] |= _NO_SPACE
-        undecided &= ~(wanting & (outcomes != Outcome.POSSIBLE))
+        for outcome in (Outcome.IMPOSSIBLE, Outcome.NO_SPACE):
+            refused = wanting & (outcomes == outcome)
+            bits |= refused.view(np.int8) * np.int8(_BIT_OF[outcome])
+            undecided &= ~refused

@@ -28,6 +28,7 @@ from schedframe import (
 )
 
 from .._node_selection import Mask, rows_meeting, rows_selected
+from .by_label import NumbersByLabel
 from .volumes import STORAGE, Labels
 
 _NOBODY: Final = "kubernetes.io/no-provisioner"
@@ -103,17 +104,37 @@ class Provision:
 
 
 @define(eq=False)
+class LabelledCapacities:
+    """Capacities for which a node needs just one label."""
+
+    largest: NumbersByLabel
+    values: dict[str, dict[str, Room]] = field(factory=dict)
+    """Value → key of the capacity → room."""
+
+    def change(self, value: str, key: str, room: Room | None) -> None:
+        """The capacity of that key; ``None`` takes it away."""
+        rooms = self.values.setdefault(value, {})
+        if room is not None:
+            rooms[key] = room
+        else:
+            del rooms[key]
+        self.largest.set(value, max(rooms.values())[0] if rooms else None)
+        if not rooms:
+            del self.values[value]
+
+
+@define(eq=False)
 class ClassCapacities:
     """The capacities of one class with room for something, by the label that a node must have."""
 
-    by_label: dict[str, dict[str, dict[str, Room]]] = field(factory=dict)
-    """Key → value → key of the capacity → room: where one label says it all, as it does mostly."""
+    by_label: dict[str, LabelledCapacities] = field(factory=dict)
+    """By key: where one label says it all, as it does mostly."""
     others: dict[str, tuple[CompiledSelector, Room]] = field(factory=dict)
 
     def suffice(self, size: int, labels: Labels) -> bool:
         """Whether some storage that such a node reaches has *size* bytes."""
-        for key, values in self.by_label.items():
-            rooms = values.get(labels.get(key, ""))
+        for key, labelled in self.by_label.items():
+            rooms = labelled.values.get(labels.get(key, ""))
             if rooms and key in labels and max(rooms.values())[0] >= size:
                 return True
         return any(room[0] >= size and selector.matches(labels) for selector, room in self.others.values())
@@ -121,18 +142,16 @@ class ClassCapacities:
     def largest(self, size: int, labels: Labels) -> int | None:
         """The capacity in bytes of the largest such storage."""
         found = [room for selector, room in self.others.values() if selector.matches(labels)]
-        for key, values in self.by_label.items():
+        for key, labelled in self.by_label.items():
             if key in labels:
-                found += values.get(labels[key], {}).values()
+                found += labelled.values.get(labels[key], {}).values()
         return max((total for limit, total in found if limit >= size), default=None)
 
     def rows(self, size: int, rows: Rows) -> Mask:
-        """Rows for which that is so; O(label values + rows × other selectors)."""
+        """Rows for which that is so; O(rows) for each label and other selector."""
         mask = np.zeros(len(rows), np.bool_)
-        for key, values in self.by_label.items():
-            enough = [value for value, rooms in values.items() if max(rooms.values())[0] >= size]
-            if enough:
-                mask |= rows.table.label(key).mask_of(enough, rows.index)
+        for labelled in self.by_label.values():
+            mask |= labelled.largest.at_least(size, rows)
         for selector, room in self.others.values():
             if room[0] >= size:
                 mask |= _rows_matching(selector, rows)
@@ -152,16 +171,12 @@ class ClassCapacities:
             else:
                 del self.others[key]
             return
-        values = self.by_label.setdefault(label[0], {})
-        rooms = values.setdefault(label[1], {})
-        if present:
-            rooms[key] = room
-        else:
-            del rooms[key]
-            if not rooms:
-                del values[label[1]]
-            if not values:
-                del self.by_label[label[0]]
+        labelled = self.by_label.get(label[0])
+        if labelled is None:
+            labelled = self.by_label[label[0]] = LabelledCapacities(NumbersByLabel(label[0]))
+        labelled.change(label[1], key, room if present else None)
+        if not labelled.values:
+            del self.by_label[label[0]]
 
 
 def _only_label(selector: CompiledSelector) -> tuple[str, str] | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left, insort
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from typing import Final, TypeAlias, TypeVar
 
@@ -24,11 +24,13 @@ from schedframe import (
 from .._node_selection import Mask, rows_selected
 from .._volumes import class_of_volume
 from .assumed import AssumedObjects
+from .by_label import NumbersByLabel
 
 T = TypeVar("T")
 
 _AVAILABLE: Final = "Available"
 _FILESYSTEM: Final = "Filesystem"
+_NANO: Final = 10**9
 STORAGE: Final = "storage"
 
 Entry: TypeAlias = tuple[int, str]
@@ -107,36 +109,73 @@ def first_fit(entries: list[Entry], size: int, refused: Refused | None) -> Entry
 
 
 @define(eq=False)
+class LabelledVolumes:
+    """Volumes for which a node needs just one label (local disks, zones)."""
+
+    key: str
+    values: dict[str, list[Entry]] = field(factory=dict)
+    _largest: NumbersByLabel = field(init=False)
+    """In whole bytes."""
+    _uneven: set[str] = field(factory=set)
+    """Values with a volume of which the bytes are not whole."""
+
+    def __attrs_post_init__(self) -> None:
+        self._largest = NumbersByLabel(self.key)
+
+    def rows(self, size: int, rows: Rows, refused: Refused | None) -> Mask:
+        """Rows for which there is a fit; O(rows), and O(values) if some are refused."""
+        asked: Iterable[str] = self._uneven
+        if refused is None:
+            mask = self._largest.at_least(-(-size // _NANO), rows)
+        else:
+            mask, asked = np.zeros(len(rows), np.bool_), self.values
+        fitting = [value for value in asked if first_fit(self.values[value], size, refused)]
+        return mask | rows.table.label(self.key).mask_of(fitting, rows.index) if fitting else mask
+
+    def change(self, value: str, entry: Entry, present: bool) -> None:
+        """Add or remove a volume for nodes with that value."""
+        _change_in(self.values, value, entry, present)
+        entries = self.values.get(value)
+        self._largest.set(value, entries[-1][0] // _NANO if entries else None)
+        if entry[0] % _NANO:
+            if entries and any(capacity % _NANO for capacity, _ in entries):
+                self._uneven.add(value)
+            else:
+                self._uneven.discard(value)
+
+
+@define(eq=False)
 class FreeVolumes:
     """Free volumes of one class and shape, by the nodes that they can be used from."""
 
     everywhere: list[Entry] = field(factory=list)
-    by_label: dict[str, dict[str, list[Entry]]] = field(factory=dict)
-    """Key → value → volumes for which a node needs just that label (local disks, zones)."""
+    by_label: dict[str, LabelledVolumes] = field(factory=dict)
     elsewhere: dict[CompiledNodeSelector, list[Entry]] = field(factory=dict)
 
     def smallest(self, size: int, labels: Labels, refused: Refused | None) -> Entry | None:
         """The smallest fit for a node with these *labels*; O(keys of labels + selectors)."""
-        best = first_fit(self.everywhere, size, refused)
-        for key, values in self.by_label.items():
-            entries = values.get(labels.get(key, ""))
+        found = (first_fit(entries, size, refused) for entries in self.within_reach(labels))
+        return min((entry for entry in found if entry is not None), default=None)
+
+    def within_reach(self, labels: Labels) -> Iterator[list[Entry]]:
+        """All volumes that a node with these *labels* can use, in lists sorted by size. Not to be changed."""
+        if self.everywhere:
+            yield self.everywhere
+        for key, labelled in self.by_label.items():
+            entries = labelled.values.get(labels.get(key, ""))
             if entries and key in labels:
-                best = _smaller(best, first_fit(entries, size, refused))
+                yield entries
         for selector, entries in self.elsewhere.items():
-            found = first_fit(entries, size, refused)
-            if found is not None and reaches(selector, labels):
-                best = _smaller(best, found)
-        return best
+            if reaches(selector, labels):
+                yield entries
 
     def rows(self, size: int, rows: Rows, refused: Refused | None) -> Mask:
-        """Rows for which there is a fit; O(label values + rows × selectors)."""
+        """Rows for which there is a fit; O(rows) for each label and other selector."""
         if first_fit(self.everywhere, size, refused) is not None:
             return np.ones(len(rows), np.bool_)
         mask = np.zeros(len(rows), np.bool_)
-        for key, values in self.by_label.items():
-            fitting = [value for value, entries in values.items() if first_fit(entries, size, refused)]
-            if fitting:
-                mask |= rows.table.label(key).mask_of(fitting, rows.index)
+        for labelled in self.by_label.values():
+            mask |= labelled.rows(size, rows, refused)
         for selector, entries in self.elsewhere.items():
             if first_fit(entries, size, refused) is not None:
                 mask |= rows_selected(selector, rows)
@@ -152,10 +191,12 @@ class FreeVolumes:
             _change_in(self.elsewhere, selector, entry, present)
             return
         key, values = label
-        entries_of = self.by_label.setdefault(key, {})
+        labelled = self.by_label.get(key)
+        if labelled is None:
+            labelled = self.by_label[key] = LabelledVolumes(key)
         for value in values:
-            _change_in(entries_of, value, entry, present)
-        if not entries_of:
+            labelled.change(value, entry, present)
+        if not labelled.values:
             del self.by_label[key]
 
     def __bool__(self) -> bool:
@@ -170,12 +211,6 @@ def _only_label(selector: CompiledNodeSelector) -> tuple[str, frozenset[str]] | 
     if term.errors or len(term.labels) != 1 or term.labels[0].operator != IN:
         return None
     return term.labels[0].key, term.labels[0].values
-
-
-def _smaller(one: Entry | None, other: Entry | None) -> Entry | None:
-    if one is None or other is None:
-        return one if other is None else other
-    return min(one, other)
 
 
 def _change(entries: list[Entry], entry: Entry, present: bool) -> None:

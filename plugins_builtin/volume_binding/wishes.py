@@ -6,7 +6,10 @@ that is meant for it. Nothing else is tried. Source of the rules: k8s.io/compone
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Sequence
+from itertools import chain
+from operator import is_
 
 import numpy as np
 import numpy.typing as npt
@@ -171,15 +174,59 @@ def granted(wishes: Sequence[Wish], rows: Rows) -> list[Mask]:
 
 
 def _contested(rivals: Sequence[Wish], rows: Rows) -> list[Mask]:
+    possible = np.logical_or.reduce([wish.rows(rows) for wish in rivals])
+    found = [np.zeros(len(rows), np.bool_) for _ in rivals]
+    if possible.any():
+        positions = possible.nonzero()[0]
+        for mask, some in zip(found, _shared_out(rivals, rows.select(positions)), strict=True):
+            mask[positions] = some
+    return found
+
+
+def _shared_out(rivals: Sequence[Wish], rows: Rows) -> list[Mask]:
     keys = sorted(set().union(*(wish.keys() for wish in rivals)))
     kinds, of_row = kinds_of_rows(keys, rows)
-    table, positions = rows.table, rows.positions
-    decided = np.zeros((len(rivals), len(kinds)), np.bool_)
-    for kind, representative in enumerate(kinds.tolist()):
-        node = table.node_at(int(positions[representative]))
+    table = rows.table
+    decided: list[Sequence[bool]] = []
+    alike = _are_alike(rivals)
+    for row in rows.positions[kinds].tolist():
+        node = table.node_at(row)
         labels = {} if node is None else node.labels
-        decided[:, kind] = [name is not None for name in choose_all(rivals, labels)]
-    return [each[of_row] for each in decided]
+        if alike:
+            count = _how_many(rivals, labels)
+            decided.append([place < count for place in range(len(rivals))])
+        else:
+            decided.append([name is not None for name in choose_all(rivals, labels)])
+    by_rival = np.array(decided, np.bool_).T
+    return [each[of_row] for each in by_rival]
+
+
+def _are_alike(rivals: Sequence[Wish]) -> bool:
+    """Whether the claims differ only in size."""
+    first = rivals[0]
+    return all(
+        not wish.meant
+        and wish.refused is None
+        and len(wish.free) == len(first.free)
+        and all(map(is_, wish.free, first.free))
+        for wish in rivals
+    )
+
+
+def _how_many(rivals: Sequence[Wish], labels: Labels) -> int:
+    """How many of such claims, the smallest first, get a volume on a node with these *labels*.
+
+    What one claim leaves behind is too small for the claims after it, so one pass over the volumes will do.
+    """
+    lists = [entries for free in rivals[0].free for entries in free.within_reach(labels)]
+    entries = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
+    position = 0
+    for count, wish in enumerate(rivals):
+        position = bisect_left(entries, (wish.size, ""), position)
+        if position == len(entries):
+            return count
+        position += 1
+    return len(rivals)
 
 
 def kinds_of_rows(keys: Iterable[str], rows: Rows) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:

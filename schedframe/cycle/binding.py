@@ -139,5 +139,5 @@ def emit(
 ) -> None:
     """Let those go on that wait for something like this: pending pods, and parked bindings."""
     core.queue.move_all(event, old, new, max_priority=max_priority, except_uid=except_uid)
-    for parked in core.parked.concerned(event):
+    for parked in core.parked.concerned(event, old if new is None else new):
         resume(core, parked)

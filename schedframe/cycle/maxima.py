@@ -52,12 +52,15 @@ class BlockedMaxima:
         self._count: list[int] | Values = count.tolist() if few else count
 
     def update(self, row: int, value: int) -> None:
-        """Set the value of *row*."""
+        """Set the value of *row*; O(size) for one beyond all those that counted so far."""
         values = self.values
         old = int(values[row])
         if old == value:
             return
         values[row] = value
+        if row >= self._size:
+            self.rebuild(row + 1)
+            return
         block = row >> self._shift
         best = self._best[block]
         if value > best:

@@ -67,7 +67,7 @@ class Status:
     timeout: float | None = None
     """Seconds that a WAIT may last; ``None`` for any other code."""
     events: tuple[Any, ...] = field(default=(), eq=False)
-    """Cluster events that end a WAIT of pre_bind or bind early."""
+    """What ends a WAIT of pre_bind or bind early: each a ``ClusterEvent``, or an ``EventOf`` one object."""
 
     @classmethod
     def unschedulable(cls, *reasons: str) -> Status:

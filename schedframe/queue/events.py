@@ -117,6 +117,15 @@ class ClusterEvent:
         return self.resource == EventResource.WILDCARD and self.actions == Action.ALL
 
 
+@frozen(cache_hash=True)
+class EventOf:
+    """*event* about one object, for whoever waits (``Status.wait``) in the company of many."""
+
+    event: ClusterEvent
+    key: str
+    """Of the object: ``namespace/name``, or the name."""
+
+
 WILDCARD: Final = ClusterEvent(EventResource.WILDCARD, Action.ALL)
 FORCE_ACTIVATE: Final = ClusterEvent(EventResource.WILDCARD, Action.ALL, "ForceActivate")
 UNSCHEDULABLE_TIMEOUT: Final = ClusterEvent(EventResource.WILDCARD, Action.ALL, "UnschedulableTimeout")

@@ -1,0 +1,60 @@
+"""Numbers by the value of a label, for questions to thousands of nodes that all have different values."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from schedframe import DistinctColumn, Rows
+
+from .._node_selection import Mask
+
+_NONE: Final = -1
+
+
+@define(eq=False)
+class NumbersByLabel:
+    """A number of 0 or more for some values of a label; rows have the number of their value.
+
+    A question is O(rows), and O(values) that changed since the last one.
+    """
+
+    key: str
+    _numbers: dict[str, int] = field(factory=dict)
+    _stale: set[str] = field(factory=set)
+    _of_code: npt.NDArray[np.int64] = field(factory=lambda: np.full(1, _NONE, np.int64))
+    """By code of the label's column, and at the end for rows without the label."""
+    _column: DistinctColumn[Any] | None = None
+    _epoch: int = -1
+
+    def set(self, value: str, number: int | None) -> None:
+        """The number of *value*; ``None`` takes it away."""
+        if number is None:
+            self._numbers.pop(value, None)
+        else:
+            self._numbers[value] = number
+        self._stale.add(value)
+
+    def at_least(self, bound: int, rows: Rows) -> Mask:
+        """Rows whose number is there and at least *bound*, which is 0 or more."""
+        column = rows.table.label(self.key)
+        self._sync(column)
+        mask: Mask = column.take(self._of_code, rows.index) >= bound
+        return mask
+
+    def _sync(self, column: DistinctColumn[str]) -> None:
+        known, numbers = len(self._of_code) - 1, self._numbers
+        if self._column is not column or self._epoch != column.epoch:
+            self._column, self._epoch = column, column.epoch
+            known = 0
+        if known < len(column.values) or not known:
+            more = [numbers.get(value, _NONE) for value in column.values[known:]]
+            self._of_code = np.array([*self._of_code[:known].tolist(), *more, _NONE], np.int64)
+        for value in self._stale:
+            code = column.code_of(value)
+            if code >= 0:
+                self._of_code[code] = numbers.get(value, _NONE)
+        self._stale.clear()

@@ -1,0 +1,302 @@
+"""The same workload for schedulers that remember much, little and nothing; whatever differs is a mistake."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator, Sequence
+from itertools import count
+from typing import Any, ClassVar
+
+import numpy as np
+from attrs import define, evolve, field
+
+from schedframe import (
+    Decision,
+    Node,
+    NodeInfo,
+    Normalization,
+    Pod,
+    PodSpec,
+    Rows,
+    RowVerdicts,
+    Status,
+    hookimpl,
+    load_config,
+)
+from schedframe.cycle.remembered import NO_NODE, PodClass
+from schedframe.framework.hookspecs import Scores
+
+from .build import World
+
+MEMORIES = (0, 1, None)
+"""How many classes to remember: none, one at a time, as many as there are."""
+
+
+def _digest(*parts: object) -> int:
+    return zlib.crc32(repr(parts).encode())
+
+
+# ---- plugins of all the kinds that there can be ----------------------------------------------------------
+
+
+@define(eq=False)
+class Middle:
+    """Asked for every pod, node by node, and keeps a list of whom it was asked about; fails now and then."""
+
+    calls: list[tuple[str, str]] = field(factory=list)
+
+    @hookimpl
+    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
+        self.calls.append((pod.name, node_info.name))
+        chance = _digest(pod.labels.get("zone"), node_info.name) % 5
+        if chance == 0:
+            return Status.unschedulable("not in the middle")
+        if chance == 1 and pod.labels.get("disk") == "12":
+            raise LookupError(f"nothing is known of {node_info.name}")
+        return None
+
+    @hookimpl
+    def score(self, pod: Pod, node_info: NodeInfo) -> int:
+        return _digest(pod.labels.get("disk"), node_info.name) % 101
+
+
+@define(eq=False)
+class Columns:
+    """Asked for every pod, by columns."""
+
+    @hookimpl
+    def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
+        if "cores" not in pod.labels:
+            return None
+        if pod.labels["cores"] == "5":
+            raise LookupError("columns are not there")
+        busy = rows.take(rows.table.pod_count) > 1
+        return RowVerdicts(busy.astype(np.int8) * 2, (BUSY, BUSIER)) if busy.any() else None
+
+    @hookimpl
+    def score_rows(self, pod: Pod, rows: Rows) -> Scores:
+        return rows.take(rows.table.pod_count) * 3
+
+    @hookimpl
+    def normalize_scores(self, scores: Scores) -> None:
+        np.minimum(scores, 100, out=scores)
+
+
+BUSY = Status.unschedulable("busy")
+BUSIER = Status.unresolvable("busier")
+
+
+@define(eq=False)
+class Local:
+    """Looks at one row, and has no columns: remembered."""
+
+    row_local: ClassVar[bool] = True
+
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> Any:
+        return pod.labels.get("zone"), pod.priority
+
+    @hookimpl
+    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
+        if pod.labels.get("zone") == "a" and len(node_info.pods) > 2:
+            return Status.unschedulable(f"{len(node_info.pods)} pods")
+        return None
+
+    @hookimpl
+    def score(self, pod: Pod, node_info: NodeInfo) -> int:
+        return min(100, 10 * len(node_info.pods) + pod.priority)
+
+
+@define(eq=False)
+class Peak:
+    """Remembered, with scores that depend on the highest of them; by node and by columns."""
+
+    row_local: ClassVar[bool] = True
+    normalization: ClassVar[Normalization] = Normalization.BY_MAX_REVERSED
+
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> Any:
+        return pod.labels.get("disk")
+
+    @hookimpl
+    def score(self, pod: Pod, node_info: NodeInfo) -> int:
+        return len(node_info.pods) * (3 if pod.labels.get("disk") == "7" else 1)
+
+    @hookimpl
+    def score_rows(self, pod: Pod, rows: Rows) -> Scores:
+        return rows.take(rows.table.pod_count) * (3 if pod.labels.get("disk") == "7" else 1)
+
+
+PLUGINS: dict[str, type[Any]] = {"Middle": Middle, "Columns": Columns, "Local": Local, "Peak": Peak}
+ALONE = ("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit")
+"""Filters that can be remembered whole, in the default order."""
+
+
+def orders(plugins: Sequence[str], alone: bool) -> dict[str, list[str]]:
+    """Which filters run in which order: out-of-tree ones in the middle. *alone*: few of the others."""
+    profile = load_config(None).profiles[0]
+    names = [name for name, _ in profile.plugins["filter"] if not alone or name in ALONE]
+    ours = [name for name in plugins if name != "Peak"]
+    middle = len(names) // 2
+    found = {"filter": [*names[:middle], *ours, *names[middle:]]}
+    if alone:
+        found["preFilter"] = ["NodeAffinity", "NodePorts", "NodeResourcesFit"]
+        found["preScore"] = ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]
+        found["score"] = [*plugins, "TaintToleration", "NodeAffinity", "NodeResourcesFit", "ImageLocality"]
+        found |= {"postFilter": [], "reserve": [], "preBind": []}
+    return found
+
+
+# ---- worlds in step --------------------------------------------------------------------------------------
+
+
+@define(eq=False)
+class Triplets:
+    """Three worlds that differ in what their schedulers remember."""
+
+    plugins: Sequence[str]
+    alone: bool = False
+    seed: int = 0
+    worlds: list[World] = field(init=False)
+    numbers: Iterator[int] = field(factory=count)
+    """For names of pods."""
+    _specs: dict[tuple[int, int], tuple[PodSpec, PodSpec]] = field(factory=dict)
+    """(index of a world, id of a spec) → the spec, which keeps its id, and its copy for that world."""
+
+    def __attrs_post_init__(self) -> None:
+        only = orders(self.plugins, self.alone)
+        self.worlds = [
+            World(
+                {name: PLUGINS[name] for name in self.plugins},
+                only=only,
+                options={"remember": memory, "seed": self.seed},
+            )
+            for memory in MEMORIES
+        ]
+
+    def put_node(self, node: Node) -> None:
+        """Add or replace a node."""
+        for world in self.worlds:
+            world.cluster.apply(node)
+
+    def drop_node(self, node: Node) -> None:
+        """Remove a node if it is there."""
+        for world in self.worlds:
+            if world.find("Node", node.name) is not None:
+                world.cluster.delete(node)
+
+    def create(self, pod: Pod) -> None:
+        """Create a pod unless its name is taken; pods that share a spec share it within each world."""
+        for index, world in enumerate(self.worlds):
+            if world.find("Pod", pod.key) is None:
+                spec = self._specs.setdefault((index, id(pod.spec)), (pod.spec, evolve(pod.spec)))[1]
+                world.cluster.create(Pod(pod.metadata, spec, pod.status))
+
+    def delete(self, name: str) -> None:
+        """Delete a pod if it is there."""
+        for world in self.worlds:
+            if world.find("Pod", f"default/{name}") is not None:
+                world.delete(name)
+
+    def relabel(self, name: str, labels: dict[str, str]) -> None:
+        """Change the labels of a pod if it is there."""
+        for world in self.worlds:
+            if world.find("Pod", f"default/{name}") is not None:
+                world.change_pod(name, labels=labels)
+
+    def pass_time(self, seconds: float) -> None:
+        """Let time pass."""
+        for world in self.worlds:
+            world.clock.advance(seconds)
+
+    def step(self) -> bool:
+        """One cycle in each world; whether there was one. Raises ``AssertionError`` if they differ."""
+        decisions = [world.scheduler.schedule_one() for world in self.worlds]
+        first, *others = [
+            _outcome(world, decision) for world, decision in zip(self.worlds, decisions, strict=True)
+        ]
+        for memory, other in zip(MEMORIES[1:], others, strict=True):
+            for name, wanted in first.items():
+                assert other[name] == wanted, f"{name} with remember={memory}: {other[name]} for {wanted}"
+        return decisions[0] is not None
+
+    def run(self, most: int = 30) -> None:
+        """Cycles until nothing is ready, and then the comparison of what is remembered with a new look."""
+        for _ in range(most):
+            if not self.step():
+                break
+        self.check()
+
+    def check(self) -> None:
+        """What is remembered is what would be found out now."""
+        for world in self.worlds:
+            world.check()
+            fast = world.scheduler.core.search.fast
+            for remembered in fast.classes._classes.values() if fast is not None else ():
+                assert_up_to_date(remembered)
+
+
+def _outcome(world: World, decision: Decision | None) -> dict[str, Any]:
+    """All that anybody can see of a cycle."""
+    core = world.scheduler.core
+    found: dict[str, Any] = {
+        "random state": core.rng.getstate(),
+        "faults": [(status.plugin, status.message) for status, _ in world.faults],
+        "queue": core.queue.pending(),
+        "pods": [
+            (pod.key, pod.spec.node_name, pod.status.nominated_node_name, pod.status.conditions)
+            for pod in world.cluster.list("Pod")
+        ],
+    }
+    middle = world.plugin("Middle")
+    if middle is not None:
+        found["calls"] = middle.calls[-200:]
+    if decision is not None:
+        feasible, diagnosis = decision.feasible, decision.diagnosis
+        found |= {
+            "pod": decision.pod.key,
+            "node": decision.node_name,
+            "evaluated": decision.evaluated,
+            "error": decision.error,
+            "feasible": feasible.names() if feasible is not None and decision.error is None else None,
+            "message": diagnosis.message() if diagnosis is not None else None,
+            "statuses": dict(diagnosis) if diagnosis is not None else None,
+            "rejectors": (diagnosis.unschedulable_plugins, diagnosis.pending_plugins)
+            if diagnosis is not None
+            else None,
+        }
+    return found
+
+
+def assert_up_to_date(remembered: PodClass) -> None:
+    """The columns of a class equal those of one that is built now."""
+    usable = remembered.refresh()
+    fresh = PodClass(remembered.framework, remembered.parts, remembered.pod, remembered._objects)
+    if not usable:
+        # Not using a class is always right; a class that fails now must not be used.
+        return
+    assert fresh.usable
+    size = remembered.table.size
+    assert _by_row(remembered, size) == _by_row(fresh, size)
+    assert remembered.feasible == fresh.feasible
+    assert dict(remembered.counts()) == dict(fresh.counts())
+    assert np.array_equal(remembered.maxima.values[:size], fresh.maxima.values[:size])
+    remembered.maxima.check_invariants()
+    assert [column.counts for column in remembered.normalized] == [c.counts for c in fresh.normalized]
+    assert [column.highest for column in remembered.normalized] == [c.highest for c in fresh.normalized]
+
+
+def _by_row(found: PodClass, size: int) -> list[Status | str | None]:
+    return [
+        "no node" if code == NO_NODE else found.statuses[code - 1] if code else None
+        for code in found.codes[:size].tolist()
+    ]
+
+
+def renamed(pod: Pod, name: str, **status: Any) -> Pod:
+    """A pod of that name with the very same spec."""
+    return Pod(
+        evolve(pod.metadata, name=name, uid=""),
+        pod.spec,
+        evolve(pod.status, **status) if status else pod.status,
+    )

@@ -1,0 +1,71 @@
+"""Remembering classes of pods changes the speed and nothing else."""
+
+from __future__ import annotations
+
+from random import Random
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from schedframe import Pod
+
+from . import workload
+from .build import make_node
+from .remembering import PLUGINS, Triplets, renamed
+from .scale import examples
+
+
+def _act(worlds: Triplets, random: Random, templates: list[Pod], nodes: int, pods: int, images: bool) -> None:
+    """One change of the cluster, the time or the queue."""
+    name, host = f"p{random.randrange(pods)}", f"n{random.randrange(nodes)}"
+    chance = random.random()
+    if chance < 0.45:
+        pod, name = random.choice(templates), f"p{next(worlds.numbers) % pods}"
+        nominated = random.choice(("", "", "", "", host, "nowhere"))
+        worlds.create(renamed(pod, name, nominated_node_name=nominated))
+    elif chance < 0.6:
+        worlds.delete(name)
+    elif chance < 0.65:
+        worlds.relabel(name, {"app": random.choice("abc"), "zone": random.choice("ab")})
+    elif chance < 0.8:
+        worlds.put_node(workload.node(random, host, images=images))
+    elif chance < 0.88:
+        worlds.drop_node(make_node(host))
+    elif chance < 0.92:
+        for i in range(nodes):
+            worlds.put_node(workload.node(random, f"n{i}", images=images))
+    elif chance < 0.95:
+        for i in range(pods):
+            worlds.delete(f"p{i}")
+    else:
+        worlds.pass_time(random.choice((1.0, 5.0, 12.0, 301.0)))
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    steps=st.integers(10, 60),
+    plugins=st.sets(st.sampled_from(sorted(PLUGINS))).map(sorted),
+    alone=st.booleans(),
+    images=st.booleans(),
+)
+@example(seed=0, steps=60, plugins=sorted(PLUGINS), alone=False, images=True)
+@example(seed=1, steps=60, plugins=[], alone=True, images=False)
+@example(seed=2, steps=60, plugins=["Local", "Peak"], alone=True, images=False)
+@example(seed=3, steps=60, plugins=["Columns"], alone=True, images=False)
+@settings(max_examples=examples(120))
+def test_no_decision_changes(seed: int, steps: int, plugins: list[str], alone: bool, images: bool) -> None:
+    """Placements, messages, blame, draws, faults and calls are the same step by step."""
+    random = Random(seed)
+    worlds = Triplets(plugins, alone, seed % 3)
+    templates = [
+        workload.template(random, f"t{i}", others=not alone) for i in range(random.choice((1, 3, 5)))
+    ]
+    for i in range(random.choice((2, 4, 10))):
+        worlds.put_node(workload.node(random, f"n{i}", images=images))
+    for _ in range(steps):
+        _act(worlds, random, templates, nodes=12, pods=16, images=images)
+        for _ in range(random.choice((0, 1, 1, 3))):
+            worlds.step()
+        if random.random() < 0.1:
+            worlds.check()
+    worlds.run()

@@ -1,0 +1,352 @@
+"""NodeVolumeLimits: what counts as a volume, what is attached already, and how many there may be."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from plugins_builtin.node_volume_limits.plugin import ERR_REASON, NodeVolumeLimits
+from schedframe import Action, ClusterEvent, EventResource, InputError, Pod, Status
+from schedframe.api import (
+    AWSElasticBlockStore,
+    AzureDisk,
+    CinderVolume,
+    CSINode,
+    PersistentVolumeClaim,
+    Volume,
+    VsphereVolume,
+)
+from tests.plugins.agreement import check_filter_agreement
+from tests.plugins.events import hint_of
+from tests.plugins.storage import (
+    DRIVER,
+    make_attachment,
+    make_claim,
+    make_class,
+    make_csi_node,
+    make_handle,
+    make_node,
+    make_pod,
+    make_volume,
+    open_nodes,
+    verdicts,
+)
+
+FULL = Status.unschedulable(ERR_REASON)
+CSI_NODE_ADDED = ClusterEvent(EventResource.CSI_NODE, Action.ADD)
+CSI_NODE_UPDATED = ClusterEvent(EventResource.CSI_NODE, Action.UPDATE)
+POD_DELETED = ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE)
+CLAIM_ADDED = ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, Action.ADD)
+DETACHED = ClusterEvent(EventResource.VOLUME_ATTACHMENT, Action.DELETE)
+EBS = "ebs.csi.aws.com"
+
+
+def limits(node: str, count: int | None) -> CSINode:
+    return make_csi_node(node, disks_example_com=count)
+
+
+def claims(*names: str) -> list[Any]:
+    """Claims with a volume each, of which the handle is the name."""
+    bound = [make_claim(name, volume=f"v-{name}") for name in names]
+    return [*bound, *(make_volume(f"v-{claim.name}", claim=claim, handle=claim.name) for claim in bound)]
+
+
+def ebs(name: str) -> Volume:
+    return Volume(name, aws_elastic_block_store=AWSElasticBlockStore(name))
+
+
+def test_pods_without_volumes_to_attach_are_skipped() -> None:
+    plugin = NodeVolumeLimits(make_handle())
+    for pod in (make_pod(), make_pod(volumes=[Volume("token")])):
+        assert plugin.pre_filter(pod) == Status.skip()
+    for pod in (make_pod("c"), make_pod(ephemeral=["e"]), make_pod(volumes=[ebs("a")])):
+        assert plugin.pre_filter(pod) is None
+
+
+def test_a_node_has_room_for_so_many_volumes_of_a_driver() -> None:
+    running = [make_pod("a", name="r1", node="one"), make_pod("b", name="r2", node="one")]
+    nodes = [make_node(name) for name in ("one", "two", "none", "unlimited", "unknown")]
+    known = [limits("one", 2), limits("two", 1), limits("none", 0), limits("unlimited", None)]
+    handle = make_handle(*nodes, *known, *claims("a", "b", "c"), pods=running)
+    plugin = NodeVolumeLimits(handle)
+    found = verdicts(plugin, handle, make_pod("c"))
+    assert found == {"one": FULL, "two": Status(), "none": FULL, "unlimited": Status(), "unknown": Status()}
+    # One that is there already takes no further place, even where there are too many.
+    handle.objects.set(limits("one", 1))
+    assert open_nodes(plugin, handle, make_pod("a")) == {"one", "two", "unlimited", "unknown"}
+    assert open_nodes(plugin, handle, make_pod("a", "c")) == {"unlimited", "unknown"}
+
+
+def test_volumes_are_told_apart_by_driver_and_handle() -> None:
+    first, second, other = (make_claim(name, volume=f"v-{name}") for name in ("a", "b", "c"))
+    handle = make_handle(
+        make_node(),
+        make_csi_node("n", disks_example_com=1, other_example_com=1),
+        *(first, second, other),
+        make_volume("v-a", claim=first, handle="same"),
+        make_volume("v-b", claim=second, handle="same"),
+        make_volume("v-c", claim=other, handle="another"),
+        pods=[make_pod("a", name="r", node="n")],
+    )
+    plugin = NodeVolumeLimits(handle)
+    assert open_nodes(plugin, handle, make_pod("b")) == {"n"}
+    assert open_nodes(plugin, handle, make_pod("c")) == set()
+
+
+def test_unbound_claims_are_volumes_of_their_own() -> None:
+    classes = [
+        make_class("wait"),
+        make_class("ebs", "kubernetes.io/aws-ebs"),
+        make_class("odd", "kubernetes.io/azure-file"),
+    ]
+    unbound = [make_claim("a"), make_claim("b"), make_claim("e", "ebs"), make_claim("f", "odd")]
+    lost = make_claim("gone", volume="gone")
+    nobody = [make_claim("x", None), make_claim("y", "unknown")]
+    handle = make_handle(
+        make_node(),
+        make_csi_node("n", disks_example_com=1, ebs_csi_aws_com=0, file_csi_azure_com=0),
+        *(*classes, *unbound, *nobody, lost),
+        pods=[make_pod("a", name="r", node="n")],
+    )
+    plugin = NodeVolumeLimits(handle)
+    assert open_nodes(plugin, handle, make_pod("a")) == {"n"}
+    for name in ("b", "e", "gone"):
+        assert open_nodes(plugin, handle, make_pod(name)) == set(), name
+    for name in ("x", "y", "f"):
+        assert open_nodes(plugin, handle, make_pod(name)) == {"n"}, name
+
+
+@pytest.mark.parametrize("annotation", ["", "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd"])
+def test_in_tree_disks_count_for_their_driver_whatever_is_migrated(annotation: str) -> None:
+    claim = make_claim("c", volume="v")
+    volume = make_volume("v", claim=claim, csi=None, aws_elastic_block_store=AWSElasticBlockStore("vol-1"))
+    handle = make_handle(
+        make_node(),
+        make_node("m"),
+        make_csi_node("n", migrated=annotation, ebs_csi_aws_com=1),
+        *(claim, volume),
+        pods=[make_pod(name="r", node="n", volumes=[ebs("vol-1")])],
+    )
+    plugin = NodeVolumeLimits(handle)
+    assert open_nodes(plugin, handle, make_pod("c")) == {"n", "m"}
+    assert open_nodes(plugin, handle, make_pod("c", volumes=[ebs("vol-2")])) == {"m"}
+    assert open_nodes(plugin, handle, make_pod(volumes=[Volume("v", vsphere_volume=VsphereVolume("x"))])) == {
+        "n",
+        "m",
+    }
+
+
+def test_a_disk_that_the_driver_cannot_have() -> None:
+    bad = Volume("bad", azure_disk=AzureDisk("d", "/d", "Dedicated"))
+    handle = make_handle(make_node(), make_node("m"), make_csi_node("n", disk_csi_azure_com=3))
+    plugin = NodeVolumeLimits(handle)
+    found = verdicts(plugin, handle, make_pod(volumes=[bad]))
+    assert isinstance(found, dict)
+    assert found["n"].message.startswith("converting volume(bad) from inline to csi")
+    assert found["m"] == Status()
+    # In a volume object it is just not counted.
+    claim = make_claim("c", volume="v")
+    for obj in (claim, make_volume("v", claim=claim, csi=None, azure_disk=bad.azure_disk)):
+        handle.objects.set(obj)
+    assert open_nodes(plugin, handle, make_pod("c")) == {"n", "m"}
+
+
+def test_attachments_count_besides() -> None:
+    handle = make_handle(
+        *(make_node(name) for name in "nmo"),
+        *(limits("n", 2), limits("m", 2), limits("o", 2)),
+        *claims("a", "b", "c"),
+        make_attachment("1", "n", "v-b"),
+        make_attachment("2", "m", "v-a"),
+        make_attachment("3", "n", "unknown"),
+        make_attachment("4", "n", None),
+        make_attachment("5", "o", "v-c"),
+        make_attachment("6", "o", "v-c"),
+        pods=[make_pod("a", name=f"r-{node}", node=node) for node in "nm"],
+    )
+    plugin = NodeVolumeLimits(handle)
+    # On n there is b besides a, on m only a; on o the pod's own volume counts once more than it should.
+    assert open_nodes(plugin, handle, make_pod("c")) == {"m", "o"}
+    handle.objects.set(limits("o", 1))
+    assert open_nodes(plugin, handle, make_pod("c")) == {"m"}
+    handle.objects.remove("VolumeAttachment", "1")
+    assert open_nodes(plugin, handle, make_pod("c")) == {"n", "m"}
+
+
+def test_claims_must_be_there_and_ephemeral_ones_the_pod_s_own() -> None:
+    stray = make_claim("r-e", volume="v")
+    handle = make_handle(
+        *(make_node(name) for name in "nmo"),
+        *(limits("n", 5), stray, *claims("c")),
+        pods=[make_pod("missing", name="q", node="m"), make_pod(name="r", node="n", ephemeral=["e"])],
+    )
+    plugin = NodeVolumeLimits(handle)
+    missing = 'looking up PVC default/nowhere: persistentvolumeclaim "nowhere" not found'
+    found = verdicts(plugin, handle, make_pod("nowhere"))
+    assert found == dict.fromkeys("nmo", Status.unresolvable(missing))
+    problem = "PVC default/r-e was not created for pod default/r (pod is not owner)"
+    assert verdicts(plugin, handle, make_pod("c")) == {
+        "n": Status.from_error(problem),
+        "m": Status(),
+        "o": Status(),
+    }
+    handle.objects.set(make_claim("r-e", owner="default-r"))
+    assert open_nodes(plugin, handle, make_pod("c")) == set("nmo")
+    found = verdicts(plugin, handle, make_pod(name="r", ephemeral=["e"]))
+    assert found == dict.fromkeys("nmo", Status())
+
+
+def test_without_limits_nobody_asks_what_is_attached() -> None:
+    handle = make_handle(make_node(), limits("n", None), make_claim("r-e"), *claims("c"))
+    handle.table.add_pod("n", make_pod(name="r", node="n", ephemeral=["e"]))
+    assert open_nodes(NodeVolumeLimits(handle), handle, make_pod("c")) == {"n"}
+
+
+def test_hints() -> None:
+    plugin, pod = NodeVolumeLimits(make_handle()), make_pod("c")
+    assert hint_of(plugin, CSI_NODE_ADDED, pod, None, limits("n", 0))
+    assert hint_of(plugin, CSI_NODE_UPDATED, pod, limits("n", 1), limits("n", 2))
+    assert hint_of(plugin, CSI_NODE_UPDATED, pod, make_csi_node(), limits("n", 1))
+    for after in (limits("n", 1), limits("n", 0), limits("n", None), make_csi_node()):
+        assert not hint_of(plugin, CSI_NODE_UPDATED, pod, limits("n", 1), after)
+    gone = make_pod("x", name="gone", namespace="other")
+    assert not hint_of(plugin, POD_DELETED, pod, gone, None)
+    assert hint_of(plugin, POD_DELETED, pod, make_pod("x", name="gone", node="n"), None)
+    assert hint_of(plugin, POD_DELETED, pod, make_pod(ephemeral=["e"], nominated="n"), None)
+    assert hint_of(plugin, POD_DELETED, pod, make_pod(volumes=[ebs("a")], node="n"), None)
+    assert not hint_of(plugin, POD_DELETED, pod, make_pod(volumes=[Volume("token")], node="n"), None)
+    assert hint_of(plugin, CLAIM_ADDED, pod, None, make_claim("c"))
+    assert hint_of(plugin, CLAIM_ADDED, make_pod(ephemeral=["e"]), None, make_claim("p-e"))
+    assert not hint_of(plugin, CLAIM_ADDED, pod, None, make_claim("d"))
+
+
+def test_hint_of_a_volume_that_is_detached() -> None:
+    plugin = NodeVolumeLimits(make_handle())
+    gone, by_ebs = make_attachment("a", "n", "v"), make_attachment("a", "n", "v", EBS)
+    assert hint_of(plugin, DETACHED, make_pod("c"), gone, None)
+    assert not hint_of(plugin, DETACHED, make_pod(ephemeral=["e"]), gone, None)
+    assert not hint_of(plugin, DETACHED, make_pod(), gone, None)
+    assert hint_of(plugin, DETACHED, make_pod(volumes=[ebs("a")]), by_ebs, None)
+    assert not hint_of(plugin, DETACHED, make_pod(volumes=[ebs("a")]), gone, None)
+    bad = Volume("bad", azure_disk=AzureDisk("d", "/d", "Dedicated"))
+    with pytest.raises(InputError):
+        hint_of(plugin, DETACHED, make_pod(volumes=[bad]), gone, None)
+
+
+# ---- columns against nodes -------------------------------------------------------------------------------
+
+NODES = ("n0", "n1", "n2")
+CLAIMS = ("a", "b", "c")
+DISKS = (ebs("x"), ebs("y"), Volume("z", cinder=CinderVolume("z")), Volume("token"))
+
+
+class Limits(RuleBasedStateMachine):
+    """Everything changes at random; after each change both forms must say the same of every node."""
+
+    @initialize()
+    def start(self) -> None:
+        self.handle = make_handle(make_class(), *(make_node(name) for name in NODES))
+        self.plugin = NodeVolumeLimits(self.handle)
+        self.running: dict[str, Pod] = {}
+
+    @rule(name=st.sampled_from("pqrs"), node=st.sampled_from((*NODES, "gone")), data=st.data())
+    def pod_comes_or_goes(self, name: str, node: str, data: st.DataObject) -> None:
+        old = self.running.pop(name, None)
+        if old is not None:
+            self.handle.table.remove_pod(old.node_name, old.uid)
+            return
+        self.running[name] = pod = make_pod(
+            *data.draw(st.lists(st.sampled_from(CLAIMS), max_size=2)),
+            name=name,
+            node=node,
+            volumes=data.draw(st.lists(st.sampled_from(DISKS), max_size=1)),
+            ephemeral=data.draw(st.lists(st.just("e"), max_size=1)),
+        )
+        self.handle.table.add_pod(node, pod)
+
+    @rule(name=st.sampled_from(NODES))
+    def node_comes_or_goes(self, name: str) -> None:
+        if not self.handle.table.remove_node(name):
+            self.handle.table.set_node(make_node(name))
+
+    @rule(
+        node=st.sampled_from(NODES),
+        count=st.sampled_from((None, 0, 1, 2)),
+        ebs_count=st.sampled_from((None, 1)),
+    )
+    def csi_node(self, node: str, count: int | None, ebs_count: int | None) -> None:
+        self.handle.objects.set(make_csi_node(node, disks_example_com=count, ebs_csi_aws_com=ebs_count))
+
+    @rule(node=st.sampled_from(NODES))
+    def csi_node_goes(self, node: str) -> None:
+        self.handle.objects.remove("CSINode", node)
+
+    @rule(
+        name=st.sampled_from((*CLAIMS, "p-e", "q-e")),
+        volume=st.sampled_from(("", "v1", "v2")),
+        owned=st.booleans(),
+        gone=st.booleans(),
+    )
+    def claim(self, name: str, volume: str, owned: bool, gone: bool) -> None:
+        if gone:
+            self.handle.objects.remove("PersistentVolumeClaim", f"default/{name}")
+        else:
+            owner = f"default-{name[0]}" if owned else ""
+            claim: PersistentVolumeClaim = make_claim(name, volume=volume, owner=owner)
+            self.handle.objects.set(claim)
+
+    @rule(name=st.sampled_from(("v1", "v2")), kind=st.sampled_from(("csi", "same", "ebs", "gone")))
+    def volume(self, name: str, kind: str) -> None:
+        if kind == "gone":
+            self.handle.objects.remove("PersistentVolume", name)
+        elif kind == "ebs":
+            source = AWSElasticBlockStore(name)
+            self.handle.objects.set(make_volume(name, csi=None, aws_elastic_block_store=source))
+        else:
+            self.handle.objects.set(make_volume(name, handle="same" if kind == "same" else name))
+
+    @rule(
+        name=st.sampled_from("12"),
+        node=st.sampled_from(NODES),
+        volume=st.sampled_from(("v1", "v2")),
+        gone=st.booleans(),
+    )
+    def attachment(self, name: str, node: str, volume: str, gone: bool) -> None:
+        if gone:
+            self.handle.objects.remove("VolumeAttachment", name)
+        else:
+            self.handle.objects.set(make_attachment(name, node, volume, DRIVER))
+
+    @rule(provisioner=st.sampled_from((DRIVER, "kubernetes.io/aws-ebs", "")))
+    def storage_class(self, provisioner: str) -> None:
+        self.handle.objects.set(make_class(provisioner=provisioner))
+
+    @invariant()
+    def both_forms_agree(self) -> None:
+        for pod in (make_pod("a", "b", name="t", volumes=[ebs("x")]), make_pod("c", name="t")):
+            check_filter_agreement(self.plugin, self.handle.table, pod)
+        fresh = NodeVolumeLimits(make_handle(*_everything(self), pods=self.running.values()))
+        for info in self.handle.table.rows():
+            pod = make_pod(name="t", volumes=[ebs("x"), ebs("y")])
+            assert self.plugin.filter(pod, info) == fresh.filter(pod, info)
+
+
+def _everything(machine: Limits) -> list[Any]:
+    kinds = ("StorageClass", "CSINode", "PersistentVolumeClaim", "PersistentVolume", "VolumeAttachment")
+    return [obj for kind in kinds for obj in machine.handle.objects.list(kind)]
+
+
+TestLimits = Limits.TestCase
+TestLimits.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+
+
+def test_it_works_without_pre_filter() -> None:
+    handle = make_handle(make_node(), limits("n", 0), *claims("c"))
+    plugin = NodeVolumeLimits(handle)
+    assert plugin.filter(make_pod("c"), handle.table.info(0)) == FULL
+    assert plugin.filter(make_pod(), handle.table.info(0)) is None
+    assert plugin.filter_rows(make_pod(), handle.table.rows()) is None

@@ -1,0 +1,413 @@
+"""The assume cache: what is promised is taken, until it is given back or the cluster shows it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from plugins_builtin.volume_binding.assumed import (
+    BOUND_BY_CONTROLLER,
+    SELECTED_NODE,
+    AssumedObjects,
+    Assumption,
+    Promise,
+    Selection,
+    is_fully_bound,
+    version_of,
+)
+from plugins_builtin.volume_binding.claims import Storage
+from schedframe import (
+    Conflict,
+    InMemoryCluster,
+    InvariantError,
+    NotFound,
+    ObjectStore,
+    OutcomeUnknown,
+    WatchEvent,
+)
+from schedframe.api import ObjectReference, PersistentVolume, PersistentVolumeClaim
+from tests.plugins.storage import make_claim, make_volume
+
+CLAIM = make_claim("c", uid="uid-c")
+OTHER = make_claim("d", uid="uid-d")
+
+
+def objects_with(*objects: Any) -> ObjectStore:
+    store = ObjectStore()
+    for obj in objects:
+        store.set(obj)
+    return store
+
+
+def volumes_of(*objects: Any) -> tuple[ObjectStore, AssumedObjects[PersistentVolume]]:
+    store = objects_with(*objects)
+    return store, AssumedObjects("PersistentVolume", store)
+
+
+def reference_of(volume: PersistentVolume | None) -> str:
+    assert volume is not None
+    return volume.spec.claim_ref.uid if volume.spec.claim_ref is not None else ""
+
+
+class TestChanges:
+    def test_a_promise_names_the_claim(self) -> None:
+        promised = Promise(CLAIM).made(make_volume())
+        expected = ObjectReference("PersistentVolumeClaim", "default", "c", "uid-c", "v1")
+        assert promised.spec.claim_ref == expected
+        assert promised.metadata.annotations == {BOUND_BY_CONTROLLER: "yes"}
+        assert Promise(CLAIM).holds(promised)
+        assert Promise(CLAIM).made(promised) is promised
+
+    def test_a_volume_that_the_user_meant_for_the_claim_is_not_marked(self) -> None:
+        promised = Promise(CLAIM).made(make_volume(claim=CLAIM, claim_uid=False))
+        assert reference_of(promised) == "uid-c"
+        assert promised.metadata.annotations == {}
+
+    @pytest.mark.parametrize(
+        "other", [OTHER, make_claim("c", uid="namesake"), make_claim("c", namespace="x")]
+    )
+    def test_a_volume_of_somebody_else_stays_so(self, other: PersistentVolumeClaim) -> None:
+        volume = make_volume(claim=other)
+        assert Promise(CLAIM).made(volume) is volume
+        assert not Promise(CLAIM).holds(volume)
+
+    def test_claims_without_uids_are_told_apart_by_name(self) -> None:
+        named = (make_claim("c"), make_claim("d"))
+        one, two = (evolve(each, metadata=evolve(each.metadata, uid="")) for each in named)
+        volume = Promise(one).made(make_volume())
+        assert Promise(one).holds(volume)
+        assert not Promise(two).holds(volume)
+
+    def test_a_selection_names_the_node(self) -> None:
+        sent = Selection("n").made(make_claim(annotations={"x": "y"}))
+        assert sent.metadata.annotations == {"x": "y", SELECTED_NODE: "n"}
+        assert Selection("n").holds(sent)
+        assert Selection("n").made(sent) is sent
+        assert Selection("m").made(sent) is sent
+        assert not Selection("m").holds(sent)
+        bound = make_claim(volume="v")
+        assert Selection("n").made(bound) is bound
+
+    def test_a_claim_is_bound_once_both_sides_say_so(self) -> None:
+        assert is_fully_bound(make_claim(volume="v"))
+        assert not is_fully_bound(make_claim(volume="v", bound=False))
+        assert not is_fully_bound(make_claim(annotations={"pv.kubernetes.io/bind-completed": "yes"}))
+
+    def test_versions_are_numbers(self) -> None:
+        assert version_of(make_volume(version="12")) == 12
+        assert version_of(make_volume(version="")) == version_of(make_volume(version="x1")) == 0
+
+
+class TestAssumedObjects:
+    def test_what_is_promised_is_taken(self) -> None:
+        _, volumes = volumes_of(make_volume("v"))
+        assumption = volumes.assume("v", "pod", Promise(CLAIM))
+        assert assumption is not None
+        assert reference_of(volumes.get("v")) == "uid-c"
+        with pytest.raises(Conflict, match="somebody else"):
+            volumes.assume("v", "another", Promise(OTHER))
+        volumes.check_invariants()
+
+    def test_it_is_given_back_once_and_for_all(self) -> None:
+        store, volumes = volumes_of(make_volume("v"))
+        volumes.assume("v", "pod", Promise(CLAIM))
+        for _ in range(2):
+            volumes.release("v", "pod")
+            assert volumes.get("v") is store.get("PersistentVolume", "v")
+        volumes.assume("v", "another", Promise(OTHER))
+        volumes.release("v", "pod")
+        assert reference_of(volumes.get("v")) == "uid-d"
+
+    def test_pods_that_share_a_claim_hold_the_volume_together(self) -> None:
+        _, volumes = volumes_of(make_volume("v"))
+        first = volumes.assume("v", "one", Promise(CLAIM))
+        assert volumes.assume("v", "two", Promise(CLAIM)) is first
+        volumes.release("v", "one")
+        assert reference_of(volumes.get("v")) == "uid-c"
+        volumes.release("v", "two")
+        assert reference_of(volumes.get("v")) == ""
+
+    def test_what_is_so_already_needs_no_promise(self) -> None:
+        _, volumes = volumes_of(make_volume("v", claim=CLAIM))
+        assert volumes.assume("v", "pod", Promise(CLAIM)) is None
+        volumes.release("v", "pod")
+        with pytest.raises(Conflict, match="gone"):
+            volumes.assume("unknown", "pod", Promise(CLAIM))
+
+    def test_newer_versions_are_promised_too(self) -> None:
+        store, volumes = volumes_of(make_volume("v"))
+        volumes.assume("v", "pod", Promise(CLAIM))
+        store.set(make_volume("v", labels={"new": "yes"}, version="5"))
+        present = volumes.get("v")
+        assert present is not None
+        assert (present.labels, reference_of(present)) == ({"new": "yes"}, "uid-c")
+        assert present.metadata.resource_version == "5"
+
+    def test_an_older_version_that_comes_late_is_not_believed(self) -> None:
+        store, volumes = volumes_of(make_volume("v", version="7", claim=CLAIM))
+        assert reference_of(volumes.get("v")) == "uid-c"
+        store.set(make_volume("v", version="3"))
+        assert reference_of(volumes.get("v")) == "uid-c"
+        store.set(make_volume("v", version="8"))
+        assert reference_of(volumes.get("v")) == ""
+
+    @pytest.mark.parametrize("successor", [None, "namesake"])
+    def test_a_promise_ends_with_its_volume(self, successor: str | None) -> None:
+        store, volumes = volumes_of(make_volume("v"))
+        volumes.assume("v", "pod", Promise(CLAIM))
+        store.remove("PersistentVolume", "v")
+        if successor is not None:
+            assert volumes.get("v") is None
+            fresh = make_volume("v")
+            store.set(evolve(fresh, metadata=evolve(fresh.metadata, uid=successor)))
+            assert reference_of(volumes.get("v")) == ""
+        else:
+            assert volumes.get("v") is None
+        volumes.release("v", "pod")
+        volumes.check_invariants()
+
+    def test_a_recreated_volume_in_one_event(self) -> None:
+        store, volumes = volumes_of(make_volume("v", version="9"))
+        volumes.assume("v", "pod", Promise(CLAIM))
+        fresh = make_volume("v", version="2")
+        store.set(evolve(fresh, metadata=evolve(fresh.metadata, uid="namesake")))
+        assert reference_of(volumes.get("v")) == ""
+
+    def test_more_changes_than_are_remembered(self) -> None:
+        store, volumes = volumes_of(make_volume("v"), make_volume("w"))
+        volumes.assume("v", "pod", Promise(CLAIM))
+        for i in range(10_000):
+            store.set(make_volume("x", version=str(i + 1)))
+        store.remove("PersistentVolume", "w")
+        assert volumes.get("w") is None
+        assert reference_of(volumes.get("v")) == "uid-c"
+
+    def test_who_listens_hears_of_every_change(self) -> None:
+        store, heard = objects_with(make_volume("v")), []
+        volumes = AssumedObjects[PersistentVolume]("PersistentVolume", store, heard.append)
+        volumes.sync()
+        volumes.assume("v", "pod", Promise(CLAIM))
+        volumes.release("v", "pod")
+        volumes.release("v", "pod")
+        store.remove("PersistentVolume", "v")
+        volumes.sync()
+        assert heard == ["v"] * 4
+
+
+class TestWriting:
+    def prepared(self) -> tuple[InMemoryCluster, ObjectStore, AssumedObjects[PersistentVolume]]:
+        cluster = InMemoryCluster()
+        volume = cluster.create(make_volume("v", version=""))
+        store, volumes = volumes_of(volume)
+        return cluster, store, volumes
+
+    def assume(self, volumes: AssumedObjects[PersistentVolume]) -> Assumption[PersistentVolume]:
+        assumption = volumes.assume("v", "pod", Promise(CLAIM))
+        assert assumption is not None
+        return assumption
+
+    def test_what_was_written_stays_until_events_tell(self) -> None:
+        cluster, store, volumes = self.prepared()
+        written = self.assume(volumes).write(cluster)
+        volumes.release("v", "pod")
+        assert volumes.get("v") is written
+        volumes.check_invariants()
+        store.set(written)
+        assert volumes.get("v") is written
+        freed = cluster.update(evolve(written, spec=evolve(written.spec, claim_ref=None)))
+        store.set(freed)
+        assert volumes.get("v") is freed
+
+    def test_it_is_written_once(self) -> None:
+        cluster, _, volumes = self.prepared()
+        assumption = self.assume(volumes)
+        assert assumption.write(cluster) is assumption.write(cluster)
+
+    def test_the_event_may_come_before_the_answer(self) -> None:
+        cluster, store, volumes = self.prepared()
+        assumption = self.assume(volumes)
+        cluster.watch(lambda event: store.set(event.new), ["PersistentVolume"])
+        assumption.write(cluster)
+        assert reference_of(volumes.get("v")) == "uid-c"
+        volumes.release("v", "pod")
+        assert volumes.get("v") is cluster.get("PersistentVolume", "v")
+
+    def test_a_lost_answer_is_looked_up(self) -> None:
+        cluster, _, volumes = self.prepared()
+        cluster.fail_next("update", OutcomeUnknown("timeout"), applied=True)
+        assert reference_of(self.assume(volumes).write(cluster)) == "uid-c"
+
+    def test_a_request_that_got_lost_is_a_failure(self) -> None:
+        cluster, _, volumes = self.prepared()
+        cluster.fail_next("update", OutcomeUnknown("timeout"))
+        assumption = self.assume(volumes)
+        with pytest.raises(OutcomeUnknown):
+            assumption.write(cluster)
+        volumes.release("v", "pod")
+        assert reference_of(volumes.get("v")) == ""
+
+    def test_somebody_else_was_faster(self) -> None:
+        cluster, store, volumes = self.prepared()
+        assumption = self.assume(volumes)
+        cluster.update(Promise(OTHER).made(cluster.get("PersistentVolume", "v")))
+        with pytest.raises(Conflict):
+            assumption.write(cluster)
+        store.set(cluster.get("PersistentVolume", "v"))
+        assert reference_of(volumes.get("v")) == "uid-d"
+        with pytest.raises(Conflict, match="taken"):
+            assumption.write(cluster)
+
+    def test_somebody_else_wrote_the_same(self) -> None:
+        cluster, _, volumes = self.prepared()
+        assumption = self.assume(volumes)
+        cluster.update(Promise(CLAIM).made(cluster.get("PersistentVolume", "v")))
+        assert reference_of(assumption.write(cluster)) == "uid-c"
+
+    def test_the_volume_is_gone(self) -> None:
+        cluster, _, volumes = self.prepared()
+        assumption = self.assume(volumes)
+        cluster.delete("PersistentVolume", "v")
+        with pytest.raises(NotFound):
+            assumption.write(cluster)
+
+
+def test_an_inconsistent_cache_is_noticed() -> None:
+    _, volumes = volumes_of(make_volume("v"), make_volume("w"))
+    assumption = volumes.assume("v", "pod", Promise(CLAIM))
+    assert assumption is not None
+    assumption.holders.clear()
+    with pytest.raises(InvariantError, match="nobody holds"):
+        volumes.check_invariants()
+    assumption.holders.add("pod")
+    volumes._assumptions["w"] = volumes._assumptions.pop("v")
+    with pytest.raises(InvariantError, match="is about"):
+        volumes.check_invariants()
+
+
+# ---- events in any order ---------------------------------------------------------------------------------
+
+NAMES = ("v0", "v1", "v2")
+PODS = ("p0", "p1", "p2", "p3")
+
+
+class HandingOut(RuleBasedStateMachine):
+    """Pods take volumes as the scheduler would; the cluster's events come late, twice, and out of order.
+
+    Nobody is ever handed a volume that somebody else holds or that was written for somebody else.
+    """
+
+    @initialize()
+    def start(self) -> None:
+        self.cluster = InMemoryCluster()
+        self.store = ObjectStore()
+        self.storage = Storage(self.store)
+        self.late: list[WatchEvent] = []
+        self.heard: list[WatchEvent] = []
+        for name in NAMES:
+            self.store.set(self.cluster.create(make_volume(name, version="")))
+        self.cluster.watch(self.late.append, ["PersistentVolume"])
+        self.late.clear()
+        self.held: dict[str, tuple[str, Assumption[PersistentVolume]]] = {}
+        """Pod → volume and promise of the attempt that is under way."""
+
+    def claim_of(self, pod: str) -> PersistentVolumeClaim:
+        return make_claim(f"claim-{pod}", uid=f"uid-{pod}")
+
+    def offered(self) -> set[str]:
+        """Volumes that a claim of anybody would be offered."""
+        return {
+            entry[1]
+            for free in self.storage.volumes.of_class("wait").free.values()
+            for entries in free.within_reach({})
+            for entry in entries
+        }
+
+    @rule(pod=st.sampled_from(PODS), data=st.data())
+    def take(self, pod: str, data: st.DataObject) -> None:
+        offered = self.offered()
+        if pod in self.held or not offered:
+            return
+        name = data.draw(st.sampled_from(sorted(offered)))
+        promise = self.storage.volumes.assumed.assume(name, pod, Promise(self.claim_of(pod)))
+        assert promise is not None
+        assert all(other != name for other, _ in self.held.values())
+        self.held[pod] = (name, promise)
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), lost=st.booleans())
+    def write(self, data: st.DataObject, lost: bool) -> None:
+        pod = data.draw(st.sampled_from(sorted(self.held)))
+        name, promise = self.held[pod]
+        if lost:
+            self.cluster.fail_next("update", OutcomeUnknown("no answer"), applied=True)
+        try:
+            promise.write(self.cluster)
+        except Conflict:
+            # The promise was made on what events told, and they were late.
+            self.give_up(pod)
+        except NotFound:
+            self.give_up(pod)
+        else:
+            written = self.cluster.get("PersistentVolume", name)
+            assert Promise(self.claim_of(pod)).holds(written)
+        finally:
+            self.cluster._failures.waiting.clear()
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), twice=st.booleans())
+    def end(self, data: st.DataObject, twice: bool) -> None:
+        pod = data.draw(st.sampled_from(sorted(self.held)))
+        name, _ = self.held[pod]
+        self.give_up(pod)
+        if twice:
+            self.storage.volumes.assumed.release(name, pod)
+
+    def give_up(self, pod: str) -> None:
+        name, _ = self.held.pop(pod)
+        self.storage.volumes.assumed.release(name, pod)
+
+    @rule(data=st.data())
+    def an_event_comes(self, data: st.DataObject) -> None:
+        if self.late:
+            event = self.late.pop(data.draw(st.integers(0, len(self.late) - 1)))
+            self.heard.append(event)
+            self.hear(event)
+
+    @rule(data=st.data())
+    def an_event_comes_again(self, data: st.DataObject) -> None:
+        if self.heard:
+            self.hear(data.draw(st.sampled_from(self.heard)))
+
+    def hear(self, event: WatchEvent) -> None:
+        if event.new is not None:
+            self.store.set(event.new)
+
+    @rule(name=st.sampled_from(NAMES))
+    def a_volume_changes(self, name: str) -> None:
+        volume = self.cluster.get("PersistentVolume", name)
+        labels = {"version": volume.metadata.resource_version}
+        self.cluster.update(evolve(volume, metadata=evolve(volume.metadata, labels=labels)))
+
+    @invariant()
+    def what_is_taken_is_not_offered(self) -> None:
+        offered = self.offered()
+        assert not offered & {name for name, _ in self.held.values()}
+        newest: dict[str, PersistentVolume] = {}
+        for event in self.heard:
+            known = newest.get(event.new.name)
+            if known is None or version_of(known) < version_of(event.new):
+                newest[event.new.name] = event.new
+        written = self.cluster.list("PersistentVolume")
+        assert not offered & {volume.name for volume in written if volume.spec.claim_ref is not None}
+        # Whatever came last, the newest that was heard of counts.
+        assert not offered & {name for name, volume in newest.items() if volume.spec.claim_ref is not None}
+        self.storage.volumes.assumed.check_invariants()
+
+
+TestHandingOut = HandingOut.TestCase
+TestHandingOut.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
