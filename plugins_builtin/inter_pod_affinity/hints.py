@@ -1,9 +1,9 @@
 """When an event may help a pod that its affinity, or that of others, kept from running.
 
-As in the reference these are not told, and leave the pod to the next flush of unschedulable pods: nodes that
-come or move into a domain which existing pods' anti-affinity does not cover, nodes that go, the last company
-that goes so that the pod may be the first of its kind, pods that only one of several anti-affinity terms means,
-and whatever a namespace selector finds.
+As in the reference these are not told, and leave the pod to the next flush of unschedulable pods: nodes
+that come or move into a domain which existing pods' anti-affinity does not cover, nodes that go, the last
+company that goes so that the pod may be the first of its kind, pods that only one of several anti-affinity
+terms means, and whatever a namespace selector finds.
 """
 
 from __future__ import annotations
