@@ -21,6 +21,7 @@ from .executors import Executor, InlineExecutor
 from .failure import CLEAR_NOMINATION, handle_failure
 from .handlers import EventHandlers
 from .pending import PendingPods, pending_pods
+from .recording import DecisionRecorder
 from .reserve import place
 from .waiting import WaitingDesk
 
@@ -38,8 +39,9 @@ class Scheduler:
     percentageOfNodesToScore, ``False`` follows kube-scheduler's sampling, ``True`` always looks at all.
     ``remember``: how many classes of indistinguishable pods to keep verdicts and scores of; ``None`` is as
     many as fit into 256 MiB, 0 is none. It changes the speed, never a decision.
-    ``observer``: told of every plugin call. ``on_fault``: told of every fault, with the pod if it is about
-    one. ``wake_up``: called in any thread when :meth:`step` has something to do.
+    ``observer``: told of every plugin call. ``recorder``: told of every decision, such as a
+    :class:`Recorder`, which keeps the last ones. ``on_fault``: told of every fault, with the pod if it is
+    about one. ``wake_up``: called in any thread when :meth:`step` has something to do.
     ``assume_ttl``: seconds after which an unconfirmed placement is taken back; never by default.
 
     One thread at a time drives it, by ``run``, ``run_until_idle``, ``schedule_one`` or ``step``. Raises
@@ -59,11 +61,14 @@ class Scheduler:
         score_all_nodes: ScoreAllNodes = "auto",
         remember: int | None = None,
         observer: Observer | None = None,
+        recorder: DecisionRecorder | None = None,
         on_fault: Callable[[Status, Pod | None], None] | None = None,
         wake_up: Callable[[], None] | None = None,
         assume_ttl: float | None = None,
     ) -> None:
         registry = registry if registry is not None else registry_with(plugins)
+        self.registry = registry
+        self.recorder = recorder
         self.config: EffectiveConfig = load(config, registry)
         self.core: Core = build_core(
             cluster,
@@ -199,6 +204,8 @@ class Scheduler:
         """Find a node, then take it; or try to make room, then back to the queue."""
         core, pod = self.core, info.pod
         decision = core.search.decide(framework, pod)
+        if self.recorder is not None:
+            self._record(self.recorder, framework, info, decision)
         attempt = Attempt(info, pod, framework, decision.state)
         if decision.node_name is not None:
             attempt.node_name = decision.node_name
@@ -209,6 +216,14 @@ class Scheduler:
             assert decision.error is not None
             handle_failure(core, attempt, decision.error)
         return decision
+
+    def _record(
+        self, recorder: DecisionRecorder, framework: Framework, info: QueuedPodInfo, decision: Decision
+    ) -> None:
+        try:
+            recorder.decided(self.core, framework, info, decision)
+        except Exception as error:  # noqa: BLE001 - a note that cannot be taken must not stop the scheduler
+            self.core.report(Status.from_error(error), info.pod, "recorder")
 
     def _unschedulable(self, attempt: Attempt, decision: Decision) -> None:
         """No node is feasible: post_filter, then wait for better times."""
