@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define
 
-from schedframe import CycleState, NodeInfo, Pod, Rows, StateKey, Status, hookimpl
+from schedframe import CycleState, NodeInfo, NodeTable, Pod, Rows, StateKey, Status, hookimpl
 
 from ..args import NodeResourcesBalancedAllocationArgs
-from .balance import balance_score, balance_scores
+from .balance import balance_by_row, balance_score, balance_scores
 from .scored import Scored, scored_resources
 
 _SCORED: Final = StateKey[Sequence[Scored]]("NodeResourcesBalancedAllocation/pre_score")
@@ -49,6 +49,12 @@ class NodeResourcesBalancedAllocation:
             if not _asks(scored):
                 return 0
         return balance_score(scored, node_info)
+
+    @hookimpl
+    def row_score(self, state: CycleState, pod: Pod, table: NodeTable) -> Callable[[int], int] | None:
+        """As :meth:`score`, with the columns at hand."""
+        scored = state.get(_SCORED)
+        return None if scored is None else balance_by_row(scored, table)
 
     @hookimpl
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar, Final
 
 import numpy as np
@@ -17,6 +17,7 @@ from schedframe import (
     EventResource,
     Handle,
     NodeInfo,
+    NodeTable,
     Pod,
     Rows,
     RowVerdicts,
@@ -87,6 +88,11 @@ class NodeResourcesFit:
         return state.read(_DEMAND).shortages(rows)
 
     @hookimpl
+    def row_filter(self, state: CycleState, table: NodeTable) -> Callable[[int], Status | None]:
+        """As :meth:`filter`, with the columns at hand."""
+        return state.read(_DEMAND).by_row(table)
+
+    @hookimpl
     def pre_score(self, state: CycleState, pod: Pod) -> None:
         """Note what the pod asks for of the resources that are scored."""
         state.write(_SCORED, self._scored(pod))
@@ -96,6 +102,12 @@ class NodeResourcesFit:
         """By the configured strategy."""
         scored = state.get(_SCORED)
         return self._strategy.score(self._scored(pod) if scored is None else scored, node_info)
+
+    @hookimpl
+    def row_score(self, state: CycleState, pod: Pod, table: NodeTable) -> Callable[[int], int] | None:
+        """As :meth:`score`, with the columns at hand."""
+        scored = state.get(_SCORED)
+        return self._strategy.by_row(self._scored(pod) if scored is None else scored, table)
 
     @hookimpl
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:

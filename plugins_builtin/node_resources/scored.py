@@ -11,8 +11,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from schedframe import NodeInfo, Rows, is_scalar_resource
+from schedframe import NodeInfo, NodeTable, Rows, is_scalar_resource
 
+Cells = tuple[memoryview, memoryview, int, int]
+"""Of one resource: what there is and what is used by row, what the pod asks for, weight."""
 Column = npt.NDArray[np.int64]
 
 _STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
@@ -62,6 +64,18 @@ class Scored:
     def capacity_rows(self, rows: Rows) -> Column:
         """``capacity_on`` for many rows; possibly the table's own column."""
         return rows.take(rows.table.allocatable(self.name))
+
+
+def cells_of(scored: Iterable[Scored], table: NodeTable) -> tuple[Cells, ...]:
+    """The numbers of each resource by row, good for one ``table.layout``."""
+
+    def used(resource: Scored) -> Column:
+        name = resource.name
+        return table.non_zero_requested(name) if resource.non_zero else table.requested(name)
+
+    return tuple(
+        (table.allocatable(each.name).data, used(each).data, each.amount, each.weight) for each in scored
+    )
 
 
 def scored_resources(

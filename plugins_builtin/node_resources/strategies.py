@@ -6,7 +6,7 @@ weighted mean over the resources that the node has, in integers.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Final, Protocol
 
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import MAX_SCORE, NodeInfo, Rows
+from schedframe import MAX_SCORE, NodeInfo, NodeTable, Rows
 
 from ..args import (
     LEAST_ALLOCATED,
@@ -24,7 +24,7 @@ from ..args import (
     UtilizationShapePoint,
 )
 from .arithmetic import EXACT, Column, Whole, percent, percents
-from .scored import Scored
+from .scored import Scored, cells_of
 
 _FULL: Final = 100
 
@@ -34,6 +34,10 @@ class Strategy(Protocol):
 
     def score(self, scored: Sequence[Scored], info: NodeInfo) -> int:
         """Score of one node; O(resources)."""
+        ...
+
+    def by_row(self, scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int] | None:
+        """:meth:`score` as a function of a row number, good for one ``table.layout``; ``None``: use that."""
         ...
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
@@ -70,6 +74,25 @@ class LeastAllocated:
                 total += score * resource.weight
         return int(total / weights) if weights else 0
 
+    def by_row(self, scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int] | None:
+        """As :meth:`score`, with the columns at hand."""
+        resources = cells_of(scored, table)
+
+        def of_row(row: int) -> int:
+            total = weights = 0
+            for capacities, used, amount, weight in resources:
+                capacity = capacities[row]
+                if not capacity:
+                    continue
+                weights += weight
+                left = capacity - used[row] - amount
+                if left > 0:
+                    score = left * MAX_SCORE // capacity if capacity < EXACT else percent(left, capacity)
+                    total += score * weight
+            return int(total / weights) if weights else 0
+
+        return of_row
+
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
         mean = _Mean(np.zeros(len(rows)))
@@ -97,6 +120,23 @@ class MostAllocated:
                 total += score * resource.weight
                 weights += resource.weight
         return int(total / weights) if weights else 0
+
+    def by_row(self, scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int] | None:
+        """As :meth:`score`, with the columns at hand."""
+        resources = cells_of(scored, table)
+
+        def of_row(row: int) -> int:
+            total = weights = 0
+            for capacities, used_by_row, amount, weight in resources:
+                capacity = capacities[row]
+                if capacity:
+                    used = min(used_by_row[row] + amount, capacity)
+                    score = used * MAX_SCORE // capacity if capacity < EXACT else percent(used, capacity)
+                    total += score * weight
+                    weights += weight
+            return int(total / weights) if weights else 0
+
+        return of_row
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
@@ -132,6 +172,10 @@ class RequestedToCapacityRatio:
                 total += score * resource.weight
                 weights += resource.weight
         return (2 * total + weights) // (2 * weights) if weights else 0
+
+    def by_row(self, scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int] | None:
+        """None: the curve costs more than what columns would save."""
+        return None
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""

@@ -190,6 +190,8 @@ def _uses_status(pod: Pod) -> bool:
     status = pod.status
     if not pod.spec.node_name:
         return False
+    if not (status.container_statuses or status.init_container_statuses):
+        return status.resources is not None
     return (
         status.resources is not None
         or any(entry.resources is not None for entry in status.container_statuses)

@@ -27,7 +27,7 @@ class BlockedMaxima:
     Larger columns have blocks of 2,048 rows, so that a million rows cost little more than a thousand.
     """
 
-    __slots__ = ("_best", "_count", "_shift", "_size", "values")
+    __slots__ = ("_best", "_cells", "_count", "_shift", "_size", "values")
 
     def __init__(self, values: Values, size: int) -> None:
         self.values = values
@@ -39,6 +39,7 @@ class BlockedMaxima:
     def rebuild(self, size: int) -> None:
         """Take in that anything may have changed, and that the first *size* rows count; O(size)."""
         self._size = size
+        self._cells = self.values.data
         self._shift = min(max(_SMALLEST_SHIFT, (max(size, 1) - 1).bit_length() - 5), _LARGEST_SHIFT)
         width = 1 << self._shift
         blocks = max(1, -(-size // width))
@@ -53,11 +54,11 @@ class BlockedMaxima:
 
     def update(self, row: int, value: int) -> None:
         """Set the value of *row*; O(size) for one beyond all those that counted so far."""
-        values = self.values
-        old = int(values[row])
+        cells = self._cells
+        old = cells[row]
         if old == value:
             return
-        values[row] = value
+        cells[row] = value
         if row >= self._size:
             self.rebuild(row + 1)
             return

@@ -19,24 +19,21 @@ from ..framework import MAX_SCORE, MIN_SCORE, Code, CycleState, Framework, Statu
 from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
-from ..state import NodeInfo, ObjectStore, Rows
+from ..state import ObjectStore, Rows
 from .expected import ExpectedPods
 from .maxima import OUT, BlockedMaxima
 from .merging import ask
 from .normalized import Normalized
+from .one_by_one import NO_NODE, NOBODY, OneByOne
 from .split_plan import SplitPlan, versions
 
 Column = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
 Positions = npt.NDArray[np.intp]
 
-NO_NODE = -1
-"""The code of a row without a node."""
-NOBODY = 1 << 30
-"""Stands for "no plugin rejects this row" among the places in the profile's order."""
 MAX_PRIORITIES = 16
 """Priorities for which a class is kept as seen with nominated pods."""
-ONE_BY_ONE = 6
+ONE_BY_ONE = 48
 """Up to so many touched rows are refreshed by the per-node form, more of them by columns."""
 
 
@@ -80,9 +77,17 @@ class PodClass:
         self._number: dict[Status, int] = {}
         self._places: list[int] = [NOBODY]
         self._counts: list[int] = [0]
-        self._node_codes: Codes = np.empty(0, np.int32)
-        self._fixed: Column = np.empty(0, np.int64)
-        self._base: Column = np.empty(0, np.int64)
+        self.node_codes: Codes = np.empty(0, np.int32)
+        """As ``codes``, for plugins that look at the node alone."""
+        self.fixed: Column = np.empty(0, np.int64)
+        """Sum of the scores that the node alone decides, but for those that are normalised."""
+        self.base: Column = np.empty(0, np.int64)
+        """Sum of all scores but those that are normalised, of feasible rows."""
+        self.standing: Column = np.empty(0, np.int64)
+        """Sum of the normalised scores that the node alone decides, as of the last totals."""
+        self.moving: list[Normalized] = []
+        """Normalised plugins whose raw scores depend on the pods of a row."""
+        self._one_by_one = OneByOne(self)
         self._version = self._node_version = -1
 
     # ---- looking -----------------------------------------------------------------------------------------
@@ -90,7 +95,14 @@ class PodClass:
     @property
     def nbytes(self) -> int:
         """Memory of the columns, in bytes."""
-        columns = (self.codes, self._node_codes, self._fixed, self._base, self.maxima.values)
+        columns = (
+            self.codes,
+            self.node_codes,
+            self.fixed,
+            self.base,
+            self.standing,
+            self.maxima.values,
+        )
         return (
             sum(column.nbytes for column in columns)
             + sum(column.raw.nbytes for column in self.normalized)
@@ -106,7 +118,7 @@ class PodClass:
         highest = [int(rows.take(column.raw).max()) if column.highest else 0 for column in self.normalized]
         if all(h == column.highest for h, column in zip(highest, self.normalized, strict=True)):
             return rows.take(self.maxima.values)
-        totals = rows.take(self._base).copy()
+        totals = rows.take(self.base).copy()
         for h, column in zip(highest, self.normalized, strict=True):
             totals += column.weighted_rows(rows.take(column.raw), h)
         return totals
@@ -133,6 +145,26 @@ class PodClass:
     def all_counts(self) -> list[int]:
         """Number of rows by code, from 0 on."""
         return list(self._counts)
+
+    def place_of(self, code: int) -> int:
+        """Place in the profile of the plugin behind *code*, a large number if there is none."""
+        return self._places[code]
+
+    def count(self, code: int, change: int) -> None:
+        """So many rows more (or less) have *code*."""
+        if code >= 0:
+            self._counts[code] += change
+            if code == 0:
+                self.feasible += change
+
+    def number_of(self, status: Status) -> int:
+        """The code that stands for *status*."""
+        number = self._number.get(status)
+        if number is None:
+            self.statuses.append(status)
+            number = self._number[status] = len(self.statuses)
+            self._register()
+        return number
 
     def expected(self, priority: int) -> ExpectedPods:
         """The class as pods of that priority see it, nominated pods considered; the caller syncs it."""
@@ -167,11 +199,9 @@ class PodClass:
             return self.usable
         self._version, self._node_version = version, table.node_log.version
         if len(rows) == 1 and self._row_wise:
-            self._refresh_row(rows[0], bool(changed))
-        elif self._row_wise and len(set(rows)) <= ONE_BY_ONE:
-            for row in set(rows):
-                if self.usable:
-                    self._refresh_row(row, row in changed)
+            self._one_by_one.refresh(rows, changed)
+        elif self._row_wise and len(few := set(rows)) <= ONE_BY_ONE:
+            self._one_by_one.refresh(few, changed)
         else:
             self._refresh_rows(_positions(rows), _positions(changed))
         if self.usable and any(c.highest != c.present_highest() for c in self.normalized):
@@ -195,13 +225,14 @@ class PodClass:
         # Room to grow, so that nodes that join are refreshed like any other row.
         size = max(table.capacity, 1)
         self.codes = np.full(size, NO_NODE, np.int32)
-        self._node_codes = np.full(size, NO_NODE, np.int32)
-        self._fixed = np.zeros(size, np.int64)
-        self._base = np.zeros(size, np.int64)
-        self.maxima.values = np.full(size, OUT, np.int64)
+        self.node_codes = np.full(size, NO_NODE, np.int32)
+        self.fixed = np.zeros(size, np.int64)
+        self.base = np.zeros(size, np.int64)
+        self.standing = np.zeros(size, np.int64)
+        self.maxima = BlockedMaxima(np.full(size, OUT, np.int64), 0)
         asked = [e for e in parts.remembered.filter if e.name not in self.state.skip_filter_plugins]
-        self._node_filters = self._placed(asked, node_only=True)
-        self._pod_filters = self._placed(asked, node_only=False)
+        self.node_filters = self._placed(asked, node_only=True)
+        self.pod_filters = self._placed(asked, node_only=False)
         rows = table.rows().positions
         self._filter_nodes(rows)
         feasible = self._filter_pods(rows)
@@ -228,15 +259,15 @@ class PodClass:
         skip, node_only = self.state.skip_score_plugins, self.parts.node_only
         asked = [entry for entry in self.parts.remembered.score if entry.name not in skip]
         plain = [entry for entry in asked if entry.normalization is None]
-        self._node_scores = [entry for entry in plain if entry.name in node_only]
-        self._pod_scores = [entry for entry in plain if entry.name not in node_only]
+        self.node_scores = [entry for entry in plain if entry.name in node_only]
+        self.pod_scores = [entry for entry in plain if entry.name not in node_only]
         self.normalized = tuple(
             Normalized(entry, entry.normalization, entry.name in node_only, np.zeros(size, np.int64))
             for entry in asked
             if entry.normalization is not None
         )
-        self._moving = [column for column in self.normalized if not column.node_only]
-        entries: list[Any] = [entry for entry, _ in (*self._node_filters, *self._pod_filters)]
+        self.moving = [column for column in self.normalized if not column.node_only]
+        entries: list[Any] = [entry for entry, _ in (*self.node_filters, *self.pod_filters)]
         self._row_wise = all(entry.filter is not None for entry in entries) and all(
             entry.score is not None for entry in asked
         )
@@ -254,7 +285,7 @@ class PodClass:
         codes[positions] = NO_NODE
         self.maxima.values[positions] = OUT
         if len(changed):
-            self._node_codes[changed] = NO_NODE
+            self.node_codes[changed] = NO_NODE
             alive = changed[self.table.alive[changed]]
             self._filter_nodes(alive)
             if self.usable:
@@ -266,13 +297,13 @@ class PodClass:
 
     def _filter_nodes(self, positions: Positions) -> None:
         """What the plugins say that look at the node alone."""
-        self._node_codes[positions] = self._ask(
-            self._node_filters, positions, np.zeros(len(positions), np.int32)
+        self.node_codes[positions] = self._ask(
+            self.node_filters, positions, np.zeros(len(positions), np.int32)
         )
 
     def _filter_pods(self, positions: Positions) -> Positions:
         """What all say; rows that count nowhere so far are counted. The rows that pass."""
-        codes = self._ask(self._pod_filters, positions, self._node_codes[positions])
+        codes = self._ask(self.pod_filters, positions, self.node_codes[positions])
         self.codes[positions] = codes
         for code, count in enumerate(np.bincount(codes, minlength=1).tolist()):
             self._counts[code] += count
@@ -298,8 +329,8 @@ class PodClass:
 
     def _score_nodes(self, positions: Positions) -> None:
         """Scores that the node alone decides, for rows that the node alone does not rule out."""
-        rows = Rows.at(self.table, positions[self._node_codes[positions] == 0])
-        self._fixed[rows.index] = self._sum(self._node_scores, rows)
+        rows = Rows.at(self.table, positions[self.node_codes[positions] == 0])
+        self.fixed[rows.index] = self._sum(self.node_scores, rows)
         for column in self.normalized:
             if column.node_only:
                 column.raw[rows.index] = self._raw(column.entry, rows)
@@ -307,7 +338,7 @@ class PodClass:
     def _score_pods(self, positions: Positions) -> None:
         """The other scores of feasible rows that are not counted so far."""
         rows = Rows.at(self.table, positions)
-        self._base[positions] = self._fixed[positions] + self._sum(self._pod_scores, rows)
+        self.base[positions] = self.fixed[positions] + self._sum(self.pod_scores, rows)
         for column in self.normalized:
             if not column.node_only:
                 column.raw[positions] = self._raw(column.entry, rows)
@@ -340,99 +371,19 @@ class PodClass:
             return np.zeros(len(rows), np.int64)
         return raw
 
-    # ---- one row, by the per-node forms ------------------------------------------------------------------
-
-    def _refresh_row(self, row: int, changed: bool) -> None:
-        old = int(self.codes[row])
-        if old >= 0:
-            self._counts[old] -= 1
-        try:
-            new = self._judge_row(row, changed)
-            if old == 0 and (new != 0 or changed or self._moving):
-                self._count_row(row, -1)
-            if changed:
-                self._score_node_row(row)
-            total = self._total_row(row) if new == 0 else OUT
-        except Exception:  # noqa: BLE001 - met again on the long way, and reported there
-            self.usable = False
-            return
-        self.feasible += (new == 0) - (old == 0)
-        if new == 0 and (old != 0 or changed or self._moving):
-            self._count_row(row, 1)
-        self.codes[row] = new
-        if new >= 0:
-            self._counts[new] += 1
-        self.maxima.update(row, total)
-
-    def _judge_row(self, row: int, changed: bool) -> int:
-        """The code of the first plugin that rejects the row."""
-        if not self.table.alive[row]:
-            self._node_codes[row] = NO_NODE
-            return NO_NODE
-        info = self.table.info(row)
-        if changed:
-            self._node_codes[row] = self._first(self._node_filters, info, 0)
-        return self._first(self._pod_filters, info, int(self._node_codes[row]))
-
-    def _first(self, filters: list[tuple[FilterEntry, int]], info: NodeInfo, code: int) -> int:
-        limit = self._places[code]
-        for entry, place in filters:
-            if place > limit:
-                break
-            status = entry.filter(self.state, self.pod, info)  # type: ignore[misc]  # there, see _row_wise
-            if status is not None and status.code is not Code.SUCCESS:
-                return self.number_of(status.with_plugin(entry.name))
-        return code
-
-    def number_of(self, status: Status) -> int:
-        """The code that stands for *status*."""
-        number = self._number.get(status)
-        if number is None:
-            self.statuses.append(status)
-            number = self._number[status] = len(self.statuses)
-            self._register()
-        return number
-
-    def _count_row(self, row: int, sign: int) -> None:
-        for column in self.normalized:
-            column.count(int(column.raw[row]), sign)
-
-    def _score_node_row(self, row: int) -> None:
-        if self._node_codes[row] != 0:
-            return
-        info = self.table.info(row)
-        self._fixed[row] = self._sum_row(self._node_scores, info)
-        for column in self.normalized:
-            if column.node_only:
-                column.raw[row] = column.entry.score(self.state, self.pod, info)  # type: ignore[misc]
-
-    def _total_row(self, row: int) -> int:
-        info = self.table.info(row)
-        base = int(self._fixed[row]) + self._sum_row(self._pod_scores, info)
-        self._base[row] = base
-        for column in self._moving:
-            column.raw[row] = column.entry.score(self.state, self.pod, info)  # type: ignore[misc]
-        for column in self.normalized:
-            base += column.weighted(int(column.raw[row]) if column.highest else 0)
-        return base
-
-    def _sum_row(self, entries: list[ScoreEntry], info: NodeInfo) -> int:
-        total = 0
-        for entry in entries:
-            score = entry.score(self.state, self.pod, info)  # type: ignore[misc]  # there, see _row_wise
-            if not MIN_SCORE <= score <= MAX_SCORE:
-                self.usable = False
-            total += score * entry.weight
-        return total
-
     # ---- totals ------------------------------------------------------------------------------------------
 
     def _total_all(self) -> None:
         """All totals as one column operation; O(rows)."""
         size = self.table.size
-        totals = self._base[:size].copy()
+        standing = self.standing[:size]
+        standing[:] = 0
         for column in self.normalized:
             column.highest = column.present_highest()
+            if column.node_only:
+                standing += column.weighted_rows(column.raw[:size], column.highest)
+        totals = self.base[:size] + standing
+        for column in self.moving:
             totals += column.weighted_rows(column.raw[:size], column.highest)
         totals[self.codes[:size] != 0] = OUT
         self.maxima.values[:size] = totals

@@ -7,7 +7,7 @@ and node infos must not be changed.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -17,7 +17,7 @@ import pluggy
 if TYPE_CHECKING:
     from ..api import Pod
     from ..queue import EventRegistration, QueuedPodInfo
-    from ..state import NodeInfo, Rows
+    from ..state import NodeInfo, NodeTable, Rows
     from .cycle_state import CycleState
     from .results import PostFilterResult, PreFilterResult, RowVerdicts
     from .status import Status
@@ -108,6 +108,17 @@ class Hookspecs(Protocol):
         """
 
     @hookspec
+    def row_filter(
+        self, state: CycleState, pod: Pod, table: NodeTable
+    ) -> Callable[[int], Status | None] | None:
+        """The filter as a function of a row number, prepared once for all pods of a remembered class.
+
+        For ``row_local`` plugins whose per-node form does work that is the same for every node, or needs node
+        infos that nobody else asks for. It must agree with ``filter``; ``None`` means to use that. The
+        function may hold columns of *table*: it is asked for anew when ``table.layout`` changes.
+        """
+
+    @hookspec
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> tuple[PostFilterResult | None, Status | None] | PostFilterResult | Status | None:
@@ -130,6 +141,10 @@ class Hookspecs(Protocol):
     @hookspec
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Scores:
         """The same for many rows in one call: int64, shape ``(len(rows),)``."""
+
+    @hookspec
+    def row_score(self, state: CycleState, pod: Pod, table: NodeTable) -> Callable[[int], int] | None:
+        """The score as a function of a row number, as ``row_filter`` is for the filter."""
 
     @hookspec
     def normalize_scores(self, state: CycleState, pod: Pod, scores: Scores, nodes: Rows) -> Scores | None:

@@ -42,6 +42,8 @@ class FilterEntry:
     name: str
     filter: Call | None
     filter_rows: Call | None
+    row_filter: Call | None = None
+    """Prepares the filter as a function of a row number."""
 
 
 @frozen
@@ -55,6 +57,8 @@ class ScoreEntry:
     normalize: Call | None
     normalization: Normalization | None = None
     """What ``normalize`` does, where the plugin declares it as data."""
+    row_score: Call | None = None
+    """Prepares the score as a function of a row number."""
 
 
 @frozen
@@ -226,7 +230,7 @@ def _pod_hooks(compiler: _Compiler) -> tuple[PodHooks, ...]:
 
 def _filters(compiler: _Compiler) -> tuple[FilterEntry, ...]:
     entries = (
-        FilterEntry(name, compiler.call("filter", name), compiler.call("filter_rows", name))
+        FilterEntry(name, *(compiler.call(hook, name) for hook in ("filter", "filter_rows", "row_filter")))
         for name in compiler.names("filter")
     )
     return tuple(entry for entry in entries if entry.filter is not None or entry.filter_rows is not None)
@@ -241,6 +245,7 @@ def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
             compiler.call("score_rows", name),
             _normalize(compiler, name),
             getattr(compiler.plugins[name], "normalization", None),
+            compiler.call("row_score", name),
         )
         for name, weight in compiler.enabled.get("score", ())
         if name in compiler.plugins

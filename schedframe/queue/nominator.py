@@ -76,6 +76,7 @@ class Nominator:
         self._node_of[identity(pod)] = wanted
         self._by_node.setdefault(wanted, {})[identity(pod)] = pod
         self._views.pop(wanted, None)
+        self._note(wanted)
 
     def update(self, old: Pod, new: Pod) -> None:
         """*new* is a later version of *old*.

@@ -95,14 +95,15 @@ def test_every_hook_finds_its_place(hook: str) -> None:
         "remove_pod": lambda: plan.pod_hooks[0].remove_pod,
         "filter": lambda: plan.filter[0].filter,
         "filter_rows": lambda: plan.filter[0].filter_rows,
+        "row_filter": lambda: plan.filter[0].row_filter,
         "score": lambda: plan.score[0].score,
         "score_rows": lambda: plan.score[0].score_rows,
         "pre_bind_pre_flight": lambda: plan.pre_flight["P"],
         "explain": lambda: plan.explain["P"],
         "explain_pod": lambda: plan.explain_pod["P"],
     }
-    if hook == "normalize_scores":
-        assert plan.score == ()  # nothing to normalise
+    if hook in ("normalize_scores", "row_score"):
+        assert plan.score == ()  # nothing is scored
         return
     call = attribute.get(hook, lambda: getattr(plan, hook)[0].call)()
     assert call is not None

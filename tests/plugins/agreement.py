@@ -53,6 +53,18 @@ def per_node_scores(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> lis
     return [call(plugin, "score", state=state, pod=pod, node_info=info) for info in rows]
 
 
+def prepared_statuses(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[Status] | None:
+    """What the function that the plugin prepares for single rows says; ``None`` if it prepares none."""
+    judge = call(plugin, "row_filter", state=state, pod=pod, table=rows.table)
+    return None if judge is None else [judge(row) or OPEN for row in rows.positions.tolist()]
+
+
+def prepared_scores(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[int] | None:
+    """As :func:`prepared_statuses` for scores."""
+    scorer = call(plugin, "row_score", state=state, pod=pod, table=rows.table)
+    return None if scorer is None else [scorer(row) for row in rows.positions.tolist()]
+
+
 def columnar_scores(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[int]:
     """What the columnar form scores each row, before normalisation."""
     scores = call(plugin, "score_rows", state=state, pod=pod, rows=rows)
@@ -72,7 +84,7 @@ def parts_of(rows: Rows) -> list[Rows]:
 
 
 def check_filter_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
-    """Assert that both forms of filter say the same of every row, after the plugin's own pre_filter."""
+    """Assert that all forms of filter say the same of every row, after the plugin's own pre_filter."""
     state = CycleState()
     rows = table.rows()
     before = call(plugin, "pre_filter", state=state, pod=pod, nodes=rows)
@@ -81,10 +93,11 @@ def check_filter_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
     for part in parts_of(rows):
         expected = per_node_statuses(plugin, state, pod, part)
         assert columnar_statuses(plugin, state, pod, part) == expected
+        assert prepared_statuses(plugin, state, pod, part) in (None, expected)
 
 
 def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
-    """Assert that both forms of score give every row the same, after the plugin's own pre_score."""
+    """Assert that all forms of score give every row the same, after the plugin's own pre_score."""
     state = CycleState()
     rows = table.rows()
     before = call(plugin, "pre_score", state=state, pod=pod, nodes=rows)
@@ -93,6 +106,7 @@ def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
     for part in parts_of(rows):
         expected = per_node_scores(plugin, state, pod, part)
         assert columnar_scores(plugin, state, pod, part) == expected
+        assert prepared_scores(plugin, state, pod, part) in (None, expected)
 
 
 def _columns(table: NodeTable) -> list[Any]:
