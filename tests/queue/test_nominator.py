@@ -72,6 +72,18 @@ def test_update_keeps_a_nomination_that_the_status_says_nothing_about(
         assert held.metadata.resource_version == "2"
 
 
+def test_changes_tell_the_node_left_and_the_node_taken() -> None:
+    nominator = Nominator()
+    nominator.add(pod(), "n")
+    before = nominator.version
+    nominator.add(pod(), "m")
+    assert nominator.changed_since(before) == ["n", "m"]
+    before = nominator.version
+    nominator.delete(pod())
+    assert nominator.changed_since(before) == ["m"]
+    assert nominator.changed_since(nominator.version) == []
+
+
 def test_reading_twice_costs_no_copy() -> None:
     nominator = Nominator()
     nominator.add(pod(), "n")
