@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 
 from schedframe import (
+    Action,
     BindRefused,
     ClusterError,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
     OutcomeUnknown,
     Status,
 )
@@ -107,8 +114,11 @@ def test_bind_refused() -> None:
 
 
 def test_the_room_of_a_failed_binding_helps_those_that_wait_for_it() -> None:
+    def nodes(self: Any) -> Sequence[EventRegistration]:
+        return (EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD)),)
+
     answers = iter([Status.wait(10)])
-    world = World({"X": plugin_class(permit=lambda self: next(answers, None), events_to_register=_nodes)})
+    world = World({"X": plugin_class(permit=lambda self: next(answers, None), events_to_register=nodes)})
     world.create(make_node(cpu=2), make_pod(cpu=2))
     world.settle()
     world.create(make_pod("next", cpu=2))
