@@ -13,13 +13,7 @@ from plugins_builtin.volume_binding import VolumeBinding
 from plugins_builtin.volume_binding.claims import CLAIMS
 from plugins_builtin.volume_binding.judging import share_out
 from schedframe import CycleState, Node, Status
-from schedframe.api import (
-    AWSElasticBlockStore,
-    LabelSelector,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Pod,
-)
+from schedframe.api import AWSElasticBlockStore, LabelSelector, PersistentVolume, PersistentVolumeClaim, Pod
 from tests.plugins.agreement import StandInHandle, check_filter_agreement
 from tests.plugins.storage import (
     HOSTNAME,

@@ -1,0 +1,135 @@
+"""Volumes are handed out once, whatever order events come in."""
+
+from __future__ import annotations
+
+from attrs import evolve
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from plugins_builtin.volume_binding.assumed import Assumption, Promise, version_of
+from plugins_builtin.volume_binding.claims import Storage
+from schedframe import Conflict, InMemoryCluster, NotFound, ObjectStore, OutcomeUnknown, WatchEvent
+from schedframe.api import PersistentVolume, PersistentVolumeClaim
+from tests.plugins.storage import make_claim, make_volume
+
+NAMES = ("v0", "v1", "v2")
+PODS = ("p0", "p1", "p2", "p3")
+
+
+class HandingOut(RuleBasedStateMachine):
+    """Pods take volumes as the scheduler would; the cluster's events come late, twice, and out of order.
+
+    Nobody is ever handed a volume that somebody else holds or that was written for somebody else.
+    """
+
+    @initialize()
+    def start(self) -> None:
+        self.cluster = InMemoryCluster()
+        self.store = ObjectStore()
+        self.storage = Storage(self.store)
+        self.late: list[WatchEvent] = []
+        self.heard: list[WatchEvent] = []
+        for name in NAMES:
+            self.store.set(self.cluster.create(make_volume(name, version="")))
+        self.cluster.watch(self.late.append, ["PersistentVolume"])
+        self.late.clear()
+        self.held: dict[str, tuple[str, Assumption[PersistentVolume]]] = {}
+        """Pod → volume and promise of the attempt that is under way."""
+
+    def claim_of(self, pod: str) -> PersistentVolumeClaim:
+        return make_claim(f"claim-{pod}", uid=f"uid-{pod}")
+
+    def offered(self) -> set[str]:
+        """Volumes that a claim of anybody would be offered."""
+        return {
+            entry[1]
+            for free in self.storage.volumes.of_class("wait").free.values()
+            for entries in free.within_reach({})
+            for entry in entries
+        }
+
+    @rule(pod=st.sampled_from(PODS), data=st.data())
+    def take(self, pod: str, data: st.DataObject) -> None:
+        offered = self.offered()
+        if pod in self.held or not offered:
+            return
+        name = data.draw(st.sampled_from(sorted(offered)))
+        promise = self.storage.volumes.assumed.assume(name, pod, Promise(self.claim_of(pod)))
+        assert promise is not None
+        assert all(other != name for other, _ in self.held.values())
+        self.held[pod] = (name, promise)
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), lost=st.booleans())
+    def write(self, data: st.DataObject, lost: bool) -> None:
+        pod = data.draw(st.sampled_from(sorted(self.held)))
+        name, promise = self.held[pod]
+        if lost:
+            self.cluster.fail_next("update", OutcomeUnknown("no answer"), applied=True)
+        try:
+            promise.write(self.cluster)
+        except Conflict:
+            # The promise was made on what events told, and they were late.
+            self.give_up(pod)
+        except NotFound:
+            self.give_up(pod)
+        else:
+            written = self.cluster.get("PersistentVolume", name)
+            assert Promise(self.claim_of(pod)).holds(written)
+        finally:
+            self.cluster._failures.waiting.clear()
+
+    @precondition(lambda self: self.held)
+    @rule(data=st.data(), twice=st.booleans())
+    def end(self, data: st.DataObject, twice: bool) -> None:
+        pod = data.draw(st.sampled_from(sorted(self.held)))
+        name, _ = self.held[pod]
+        self.give_up(pod)
+        if twice:
+            self.storage.volumes.assumed.release(name, pod)
+
+    def give_up(self, pod: str) -> None:
+        name, _ = self.held.pop(pod)
+        self.storage.volumes.assumed.release(name, pod)
+
+    @rule(data=st.data())
+    def an_event_comes(self, data: st.DataObject) -> None:
+        if self.late:
+            event = self.late.pop(data.draw(st.integers(0, len(self.late) - 1)))
+            self.heard.append(event)
+            self.hear(event)
+
+    @rule(data=st.data())
+    def an_event_comes_again(self, data: st.DataObject) -> None:
+        if self.heard:
+            self.hear(data.draw(st.sampled_from(self.heard)))
+
+    def hear(self, event: WatchEvent) -> None:
+        if event.new is not None:
+            self.store.set(event.new)
+
+    @rule(name=st.sampled_from(NAMES))
+    def a_volume_changes(self, name: str) -> None:
+        volume = self.cluster.get("PersistentVolume", name)
+        labels = {"version": volume.metadata.resource_version}
+        self.cluster.update(evolve(volume, metadata=evolve(volume.metadata, labels=labels)))
+
+    @invariant()
+    def what_is_taken_is_not_offered(self) -> None:
+        offered = self.offered()
+        assert not offered & {name for name, _ in self.held.values()}
+        newest: dict[str, PersistentVolume] = {}
+        for event in self.heard:
+            known = newest.get(event.new.name)
+            if known is None or version_of(known) < version_of(event.new):
+                newest[event.new.name] = event.new
+        written = self.cluster.list("PersistentVolume")
+        assert not offered & {volume.name for volume in written if volume.spec.claim_ref is not None}
+        # Whatever came last, the newest that was heard of counts.
+        assert not offered & {name for name, volume in newest.items() if volume.spec.claim_ref is not None}
+        self.storage.volumes.assumed.check_invariants()
+
+
+TestHandingOut = HandingOut.TestCase
+TestHandingOut.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
