@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
@@ -20,6 +20,8 @@ OnUnknown = Literal["error", "skip"] | Callable[[str, Mapping[str, Any]], None]
 """What to do with a manifest of a kind that scheduling does not read: raise, pass over, or call with location
 and it.
 """
+
+Kinds = tuple[type[ClusterObject], ...]
 
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
 _BaseLoader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -47,21 +49,27 @@ _Loader.add_implicit_resolver(
 
 
 def load_manifests(
-    source: str | bytes | os.PathLike[str] | IO[str] | IO[bytes], *, on_unknown: OnUnknown = "error"
+    source: str | bytes | os.PathLike[str] | IO[str] | IO[bytes],
+    *,
+    on_unknown: OnUnknown = "error",
+    kinds: Iterable[type[ClusterObject]] = (),
 ) -> Iterator[tuple[str, ClusterObject]]:
     """All objects of *source* in order, each with its location.
 
     *source* is text (YAML or JSON, with any number of documents), a stream, or a path: that of a file, or of
     a folder whose ``.yaml``, ``.yml`` and ``.json`` files are read in the order of their names. A ``List``,
     and a list of one kind such as ``PodList``, counts as its items. A location is ``pods.yaml:2[3]``:
-    document 2 (from 1), item 3 (from 0). *on_unknown* decides about kinds that are not in :data:`KINDS`.
+    document 2 (from 1), item 3 (from 0). *kinds* are as for :func:`from_manifest`; *on_unknown* decides
+    about any that are not known.
 
     Raises :class:`InputError` with location, path, value and fix.
     """
+    kinds = tuple(kinds)
     for name, text in _texts(source):
         for number, document in enumerate(_documents(text, name), start=1):
             if document is not None:
-                yield from _objects(document, f"{name}:{number}" if name else str(number), on_unknown)
+                location = f"{name}:{number}" if name else str(number)
+                yield from _objects(document, location, on_unknown, kinds)
 
 
 def _texts(source: Any) -> Iterator[tuple[str, str]]:
@@ -134,7 +142,9 @@ def _unreadable(error: yaml.YAMLError, name: str) -> InputError:
     )
 
 
-def _objects(document: Any, location: str, on_unknown: OnUnknown) -> Iterator[tuple[str, ClusterObject]]:
+def _objects(
+    document: Any, location: str, on_unknown: OnUnknown, kinds: Kinds
+) -> Iterator[tuple[str, ClusterObject]]:
     if not isinstance(document, Mapping):
         fix = "write objects with apiVersion and kind; to read a file, pass a pathlib.Path"
         raise InputError("", f"expected an object, got {describe(document)}", fix, location=location)
@@ -142,16 +152,16 @@ def _objects(document: Any, location: str, on_unknown: OnUnknown) -> Iterator[tu
     if isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list | None):
         item_kind = kind.removesuffix("List")
         for index, item in enumerate(document.get("items") or ()):
-            yield from _object(item, f"{location}[{index}]", item_kind, on_unknown)
+            yield from _object(item, f"{location}[{index}]", item_kind, on_unknown, kinds)
     else:
-        yield from _object(document, location, "", on_unknown)
+        yield from _object(document, location, "", on_unknown, kinds)
 
 
 def _object(
-    item: Any, location: str, kind: str, on_unknown: OnUnknown
+    item: Any, location: str, kind: str, on_unknown: OnUnknown, kinds: Kinds
 ) -> Iterator[tuple[str, ClusterObject]]:
     try:
-        made = from_manifest(item, kind=kind)
+        made = from_manifest(item, kind=kind, kinds=kinds)
     except UnknownKindError as error:
         if on_unknown == "error":
             raise UnknownKindError(error.path, error.problem, error.fix, location=location) from None

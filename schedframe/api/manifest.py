@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import cache
 from typing import Any, Final, TypeVar
 
 from schedframe.api.claims import ResourceClaim, ResourceClaimTemplate
@@ -29,7 +30,7 @@ from schedframe.api.workloads import (
     Service,
     StatefulSet,
 )
-from schedframe.errors import InputError
+from schedframe.errors import InputError, PluginError
 
 T = TypeVar("T")
 
@@ -57,7 +58,11 @@ _CLASSES: Final[tuple[type[ClusterObject], ...]] = (
 )
 
 KINDS: Final[Mapping[str, type[ClusterObject]]] = {cls.KIND: cls for cls in _CLASSES}
-"""Kind → class, for every kind that manifests may have."""
+"""Kind → class, for every kind that scheduling itself reads; packages may add others, see
+:func:`installed_kinds`."""
+
+KIND_GROUP: Final = "schedframe.kinds"
+"""Entry points of packages that bring kinds of their own: each names a class."""
 
 
 _OTHER_SHAPES: Final = dict.fromkeys(
@@ -77,15 +82,18 @@ def key_of(obj: ClusterObject) -> str:
     return obj.key
 
 
-def from_manifest(manifest: Mapping[str, Any], *, kind: str = "") -> ClusterObject:
+def from_manifest(
+    manifest: Mapping[str, Any], *, kind: str = "", kinds: Iterable[type[ClusterObject]] = ()
+) -> ClusterObject:
     """The object that *manifest* describes; *kind* is for manifests that do not say, as those inside lists.
 
-    Fields that scheduling does not read are ignored. Raises :class:`UnknownKindError` for kinds not in
-    :data:`KINDS`, and :class:`InputError` with path, value and fix for anything of a wrong type.
+    *kinds* are classes of kinds that scheduling does not know by itself; those of installed packages are
+    known anyway. Fields that scheduling does not read are ignored. Raises :class:`UnknownKindError` for any
+    other kind, and :class:`InputError` with path, value and fix for anything of a wrong type.
     """
     if not isinstance(manifest, Mapping):
         raise InputError("", f"expected an object, got {describe(manifest)}", "write members as key: value")
-    cls = _class_of(manifest, kind)
+    cls = _class_of(manifest, kind, kinds)
     try:
         return decoder(cls)(manifest)
     except InputError as error:
@@ -109,21 +117,82 @@ def part_to_manifest(value: object) -> dict[str, Any]:
 def to_manifest(obj: ClusterObject) -> dict[str, Any]:
     """The manifest of *obj* as the API server would serve it, without empty and default fields."""
     cls = type(obj)
-    return {"apiVersion": cls.API_VERSION, "kind": cls.KIND, **encoder(cls)(obj)}
+    return {"apiVersion": cls.API_VERSION, "kind": _short(cls.KIND), **encoder(cls)(obj)}
 
 
-def _class_of(manifest: Mapping[str, Any], default: str) -> type[ClusterObject]:
+@cache
+def installed_kinds() -> tuple[type[ClusterObject], ...]:
+    """The kinds that installed packages bring (entry points of :data:`KIND_GROUP`), sorted by name.
+
+    Raises :class:`PluginError` for one that cannot be loaded, or is no class of a kind.
+    """
+    from importlib.metadata import entry_points
+
+    found: list[type[ClusterObject]] = []
+    for entry in sorted(entry_points(group=KIND_GROUP), key=lambda entry: (entry.name, entry.value)):
+        try:
+            loaded = entry.load()
+        except Exception as error:
+            raise PluginError(f"kind {entry.name} cannot be loaded from {entry.value}: {error}") from error
+        found.append(check_kind(loaded))
+    return tuple(found)
+
+
+def check_kind(cls: Any) -> type[ClusterObject]:
+    """*cls* itself; :class:`PluginError` unless it is a class that objects of a new kind can be made of."""
+    if not isinstance(cls, type) or not issubclass(cls, ClusterObject) or "__attrs_attrs__" not in vars(cls):
+        raise PluginError(
+            f"{cls!r} is no kind of object; write a frozen attrs class that inherits NamespacedObject (or "
+            "ClusterObject) and has KIND, API_VERSION and metadata"
+        )
+    for name in ("KIND", "API_VERSION"):
+        if not isinstance(getattr(cls, name, None), str):
+            raise PluginError(f"{cls.__qualname__} has no {name}; set it to a string in the class")
+    group, _, _ = cls.KIND.rpartition("/")
+    if group and group != cls.API_VERSION.rpartition("/")[0]:
+        raise PluginError(
+            f"{cls.__qualname__}.KIND is {cls.KIND!r}, and its API_VERSION {cls.API_VERSION!r} is of another "
+            "group; a KIND is the kind alone, or the group of API_VERSION, a slash and the kind"
+        )
+    if KINDS.get(cls.KIND, cls) is not cls:
+        raise PluginError(
+            f"{cls.__qualname__}.KIND is {cls.KIND!r}, a kind that scheduling reads itself; put the group of "
+            "its API_VERSION and a slash in front"
+        )
+    return cls
+
+
+def _short(kind: str) -> str:
+    """What manifests call a kind: without the group."""
+    return kind.rpartition("/")[2]
+
+
+def _find(kind: str, version: object, kinds: Iterable[type[ClusterObject]]) -> type[ClusterObject] | None:
+    """The class for a kind of that version: of *kinds*, of our own, or of an installed package."""
+    for group in (kinds, (KINDS[kind],) if kind in KINDS else ()):
+        for cls in group:
+            if _short(cls.KIND) == kind and _same_group(version, cls.API_VERSION):
+                return cls
+    others = (cls for cls in installed_kinds() if _short(cls.KIND) == kind)
+    return next((cls for cls in others if _same_group(version, cls.API_VERSION)), None)
+
+
+def _class_of(
+    manifest: Mapping[str, Any], default: str, kinds: Iterable[type[ClusterObject]]
+) -> type[ClusterObject]:
     kind = manifest.get("kind") or default
     if not isinstance(kind, str) or not kind:
         raise InputError(
             "kind", f"expected a kind, got {describe(manifest.get('kind'))}", "write a kind such as Pod"
         )
     version = manifest.get("apiVersion")
-    cls = KINDS.get(kind)
     if version in _OTHER_SHAPES:
         fix = f"convert the manifest to {_OTHER_SHAPES[version]}"
         raise UnknownKindError("apiVersion", f"{version} is too old to be read", fix)
+    cls = KINDS.get(kind) if not kinds else None
     if cls is None or not _same_group(version, cls.API_VERSION):
+        cls = _find(kind, version, kinds)
+    if cls is None:
         named = f"{version}/{kind}" if version else kind
         raise UnknownKindError(
             "kind", f"{named} is not a kind that scheduling reads", f"known are {', '.join(KINDS)}"

@@ -86,6 +86,8 @@ class InMemoryCluster(ClusterPort):
     """Seconds since the epoch, for timestamps."""
     graceful: bool = field(default=False, kw_only=True)
     """Deleting a pod that has a node only marks it; :meth:`finish_deletion` makes it go."""
+    kinds: tuple[type[ClusterObject], ...] = field(default=(), kw_only=True, repr=False)
+    """Classes of kinds that manifests may have besides those that are known anyway."""
     event_capacity: int = field(default=10_000, kw_only=True)
     """How many recorded events are kept, the latest ones; 0 keeps none."""
     _objects: defaultdict[str, dict[str, Any]] = field(
@@ -162,7 +164,7 @@ class InMemoryCluster(ClusterPort):
         Raises :class:`NotFound`, and :class:`Conflict` if *obj* has a uid or resource version and the stored
         one another. An object that was only waiting for its last finalizer to go is deleted.
         """
-        obj = _as_object(obj)
+        obj = self._as_object(obj)
         with self._delivery.lock:
             stored = self._replace(self._stored(obj), obj)
         self._delivery.deliver()
@@ -193,7 +195,7 @@ class InMemoryCluster(ClusterPort):
         One with finalizers, or a pod on a node in a ``graceful`` cluster, is only marked; deleting it again
         does nothing.
         """
-        obj = None if isinstance(target, str) else _as_object(target)
+        obj = None if isinstance(target, str) else self._as_object(target)
         with self._delivery.lock:
             current = (
                 self._objects[str(target)].get(key) if obj is None else self._stored(obj, any_version=True)
@@ -299,10 +301,13 @@ class InMemoryCluster(ClusterPort):
             if pod is None or pod.metadata.deletion_timestamp is None:
                 raise InvariantError(f"Pod {key} lingers but is not being deleted")
 
-    # ---- with the lock held, but for the first ----
+    # ---- with the lock held, but for the first two ----
+
+    def _as_object(self, obj: AnyObject) -> ClusterObject:
+        return obj if isinstance(obj, ClusterObject) else from_manifest(obj, kinds=self.kinds)
 
     def _named(self, obj: AnyObject) -> ClusterObject:
-        named = _as_object(obj)
+        named = self._as_object(obj)
         if named.name:
             return named
         metadata = named.metadata
@@ -395,7 +400,3 @@ def _check_bindable(current: Pod, pod: Pod, node_name: str) -> None:
         raise BindConflict(f"Pod {pod.key} is being deleted")
     if current.spec.scheduling_gates:
         raise BindConflict(f"Pod {pod.key} is held back by scheduling gates")
-
-
-def _as_object(obj: AnyObject) -> ClusterObject:
-    return obj if isinstance(obj, ClusterObject) else from_manifest(obj)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import TYPE_CHECKING, Any
 
@@ -47,6 +47,11 @@ class SchedulerHandle:
     def objects(self) -> ObjectStore:
         """Objects of other kinds."""
         return self._core.objects
+
+    @property
+    def pending(self) -> Mapping[str, Pod]:
+        """Pods of the scheduler's profiles that have no node yet, by key."""
+        return self._core.pending
 
     @property
     def nominator(self) -> Nominator:

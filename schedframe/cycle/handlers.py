@@ -51,6 +51,8 @@ class EventHandlers:
 
     def __attrs_post_init__(self) -> None:
         self._by_kind = dict.fromkeys(STORED_KINDS, self._stored)
+        for framework in self.core.frameworks.values():
+            self._by_kind |= dict.fromkeys(framework.kinds(), self._stored)
         self._by_kind |= {"Pod": self._pod, "Node": self._node}
 
     @property

@@ -9,7 +9,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
-from ..api import Pod
+from ..api import ClusterObject, Pod, check_kind
 from ..config import EffectiveProfile
 from ..errors import PluginError
 from ..queue import EventRegistration
@@ -119,6 +119,17 @@ class Framework:
                 found[name] = tuple(call())
             except Exception as error:
                 raise PluginError(f"plugin {name} failed in events_to_register: {error}") from error
+        return found
+
+    def kinds(self) -> dict[str, type[ClusterObject]]:
+        """The kinds of their own that the plugins declare (class attribute ``kinds``): ``KIND`` → class."""
+        found: dict[str, type[ClusterObject]] = {}
+        for name, plugin in self.plan.plugins.items():
+            for cls in getattr(plugin, "kinds", ()):
+                try:
+                    found[check_kind(cls).KIND] = cls
+                except PluginError as error:
+                    raise PluginError(f"plugin {name}: {error}") from error
         return found
 
     def rejecting_plugins(self) -> frozenset[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from random import Random
 from typing import Any, Protocol
 
@@ -110,6 +110,14 @@ class Handle(Protocol):
     @property
     def objects(self) -> ObjectStore:
         """Namespaces, services, claims … as events told them. Core only."""
+        ...
+
+    @property
+    def pending(self) -> Mapping[str, Pod]:
+        """Pods of the scheduler's profiles that have no node, by key, as events told them. Core only.
+
+        Those that wait in permit or are being bound are among them. Not to be changed.
+        """
         ...
 
     @property

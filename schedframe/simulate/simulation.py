@@ -8,7 +8,7 @@ from typing import Any
 
 from attrs import define, evolve
 
-from ..api import Pod, from_manifest
+from ..api import ClusterObject, Pod, from_manifest
 from ..cluster import InMemoryCluster
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.build import ScoreAllNodes
@@ -83,9 +83,13 @@ class Simulation:
     # ---- the cluster -------------------------------------------------------------------------------------
 
     def add(self, *objects: Any) -> None:
-        """Create objects, or replace those of the same kind and name."""
+        """Create objects, or replace those of the same kind and name.
+
+        Manifests may be of the kinds that the plugins declare, too.
+        """
+        kinds = [cls for framework in self._core.frameworks.values() for cls in framework.kinds().values()]
         for obj in objects:
-            self.cluster.apply(as_object(obj))
+            self.cluster.apply(as_object(obj, kinds))
         self.scheduler.sync()
 
     def remove_node(self, name: str) -> None:
@@ -209,9 +213,9 @@ def evaluate(objects: Iterable[Any], pod: Any, config: Any = None) -> Evaluation
     return Simulation(objects, config).evaluate(pod)
 
 
-def as_object(obj: Any) -> Any:
-    """An API value, from a manifest if need be."""
-    return from_manifest(obj) if isinstance(obj, Mapping) else obj
+def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = ()) -> Any:
+    """An API value, from a manifest if need be; *kinds* as for :func:`from_manifest`."""
+    return from_manifest(obj, kinds=kinds) if isinstance(obj, Mapping) else obj
 
 
 def as_pod(obj: Any) -> Pod:

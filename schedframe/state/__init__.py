@@ -7,6 +7,8 @@ from .change_log import ChangeLog
 from .columns import DerivedColumn, DistinctColumn
 from .comparer import Comparison, compare
 from .domains import Domains, NodeSubset
+from .followers import RowFollower
+from .following import FollowingColumns
 from .images import ImageIndex, ImageState
 from .node_info import NodeInfo
 from .node_order import NodeOrder, zone_of
@@ -28,6 +30,7 @@ __all__ = [
     "DistinctColumn",
     "DomainSums",
     "Domains",
+    "FollowingColumns",
     "ImageIndex",
     "ImageState",
     "LazyRows",
@@ -39,6 +42,7 @@ __all__ = [
     "PodGroup",
     "PodGroups",
     "PodState",
+    "RowFollower",
     "Rows",
     "Snapshot",
     "TermKind",

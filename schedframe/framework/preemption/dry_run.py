@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from ...api import Pod
 from ...state import NodeInfo
@@ -21,15 +21,14 @@ def select_victims(
     pod: Pod,
     info: NodeInfo,
     budgets: Sequence[Budget],
-    may_preempt: Callable[[NodeInfo, Pod, Pod], bool],
+    potential: Sequence[Pod],
 ) -> Candidate | Status:
-    """Remove all pods that may go; if *pod* fits then, take back one after another those that need not go.
+    """Remove all pods of *potential*; if *pod* fits then, take back one after another those that need not go.
 
     Pods that violate a budget are taken back first, in each part the most important ones first. *state* and
     *info* must be clones: both are changed. The status says why preemption does not work here. O(victims ×
     filters).
     """
-    potential = [other for other in info.pods.values() if may_preempt(info, other, pod)]
     if not potential:
         return NO_VICTIMS
     for other in potential:
@@ -39,8 +38,7 @@ def select_victims(
     status = runner.run_filters_with_nominated_pods(state, pod, info)
     if status is not None:
         return status
-    potential.sort(key=importance)
-    violating, others = split_by_budgets(potential, budgets)
+    violating, others = split_by_budgets(sorted(potential, key=importance), budgets)
     victims: list[Pod] = []
     violations = 0
     for place, other in enumerate((*violating, *others)):

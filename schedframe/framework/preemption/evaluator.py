@@ -1,12 +1,12 @@
 """Preemption as a tool: find the node where removing pods makes room, with as little harm as possible.
 
-A plugin drives it from post_filter. Override ``is_eligible``, ``may_preempt`` or ``wanted`` for another
-policy. Behaviour: kube-scheduler v1.36 (pkg/scheduler/framework/preemption).
+A plugin drives it from post_filter. Override ``is_eligible``, ``may_preempt``, ``potential_victims``
+or ``wanted`` for another policy. Behaviour: kube-scheduler v1.36 (pkg/scheduler/framework/preemption).
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -101,6 +101,14 @@ class PreemptionEvaluator:
         """Whether *victim* may be removed for *preemptor*. Override ``by_priority`` together with this."""
         return victim.priority < preemptor.priority
 
+    def potential_victims(self, state: CycleState, pod: Pod, info: NodeInfo) -> Sequence[Pod]:
+        """Pods of the node that may all be removed together for *pod*; those that need not go are taken back.
+
+        Override it where that depends on more than one pod at a time, together with ``by_priority``. *state*
+        and *info* are those of the dry run, and not to be changed here. O(pods of the node).
+        """
+        return [other for other in info.pods.values() if self.may_preempt(info, other, pod)]
+
     by_priority = True
     """Whether ``may_preempt`` holds for all pods of lower priority and no others: then nodes without any
     need no dry run, and pods of equal priority need not try the same node twice.
@@ -179,7 +187,9 @@ class PreemptionEvaluator:
 
     def _try(self, state: CycleState, pod: Pod, row: int, budgets: list[Budget]) -> Candidate | Status:
         info = self.handle.table.info(row).clone()
-        found = select_victims(self.handle.runner, state.clone(), pod, info, budgets, self.may_preempt)
+        trial = state.clone()
+        potential = self.potential_victims(trial, pod, info)
+        found = select_victims(self.handle.runner, trial, pod, info, budgets, potential)
         if isinstance(found, Candidate) and not found.victims:
             return Status.from_error(f'expected at least one victim pod on node "{info.name}"')
         return found
