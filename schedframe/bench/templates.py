@@ -8,7 +8,7 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from ..framework.registry import Factory
-from . import plugin, shapes
+from . import plugin, shapes, volumes
 from .loading import measure_loading
 from .queue_alone import measure_queue
 from .sizes import Size
@@ -106,6 +106,21 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         "every tenth cycle a node joins or leaves (SchedulingWithMixedChurn, by cycles and not by time)",
         Size(nodes=5000, init=1000, pods=10_000),
         operations=shapes.node_churn,
+    ),
+    "secrets": Template(
+        "pods with a volume that scheduling ignores (SchedulingSecrets)",
+        Size(nodes=5000, init=1000, pods=10_000),
+        operations=volumes.secrets,
+    ),
+    "csi-pvs": Template(
+        "each pod has a claim, bound to a volume of a CSI driver with a limit by node (SchedulingCSIPVs)",
+        Size(nodes=5000, init=5000, pods=5000),
+        operations=volumes.csi,
+    ),
+    "migrated-pvs": Template(
+        "the same with volumes of a plugin that a CSI driver took over from (SchedulingMigratedInTreePVs)",
+        Size(nodes=5000, init=5000, pods=5000),
+        operations=volumes.migrated,
     ),
     "custom-plugin": Template(
         "one more plugin, which filters and scores node by node and signs no pods",

@@ -210,7 +210,8 @@ def test_nodes_are_prepared_by_strategies(played: Any) -> None:
     - {opcode: createNodes, count: 2, labelNodePrepareStrategy: {labelKey: zone, labelValues: [a, b]}}
     - {opcode: createNodes, count: 2, uniqueNodeLabelStrategy: {labelKey: own}}
     - {opcode: createNodes, count: 1, nodeAllocatableStrategy:
-       {nodeAllocatable: {example.com/thing: "2"}, csiNodeAllocatable: {driver: {count: 3}}}}
+       {nodeAllocatable: {example.com/thing: "2"}, csiNodeAllocatable: {driver: {count: 3}},
+        migratedPlugins: [kubernetes.io/aws-ebs]}}
     - {opcode: createPods, count: 3, collectMetrics: true}""")
     assert outcome(figures) == (3, 3, 3)
 

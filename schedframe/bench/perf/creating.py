@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from ...api import Pod, from_manifest
@@ -13,6 +13,7 @@ from .stage import Stage
 if TYPE_CHECKING:
     from .operations import Player
 
+MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 HOSTNAME: Final = "kubernetes.io/hostname"
 DEFAULT_NODE: Final[Manifest] = {
     "apiVersion": "v1",
@@ -46,7 +47,8 @@ def make_nodes(stage: Stage, fields: Fields, template: ObjectTemplate) -> Iterat
     """The nodes of a createNodes operation, each followed by its CSINode if it has one."""
     count = fields.number("count")
     prepare = _preparation(fields)
-    drivers = fields.nested("nodeAllocatableStrategy").mapping("csiNodeAllocatable")
+    strategy = fields.nested("nodeAllocatableStrategy")
+    drivers, migrated = strategy.mapping("csiNodeAllocatable"), strategy.texts("migratedPlugins")
     for i in range(count):
         names: list[str] = []
 
@@ -60,7 +62,7 @@ def make_nodes(stage: Stage, fields: Fields, template: ObjectTemplate) -> Iterat
 
         yield template.make(i, count, change)
         if drivers:
-            yield _csi_node(names[0], drivers)
+            yield _csi_node(names[0], drivers, migrated)
 
 
 def _preparation(fields: Fields) -> Callable[[Manifest, int], None]:
@@ -82,7 +84,7 @@ def _preparation(fields: Fields) -> Callable[[Manifest, int], None]:
     return prepare
 
 
-def _csi_node(name: str, drivers: Mapping[str, Any]) -> Any:
+def _csi_node(name: str, drivers: Mapping[str, Any], migrated: Iterable[str]) -> Any:
     listed = [
         {"name": driver, "nodeID": name, "allocatable": dict(limits or {})}
         for driver, limits in drivers.items()
@@ -91,7 +93,7 @@ def _csi_node(name: str, drivers: Mapping[str, Any]) -> Any:
         {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "CSINode",
-            "metadata": {"name": name},
+            "metadata": {"name": name, "annotations": {MIGRATED: ",".join(migrated)}},
             "spec": {"drivers": listed},
         }
     )
