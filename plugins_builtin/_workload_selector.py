@@ -31,6 +31,9 @@ _CONTROLLERS: Final = {
     ("apps/v1", "StatefulSet"): "StatefulSet",
 }
 
+WORKLOAD_KINDS: Final = ("Service", *_CONTROLLERS.values())
+"""The kinds whose objects select pods."""
+
 
 @define(eq=False)
 class WorkloadSelectors:

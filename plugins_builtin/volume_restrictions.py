@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Iterator
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from typing import Final
 
 import numpy as np
@@ -72,6 +72,11 @@ class VolumeRestrictions:
 
     def __attrs_post_init__(self) -> None:
         self._users = VolumeUsers(self.handle.table)
+
+    @hookimpl
+    def skip_reads(self, pod: Pod) -> Sequence[str] | None:
+        """A pod without volumes is none of ours."""
+        return () if volumes_of(pod.spec) is None else None
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -58,6 +59,11 @@ class VolumeZone:
     """
 
     handle: Handle
+
+    @hookimpl
+    def skip_reads(self, pod: Pod) -> Sequence[str] | None:
+        """A pod without volumes is none of ours."""
+        return () if volumes_of(pod.spec) is None else None
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:

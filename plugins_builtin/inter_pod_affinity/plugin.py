@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from attrs import define, field
 
 from schedframe import (
@@ -42,6 +44,14 @@ class InterPodAffinity:
     def __attrs_post_init__(self) -> None:
         weight = self.args.hard_pod_affinity_weight
         self._existing = ExistingTerms(self.handle.table, self.handle.objects, weight)
+
+    @hookimpl
+    def skip_reads(self, pod: Pod) -> Sequence[str] | None:
+        """The terms of other pods decide about a pod that has none."""
+        affinity = pod.spec.affinity
+        if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
+            return None
+        return ("Namespace", "PodAffinity")
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:

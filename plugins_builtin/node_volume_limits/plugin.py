@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -47,6 +48,11 @@ class NodeVolumeLimits:
     def __attrs_post_init__(self) -> None:
         self._attached = AttachedVolumes.of(self.handle)
         self._csi_nodes = CsiNodes.of(self.handle)
+
+    @hookimpl
+    def skip_reads(self) -> Sequence[str]:
+        """The volumes of the pod alone decide."""
+        return ()
 
     @hookimpl
     def pre_filter(self, pod: Pod) -> Status | None:

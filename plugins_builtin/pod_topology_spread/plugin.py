@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -30,7 +31,7 @@ from schedframe import (
     hookimpl,
 )
 
-from .._workload_selector import WorkloadSelectors
+from .._workload_selector import WORKLOAD_KINDS, WorkloadSelectors
 from ..args import SYSTEM_DEFAULTING, PodTopologySpreadArgs
 from . import account, hints
 from .constraints import Constraints, compile_constraints
@@ -78,6 +79,11 @@ class PodTopologySpread:
         self._workloads = WorkloadSelectors(self.handle.objects)
 
     # ---- filter ------------------------------------------------------------------------------------------
+
+    @hookimpl
+    def skip_reads(self, pod: Pod) -> Sequence[str]:
+        """What selects a pod decides whether the default constraints are for it."""
+        return () if pod.spec.topology_spread_constraints else WORKLOAD_KINDS
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Rows) -> Status | None:

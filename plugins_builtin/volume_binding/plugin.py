@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
@@ -51,6 +53,11 @@ class VolumeBinding:
             self._score = CapacityScore(self.args.shape, self._storage.volumes)
 
     # ---- filter and score --------------------------------------------------------------------------------
+
+    @hookimpl
+    def skip_reads(self) -> Sequence[str]:
+        """Nothing but the pod and the arguments decides whether there are claims to bind."""
+        return ()
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:

@@ -28,20 +28,21 @@ def _slots(cls: type[Any]) -> tuple[str, ...]:
     return tuple(slot for slot in cls.__slots__ if not slot.startswith("__"))
 
 
-def compile_copy(cls: type[T], changed: str, fixed: Mapping[str, Any] | None = None) -> Callable[[T, Any], T]:
-    """``copy(old, value)``: *old* with *changed* set to *value*, the *fixed* ones as given, all others
-    shared.
+def compile_copy(cls: type[T], *changed: str, fixed: Mapping[str, Any] | None = None) -> Callable[..., T]:
+    """``copy(old, *values)``: *old* with the fields *changed* set to *values*, the *fixed* ones as given, all
+    others shared.
     """
     fixed = dict(fixed or {})
-    lines = ["def copy(old, value):", "    new = make(draft)"]
+    values = [f"new_{slot}" for slot in changed]
+    lines = [f"def copy(old, {', '.join(values)}):", "    new = make(draft)"]
     for slot in _slots(cls):
-        source = "value" if slot == changed else f"fixed_{slot}" if slot in fixed else f"old.{slot}"
+        source = f"new_{slot}" if slot in changed else f"fixed_{slot}" if slot in fixed else f"old.{slot}"
         lines.append(f"    new.{slot} = {source}")
     lines += ["    new.__class__ = cls", "    return new"]
     scope: dict[str, Any] = {f"fixed_{slot}": value for slot, value in fixed.items()}
     scope |= {"make": object.__new__, "draft": draft_of(cls), "cls": cls}
     exec("\n".join(lines), scope)
-    return cast("Callable[[T, Any], T]", scope["copy"])
+    return cast("Callable[..., T]", scope["copy"])
 
 
 def fast_init(cls: type[T]) -> type[T]:

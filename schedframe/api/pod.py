@@ -223,7 +223,26 @@ class Pod(NamespacedObject):
 
     def with_node_name(self, node_name: str) -> Pod:
         """The same pod on another node (or none); shares ``spec.memo``. About a microsecond."""
-        return _pod_with_spec(self, self.spec.with_node_name(node_name))
+        spec = self.spec.with_node_name(node_name)
+        return _pod_with_like_spec(self, spec) if self._is_never_resized else _pod_with_spec(self, spec)
+
+    def bound_as(self, placed: Pod, resource_version: str) -> Pod:
+        """This pod on the node of *placed*, in another version.
+
+        Where *placed* was made from it (:meth:`with_node_name`) the spec is taken from there.
+        """
+        spec = placed.spec
+        if spec.memo is not self.spec.memo:
+            spec = self.spec.with_node_name(spec.node_name)
+        metadata = _meta_with_version(self.metadata, resource_version)
+        copy = _pod_with_like_spec_and_metadata if self._is_never_resized else _pod_with_spec_and_metadata
+        return copy(self, spec, metadata)
+
+    @property
+    def _is_never_resized(self) -> bool:
+        """Whether the status has nothing to say about requests, so that they are the same on any node."""
+        status = self.status
+        return not (status.container_statuses or status.init_container_statuses) and status.resources is None
 
     def with_status(self, **changes: Any) -> Pod:
         """The same pod with these fields of its status changed."""
@@ -236,7 +255,10 @@ class Pod(NamespacedObject):
 
 _PodDraft: Final = draft_of(Pod)
 # what the status says counts in the requests of pods that have a node: a change of either drops them
-_pod_with_spec: Final = compile_copy(Pod, "spec", {"_resources": None})
-_pod_with_status: Final = compile_copy(Pod, "status", {"_resources": None})
+_pod_with_spec: Final = compile_copy(Pod, "spec", fixed={"_resources": None})
+_pod_with_spec_and_metadata: Final = compile_copy(Pod, "spec", "metadata", fixed={"_resources": None})
+_pod_with_like_spec: Final = compile_copy(Pod, "spec")
+_pod_with_like_spec_and_metadata: Final = compile_copy(Pod, "spec", "metadata")
+_pod_with_status: Final = compile_copy(Pod, "status", fixed={"_resources": None})
 _pod_with_metadata: Final = compile_copy(Pod, "metadata")
 _meta_with_version: Final = compile_copy(ObjectMeta, "resource_version")

@@ -234,7 +234,8 @@ class InMemoryCluster(ClusterPort):
                 return
             _check_bindable(current, pod, node_name)
             self._version = version = self._version + 1
-            new = current.with_node_name(node_name).with_resource_version(str(version))
+            placed = pod if pod.spec.node_name == node_name else current.with_node_name(node_name)
+            new = current.bound_as(placed, str(version))
             pods[key] = new
             if delivery.is_awaited("Pod"):
                 delivery.put(WatchEvent("MODIFIED", "Pod", current, new))

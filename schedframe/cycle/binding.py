@@ -23,7 +23,7 @@ def start_binding(core: Core, attempt: Attempt) -> None:
     assert assumed is not None
     core.queue.done(attempt.info.uid)
     framework = attempt.framework
-    if framework.plan.pre_bind:
+    if framework.plan.pre_bind and not attempt.idle:
         names = framework.pre_binders(attempt.state, assumed, attempt.node_name)
         if isinstance(names, Status):
             finish_binding(core, attempt, names)

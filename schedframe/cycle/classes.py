@@ -10,6 +10,7 @@ from attrs import define, field
 from ..api import Pod
 from ..framework import Framework
 from ..state import ObjectStore
+from .known import Known
 from .remembered import PodClass
 from .split_plan import SplitPlan, split
 
@@ -22,9 +23,9 @@ _MEMO = object()
 class RememberedClasses:
     """Finds the class of a pod.
 
-    O(1) for a pod that shares its spec with an earlier one, and equals it in namespace, labels and
-    annotations, O(plugins) otherwise. The least recently used classes are dropped when there are too many, or
-    too large ones.
+    O(1) for a pod that shares its spec with the last one that did, and equals it in namespace, labels,
+    annotations and owners, O(plugins) otherwise. The least recently used classes are dropped when there are
+    too many, or too large ones.
     """
 
     objects: ObjectStore
@@ -34,40 +35,27 @@ class RememberedClasses:
     _classes: OrderedDict[Any, PodClass] = field(factory=OrderedDict)
     _splits: dict[Framework, SplitPlan | None] = field(factory=dict)
     _bytes: int = 0
+    _latest: Known | None = None
+    """Of the last look, whose class is the one used last."""
     _trusted: int = 0
     """For so many more looks ``_bytes`` is believed without counting again."""
 
-    def lookup(self, framework: Framework, pod: Pod) -> PodClass | None:
-        """The class of *pod*, made if need be and up to date; ``None`` if it has none that can be used."""
-        parts = self._parts(framework)
-        if parts is None:
-            return None
-        metadata = pod.metadata
-        memo = pod.spec.memo.get(_MEMO)
-        if (
-            memo is not None
-            and memo[0] is framework
-            and memo[1] == metadata.labels
-            and memo[2] == metadata.annotations
-            and memo[3] == metadata.namespace
-            and not memo[4].forgotten
-        ):
-            found: PodClass = memo[4]
-            self._classes.move_to_end(memo[5])
-            return found if found.refresh() else None
-        key = self._key(framework, parts, pod)
-        if key is None:
-            return None
-        found = self._get(key, framework, parts, pod)
-        pod.spec.memo[_MEMO] = (
-            framework,
-            metadata.labels,
-            metadata.annotations,
-            metadata.namespace,
-            found,
-            key,
-        )
-        return found if found.refresh() else None
+    def lookup(self, framework: Framework, pod: Pod) -> Known | None:
+        """What is known of pods like *pod*, its class made if need be and up to date; ``None`` if it has none
+        that can be used.
+        """
+        known: Known | None = pod.spec.memo.get(_MEMO)
+        if known is None or not known.is_of(framework, pod):
+            parts = self._parts(framework)
+            key = None if parts is None else self._key(framework, parts, pod)
+            if parts is None or key is None:
+                return None
+            known = Known(framework, pod.metadata, key, self._get(key, framework, parts, pod))
+            pod.spec.memo[_MEMO] = known
+        elif known is not self._latest:
+            self._classes.move_to_end(known.key)
+        self._latest = known
+        return known if known.found.refresh() else None
 
     def _parts(self, framework: Framework) -> SplitPlan | None:
         try:

@@ -42,6 +42,8 @@ class Attempt:
     pre_binders: tuple[str, ...] = ()
     bound_at: int = 0
     """How far pre_bind got: index into ``pre_binders``."""
+    idle: bool = False
+    """Whether reserve and pre_bind have nothing to do."""
     gone: bool = False
     """The pod was deleted, or placed by somebody else, while it was being bound."""
     handed_off: int = 0

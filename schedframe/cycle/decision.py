@@ -33,5 +33,7 @@ class Decision:
     """``None`` where nothing was scored: a single feasible node, or none."""
     evaluated: int = 0
     """Feasible nodes plus nodes with a status of their own."""
+    idle: bool = False
+    """Whether reserve and pre_bind have nothing to do, see ``skip_reads``."""
     shortcut: str = ""
     """``nominated`` if the nominated node was taken without a search."""

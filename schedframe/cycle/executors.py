@@ -39,7 +39,7 @@ def finish(work: Work) -> Any:
     """The result of *work*, or of the coroutine that it returns, run to its end; a failure as a status."""
     try:
         result = work()
-        return _run(result) if inspect.iscoroutine(result) else result
+        return result if result is None or not inspect.iscoroutine(result) else _run(result)
     except Exception as error:  # noqa: BLE001 - whoever submitted the work must hear of it
         return Status.from_error(error)
 

@@ -22,6 +22,7 @@ from .classes import RememberedClasses
 from .decision import Decision
 from .diagnosis import diagnose
 from .expected import ExpectedPods
+from .known import Known
 from .merging import Mask, ask, ask_all, merge, passing
 from .remembered import PodClass
 
@@ -40,10 +41,16 @@ class FastPath:
         live plugin has anything to say and no nominated pod is in the way."""
         if pod.status.nominated_node_name:
             return None
-        found = self.classes.lookup(framework, pod)
-        if found is None:
+        known = self.classes.lookup(framework, pod)
+        if known is None:
             return None
-        decision = Decision(pod, found.state.clone())
+        found = known.found
+        state = known.quiet_state(self.classes.objects)
+        if state is not None:
+            decision = Decision(pod, state, pre_filter=_NOTHING_SAID, evaluated=found.table.num_nodes)
+            decision.idle = known.idle
+            return self._beside_nominated(framework, known, decision, quiet=True)
+        decision = Decision(pod, found.new_state())
         live = found.parts.live
         outcome = _NOTHING_SAID
         rows = found.table.rows()
@@ -59,9 +66,17 @@ class FastPath:
         skip = decision.state.skip_filter_plugins
         asked = [entry for entry in live.filter if entry.name not in skip]
         if asked:
-            return self._ask(framework, found, decision, asked)
+            return self._ask(framework, known, decision, asked)
+        return self._beside_nominated(framework, known, decision, quiet=False)
+
+    def _beside_nominated(
+        self, framework: Framework, known: Known, decision: Decision, *, quiet: bool
+    ) -> Decision | None:
+        """No live plugin filters; *quiet*: none scores either."""
         nominator = framework.handle.nominator
+        found = known.found
         if nominator:
+            pod = decision.pod
             if nominator.node_of(pod) is not None:
                 return None
             expected = found.expected(pod.priority)
@@ -70,29 +85,38 @@ class FastPath:
                 return None
             if expected.any:
                 return self._beside_expected(found, decision, expected)
-        return self._choose(found, decision)
+        if quiet and found.feasible:
+            return self._take(found, decision)
+        return self._choose(known, decision)
 
     # ---- nobody else rejects anything --------------------------------------------------------------------
 
-    def _choose(self, found: PodClass, decision: Decision) -> Decision | None:
+    def _choose(self, known: Known, decision: Decision) -> Decision | None:
+        found = known.found
         table, live = found.table, found.parts.live
         if not found.feasible:
             rows = table.rows()
             verdicts = Verdicts.counted(rows, found.codes[rows.index], found.statuses, found.counts())
             return self._of_verdicts(found, decision, verdicts)
-        feasible = LazyRows(table, found.feasible, lambda: (found.codes[: table.size] == 0).nonzero()[0])
-        decision.feasible = feasible
         if found.feasible > 1 and live.score:
+            feasible = decision.feasible = found.feasible_rows()
             status = run_pre_score(live, decision.state, decision.pod, feasible)
             if status is not None:
                 decision.pre_score_error = status
                 return _failed(decision, status)
             if any(entry.name not in decision.state.skip_score_plugins for entry in live.score):
                 return self._choose_scored(found, decision, feasible)
-        row = found.choose(self.rng)
+            known.note_quiet(decision.pod, decision.state, self.classes.objects)
+        return self._take(found, decision)
+
+    def _take(self, found: PodClass, decision: Decision) -> Decision | None:
+        """One of the rows with the highest total."""
+        row = found.maxima.choose(self.rng)
         if row is None:
             return None
-        decision.node_name = table.name_of(row)
+        if decision.feasible is None:
+            decision.feasible = found.feasible_rows()
+        decision.node_name = found.table.name_of(row)
         return decision
 
     def _choose_scored(self, found: PodClass, decision: Decision, feasible: Rows) -> Decision | None:
@@ -117,15 +141,16 @@ class FastPath:
     # ---- live plugins and nominated pods have a say ------------------------------------------------------
 
     def _ask(
-        self, framework: Framework, found: PodClass, decision: Decision, asked: list[FilterEntry]
+        self, framework: Framework, known: Known, decision: Decision, asked: list[FilterEntry]
     ) -> Decision | None:
         """Live filters have something to say; their columns alone where that is enough."""
+        found = known.found
         if any(entry.filter_rows is None for entry in asked) or framework.nominated.nodes_for(decision.pod):
             return self._merged(framework, found, decision, asked)
         rows, order = found.table.rows(), found.parts.order
         answers = ask_all(asked, order, decision.state, decision.pod, rows)
         if not answers:
-            return self._choose(found, decision)
+            return self._choose(known, decision)
         codes = rows.take(found.codes)
         if not any(answer.fails for answer in answers):
             mask = passing(codes, found.feasible < len(rows), answers)

@@ -71,7 +71,12 @@ class EventHandlers:
     # ---- pods --------------------------------------------------------------------------------------------
 
     def _pod(self, old: Pod | None, new: Pod | None) -> None:
-        if old is not None and new is not None and identity(old) != identity(new):
+        if (
+            old is not None
+            and new is not None
+            and (old.uid != new.uid or not old.uid)
+            and identity(old) != identity(new)
+        ):
             # Deleted and created again under the same name: two pods that have nothing to do with each other.
             self._pod(old, None)
             self._pod(None, new)
@@ -94,11 +99,10 @@ class EventHandlers:
 
     def _concerning(self, pod: Pod | None) -> Pod | None:
         """*pod* if it takes room on a node, or waits for one of our profiles."""
-        if pod is None or pod.is_terminated:
+        if pod is None or (pod.status.phase and pod.is_terminated):
             return None
-        if pod.spec.node_name or pod.spec.scheduler_name in self.core.frameworks:
-            return pod
-        return None
+        spec = pod.spec
+        return pod if spec.node_name or spec.scheduler_name in self.core.frameworks else None
 
     def _pod_gone(self, old: Pod) -> None:
         core = self.core
@@ -162,7 +166,8 @@ class EventHandlers:
         counted = core.cache.get_pod(new.uid)
         if core.binding:
             self._settle(new)
-        if before is not None:
+        if before is not None and (counted is None or core.binding):
+            # One that is assumed, and not being bound any more, is in nobody's queue.
             core.queue.delete(before)
         core.cache.add_pod(new)
         emit(core, ASSIGNED_POD_ADD, None, new)

@@ -27,9 +27,10 @@ class BlockedMaxima:
     Larger columns have blocks of 2,048 rows, so that a million rows cost little more than a thousand.
     """
 
-    __slots__ = ("_best", "_cells", "_count", "_shift", "_size", "values")
+    __slots__ = ("_best", "_cells", "_count", "_shift", "_size", "_ties", "_top", "values")
 
     def __init__(self, values: Values, size: int) -> None:
+        self._top, self._ties = OUT, 0
         self.values = values
         """int64, shape ``(capacity,)``; :data:`OUT` where a row may not be chosen. Change it by ``update``
         only.
@@ -51,6 +52,7 @@ class BlockedMaxima:
         few = blocks <= _FEW
         self._best: list[int] | Values = best.tolist() if few else best
         self._count: list[int] | Values = count.tolist() if few else count
+        self._find_top()
 
     def update(self, row: int, value: int) -> None:
         """Set the value of *row*; O(size) for one beyond all those that counted so far."""
@@ -63,42 +65,72 @@ class BlockedMaxima:
             self.rebuild(row + 1)
             return
         block = row >> self._shift
-        best = self._best[block]
+        best, top = self._best[block], self._top
         if value > best:
             self._best[block] = value
             self._count[block] = 1
+            if value > top:
+                self._top, self._ties = value, 1
+            elif value == top:
+                self._ties += 1
         elif value == best:
             self._count[block] += 1
+            self._ties += value == top
         elif old == best:
             if self._count[block] > 1:
                 self._count[block] -= 1
             else:
                 self._recount(block)
+            if best == top:
+                self._ties -= 1
+                if not self._ties:
+                    self._find_top()
 
     def top(self) -> int:
-        """The highest value, :data:`OUT` if no row may be chosen; O(blocks)."""
-        return max(self._best) if isinstance(self._best, list) else int(self._best.max())
+        """The highest value, :data:`OUT` if no row may be chosen; O(1)."""
+        return self._top
 
     def choose(self, rng: Random) -> int | None:
         """One of the rows with the highest value, uniformly: no draw for one row, one draw over several.
 
         The draw is a position among the tied rows in their order. ``None`` if no row may be chosen.
         """
+        top = self._top
+        if top == OUT:
+            return None
+        chosen = rng.randrange(self._ties) if self._ties > 1 else 0
         if isinstance(self._best, list):
-            top = max(self._best)
-            if top == OUT:
-                return None
-            tied = [(i, self._count[i]) for i, best in enumerate(self._best) if best == top]
-            block, chosen = _draw_few(tied, rng)
+            block, counts = 0, self._count
+            for block, best in enumerate(self._best):
+                if best == top:
+                    count = counts[block]
+                    if chosen < count:
+                        break
+                    chosen -= count
         else:
-            top = int(np.maximum.reduce(self._best))
-            if top == OUT:
-                return None
-            blocks = (self._best == top).nonzero()[0]
-            block, chosen = _draw_many(blocks, np.asarray(self._count)[blocks], rng)
+            block, chosen = self._block_of(chosen)
         start = block << self._shift
         part = self.values[start : min(start + (1 << self._shift), self._size)]
+        if not chosen:
+            return start + int((part == top).argmax())
         return start + int((part == top).nonzero()[0][chosen])
+
+    def _block_of(self, chosen: int) -> tuple[int, int]:
+        """The block of the tied row at that position among all of them, and its position there."""
+        blocks = (np.asarray(self._best) == self._top).nonzero()[0]
+        ends = np.asarray(self._count)[blocks].cumsum()
+        index = int(ends.searchsorted(chosen, "right"))
+        return int(blocks[index]), chosen - (int(ends[index - 1]) if index else 0)
+
+    def _find_top(self) -> None:
+        """O(blocks)."""
+        best, count = self._best, self._count
+        if isinstance(best, list):
+            self._top = top = max(best)
+            self._ties = sum([count[block] for block, value in enumerate(best) if value == top])
+        else:
+            self._top = int(np.maximum.reduce(best))
+            self._ties = int(np.asarray(count)[best == self._top].sum())
 
     def _recount(self, block: int) -> None:
         start = block << self._shift
@@ -116,25 +148,5 @@ class BlockedMaxima:
             count[counted], np.array(fresh._count)[counted]
         ):
             raise InvariantError("blocked maxima are not those of the column")
-
-
-def _draw_few(tied: list[tuple[int, int]], rng: Random) -> tuple[int, int]:
-    """(block, position among its best rows) of one row of the tied blocks, given with their counts."""
-    ties = 0
-    for _, count in tied:
-        ties += count
-    chosen = rng.randrange(ties) if ties > 1 else 0
-    for block, count in tied:
-        if chosen < count:
-            return block, chosen
-        chosen -= count
-    raise InvariantError("more rows are tied than there are")
-
-
-def _draw_many(blocks: npt.NDArray[np.intp], counts: npt.NDArray[np.int64], rng: Random) -> tuple[int, int]:
-    """As :func:`_draw_few` for arrays."""
-    ends = counts.cumsum()
-    ties = int(ends[-1])
-    chosen = rng.randrange(ties) if ties > 1 else 0
-    index = int(ends.searchsorted(chosen, "right"))
-    return int(blocks[index]), chosen - (int(ends[index - 1]) if index else 0)
+        if self._top != fresh._top or (self._top != OUT and self._ties != fresh._ties):
+            raise InvariantError("the highest value, or how many rows have it, is not that of the column")

@@ -23,11 +23,14 @@ class Normalized:
     raw: Column
     counts: dict[int, int] = field(factory=dict)
     """Raw score → feasible rows that have it."""
+    moved: bool = False
+    """Whether rows were counted since the last totals."""
     highest: int = 0
     """The highest raw score of a feasible row, as of the last totals."""
 
     def count(self, raw: int, change: int) -> None:
         """That many feasible rows more (or less) have this raw score."""
+        self.moved = True
         left = self.counts.get(raw, 0) + change
         if left:
             self.counts[raw] = left

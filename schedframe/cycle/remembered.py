@@ -8,7 +8,6 @@ changes, the others whenever a pod comes to the row or leaves it.
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any
 
 import numpy as np
@@ -19,13 +18,13 @@ from ..framework import MAX_SCORE, MIN_SCORE, Code, CycleState, Framework, Statu
 from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
-from ..state import ObjectStore, Rows
+from ..state import LazyRows, ObjectStore, Rows
 from .expected import ExpectedPods
 from .maxima import OUT, BlockedMaxima
 from .merging import ask
 from .normalized import Normalized
 from .one_by_one import NO_NODE, NOBODY, OneByOne
-from .split_plan import SplitPlan, versions
+from .split_plan import SplitPlan, all_changes, versions
 
 Column = npt.NDArray[np.int64]
 Codes = npt.NDArray[np.int32]
@@ -68,6 +67,7 @@ class PodClass:
 
     def _clear(self) -> None:
         self.state = CycleState()
+        self.new_state = self.state.template()
         self.statuses: list[Status] = []
         self.codes: Codes = np.empty(0, np.int32)
         """Per row: 0 passes, *k* is rejected with ``statuses[k - 1]``, -1 has no node."""
@@ -88,6 +88,10 @@ class PodClass:
         self.moving: list[Normalized] = []
         """Normalised plugins whose raw scores depend on the pods of a row."""
         self._one_by_one = OneByOne(self)
+        self._read_changes: tuple[int, ...] = ()
+        self._read_versions: tuple[int, ...] = ()
+        self._row_wise = False
+        """Whether all its plugins have a per-node form."""
         self._version = self._node_version = -1
 
     # ---- looking -----------------------------------------------------------------------------------------
@@ -109,9 +113,12 @@ class PodClass:
             + sum(expected.codes.nbytes for expected in self._expected.values())
         )
 
-    def choose(self, rng: Random) -> int | None:
-        """A row with the highest total, see :meth:`BlockedMaxima.choose`."""
-        return self.maxima.choose(rng)
+    def feasible_rows(self) -> Rows:
+        """The rows that no remembered plugin rejects, found out if somebody asks."""
+        return LazyRows(self.table, self.feasible, self._find_feasible)
+
+    def _find_feasible(self) -> Positions:
+        return as_positions(self.codes[: self.table.size] == 0)
 
     def totals_of(self, rows: Rows) -> Column:
         """Totals of some of the feasible rows, normalised over just them; not to be changed."""
@@ -186,9 +193,12 @@ class PodClass:
     def refresh(self) -> bool:
         """Catch up with the table; whether the class can be used."""
         table = self.table
-        if self.parts.reads and self._read_versions != versions(self.parts.reads, table, self._objects):
-            self._build()
-            return self.usable
+        changes = all_changes(table, self._objects)
+        if changes != self._read_changes:
+            if self._read_versions != versions(self.parts.reads, table, self._objects):
+                self._build()
+                return self.usable
+            self._read_changes = changes
         version = table.row_log.version
         if self._version == version or not self.usable:
             return self.usable
@@ -204,8 +214,11 @@ class PodClass:
             self._one_by_one.refresh(few, changed)
         else:
             self._refresh_rows(_positions(rows), _positions(changed))
-        if self.usable and any(c.highest != c.present_highest() for c in self.normalized):
-            self._total_all()
+        for column in self.normalized:
+            if column.moved:
+                column.moved = False
+                if self.usable and column.highest != column.present_highest():
+                    self._total_all()
         return self.usable
 
     def _build(self) -> None:
@@ -213,6 +226,7 @@ class PodClass:
         table, parts = self.table, self.parts
         self._clear()
         self.builds += 1
+        self._read_changes = all_changes(table, self._objects)
         self._read_versions = versions(parts.reads, table, self._objects)
         self._version, self._node_version = table.row_log.version, table.node_log.version
         self.usable = self._comparable()
@@ -238,6 +252,7 @@ class PodClass:
         feasible = self._filter_pods(rows)
         status = run_pre_score(parts.remembered, self.state, self.pod, Rows.at(table, feasible))
         self.usable = self.usable and status is None
+        self.new_state = self.state.template()
         self._plan_scores(size)
         if self.usable:
             self._score_nodes(rows)

@@ -16,7 +16,7 @@ def place(core: Core, attempt: Attempt) -> None:
     if nominator:
         nominator.delete(assumed)
     framework = attempt.framework
-    if framework.plan.reserve:
+    if framework.plan.reserve and not attempt.idle:
         status = framework.run_reserve(attempt.state, assumed, attempt.node_name)
         if status is not None:
             take_back(core, attempt)

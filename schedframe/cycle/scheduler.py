@@ -208,7 +208,7 @@ class Scheduler:
             self._record(self.recorder, framework, info, decision)
         attempt = Attempt(info, pod, framework, decision.state)
         if decision.node_name is not None:
-            attempt.node_name = decision.node_name
+            attempt.node_name, attempt.idle = decision.node_name, decision.idle
             place(core, attempt)
         elif decision.diagnosis is not None:
             self._unschedulable(attempt, decision)
@@ -257,6 +257,8 @@ class Scheduler:
 
     def _do_due(self) -> None:
         core = self.core
+        if not (core.queue.is_timed or core.waiting or core.parked or core.cache.is_timed):
+            return
         deadline = self.next_deadline()
         if deadline is None or deadline > (now := core.clock()):
             return

@@ -24,6 +24,8 @@ class SplitPlan:
     """Kinds that remembered plugins read beyond the row."""
     node_only: frozenset[str]
     """Remembered plugins whose answer for a row depends on the node object there, and not on its pods."""
+    skip_reads: tuple[Any, ...] | None
+    """``skip_reads`` of the live plugins at filter and score; ``None`` if one of them has none."""
 
 
 def split(framework: Framework) -> SplitPlan | None:
@@ -58,15 +60,35 @@ def split(framework: Framework) -> SplitPlan | None:
         tuple(signatures[name] for name in signatures if name in local),
         tuple(sorted({kind for name in local for kind in getattr(plan.plugins[name], "reads", ())})),
         frozenset(name for name in local if getattr(plan.plugins[name], "node_only", False)),
+        _skip_reads(plan, local),
     )
 
 
+def _skip_reads(plan: Plan, local: set[str]) -> tuple[Any, ...] | None:
+    points: tuple[tuple[Any, ...], ...] = (plan.pre_filter, plan.filter, plan.pre_score, plan.score)
+    live = {entry.name for point in points for entry in point} - local
+    if any(name not in plan.skip_reads for name in live):
+        return None
+    return tuple(plan.skip_reads[name] for name in sorted(live))
+
+
+def all_changes(table: NodeTable, objects: ObjectStore) -> tuple[int, int, int]:
+    """As long as this is the same, so are the :func:`versions` of anything."""
+    return objects.changes, table.node_log.version, table.affinity_changes
+
+
 def versions(reads: tuple[str, ...], table: NodeTable, objects: ObjectStore) -> tuple[int, ...]:
-    """A value that differs as soon as something of *reads* does; "Node" is what nodes have in common."""
+    """A value that differs as soon as something of *reads* does.
+
+    "Node" is what nodes have in common, "PodAffinity" the pods with terms about other pods and, if there are
+    any, the nodes.
+    """
     found: list[int] = []
     for kind in reads:
         if kind == "Node":
             found += (table.num_nodes, table.images.version)
+        elif kind == "PodAffinity":
+            found += (table.affinity_changes, table.node_log.version if table.pods_with_affinity else 0)
         else:
             found.append(objects.version(kind))
     return tuple(found)

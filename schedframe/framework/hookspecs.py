@@ -81,6 +81,17 @@ class Hookspecs(Protocol):
         """
 
     @hookspec
+    def skip_reads(self, pod: Pod) -> Sequence[str] | None:
+        """What decides, beside the fields of *pod*, whether pre_filter and pre_score answer Skip for it.
+
+        Kinds of objects, "Node" for what nodes have in common, "PodAffinity" for pods with terms about other
+        pods; ``()`` if nothing else does, ``None`` if anything may. After a Skip at both the plugin is not
+        asked about pods with the same spec, namespace, labels, annotations and owners until one of these
+        changes, and its reserve, pre_bind_pre_flight and pre_bind are left out as well: for those that have
+        nothing to do where filter and score have none.
+        """
+
+    @hookspec
     def add_pod(self, state: CycleState, pod: Pod, pod_to_add: Pod, node_info: NodeInfo) -> Status | None:
         """Update what pre_filter precomputed as if *pod_to_add* ran on that node; inverse of remove_pod.
 

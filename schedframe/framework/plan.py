@@ -100,6 +100,8 @@ class Plan:
     """Plugin → its account of a node that it rejected; only evaluations ask."""
     explain_pod: Mapping[str, Call] = {}
     """Plugin → its account of a pod."""
+    skip_reads: Mapping[str, Call] = {}
+    """Plugin → what its skips depend on."""
     signatures: tuple[tuple[str, Call | None], ...] = ()
     """The plugins at pre_filter, filter, pre_score or score with their pod_signature, if they have one."""
 
@@ -163,6 +165,7 @@ def compile_plan(
         events=tuple((name, compiler.call("events_to_register", name)) for name in plugins),
         explain=compiler.by_plugin("explain"),
         explain_pod=compiler.by_plugin("explain_pod"),
+        skip_reads=compiler.by_plugin("skip_reads"),
         signatures=tuple(
             (name, compiler.call("pod_signature", name)) for name in plugins if name in everywhere
         ),

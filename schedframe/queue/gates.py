@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from ..api import Pod
-from .hints import FaultFn, PreEnqueueFn, QueueProfile
+from .hints import FaultFn, QueueProfile
 from .queued_pod import QueuedPodInfo, shared
 
 
@@ -32,21 +33,22 @@ class Gates:
         plugins = profile.pre_enqueue
         if first:
             plugins = sorted(plugins, key=lambda named: named[0] != first)
+        pod = info.pod
         for plugin, pre_enqueue in plugins:
-            if not self._lets_in(plugin, pre_enqueue, info.pod):
+            try:
+                answer = pre_enqueue(pod)
+            except Exception as error:  # noqa: BLE001 - reported with the plugin's name, as for hints
+                self._on_fault(plugin, error, pod)
+                answer = False
+            if answer is not None and not self._lets_in(plugin, answer, pod):
                 info.gating_plugin = plugin
                 info.unschedulable_plugins = shared(info.unschedulable_plugins | {plugin})
                 return False
         info.gating_plugin = ""
         return True
 
-    def _lets_in(self, plugin: str, pre_enqueue: PreEnqueueFn, pod: Pod) -> bool:
-        try:
-            answer = pre_enqueue(pod)
-        except Exception as error:  # noqa: BLE001  (as for hints)
-            self._on_fault(plugin, error, pod)
-            return False
-        if answer is None or getattr(answer, "is_success", False):
+    def _lets_in(self, plugin: str, answer: Any, pod: Pod) -> bool:
+        if getattr(answer, "is_success", False):
             return True
         fault = getattr(answer, "error", None)
         if isinstance(fault, BaseException):

@@ -236,7 +236,7 @@ class PriorityQueue:
         waiting pods of higher priority, *except_uid* one pod. O(groups of pods with equal rejectors + pods
         asked about × hints).
         """
-        if not self._hints.is_of_interest(event):
+        if not (self._pools.waiting or self._in_flight) or not self._hints.is_of_interest(event):
             return
         now = self._clock()
         entered = False
@@ -254,6 +254,11 @@ class PriorityQueue:
             self._ready()
 
     # ---- time --------------------------------------------------------------------------------------------
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether :meth:`flush` may ever have something to do with the pods that are here. O(1)."""
+        return bool(self._pools.backoff or self._pools.waiting)
 
     def next_deadline(self) -> float | None:
         """When :meth:`flush` has something to do next, maybe in the past; ``None``: never. O(1) amortised."""

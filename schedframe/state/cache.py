@@ -122,6 +122,11 @@ class Cache:
         """How many pods count on a node."""
         return len(self._pods)
 
+    @property
+    def is_timed(self) -> bool:
+        """Whether any assumption may expire."""
+        return bool(self._deadlines)
+
     def next_deadline(self) -> float | None:
         """When the next assumption expires, ``None`` if none does."""
         return self._deadlines[0][0] if self._deadlines else None
@@ -207,10 +212,14 @@ class Cache:
 
 def _same_usage(old: Pod, new: Pod) -> bool:
     """Whether no plugin that counts pods of a row can tell the two apart."""
-    return (
+    same = (
         old.resources is new.resources
         and old.labels == new.labels
         and old.is_terminating == new.is_terminating
-        and old.host_ports == new.host_ports
+    )
+    if old.spec is new.spec or not same:
+        return same
+    return (
+        old.host_ports == new.host_ports
         and (old.spec.affinity is new.spec.affinity or old.spec.affinity == new.spec.affinity)
     )

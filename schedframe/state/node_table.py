@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -13,6 +13,7 @@ from ..api import Node, Pod
 from ..errors import InvariantError
 from .change_log import ChangeLog
 from .columns import DerivedColumn, DistinctColumn
+from .following import FollowingColumns
 from .images import ImageIndex
 from .node_info import NodeInfo
 from .pod_groups import PodGroups
@@ -21,8 +22,10 @@ from .rows import Rows
 from .trial import UndoLog, put_back
 
 Column = npt.NDArray[np.int64]
+Following = TypeVar("Following", bound=FollowingColumns)
 FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 _FIRST_CAPACITY = 64
+_MOST_FOLLOWING = 32
 
 
 class Cells(NamedTuple):
@@ -62,6 +65,8 @@ class NodeTable:
     """Changes when columns are laid anew: an array or memoryview of one taken before shows old values."""
     pods_with_affinity: int = 0
     """Pods with pod affinity or anti-affinity terms: as long as there are none, nobody needs their groups."""
+    affinity_changes: int = 0
+    """How often such a pod came or went."""
     row_log: ChangeLog = field(factory=ChangeLog)
     """Every change of a row."""
     node_log: ChangeLog = field(factory=ChangeLog)
@@ -84,6 +89,7 @@ class NodeTable:
     _infos: list[NodeInfo | None] = field(factory=list)
     _free: list[int] = field(factory=list)
     _columns: dict[Hashable, DistinctColumn[Any] | DerivedColumn] = field(factory=dict)
+    _following: dict[Hashable, FollowingColumns] = field(factory=dict)
     _all: Rows | None = None
     _groups: PodGroups | None = None
     _trials: UndoLog = field(factory=UndoLog)
@@ -179,6 +185,20 @@ class NodeTable:
             column = self._columns[key] = DerivedColumn(self, value_of, dtype)
         assert isinstance(column, DerivedColumn)
         return column.sync().array
+
+    def following(self, key: Hashable, make: Callable[[NodeTable], Following]) -> Following:
+        """The columns of somebody's own known as *key*, made at first use and up to date.
+
+        The same key must always come with an equivalent *make*. Of many, the oldest are dropped.
+        """
+        columns: Any = self._following.get(key)
+        if columns is None:
+            if len(self._following) >= _MOST_FOLLOWING:
+                del self._following[next(iter(self._following))]
+            columns = self._following[key] = make(self)
+        columns.sync()
+        following: Following = columns
+        return following
 
     # ---- nodes -------------------------------------------------------------------------------------------
 
@@ -297,6 +317,7 @@ class NodeTable:
         affinity = pod.spec.affinity
         if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
             self.pods_with_affinity += sign
+            self.affinity_changes += 1
         if self._groups is not None:
             self._groups.count(row, pod, sign)
 

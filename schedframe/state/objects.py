@@ -18,6 +18,8 @@ class ObjectStore:
     computed from them can tell that it is stale; ``changed_since`` says of which objects.
     """
 
+    changes: int = 0
+    """Number of changes of any kind so far."""
     memo: dict[Any, Any] = field(factory=dict, repr=False)
     """Scratch space for what is derived from the objects and shared by plugins of several profiles, under a
     key of the deriver's own."""
@@ -62,6 +64,7 @@ class ObjectStore:
         return None if missed > len(keys) else keys[len(keys) - missed :]
 
     def _note(self, kind: str, key: str) -> None:
+        self.changes += 1
         self._versions[kind] = self._versions.get(kind, 0) + 1
         keys = self._changed.setdefault(kind, [])
         keys.append(key)

@@ -101,6 +101,7 @@ def test_every_hook_finds_its_place(hook: str) -> None:
         "pre_bind_pre_flight": lambda: plan.pre_flight["P"],
         "explain": lambda: plan.explain["P"],
         "explain_pod": lambda: plan.explain_pod["P"],
+        "skip_reads": lambda: plan.skip_reads["P"],
     }
     if hook in ("normalize_scores", "row_score"):
         assert plan.score == ()  # nothing is scored
