@@ -1,0 +1,70 @@
+"""Arrays that plugins compute from the rows of the table and keep from one pod to the next."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define
+
+if TYPE_CHECKING:
+    from .node_table import NodeTable
+
+_FEW = 16
+"""Up to so many touched rows are caught up with one by one, more of them by columns."""
+
+
+@define(eq=False)
+class FollowingColumns(ABC):
+    """Arrays of somebody's own in which each row depends on that row of the table alone, kept in step.
+
+    For what many pods ask and is costly to work out anew each time. Catching up costs O(touched rows), and
+    nobody pays who does not ask. See :meth:`NodeTable.following`.
+    """
+
+    table: NodeTable
+    version: int = -1
+    """Position in the table's log of row changes up to which the arrays are true."""
+    _layout: int = -1
+
+    def sync(self) -> None:
+        """Catch up with the table."""
+        table, log = self.table, self.table.row_log
+        if self.version == log.version:
+            return
+        if self._layout != table.layout:
+            self._layout = table.layout
+            self.lay_out()
+        rows = log.since(self.version) if self.version >= 0 else None
+        if rows is None:
+            self.fill(slice(0, table.size))
+        elif len(rows) <= _FEW:
+            for row in rows if len(rows) == 1 else set(rows):
+                self.fill_row(row)
+        else:
+            self.fill(distinct_positions(rows))
+        self.version = log.version
+
+    @abstractmethod
+    def lay_out(self) -> None:
+        """Take hold of the table's columns, and make room for ``table.capacity`` rows, keeping what is there.
+
+        Called at first and whenever ``table.layout`` changed.
+        """
+
+    @abstractmethod
+    def fill(self, index: slice | npt.NDArray[np.intp]) -> None:
+        """Work out the rows at *index*, each once; some may have no node."""
+
+    @abstractmethod
+    def fill_row(self, row: int) -> None:
+        """The same for one row: called for every pod that comes, so without arrays."""
+
+
+def distinct_positions(rows: Collection[int]) -> npt.NDArray[np.intp]:
+    """The rows named in *rows*, each once."""
+    distinct = set(rows)
+    return np.fromiter(distinct, np.intp, len(distinct))
