@@ -12,16 +12,48 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from attrs import define, field
+from typing_extensions import override
 
 from schedframe import MAX_SCORE, NodeInfo, NodeTable, Rows
 
 from .arithmetic import EXACT, Column
 from .scored import Scored, cells_of
+from .usage import Index, Used, followed
 
 Fractions = npt.NDArray[np.float64]
+Whole = npt.NDArray[np.int16]
+"""Numbers from -100 to 100, narrow because passes over them cost less."""
 
 _HALF: Final = MAX_SCORE // 2
 _TWO: Final = 2
+
+
+@define(eq=False)
+class BalancedUsage(Used):
+    """With the balance of what is used on each row, which is the same for all pods."""
+
+    without: Whole = field(factory=lambda: np.zeros(0, np.int16))
+
+    @override
+    def lay_out(self) -> None:
+        """As for any usage."""
+        super().lay_out()
+        self.without = np.pad(self.without, (0, self.table.capacity - len(self.without)))
+
+    @override
+    def fill(self, index: Index) -> None:
+        """As for any usage."""
+        super().fill(index)
+        used, capacities = self.value[:, index], self.capacity[:, index]
+        fractions = np.minimum(used / capacities, 1.0)
+        self.without[index] = _balances(list(fractions), fractions.shape[1])
+
+    @override
+    def fill_row(self, row: int) -> None:
+        """As for any usage."""
+        super().fill_row(row)
+        self.without[row] = _balance([min(used[row] / there[row], 1.0) for _, _, there, used in self._cells])
 
 
 def balance_score(scored: Sequence[Scored], info: NodeInfo) -> int:
@@ -72,6 +104,12 @@ def balance_by_row(scored: Sequence[Scored], table: NodeTable) -> Callable[[int]
 
 def balance_scores(scored: Sequence[Scored], rows: Rows) -> Column:
     """:func:`balance_score` for many rows: one group of rows for each set of resources that they have."""
+    usage = followed(BalancedUsage, scored, rows.table)
+    if usage is not None:
+        fractions = usage.with_pod(rows, [resource.amount for resource in scored])
+        change = _balances(list(np.minimum(fractions, 1.0, out=fractions)), len(rows))
+        change -= rows.take(usage.without)
+        return _scores_of(change)
     capacities = [resource.capacity_rows(rows) for resource in scored]
     if all(len(capacity) and int(capacity.min()) > 0 for capacity in capacities):
         return _scores(scored, capacities, rows)
@@ -97,10 +135,14 @@ def _scores(scored: Sequence[Scored], capacities: Sequence[Column], rows: Rows) 
         without.append(_fractions(used, available))
     change = _balances(with_pod, len(rows))
     change -= _balances(without, len(rows))
+    return _scores_of(change)
+
+
+def _scores_of(change: Whole) -> Column:
     change += _HALF
     change >>= 1
     change += _HALF
-    return change
+    return change.astype(np.int64)
 
 
 def _fractions(used: Column, capacity: Fractions) -> Fractions:
@@ -122,20 +164,24 @@ def _balance(fractions: list[float]) -> int:
     return int((1 - deviation) * MAX_SCORE)
 
 
-def _balances(fractions: list[Fractions], length: int) -> Column:
+def _balances(fractions: list[Fractions], length: int) -> Whole:
     count = len(fractions)
     if count == 2:
-        deviation = fractions[0] - fractions[1]
-        deviation /= 2
-        np.abs(deviation, out=deviation)
-    elif count > 2:
+        # To halve and to double is exact: so a pass less gives the same.
+        doubled = fractions[0] - fractions[1]
+        np.abs(doubled, out=doubled)
+        np.subtract(2, doubled, out=doubled)
+        doubled *= MAX_SCORE // 2
+        return doubled.astype(np.int16)
+    if count > 2:
         mean = _sum(fractions) / count
         deviation = np.sqrt(_sum([(fraction - mean) * (fraction - mean) for fraction in fractions]) / count)
     else:
-        return np.full(length, MAX_SCORE, np.int64)
+        return np.full(length, MAX_SCORE, np.int16)
     np.subtract(1, deviation, out=deviation)
     deviation *= MAX_SCORE
-    return deviation.astype(np.int64)
+    whole: Whole = deviation.astype(np.int16)
+    return whole
 
 
 def _sum(terms: list[Any]) -> Any:

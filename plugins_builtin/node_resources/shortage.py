@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -11,6 +11,9 @@ import numpy.typing as npt
 from attrs import field, frozen
 
 from schedframe import NodeInfo, NodeTable, Rows, RowVerdicts, Status, is_scalar_resource
+
+from .scored import Column
+from .usage import room
 
 ERR_TOO_MANY_PODS: Final = "Too many pods"
 _STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
@@ -118,18 +121,24 @@ class Demand:
 
     def shortages(self, rows: Rows) -> RowVerdicts | None:
         """As :meth:`shortage` for many rows, ``None`` if the pod fits on all; a few passes per resource."""
-        table = rows.table
-        full = rows.take(table.pod_count) >= rows.take(table.allowed_pods)
-        some = full
+        spare = room(self.names, rows.table)
+        full = rows.take(spare.full)
+        lefts = [rows.take(left) for left in spare.left]
+        if len(rows) and not full.any() and self._fits(lefts):
+            return None
         short: list[Mask] = []
-        for name, amount in self.amounts:
-            allocatable = rows.take(table.allocatable(name))
-            lacking = allocatable - rows.take(table.requested(name)) < amount
+        some = full.copy()
+        for (name, amount), left in zip(self.amounts, lefts, strict=True):
+            lacking = left < amount
             if name in self.delegated:
-                lacking &= allocatable != 0
+                lacking &= rows.take(rows.table.allocatable(name)) != 0
             short.append(lacking)
-            some = some | lacking
+            some |= lacking
         return self._verdicts(rows, full, short) if some.any() else None
+
+    def _fits(self, lefts: Sequence[Column]) -> bool:
+        """Whether there is enough everywhere: a pass less to know than where there is not."""
+        return all(int(left.min()) >= amount for (_, amount), left in zip(self.amounts, lefts, strict=True))
 
     def _verdicts(self, rows: Rows, full: Mask, short: list[Mask]) -> RowVerdicts:
         width = len(short) + _OTHER_BITS

@@ -25,6 +25,7 @@ from ..args import (
 )
 from .arithmetic import EXACT, Column, Whole, percent, percents
 from .scored import Scored, cells_of
+from .usage import Amounts, Left, Taken, followed
 
 _FULL: Final = 100
 
@@ -95,6 +96,10 @@ class LeastAllocated:
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
+        usage = followed(Left, scored, rows.table)
+        if usage is not None:
+            remaining = usage.with_pod(rows, [-MAX_SCORE * resource.amount for resource in scored])
+            return _mean(np.maximum(remaining, 0, out=remaining), scored)
         mean = _Mean(np.zeros(len(rows)))
         for resource in scored:
             capacity = resource.capacity_rows(rows)
@@ -140,6 +145,10 @@ class MostAllocated:
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
+        usage = followed(Taken, scored, rows.table)
+        if usage is not None:
+            taken = usage.with_pod(rows, [MAX_SCORE * resource.amount for resource in scored])
+            return _mean(np.minimum(taken, MAX_SCORE, out=taken), scored)
         mean = _Mean(np.zeros(len(rows)))
         for resource in scored:
             capacity = resource.capacity_rows(rows)
@@ -222,6 +231,20 @@ def curve(shape: Sequence[UtilizationShapePoint]) -> npt.NDArray[np.int64]:
 def _utilizations(resource: Scored, capacity: Column, rows: Rows) -> Whole:
     used = resource.used_rows(rows) + resource.amount
     return percents(np.minimum(used, capacity, out=used), capacity)
+
+
+def _mean(percents: Amounts, scored: Sequence[Scored]) -> Column:
+    """The mean by weight of one row of percentages a resource, fractions dropped before and after."""
+    whole: npt.NDArray[np.int32] = percents.astype(np.int32)
+    weights = [resource.weight for resource in scored]
+    if min(weights) == max(weights):
+        weights = [1] * len(weights)
+    total = whole[0] if weights[0] == 1 else whole[0] * weights[0]
+    for row, weight in zip(whole[1:], weights[1:], strict=True):
+        total = np.add(total, row if weight == 1 else row * weight, out=total)
+    total //= sum(weights)
+    mean: Column = total.astype(np.int64)
+    return mean
 
 
 def _some_lack(capacity: Column) -> bool:

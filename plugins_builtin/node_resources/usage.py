@@ -1,0 +1,229 @@
+"""What nodes have and use of the scored resources, kept as floats from one pod to the next."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+from typing_extensions import override
+
+from schedframe import MAX_SCORE, FollowingColumns, NodeTable, Rows
+
+from .arithmetic import EXACT
+from .scored import Column, Scored
+
+Amounts = npt.NDArray[np.float64]
+Index = slice | npt.NDArray[np.intp]
+Resource = tuple[str, bool]
+"""Its name, and whether containers without a request count as if they had one."""
+U = TypeVar("U", bound="Usage")
+
+_ONE: Final = 1.0
+
+
+@define(eq=False)
+class Usage(FollowingColumns):
+    """Of several resources, one row of a matrix each: capacity, and something that follows from usage.
+
+    Good only for nodes that have some of each resource, and none so much that floats are not exact: as long
+    as there are ``odd_rows``, whoever wants to use this must go another way. Memory: 16 bytes a resource and
+    row.
+    """
+
+    resources: tuple[Resource, ...] = ()
+    capacity: Amounts = field(init=False)
+    """Float64 of shape ``(resources, capacity of the table)``, never 0."""
+    value: Amounts = field(init=False)
+    """See subclasses; of the same shape."""
+    odd_rows: int = 0
+    _scratch: Amounts = field(init=False)
+    _odd: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
+    _columns: list[tuple[Column, Column]] = field(factory=list)
+    _cells: list[tuple[Any, Any, Any, Any]] = field(factory=list)
+    """Per resource: what there is, what is used, and ``capacity`` and ``value``; all by row."""
+
+    def __attrs_post_init__(self) -> None:
+        self.capacity = np.ones((len(self.resources), 0))
+        self.value = self._scratch = np.zeros((len(self.resources), 0))
+
+    @override
+    def lay_out(self) -> None:
+        """See :class:`FollowingColumns`."""
+        table, old = self.table, len(self._odd)
+        if old < table.capacity:
+            more = ((0, 0), (0, table.capacity - old))
+            self.capacity = np.pad(self.capacity, more, constant_values=_ONE)
+            self.value = np.pad(self.value, more)
+            self._odd = np.pad(self._odd, more[1:])
+            self._scratch = np.empty_like(self.value)
+        self._columns = [
+            (table.allocatable(name), table.non_zero_requested(name) if non_zero else table.requested(name))
+            for name, non_zero in self.resources
+        ]
+        mine = zip(self._columns, self.capacity, self.value, strict=True)
+        self._cells = [(there.data, used.data, c.data, v.data) for (there, used), c, v in mine]
+
+    @override
+    def fill(self, index: Index) -> None:
+        """See :class:`FollowingColumns`."""
+        odd = np.zeros(len(self._odd[index]), np.bool_)
+        for (there, used), capacity, value in zip(self._columns, self.capacity, self.value, strict=True):
+            available = there[index]
+            odd |= (available <= 0) | (available >= EXACT)
+            capacity[index] = np.maximum(available, 1)
+            value[index] = self.values_of(available.astype(np.float64), used[index])
+        odd &= self.table.alive[index]
+        self.odd_rows += int(np.count_nonzero(odd)) - int(np.count_nonzero(self._odd[index]))
+        self._odd[index] = odd
+
+    @override
+    def fill_row(self, row: int) -> None:
+        """See :class:`FollowingColumns`."""
+        odd = False
+        for there, used, capacity, value in self._cells:
+            available = there[row]
+            if not 0 < available < EXACT:
+                odd = True
+            capacity[row] = available or _ONE
+            value[row] = self.value_of(available, used[row])
+        if odd or self._odd[row]:
+            odd = odd and bool(self.table.alive[row])
+            self.odd_rows += odd - bool(self._odd[row])
+            self._odd[row] = odd
+
+    @abstractmethod
+    def values_of(self, capacity: Amounts, used: Column) -> Amounts:
+        """What ``value`` holds of one resource."""
+
+    @abstractmethod
+    def value_of(self, capacity: int, used: int) -> float:
+        """The same for one row."""
+
+    def with_pod(self, rows: Rows, amounts: Sequence[float]) -> Amounts:
+        """(``value`` + the amount of each resource) / ``capacity``, shape ``(resources, len(rows))``.
+
+        Good until the next call: large arrays made anew each time cost more than what is done with them.
+        """
+        index = rows.index
+        changed = self._scratch[:, : len(rows)]
+        for i, amount in enumerate(amounts):
+            out = changed[i]
+            if isinstance(index, slice):
+                np.add(self.value[i, index], amount, out=out)
+                out /= self.capacity[i, index]
+            else:
+                self.value[i].take(index, out=out, mode="clip")
+                out += amount
+                out /= self.capacity[i].take(index)
+        return changed
+
+
+class Used(Usage):
+    """``value`` is what is used."""
+
+    __slots__ = ()
+
+    @override
+    def values_of(self, capacity: Amounts, used: Column) -> Amounts:
+        """As it is."""
+        return used.astype(np.float64)
+
+    @override
+    def value_of(self, capacity: int, used: int) -> float:
+        """As it is."""
+        return used
+
+
+class Taken(Usage):
+    """``value`` is 100 times what is used: a percentage as soon as it is divided."""
+
+    __slots__ = ()
+
+    @override
+    def values_of(self, capacity: Amounts, used: Column) -> Amounts:
+        """100 x used"""
+        taken: Amounts = used.astype(np.float64)
+        taken *= MAX_SCORE
+        return taken
+
+    @override
+    def value_of(self, capacity: int, used: int) -> float:
+        """100 x used"""
+        return used * MAX_SCORE
+
+
+class Left(Usage):
+    """``value`` is 100 times what is left, negative where more is used than there is."""
+
+    __slots__ = ()
+
+    @override
+    def values_of(self, capacity: Amounts, used: Column) -> Amounts:
+        """100 x (capacity - used)"""
+        left: Amounts = capacity - used
+        left *= MAX_SCORE
+        return left
+
+    @override
+    def value_of(self, capacity: int, used: int) -> float:
+        """100 x (capacity - used)"""
+        return (capacity - used) * MAX_SCORE
+
+
+@define(eq=False)
+class Room(FollowingColumns):
+    """What is left of several resources, and where not even a pod without requests may come."""
+
+    names: tuple[str, ...] = ()
+    left: list[Column] = field(factory=list)
+    """Per resource allocatable less requested, int64 of shape ``(capacity,)``."""
+    full: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
+    """Whether there are as many pods as are allowed, bool of the same shape."""
+    _columns: list[tuple[Column, Column]] = field(factory=list)
+    _cells: list[tuple[Any, Any, Any]] = field(factory=list)
+
+    @override
+    def lay_out(self) -> None:
+        """See :class:`FollowingColumns`."""
+        table, more = self.table, (0, self.table.capacity - len(self.full))
+        self.left = [np.pad(left, more) for left in self.left or [np.zeros(0, np.int64)] * len(self.names)]
+        self.full = np.pad(self.full, more)
+        self._columns = [(table.allocatable(name), table.requested(name)) for name in self.names]
+        mine = zip(self._columns, self.left, strict=True)
+        self._cells = [(there.data, used.data, left.data) for (there, used), left in mine]
+
+    @override
+    def fill(self, index: Index) -> None:
+        """See :class:`FollowingColumns`."""
+        for (there, used), left in zip(self._columns, self.left, strict=True):
+            left[index] = there[index] - used[index]
+        self.full[index] = self.table.pod_count[index] >= self.table.allowed_pods[index]
+
+    @override
+    def fill_row(self, row: int) -> None:
+        """See :class:`FollowingColumns`."""
+        for there, used, left in self._cells:
+            left[row] = there[row] - used[row]
+        self.full[row] = self.table.pod_count[row] >= self.table.allowed_pods[row]
+
+
+def room(names: tuple[str, ...], table: NodeTable) -> Room:
+    """What is left of these resources, up to date."""
+    return table.following((Room, names), lambda table: Room(table, names=names))
+
+
+def followed(kind: type[U], scored: Sequence[Scored], table: NodeTable) -> U | None:
+    """The usage of these resources, up to date; ``None`` where it is no good.
+
+    One for each set of resources and table, shared by all pods. Resources that nodes do not count themselves
+    have none.
+    """
+    resources = tuple([(each.name, each.non_zero) for each in scored])
+    if not resources or any(type(each) is not Scored for each in scored):
+        return None
+    usage = table.following((kind, resources), lambda table: kind(table, resources=resources))
+    return None if usage.odd_rows else usage
