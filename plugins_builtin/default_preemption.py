@@ -46,7 +46,7 @@ class DefaultPreemption:
     @hookimpl
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Keep a pod out while some of its victims are still to be evicted."""
-        return _GATED if pod.uid in self.evaluator.eviction.in_progress else None
+        return _GATED if self.evaluator.eviction.is_in_progress(pod) else None
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:

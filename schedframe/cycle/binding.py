@@ -69,6 +69,8 @@ def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
     """The executor is done with the attempt: bound, failed, or waiting for the outside world."""
     assumed = attempt.assumed
     assert assumed is not None
+    if status is not None and status.code is Code.WAIT and attempt.stopped is not None:
+        status = attempt.stopped
     if status is LOST or (status is not None and status.code is Code.WAIT):
         # A pod that is gone, or that an event shows on its node by now, does not wait for anything.
         if not attempt.gone and core.cache.is_assumed(assumed.uid):

@@ -75,6 +75,8 @@ class BindingTask:
 
     def _steps(self) -> Steps:
         status = yield from self._pre_bind()
+        if status is None and self.attempt.pre_binders:
+            status = self.attempt.begin_bind()
         if status is None:
             status = self._outcome((yield from self._bind()))
         return status

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import threading
 from collections import deque
 from collections.abc import Callable
 from random import Random
@@ -26,6 +27,10 @@ logger = logging.getLogger("schedframe")
 PODS_TO_ACTIVATE: StateKey[dict[str, Pod]] = StateKey("PodsToActivate")
 """Plugins put pods (by key) here that are to be tried again as soon as this cycle is over."""
 
+_DECIDING = threading.Lock()
+"""Held while an attempt begins to bind, or is stopped."""
+_BINDS = object()
+
 
 @define(eq=False)
 class Attempt:
@@ -44,12 +49,33 @@ class Attempt:
     """How far pre_bind got: index into ``pre_binders``."""
     idle: bool = False
     """Whether reserve and pre_bind have nothing to do."""
+    fate: Status | object | None = None
+    """See :meth:`begin_bind`."""
     gone: bool = False
     """The pod was deleted, or placed by somebody else, while it was being bound."""
     handed_off: int = 0
     """Moment of :class:`ParkedBindings` at which the executor got it last."""
     unanswered: int = 0
     """How often the cluster did not say what became of the bind."""
+
+    def begin_bind(self) -> Status | None:
+        """After pre_bind, in its thread: ``None`` to go on, else the status by which it was stopped."""
+        with _DECIDING:
+            if self.fate is None:
+                self.fate = _BINDS
+        return self.stopped
+
+    def stop(self, status: Status) -> bool:
+        """Let it fail with *status* instead of being bound; ``False`` if bind has begun."""
+        with _DECIDING:
+            if self.fate is None:
+                self.fate = status
+        return self.stopped is not None
+
+    @property
+    def stopped(self) -> Status | None:
+        """The status by which the attempt was stopped."""
+        return self.fate if isinstance(self.fate, Status) else None
 
 
 @frozen

@@ -15,6 +15,8 @@ from ..errors import PluginError
 from ..framework import Framework, WaitingRoom
 from ..queue import Nominator
 from ..state import NodeTable, ObjectStore, Snapshot
+from .stopping import stop_binding
+from .telling import withdraw_nomination
 
 if TYPE_CHECKING:
     from .core import Core
@@ -101,6 +103,14 @@ class SchedulerHandle:
             core.executor.submit(work, done)
         else:
             core.executor.submit(work, lambda result: core.inbox.put(done, result))
+
+    def stop_binding(self, pod: Pod, reason: str) -> bool:
+        """Let a pod that is being bound give up its room, unless bind has begun."""
+        return stop_binding(self._core, pod.uid, reason)
+
+    def withdraw_nomination(self, pod: Pod) -> None:
+        """Ask that pending *pod* no longer be nominated to any node."""
+        withdraw_nomination(self._core, pod)
 
     def activate(self, pods: Iterable[Pod]) -> None:
         """Ask that these pending pods be tried again at once. Any thread."""

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
+
 from attrs import evolve
 
 from ..api import POD_SCHEDULED, Pod, PodCondition
+from ..cluster import NotFound
 from ..framework import NominatingInfo
 from .core import Attempt, Core, Told
 
@@ -44,6 +47,23 @@ def tell_expectation(core: Core, attempt: Attempt) -> None:
     changes = _changes(core, pod, None, attempt.node_name)
     if changes is not None:
         core.write(lambda: _patch(core, pod, changes), pod, "telling where the pod is expected")
+
+
+def withdraw_nomination(core: Core, pod: Pod) -> None:
+    """*pod* is not to have the room that it was nominated to; soon here, and in its status."""
+    core.inbox.put(core.queue.nominator.delete, pod)
+    current = core.pending.get(pod.key)
+    if current is None or current.uid != pod.uid:
+        return
+    changes = _changes(core, current, None, "")
+    if changes is None:
+        return
+
+    def clear() -> None:
+        with suppress(NotFound):  # then the nomination is gone too
+            _patch(core, current, changes)
+
+    core.write(clear, current, "withdrawing a nomination")
 
 
 def hear(core: Core, old: Pod | None, new: Pod) -> bool:

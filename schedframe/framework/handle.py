@@ -162,6 +162,18 @@ class Handle(Protocol):
         """Run *work* off the core, then ``done(result)`` in it; *work* must not raise. Core only."""
         ...
 
+    def stop_binding(self, pod: Pod, reason: str) -> bool:
+        """Let *pod*, which is being bound, give up its room and be tried again after its backoff. Core only.
+
+        ``False``, and nothing done, if it is not being bound, or bind has begun: then only the cluster can
+        remove it. A pre_bind that is at work is waited for.
+        """
+        ...
+
+    def withdraw_nomination(self, pod: Pod) -> None:
+        """Ask that pending *pod* no longer be nominated to any node. Core only."""
+        ...
+
     def activate(self, pods: Iterable[Pod]) -> None:
         """Ask that these pending pods be tried again at once."""
         ...

@@ -29,6 +29,8 @@ class WaitingPod:
     deadlines: dict[str, float]
     """Plugin → when its patience ends, in seconds of the core's clock."""
     _post: Callable[[str, str, Status | None], None]
+    preempted: bool = False
+    """Turned down for somebody more important: nobody's permission counts any more."""
 
     @property
     def pending_plugins(self) -> tuple[str, ...]:
@@ -42,6 +44,11 @@ class WaitingPod:
     def reject(self, plugin: str, *reasons: str) -> None:
         """*plugin* turns the pod down. Any thread; of several verdicts the first to reach the core counts."""
         self._post(self.pod.uid, plugin, Status(Code.UNSCHEDULABLE, reasons, plugin))
+
+    def preempt(self, plugin: str, *reasons: str) -> None:
+        """As :meth:`reject`, and no permission that is on its way can be first. Core only."""
+        self.preempted = True
+        self.reject(plugin, *reasons)
 
 
 @define(eq=False)
@@ -75,7 +82,7 @@ class WaitingRoom:
     def allow(self, uid: str, plugin: str) -> WaitingPod | None:
         """Note that *plugin* allows the pod; the pod, taken out, if nobody is left to ask."""
         waiting = self._pods.get(uid)
-        if waiting is None or plugin not in waiting.deadlines:
+        if waiting is None or waiting.preempted or plugin not in waiting.deadlines:
             return None
         self._deadlines.remove((waiting.deadlines.pop(plugin), uid, plugin))
         return self.leave(uid) if not waiting.deadlines else None

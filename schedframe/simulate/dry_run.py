@@ -80,10 +80,11 @@ def dry_run(core: Core) -> Iterator[DryRunCluster]:
     Draws come from a generator of their own, so that the scheduler's next tie is broken as if nobody had
     asked.
     """
-    real = core.cluster, core.waiting, core.inbox, core.rng
+    real = core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.told
     dry = DryRunCluster(core.cluster)
     core.cluster, core.waiting, core.inbox, core.rng = dry, core.waiting.muted(), Inbox(), Random(0)
+    core.binding, core.told = {}, dict(core.told)
     try:
         yield dry
     finally:
-        core.cluster, core.waiting, core.inbox, core.rng = real
+        core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.told = real

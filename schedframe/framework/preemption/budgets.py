@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable, Sequence
 
 from attrs import define
 
 from ...api import CompiledSelector, Pod, PodDisruptionBudget, compile_label_selector
+from ...errors import InputError
+
+logger = logging.getLogger("schedframe")
 
 
 @define(eq=False)
@@ -29,21 +33,23 @@ class Budget:
 
 
 def read_budgets(objects: Iterable[PodDisruptionBudget]) -> list[Budget]:
-    """The budgets that cover any pod: one with an empty selector, or none, covers nothing here."""
+    """The budgets that cover any pod.
+
+    One with an empty selector, or none, or one that cannot be understood covers nothing here.
+    """
     found = []
     for budget in objects:
         selector = budget.spec.selector
         if selector is None or not (selector.match_labels or selector.match_expressions):
             continue
+        try:
+            compiled = compile_label_selector(selector)
+        except InputError as error:
+            logger.warning("pod disruption budget %s covers no pods: %s", budget.key, error)
+            continue
         status = budget.status
-        found.append(
-            Budget(
-                budget.namespace,
-                compile_label_selector(selector),
-                status.disruptions_allowed,
-                frozenset(status.disrupted_pods),
-            )
-        )
+        counted = frozenset(status.disrupted_pods)
+        found.append(Budget(budget.namespace, compiled, status.disruptions_allowed, counted))
     return found
 
 

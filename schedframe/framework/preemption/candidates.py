@@ -33,9 +33,11 @@ class Preemption:
     candidates: tuple[Candidate, ...]
     chosen: Candidate | None
     evicted: tuple[Pod, ...] = ()
-    """Victims of the chosen node that had to be deleted: not those being deleted already."""
+    """Victims of the chosen node that had to be deleted: not those being deleted already …"""
     cleared: tuple[Pod, ...] = ()
     """Pods of lower priority that were nominated to the chosen node and are not any more."""
+    stopped: tuple[Pod, ...] = ()
+    """… nor those that did not run yet, and look for another node now."""
 
 
 def start_time(pod: Pod) -> float:

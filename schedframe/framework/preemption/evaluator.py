@@ -94,8 +94,11 @@ class PreemptionEvaluator:
         row = table.live_row(name)
         if row is None:
             return None
-        going = (other for other in table.pods_at(row).values() if other.priority < pod.priority)
-        return TERMINATING if any(_goes_by_preemption(other) for other in going) else None
+        going = [other for other in table.pods_at(row).values() if _goes_by_preemption(other)]
+        if not going:
+            return None
+        info = table.info(row)
+        return TERMINATING if any(self.may_preempt(info, other, pod) for other in going) else None
 
     def may_preempt(self, info: NodeInfo, victim: Pod, preemptor: Pod) -> bool:
         """Whether *victim* may be removed for *preemptor*. Override ``by_priority`` together with this."""
@@ -135,8 +138,8 @@ class PreemptionEvaluator:
             cleared = PostFilterResult(NominatingInfo(""), Preemption((), None))
             return cleared, Status.unschedulable(tally.message(self.handle.table.num_nodes))
         chosen = min(candidates, key=standing)
-        evicted, cleared_pods = self.eviction.start(pod, chosen)
-        details = Preemption(tuple(candidates), chosen, evicted, cleared_pods)
+        orders = self.eviction.start(pod, chosen)
+        details = Preemption(tuple(candidates), chosen, orders.evicted, orders.cleared, orders.stopped)
         return PostFilterResult(NominatingInfo(chosen.node_name), details), SUCCESS
 
     def find_candidates(

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from ...api import DISRUPTION_TARGET, Pod, PodCondition
 from ...cluster import ClusterPort, NotFound
@@ -22,87 +22,140 @@ REASON = "PreemptionByScheduler"
 PREEMPTED = "preempted"
 
 
+@frozen
+class Orders:
+    """What was asked for to make room."""
+
+    evicted: tuple[Pod, ...]
+    """Victims that are deleted."""
+    stopped: tuple[Pod, ...]
+    """Victims that waited in permit or were being bound: back to the queue."""
+    cleared: tuple[Pod, ...]
+    """Pods that lose their nomination to the node."""
+
+
 @define(eq=False)
 class Eviction:
     """Evicts victims for preemptors; knows for which pods it is not finished.
 
-    A preemptor should stay out of the queue (pre_enqueue) while it is ``in_progress``: the deletion of its
-    last victim, which is asked for only when the others are done, is the event that brings it back. Where
-    no such event will come, because that victim is gone already or could not be evicted, the preemptor is
-    activated instead.
+    A preemptor should stay out of the queue (pre_enqueue) while it :meth:`is_in_progress`, lest it choose
+    again. The deletion of its last victim, which is asked for only when the others are done, is the event
+    that brings it back. Where no such event will come, because that victim is gone already or one could not
+    be evicted, the preemptor is activated instead.
     """
 
     handle: Handle
     plugin: str
-    in_progress: set[str] = field(factory=set)
-    """Uids of preemptors some of whose victims are still to be evicted."""
+    _last: dict[str, Pod | None] = field(factory=dict)
+    """Uid of a preemptor → the last of its victims, ``None`` as long as there are others to evict."""
 
-    def start(self, preemptor: Pod, candidate: Candidate) -> tuple[tuple[Pod, ...], tuple[Pod, ...]]:
-        """Begin; (victims that are deleted, pods that lose their nomination to the node).
+    def is_in_progress(self, preemptor: Pod) -> bool:
+        """Whether some victim of *preemptor* is still to be evicted; O(1)."""
+        if preemptor.uid not in self._last:
+            return False
+        last = self._last[preemptor.uid]
+        if last is None:
+            return True
+        # Its event may be quicker than the answer to our request.
+        table = self.handle.table
+        row = table.row_of(last.spec.node_name)
+        present = table.pods_at(row).get(last.uid) if row is not None else None
+        return present is not None and not present.is_terminating
 
-        Waiting victims are rejected, those being deleted already are left alone.
+    def start(self, preemptor: Pod, candidate: Candidate) -> Orders:
+        """Begin.
+
+        Waiting victims are rejected, those whose bind has not begun are stopped, those being deleted already
+        are left alone, all others evicted.
         """
-        evicted = []
+        evicted: list[Pod] = []
+        stopped: list[Pod] = []
         for victim in candidate.victims:
-            waiting = self.handle.waiting_pods.get(victim.uid)
-            if waiting is not None:
-                waiting.reject(self.plugin, PREEMPTED)
-            elif not victim.is_terminating:
-                evicted.append(victim)
+            if victim.is_terminating:
+                continue
+            (stopped if self._stop(victim) else evicted).append(victim)
         cleared: tuple[Pod, ...] = ()
-        if evicted:
+        if stopped or evicted:
             cleared = self._clear_nominations(preemptor, candidate.node_name)
-            self.in_progress.add(preemptor.uid)
-            self._evict_others(preemptor, evicted)
-        return tuple(evicted), cleared
+        for victim in stopped:
+            note = f"{_note(preemptor, candidate)}, where it did not run yet"
+            self.handle.off_core(partial(_tell, self.handle.cluster, victim, note), _nothing)
+        if evicted:
+            self._last[preemptor.uid] = None
+            self._evict(preemptor, candidate, evicted)
+        return Orders(tuple(evicted), tuple(stopped), cleared)
+
+    def _stop(self, victim: Pod) -> bool:
+        waiting = self.handle.waiting_pods.get(victim.uid)
+        if waiting is None:
+            return self.handle.stop_binding(victim, PREEMPTED)
+        waiting.preempt(self.plugin, PREEMPTED)
+        return True
 
     def _clear_nominations(self, preemptor: Pod, node_name: str) -> tuple[Pod, ...]:
         """Pods of lower priority that were to have that room must look for another."""
         nominated = self.handle.nominator.nominated_pods_for_node(node_name)
         lower = tuple(pod for pod in nominated if pod.priority < preemptor.priority)
-        cluster = self.handle.cluster
         for pod in lower:
-            self.handle.off_core(partial(_clear, cluster, pod), _ignore_gone)
+            self.handle.withdraw_nomination(pod)
         return lower
 
-    def _evict_others(self, preemptor: Pod, victims: Sequence[Pod]) -> None:
-        cluster, profile = self.handle.cluster, self.handle.profile_name
+    def _evict(self, preemptor: Pod, candidate: Candidate, victims: list[Pod]) -> None:
+        """All but the last at once, then the last; if one fails, the preemptor tries again at once."""
+        *others, last = victims
+        off_core, cluster, note = self.handle.off_core, self.handle.cluster, _note(preemptor, candidate)
         condition = PodCondition(
             type=DISRUPTION_TARGET,
             status="True",
             reason=REASON,
-            message=f"{profile}: preempting to accommodate a higher priority pod",
+            message=f"{self.handle.profile_name}: preempting to accommodate a higher priority pod",
         )
 
         def evict(victim: Pod) -> Exception | None:
             error = _attempt(lambda: cluster.evict(victim, condition=condition))
             if error is None:
-                message = f"Preempted by pod {preemptor.uid} on node {victim.spec.node_name}"
-                untold = _attempt(lambda: cluster.record_event(victim, "Normal", "Preempted", message))
-                if untold is not None:  # the victim goes all the same
-                    logger.warning("cannot record that pod %s was preempted: %s", victim.key, untold)
+                _tell(cluster, victim, note)
             return error
 
         def others_done(errors: list[Exception | None]) -> None:
-            self.in_progress.discard(preemptor.uid)
-            last = victims[-1]
-            self.handle.off_core(lambda: evict(last), lambda error: last_done([*errors, error]))
+            failed = [_failed(*outcome, preemptor) for outcome in zip(others, errors, strict=True)]
+            if any(failed):
+                self._finish(preemptor, again=True)
+            else:
+                self._last[preemptor.uid] = last
+                off_core(lambda: evict(last), last_done)
 
-        def last_done(errors: list[Exception | None]) -> None:
-            for victim, error in zip(victims, errors, strict=True):
-                if error is not None and not isinstance(error, NotFound):
-                    logger.warning("cannot evict pod %s for %s: %s", victim.key, preemptor.key, error)
-            if errors[-1] is not None or any(e is not None and not isinstance(e, NotFound) for e in errors):
-                self.handle.activate([preemptor])
+        def last_done(error: Exception | None) -> None:
+            _failed(last, error, preemptor)
+            self._finish(preemptor, again=error is not None)
 
-        if len(victims) == 1:
-            others_done([])
+        if others:
+            off_core(lambda: [evict(victim) for victim in others], others_done)
         else:
-            self.handle.off_core(lambda: [evict(victim) for victim in victims[:-1]], others_done)
+            others_done([])
+
+    def _finish(self, preemptor: Pod, *, again: bool) -> None:
+        self._last.pop(preemptor.uid, None)
+        if again:
+            self.handle.activate([preemptor])
 
 
-def _clear(cluster: ClusterPort, pod: Pod) -> Exception | None:
-    return _attempt(lambda: cluster.patch_pod_status(pod, nominated_node_name=""))
+def _note(preemptor: Pod, candidate: Candidate) -> str:
+    return f"Preempted by pod {preemptor.uid} on node {candidate.node_name}"
+
+
+def _tell(cluster: ClusterPort, victim: Pod, note: str) -> None:
+    error = _attempt(lambda: cluster.record_event(victim, "Normal", "Preempted", note, "Preempting"))
+    if error is not None:  # the victim goes all the same
+        logger.warning("cannot record that pod %s was preempted: %s", victim.key, error)
+
+
+def _failed(victim: Pod, error: Exception | None, preemptor: Pod) -> bool:
+    """Whether the victim is still there for all we know."""
+    if error is None or isinstance(error, NotFound):
+        return False
+    logger.warning("cannot evict pod %s for %s: %s", victim.key, preemptor.key, error)
+    return True
 
 
 def _attempt(action: Callable[[], None]) -> Exception | None:
@@ -113,6 +166,5 @@ def _attempt(action: Callable[[], None]) -> Exception | None:
     return None
 
 
-def _ignore_gone(error: Exception | None) -> None:
-    if error is not None and not isinstance(error, NotFound):
-        logger.warning("cannot clear a nomination: %s", error)
+def _nothing(_: None) -> None:
+    """Nobody waits for it."""
