@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
@@ -13,6 +13,7 @@ from schedframe import (
     Action,
     ClusterEvent,
     ClusterPort,
+    EventOf,
     EventResource,
     Handle,
     NotFound,
@@ -52,7 +53,7 @@ _NO_ALLOCATION = Status.from_error(ERR_NO_ALLOCATION)
 _STILL_NOT_SCHEDULABLE = Status.unschedulable(STILL_NOT_SCHEDULABLE)
 _DEALLOCATED = Status.unschedulable(DEALLOCATED)
 _DELETED = Status.unschedulable(DELETED)
-_CLAIM_CHANGED = (ClusterEvent(EventResource.RESOURCE_CLAIM, Action.UPDATE),)
+_CLAIM_CHANGED = ClusterEvent(EventResource.RESOURCE_CLAIM, Action.ALL)
 
 
 @define(eq=False)
@@ -75,7 +76,7 @@ class Binding:
         indices = found.to_allocate()
         if not indices:
             return None
-        allocation = found.allocations.get(node_name)
+        allocation = found.chosen
         if allocation is None:
             only_extended = found.extended and indices == [len(found.claims) - 1]
             return None if only_extended else _NO_ALLOCATION
@@ -137,13 +138,13 @@ class Binding:
 
     # ---- giving back -------------------------------------------------------------------------------------
 
-    def deallocate(self, found: PodClaims, pod: Pod) -> Status:
-        """Give one claim back that kept the pod from some node and that nobody else uses.
+    def deallocate(self, found: PodClaims, kept_away: Iterable[int], pod: Pod) -> Status:
+        """Give one claim back that kept the pod from some node (by index) and that nobody else uses.
 
         The write goes off the core; its event brings the pod back.
         """
         cluster = self._handle.cluster
-        for index in sorted(found.unavailable):
+        for index in sorted(kept_away):
             claim = found.claims[index]
             if found.extended and index == len(found.claims) - 1:
                 continue
@@ -188,7 +189,7 @@ class Binding:
                 self._write(cluster, found, index, pod, node_name)
             except OutcomeUnknown as error:
                 found.doubtful.add(_uid_in_flight(found, index, pod))
-                return self._wait(found, SECONDS_UNTIL_ASKED_AGAIN, error)
+                return self._wait(found, [found.claims[index]], SECONDS_UNTIL_ASKED_AGAIN, error)
         return self._wait_for_devices(cluster, found, pod)
 
     def _write(self, cluster: ClusterPort, found: PodClaims, index: int, pod: Pod, node_name: str) -> None:
@@ -200,7 +201,7 @@ class Binding:
         claim = found.claims[index]
         mappings = None
         if found.extended and index == len(found.claims) - 1:
-            stand_in = found.allocations[node_name].substitute if node_name in found.allocations else None
+            stand_in = found.chosen.asked.substitute if found.chosen is not None else None
             if stand_in is None or result is None:
                 return
             mappings = stand_in.mappings
@@ -229,18 +230,26 @@ class Binding:
                 cluster.record_event(
                     pod, "Normal", "BindingConditionsPending", f"waiting for devices of claim {claim.name}"
                 )
-            return self._wait(found, self._timeout, PluginError(ERR_BINDING_TIMEOUT))
+            slow = [each for each in found.claims if has_binding_conditions(each)]
+            return self._wait(found, slow, self._timeout, PluginError(ERR_BINDING_TIMEOUT))
         return None
 
-    def _wait(self, found: PodClaims, seconds: float, error: Exception) -> Status:
-        """Wait until a claim changes, *seconds* at most; *error* if the time for binding is over."""
+    def _wait(
+        self, found: PodClaims, claims: Iterable[ResourceClaim], seconds: float, error: Exception
+    ) -> Status:
+        """Wait until one of *claims* changes, *seconds* at most; *error* if the time for binding is over."""
         now = self._handle.clock()
         if found.waiting_since is None:
             found.waiting_since = now
         left = found.waiting_since + self._timeout - now
         if left <= 0:
             raise error
-        return Status.wait(min(seconds, left), events=_CLAIM_CHANGED)
+        events = [
+            # A claim that is being made has no name yet that its events would tell.
+            _CLAIM_CHANGED if claim.name == IN_MEMORY else EventOf(_CLAIM_CHANGED, claim.key)
+            for claim in claims
+        ]
+        return Status.wait(min(seconds, left), events=events)
 
 
 def _uid_in_flight(found: PodClaims, index: int, pod: Pod) -> str:

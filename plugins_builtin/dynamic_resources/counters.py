@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from .offers import CounterId, OfferedDevice
+from .contents import CounterId
+from .offers import OfferedDevice
 from .pools import NodePool
 from .usage import Usage
 

@@ -2,42 +2,43 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
 
 from attrs import define, field
 
-from schedframe import DeviceClass, DeviceRequest, Handle, NodeInfo, ObjectStore, Pod, ResourceClaim, Status
+from schedframe import (
+    DeviceClass,
+    DeviceRequest,
+    Handle,
+    Node,
+    NodeInfo,
+    ObjectStore,
+    PluginError,
+    Pod,
+    ResourceClaim,
+    Status,
+)
 
 from ..node_resources.device_classes import DEVICE_CLASS
-from .allocator import InvalidPools, OutOfTime, Picks, Search
+from .allocator import InvalidPools, OutOfTime, Search
+from .asked import Asked, NodeAllocation
 from .claims import BindingFailed, ClaimProblem, claims_of, is_overdue, is_ready
-from .extended import (
-    BackingClasses,
-    Substitute,
-    claim_in_memory,
-    extended_requests,
-    missing_resources,
-    substitute,
-)
-from .requests import Demand, demand_of
-from .shapes import Shapes
-from .state import NodeAllocation, PodClaims
+from .extended import BackingClasses, claim_in_memory, extended_requests, missing_resources, substitute
+from .results import score_of
+from .shapes import CANNOT_ALLOCATE, INVALID_POOLS, STATUSES, TIMED_OUT, UNKNOWN, Found, Shapes
+from .state import PodClaims, record_of
+from .states import DeviceStates, View
 from .tracker import ClaimTracker, tracker_of
 
-ERR_CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 ERR_NOT_AVAILABLE: Final = "resourceclaim not available on the node"
-ERR_INVALID_POOLS: Final = "invalid resource pools were encountered"
-ERR_TIMED_OUT: Final = "timed out trying to allocate devices"
 ERR_LEFT_OVER: Final = "cannot schedule extended resource claim"
 ERR_CANNOT_FIT: Final = "cannot fit resource"
 
-_CANNOT_ALLOCATE = Status.unresolvable(ERR_CANNOT_ALLOCATE)
-_NOT_AVAILABLE = Status.unresolvable(ERR_NOT_AVAILABLE)
-_INVALID_POOLS = Status.unresolvable(ERR_INVALID_POOLS)
-_TIMED_OUT = Status.unresolvable(ERR_TIMED_OUT)
-_LEFT_OVER = Status.unresolvable(ERR_LEFT_OVER)
-_CANNOT_FIT = Status.unresolvable(ERR_CANNOT_FIT)
+NOT_AVAILABLE: Final = Status.unresolvable(ERR_NOT_AVAILABLE)
+LEFT_OVER: Final = Status.unresolvable(ERR_LEFT_OVER)
+CANNOT_FIT: Final = Status.unresolvable(ERR_CANNOT_FIT)
+_NOTHING_MISSING: Final[tuple[str, ...]] = ()
 
 
 def err_in_flight(claim: ResourceClaim) -> str:
@@ -60,12 +61,14 @@ class ClaimFilter:
     _binding_timeout: float
     tracker: ClaimTracker = field(init=False)
     classes: BackingClasses = field(init=False)
+    states: DeviceStates = field(init=False)
     _objects: ObjectStore = field(init=False)
     _shapes: Shapes = field(factory=Shapes, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._objects = self._handle.objects
         self.tracker = tracker_of(self._objects)
+        self.states = self.tracker.states_of(self._handle.table)
         self.classes = BackingClasses(self._objects)
 
     # ---- the pod -----------------------------------------------------------------------------------------
@@ -107,45 +110,46 @@ class ClaimFilter:
     # ---- one node ----------------------------------------------------------------------------------------
 
     def judge(self, found: PodClaims, info: NodeInfo) -> Status | None:
-        """Can the pod's claims be had on that node? What they would get is kept for the steps to come."""
-        stand_in: tuple[Substitute, Demand] | None = None
+        """Can the pod's claims be had on that node?"""
+        missing = _NOTHING_MISSING
         if found.extended:
-            answer = self._stand_in(found, info)
-            if isinstance(answer, Status):
-                return answer
-            stand_in = answer
-            if stand_in is None and not found.own:
+            lacking = self.lacking(found, info)
+            if isinstance(lacking, Status):
+                return lacking
+            if not lacking and not found.own:
                 return None
-        unavailable = self.unavailable(found, info)
-        allocation: NodeAllocation | None = None
+            missing = lacking
         if found.to_allocate():
-            outcome = self._allocate(found, info, stand_in)
-            if isinstance(outcome, Status):
-                return outcome
-            allocation = outcome
-        if unavailable:
-            found.unavailable |= unavailable
-            return _NOT_AVAILABLE
-        if allocation is not None:
-            found.allocations[info.name] = allocation
-        return None
+            try:
+                refusal = self._outcome(self.asked(found, missing), info)
+            except PluginError as error:
+                return Status.from_error(error)
+            if refusal is not None:
+                return refusal
+        return NOT_AVAILABLE if self.unavailable(found, info) else None
 
-    def _stand_in(self, found: PodClaims, info: NodeInfo) -> tuple[Substitute, Demand] | Status | None:
-        """What stands in for extended resources on that node, ``None`` if nothing has to."""
-        assert found.pod is not None
+    def lacking(self, found: PodClaims, info: NodeInfo) -> tuple[str, ...] | Status:
+        """The extended resources for which something must stand in on that node."""
         if found.claims[-1].spec.devices.requests:
-            return _LEFT_OVER
+            return LEFT_OVER
         missing = missing_resources(found.extended, info, self.classes)
-        if missing is None:
-            return _CANNOT_FIT
-        if not missing and not found.own:
-            return None
-        key = tuple(missing)
-        known = found.substitutes.get(key)
-        if known is None:
-            made = substitute(found.pod, missing, self.classes)
-            known = found.substitutes[key] = made, demand_of(made.claim(found.pod), self._class_of)
-        return known
+        return CANNOT_FIT if missing is None else tuple(missing)
+
+    def asked(self, found: PodClaims, missing: tuple[str, ...]) -> Asked:
+        """What has to be allocated where these extended resources are *missing*; looked up once a pod."""
+        asked = found.asked.get(missing)
+        if asked is None:
+            claims = [claim for claim in found.own if claim.status.allocation is None]
+            instead = None
+            if missing:
+                assert found.pod is not None
+                instead = substitute(found.pod, missing, self.classes)
+                claims.append(instead.claim(found.pod))
+            wanted = tuple(claim.spec.devices for claim in claims)
+            shape = self._shapes.of(wanted, self._objects.version(DEVICE_CLASS))
+            shape.try_again()
+            asked = found.asked[missing] = Asked(tuple(claims), shape, instead)
+        return asked
 
     def unavailable(self, found: PodClaims, info: NodeInfo) -> set[int]:
         """Allocated claims that cannot be used from the node, or whose devices do not get ready."""
@@ -154,46 +158,118 @@ class ClaimFilter:
             if claim.status.allocation is None:
                 continue
             selector = found.selector_of(index)
-            if selector is not None and (info.node is None or not selector.matches(info.node)):
-                unavailable.add(index)
-                continue
-            try:
-                late = not is_ready(claim) and is_overdue(claim, self._binding_timeout, self._handle.clock())
-            except BindingFailed:
-                late = True
-            if late:
+            within = selector is None or (info.node is not None and selector.matches(info.node))
+            if not within or self.is_late(claim):
                 unavailable.add(index)
         return unavailable
 
-    def _allocate(
-        self, found: PodClaims, info: NodeInfo, stand_in: tuple[Substitute, Demand] | None
-    ) -> NodeAllocation | Status:
-        if found.demands is None:
-            own = (claim for claim in found.own if claim.status.allocation is None)
-            found.demands = tuple(demand_of(claim, self._class_of) for claim in own)
-        demands = found.demands if stand_in is None else (*found.demands, stand_in[1])
-        assert info.node is not None
-        pools, usage = self.tracker.pools.of_node(info.node), self.tracker.usage
-        shape = found.shapes.get(stand_in)
-        if shape is None:
-            shape = found.shapes[stand_in] = self._shapes.of(demands, self._objects.version(DEVICE_CLASS))
-        outcome = shape.recall(info.name, pools, usage)
-        if outcome is None:
-            outcome = self._search(Search(demands, info.node, pools, usage, self._alarm()))
-            if outcome is not _TIMED_OUT:
-                shape.keep(info.name, pools, usage, outcome)
-        if isinstance(outcome, Status):
-            return outcome
-        return NodeAllocation(demands, outcome, None if stand_in is None else stand_in[0])
+    def kept_away(self, found: PodClaims, statuses: Mapping[str, Status]) -> set[int]:
+        """Claims (by index) because of which some node was rejected; O(nodes) if any claim is allocated."""
+        table = self._handle.table
+        kept: set[int] = set()
+        if len(found.to_allocate()) == len(found.claims):
+            return kept
+        for name, status in statuses.items():
+            row = table.live_row(name) if status.reasons == NOT_AVAILABLE.reasons else None
+            if row is not None:
+                kept |= self.unavailable(found, table.info(row))
+        return kept
 
-    def _search(self, search: Search) -> Picks | Status:
+    def is_late(self, claim: ResourceClaim) -> bool:
+        """Whether the devices of an allocated claim do not get ready, or not in time."""
+        try:
+            return not is_ready(claim) and is_overdue(claim, self._binding_timeout, self._handle.clock())
+        except BindingFailed:
+            return True
+
+    # ---- searching ---------------------------------------------------------------------------------------
+
+    def _outcome(self, asked: Asked, info: NodeInfo) -> Status | None:
+        row = self.row_of(info)
+        if row is None:
+            assert info.node is not None
+            view = View(-1, self.tracker.pools.of_node(info.node))
+            outcome = self._search(asked, info.node, view)
+            return outcome if isinstance(outcome, Status) else None
+        self.states.sync()
+        code = self.code(asked, row)
+        return STATUSES[code - 1] if code else None
+
+    def row_of(self, info: NodeInfo) -> int | None:
+        """The row of the very node, ``None`` for one that is made up."""
+        table = self._handle.table
+        row = table.live_row(info.name)
+        return row if row is not None and table.node_at(row) is info.node else None
+
+    def code(self, asked: Asked, row: int) -> int:
+        """What becomes of the claims on a row, see :class:`.shapes.Shape`; searched if need be.
+
+        :class:`PluginError` for claims, classes or slices that make no sense, which is never remembered.
+        """
+        states, shape = self.states, asked.shape
+        state = states.of_row(row)
+        shape.fit(states.epoch, states.count)
+        code = int(shape.codes[state])
+        if code != UNKNOWN:
+            return code
+        node = states.table.node_at(row)
+        assert node is not None
+        outcome = self._search(asked, node, states.view(row))
+        score = outcome.score(asked.claims) if isinstance(outcome, Found) else 0
+        shape.keep(state, outcome, score)
+        return int(shape.codes[state])
+
+    def _search(self, asked: Asked, node: Node, view: View) -> Found | Status:
+        demands = asked.demands(self._class_of)
+        if view.problem is not None:
+            raise view.problem
+        search = Search(demands, node, view.pools, self.tracker.usage, self._alarm())
         try:
             picks = search.run()
         except InvalidPools:
-            return _INVALID_POOLS
+            return INVALID_POOLS
         except OutOfTime:
-            return _TIMED_OUT
-        return _CANNOT_ALLOCATE if picks is None else picks
+            return TIMED_OUT
+        return CANNOT_ALLOCATE if picks is None else Found.of(demands, picks, view.pools)
+
+    def allocation(self, found: PodClaims, node_name: str) -> NodeAllocation | None:
+        """What the claims get on a node that passed, nothing having changed since; ``None`` if nothing.
+
+        O(devices of the claims).
+        """
+        table = self.states.table
+        row = table.live_row(node_name)
+        if row is None or not found.to_allocate():
+            return None
+        missing = _NOTHING_MISSING
+        if found.extended:
+            lacking = self.lacking(found, table.info(row))
+            if isinstance(lacking, Status) or not (lacking or found.own):
+                return None
+            missing = lacking
+        asked = found.asked.get(missing)
+        place = asked.shape.found.get(self.states.of_row(row)) if asked is not None else None
+        if asked is None or place is None:
+            return None
+        demands = asked.demands(self._class_of)
+        return NodeAllocation(asked, demands, place.picks(demands, self.states.view(row).pools))
+
+    def score(self, found: PodClaims, node_name: str) -> int:
+        """How early the alternatives stand that the claims would get on the node, or have."""
+        allocation = self.allocation(found, node_name)
+        if allocation is None:
+            return 0
+        score = sum(
+            score_of(demand.claim, {pick.wanted.name for pick in picks})
+            for demand, picks in zip(allocation.demands, allocation.picks, strict=True)
+        )
+        return score + found.allocated_score()
+
+    def record(self, found: PodClaims, nodes: Sequence[str]) -> dict[str, Any]:
+        """Node → claim → devices that would be allocated there."""
+        there = {name: self.allocation(found, name) for name in nodes}
+        records = {name: record_of(found) for name, found in there.items() if found is not None}
+        return {name: record for name, record in records.items() if record}
 
     def _class_of(self, name: str) -> DeviceClass | None:
         found: DeviceClass | None = self._objects.get(DEVICE_CLASS, name)

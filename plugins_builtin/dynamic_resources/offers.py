@@ -1,9 +1,8 @@
-"""Devices as slices offer them, with what is derived from each once and for all."""
+"""Devices as slices offer them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from attrs import define, field, frozen
 
@@ -17,35 +16,27 @@ from schedframe import (
     compile_node_selector,
 )
 
-from .cel import CelDevice, CelError, compile_selector
+from .contents import Consumption, Contents, DeviceContent
 
 DeviceId: TypeAlias = tuple[str, str, str]
 """Driver, pool, name."""
 PoolId: TypeAlias = tuple[str, str]
 """Driver, name."""
-CounterId: TypeAlias = tuple[str, str]
-"""Counter set, counter."""
-
-_BLOCKING: Final = ("NoSchedule", "NoExecute")
-
-
-class SelectorProblem(PluginError):
-    """A selector that cannot be evaluated for a device; the text says which and why."""
 
 
 @define(eq=False)
 class OfferedDevice:
-    """One device of a slice. What expressions say of it is remembered: neither ever changes."""
+    """One device of a slice."""
 
     id: DeviceId
     device: Device
     slice: ResourceSlice
+    _contents: Contents
     shared: bool = field(init=False)
     """Whether it can be allocated several times."""
-    consumes: tuple[tuple[CounterId, int], ...] = field(init=False)
+    consumes: Consumption = field(init=False)
     """Counters and the amounts, in billionths, that it takes from them."""
-    _matches: dict[str, bool | CelError] = field(factory=dict, init=False)
-    _cel: CelDevice | None = field(default=None, init=False)
+    _content: DeviceContent | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         device = self.device
@@ -56,24 +47,22 @@ class OfferedDevice:
             for name, counter in use.counters.items()
         )
 
+    @property
+    def content(self) -> DeviceContent:
+        """What it has in common with all devices that differ from it in their names only."""
+        content = self._content
+        if content is None:
+            content = self._content = self._contents.of_device(self.id[0], self.device, self.consumes)
+        return content
+
+    def take_after(self, before: OfferedDevice) -> None:
+        """Know what was known of the device in an earlier version of its slice, if it did not change."""
+        if before._content is not None and before.id == self.id and before.device == self.device:
+            self._content = before._content
+
     def matches(self, expression: str) -> bool:
         """What the expression says; :class:`CelError` if it fails. O(1) but for the first time."""
-        known = self._matches.get(expression)
-        if known is None:
-            known = self._matches[expression] = self._evaluate(expression)
-        if isinstance(known, CelError):
-            raise known
-        return known
-
-    def _evaluate(self, expression: str) -> bool | CelError:
-        try:
-            selector = compile_selector(expression)
-            if self._cel is None:
-                device = self.device
-                self._cel = CelDevice.of(self.id[0], self.shared, device.attributes, device.capacity)
-            return selector.matches(self._cel)
-        except CelError as error:
-            return error
+        return self.content.matches(expression)
 
     def attribute(self, name: str) -> DeviceAttribute | None:
         """The attribute of that fully qualified name; without a domain in the slice it is the driver's."""
@@ -92,11 +81,6 @@ class OfferedDevice:
         device = self.device
         return node_matches(node, device.node_name, device.all_nodes, device.node_selector)
 
-    @property
-    def taints(self) -> Iterator[object]:
-        """Taints that keep claims away."""
-        return (taint for taint in self.device.taints if taint.effect in _BLOCKING)
-
 
 @frozen(eq=False)
 class OfferedSlice:
@@ -106,16 +90,16 @@ class OfferedSlice:
     devices: tuple[OfferedDevice, ...]
 
     @classmethod
-    def of(cls, slice: ResourceSlice, before: OfferedSlice | None) -> OfferedSlice:
+    def of(cls, slice: ResourceSlice, before: OfferedSlice | None, contents: Contents) -> OfferedSlice:
         """*before* is what the slice was: devices that did not change keep what is known of them."""
         spec = slice.spec
         known = {offered.device.name: offered for offered in before.devices} if before is not None else {}
         devices = []
         for device in spec.devices:
-            offered = OfferedDevice((spec.driver, spec.pool.name, device.name), device, slice)
+            offered = OfferedDevice((spec.driver, spec.pool.name, device.name), device, slice, contents)
             old = known.get(device.name)
-            if old is not None and old.id == offered.id and old.device == device:
-                offered._matches, offered._cel = old._matches, old._cel
+            if old is not None:
+                offered.take_after(old)
             devices.append(offered)
         return cls(slice, tuple(devices))
 

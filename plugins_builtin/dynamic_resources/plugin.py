@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -18,6 +19,7 @@ from schedframe import (
     Normalization,
     Pod,
     Rows,
+    RowVerdicts,
     Status,
     hookimpl,
 )
@@ -30,6 +32,7 @@ from .explaining import explain_node
 from .extended import extended_requests
 from .filtering import ClaimFilter
 from .hints import ClaimHints
+from .rows import judge_rows, score_rows
 from .state import NO_CLAIMS, POD_CLAIMS
 
 ERR_NO_STATE: Final = "not found"
@@ -73,6 +76,11 @@ class DynamicResources:
         return None if extended and self._filter.classes.any_of(extended) else _NO_SIGNATURE_NEEDED
 
     @hookimpl
+    def skip_reads(self, pod: Pod) -> Sequence[str] | None:
+        """A pod without claims, and without what a device could stand for, is none of ours."""
+        return () if _PLAIN in pod.spec.memo else None
+
+    @hookimpl
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Wait until the pod's claims exist."""
         if not pod.spec.resource_claims:
@@ -102,7 +110,8 @@ class DynamicResources:
             return _SKIP if found is None else found
         state.write(POD_CLAIMS, found)
         recorded = state.get(RECORDED)
-        state.write(RECORDED, {**(recorded or {}), "allocations": found.record})
+        record: Callable[[Sequence[str]], Any] = partial(self._filter.record, found)
+        state.write(RECORDED, {**(recorded or {}), "allocations": record})
         return None
 
     @hookimpl
@@ -112,37 +121,45 @@ class DynamicResources:
         return self._filter.judge(found, node_info) if found.claims else None
 
     @hookimpl
+    def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
+        """As :meth:`filter`; nodes with alike devices in alike use share one answer."""
+        found = state.read(POD_CLAIMS)
+        return judge_rows(self._filter, found, rows) if found.claims else None
+
+    @hookimpl
     def explain(self, state: CycleState, node_info: NodeInfo) -> str | None:
         """The claims that are elsewhere, or how many devices are taken."""
         return explain_node(self._filter, state.read(POD_CLAIMS), node_info)
 
     @hookimpl
-    def post_filter(self, state: CycleState, pod: Pod) -> Status:
+    def post_filter(self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]) -> Status:
         """Give an idle claim back that is allocated where the pod cannot use it."""
         found = state.get(POD_CLAIMS)
         if found is None:
             return _NO_STATE
-        return self._binding.deallocate(found, pod) if found.claims else _NOTHING_TO_DEALLOCATE
+        if not found.claims:
+            return _NOTHING_TO_DEALLOCATE
+        return self._binding.deallocate(found, self._filter.kept_away(found, statuses), pod)
 
     @hookimpl
     def score(self, state: CycleState, node_info: NodeInfo) -> int:
         """The earlier the alternatives stand that the claims get, the better."""
-        return state.read(POD_CLAIMS).score(node_info.name)
+        found = state.read(POD_CLAIMS)
+        return self._filter.score(found, node_info.name) if found.has_choices else 0
 
     @hookimpl
     def score_rows(self, state: CycleState, rows: Rows) -> npt.NDArray[np.int64]:
         """As :meth:`score`."""
-        scores = np.zeros(len(rows), np.int64)
-        found = state.read(POD_CLAIMS)
-        if found.allocations:
-            scores[:] = [found.score(name) for name in rows.names()]
-        return scores
+        return score_rows(self._filter, state.read(POD_CLAIMS), rows)
 
     @hookimpl
     def reserve(self, state: CycleState, node_name: str) -> Status | None:
         """The devices on the chosen node are taken from now on."""
         found = state.read(POD_CLAIMS)
-        return self._binding.reserve(found, node_name) if found.claims else None
+        if not found.claims:
+            return None
+        found.chosen = self._filter.allocation(found, node_name)
+        return self._binding.reserve(found, node_name)
 
     @hookimpl
     def unreserve(self, state: CycleState, pod: Pod) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 from attrs import define, field
@@ -17,30 +16,9 @@ from schedframe import (
 )
 
 from .allocator import Pick
-from .extended import IN_MEMORY, Substitute
-from .requests import Demand
-from .results import allocation_of, score_of
-from .shapes import Shape
-
-
-@define(eq=False)
-class NodeAllocation:
-    """What the pod's claims would get on one node, claim by claim."""
-
-    demands: Sequence[Demand] = ()
-    picks: Sequence[Sequence[Pick]] = ()
-    substitute: Substitute | None = None
-    """For the claim that is made for extended resources."""
-
-    def score(self) -> int:
-        """Of the claims that would be allocated."""
-        pairs = zip(self.demands, self.picks, strict=True)
-        return sum(score_of(demand.claim, {pick.wanted.name for pick in picks}) for demand, picks in pairs)
-
-    def results(self, node_name: str) -> list[AllocationResult]:
-        """In the form in which claims have them."""
-        pairs = zip(self.demands, self.picks, strict=True)
-        return [allocation_of(demand, picks, node_name) for demand, picks in pairs]
+from .asked import Asked, NodeAllocation
+from .extended import IN_MEMORY
+from .results import score_of
 
 
 @define(eq=False)
@@ -54,18 +32,12 @@ class PodClaims:
     """In the order of the pod; the one for extended resources last. Replaced as they are written."""
     extended: tuple[str, ...] = ()
     """Extended resources that the last claim is for; empty if there is no such claim."""
-    demands: tuple[Demand, ...] | None = None
-    """The pod's own claims that have to be allocated, once filter has looked at them."""
-    allocations: dict[str, NodeAllocation] = field(factory=dict)
-    """Node → what the claims would get there; only of nodes that passed, and if there is something to get."""
-    unavailable: set[int] = field(factory=set)
-    """Claims (by index) that kept the pod from some node."""
+    asked: dict[tuple[str, ...], Asked] = field(factory=dict)
+    """Extended resources that a node lacks → what has to be allocated there."""
+    chosen: NodeAllocation | None = None
+    """What they get on the node that was chosen."""
     reserved: dict[int, AllocationResult] = field(factory=dict)
     """Claim (by index) → what is to be written."""
-    substitutes: dict[tuple[str, ...], tuple[Substitute, Demand]] = field(factory=dict)
-    """Missing extended resources → what stands in for them."""
-    shapes: dict[object, Shape] = field(factory=dict)
-    """What stands in for extended resources (or ``None``) → what is known of claims that ask for the same."""
     doubtful: set[str] = field(factory=set)
     """Uids of claims of which a write had no answer."""
     waiting_since: float | None = None
@@ -97,27 +69,24 @@ class PodClaims:
             return None
         return compile_node_selector(allocation.node_selector)
 
-    def score(self, node_name: str) -> int:
-        """How early the alternatives stand that the claims have or would get on that node."""
-        found = self.allocations.get(node_name)
-        if found is None:
-            return 0
-        allocated = (
+    @property
+    def has_choices(self) -> bool:
+        """Whether some claim names alternatives, so that nodes differ in score."""
+        return any(request.first_available for claim in self.own for request in claim.spec.devices.requests)
+
+    def allocated_score(self) -> int:
+        """How early the alternatives stand that allocated claims have."""
+        return sum(
             score_of(claim, {result.request for result in claim.status.allocation.devices.results})
             for claim in self.claims
             if claim.status.allocation is not None
         )
-        return found.score() + sum(allocated)
 
-    def record(self, nodes: Sequence[str]) -> dict[str, Any]:
-        """Node → claim → devices that would be allocated there."""
-        return {name: record for name in nodes if (record := dict(self._record(name)))}
 
-    def _record(self, node_name: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
-        found = self.allocations.get(node_name)
-        if found is not None:
-            for demand, picks in zip(found.demands, found.picks, strict=True):
-                yield demand.claim.name, [_record_of(pick) for pick in picks]
+def record_of(allocation: NodeAllocation) -> dict[str, list[dict[str, Any]]]:
+    """Claim → devices that would be allocated."""
+    pairs = zip(allocation.demands, allocation.picks, strict=True)
+    return {demand.claim.name: [_record_of(pick) for pick in picks] for demand, picks in pairs}
 
 
 def _record_of(pick: Pick) -> dict[str, Any]:
@@ -131,8 +100,6 @@ def _record_of(pick: Pick) -> dict[str, Any]:
         record["consumedCapacity"] = {name: str(amount) for name, amount in pick.consumed.items()}
     return record
 
-
-Record = Callable[[Sequence[str]], Any]
 
 POD_CLAIMS: Final = StateKey[PodClaims]("DynamicResources")
 NO_CLAIMS: Final = PodClaims()

@@ -11,9 +11,10 @@ from typing import Any, Final
 
 from attrs import define, evolve, field
 
-from schedframe import InvariantError, ObjectStore, OwnerReference, Pod, ResourceClaim
+from schedframe import InvariantError, NodeTable, ObjectStore, OwnerReference, Pod, ResourceClaim
 
 from .pools import PoolIndex
+from .states import DeviceStates
 from .usage import Usage, holdings_of
 
 CLAIM: Final = ResourceClaim.KIND
@@ -52,9 +53,16 @@ class ClaimTracker:
     _gone: dict[str, None] = field(factory=dict)
     """Uids of claims that were deleted last; a write may be reported after the deletion."""
     _reported: deque[Written] = field(factory=deque)
+    _states: DeviceStates | None = None
 
     def __attrs_post_init__(self) -> None:
         self.pools = PoolIndex(self._objects)
+
+    def states_of(self, table: NodeTable) -> DeviceStates:
+        """What can be had on each row of *table*; one for all profiles."""
+        if self._states is None or self._states.table is not table:
+            self._states = DeviceStates(table, self.pools, self.usage)
+        return self._states
 
     # ---- looking -----------------------------------------------------------------------------------------
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from attrs import define, field, frozen
 
 from schedframe import AllocationResult, InvariantError
 
-from .offers import DeviceId, PoolId
+from .offers import DeviceId, OfferedDevice, PoolId
+from .trail import Trail
 
 
 @frozen
@@ -53,6 +54,8 @@ class Usage:
     capacity: dict[DeviceId, dict[str, int]] = field(factory=dict)
     """Device → capacity → what its shares take of it, in billionths."""
     changes: dict[PoolId, int] = field(factory=dict)
+    trail: Trail[PoolId] = field(factory=Trail)
+    """The same in order."""
     _held: dict[str, tuple[Holding, ...]] = field(factory=dict)
 
     def hold(self, owner: str, holdings: tuple[Holding, ...]) -> None:
@@ -75,12 +78,25 @@ class Usage:
         """Capacity that shares of the device take, in billionths."""
         return self.capacity.get(device, {})
 
+    def pattern(self, devices: Sequence[OfferedDevice]) -> tuple[Hashable, ...]:
+        """Which of *devices* are in use, and how: equal where equal ones are. O(devices)."""
+        whole, shares = self.whole, self.shares
+        found: list[Hashable] = []
+        for place, offered in enumerate(devices):
+            id = offered.id
+            if id in whole or id in shares:
+                capacity = self.capacity.get(id)
+                taken = frozenset(capacity.items()) if capacity else None
+                found.append((place, id in whole, id in shares, taken))
+        return tuple(found)
+
     def _count(self, holdings: Iterable[Holding], step: int) -> None:
         for holding in holdings:
             device = holding.device
             _add(self.whole if holding.share is None else self.shares, device, step)
             pool = device[:2]
             self.changes[pool] = self.changes.get(pool, 0) + 1
+            self.trail.append(pool)
             if holding.capacity:
                 taken = self.capacity.setdefault(device, {})
                 for name, amount in holding.capacity:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from .claim_controller import ClaimController
 from .dry_run import DryRunCluster
 from .evaluation import Evaluation
 from .hints import HintAnswer, queueing_hint
 from .simulation import CycleReport, Placement, Simulation, evaluate
 
 __all__ = [
+    "ClaimController",
     "CycleReport",
     "DryRunCluster",
     "Evaluation",

@@ -61,6 +61,38 @@ TEMPLATES = {
         metadata: {name: "numbered-{{ .Index }}"}
         spec: {containers: [{name: a, image: b, resources: {requests: {cpu: 100m}}}]}
         """,
+    "class.yaml": """
+        apiVersion: resource.k8s.io/v1
+        kind: DeviceClass
+        metadata: {name: "class"}
+        spec: {extendedResourceName: example.com/device}
+        """,
+    "claim.yaml": """
+        apiVersion: resource.k8s.io/v1
+        kind: ResourceClaim
+        metadata: {name: "claim-{{ .Index }}"}
+        spec: {devices: {requests: [{name: a, exactly: {deviceClassName: class}}]}}
+        """,
+    "claim-template.yaml": """
+        apiVersion: resource.k8s.io/v1
+        kind: ResourceClaimTemplate
+        metadata: {name: template}
+        spec: {spec: {devices: {requests: [{name: a, exactly: {deviceClassName: class}}]}}}
+        """,
+    "claiming.yaml": """
+        apiVersion: v1
+        kind: Pod
+        metadata: {generateName: claiming-}
+        spec:
+          containers: [{name: a, image: b}]
+          resourceClaims: [{name: device, resourceClaimTemplateName: template}]
+        """,
+    "extended.yaml": """
+        apiVersion: v1
+        kind: Pod
+        metadata: {generateName: extended-}
+        spec: {containers: [{name: a, image: b, resources: {requests: {example.com/device: 1}}}]}
+        """,
     "service.yaml": """
         apiVersion: v1
         kind: Service
@@ -216,11 +248,44 @@ def test_nodes_are_prepared_by_strategies(played: Any) -> None:
     assert outcome(figures) == (3, 3, 3)
 
 
+DRIVER = """
+    - {opcode: createResourceDriver, driverName: d.example.com, nodes: node-*, maxClaimsPerNode: 4}
+    - {opcode: createAny, templatePath: class.yaml}"""
+
+
+def test_pods_get_claims_from_a_template_and_devices_of_a_driver(played: Any) -> None:
+    """Twelve devices, four of which are allocated before."""
+    figures = played(f"""{NODES}{DRIVER}
+    - {{opcode: createResourceClaims, templatePath: claim.yaml, count: 4, namespace: before}}
+    - {{opcode: allocResourceClaims, namespace: before}}
+    - {{opcode: createAny, templatePath: claim-template.yaml, namespace: ns}}
+    - {{opcode: createPods, count: 8, namespace: ns, podTemplatePath: claiming.yaml, collectMetrics: true}}
+    - {{opcode: createPods, count: 1, namespace: ns, podTemplatePath: claiming.yaml,
+       skipWaitToCompletion: true}}
+    - {{opcode: barrier, stageRequirement: Attempted}}""")
+    assert outcome(figures) == (8, 8, 8)
+
+
+def test_devices_of_pods_that_go_are_given_to_the_next_ones(played: Any) -> None:
+    figures = played(f"""{NODES}{DRIVER}
+    - {{opcode: createAny, templatePath: claim-template.yaml, namespace: ns}}
+    - {{opcode: createPods, count: 12, namespace: ns, podTemplatePath: claiming.yaml, steadyState: true,
+       duration: 50ms, collectMetrics: true}}""")
+    pods, placed, attempts = outcome(figures)
+    assert pods == placed == attempts
+    assert pods % 12 == 0
+    assert pods
+
+
+def test_devices_stand_in_for_extended_resources(played: Any) -> None:
+    figures = played(f"""{NODES}{DRIVER}
+    - {{opcode: createPods, count: 12, podTemplatePath: extended.yaml, collectMetrics: true}}""")
+    assert outcome(figures) == (12, 12, 12)
+
+
 @pytest.mark.parametrize(
     ("operation", "reason"),
     [
-        ("opcode: createResourceDriver", "createResourceDriver"),
-        (f"opcode: createPods, count: 1, {POD}, steadyState: true", "steadyState"),
         ("opcode: createAny, templatePath: widget.yaml", "is not a kind that scheduling reads"),
     ],
 )

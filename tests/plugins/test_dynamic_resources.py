@@ -10,12 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from plugins_builtin.dynamic_resources.binding import DEALLOCATED, STILL_NOT_SCHEDULABLE
-from plugins_builtin.dynamic_resources.filtering import (
-    ERR_CANNOT_ALLOCATE,
-    ERR_NOT_AVAILABLE,
-    err_no_class,
-)
+from plugins_builtin.dynamic_resources.filtering import ERR_NOT_AVAILABLE, err_no_class
 from plugins_builtin.dynamic_resources.plugin import ERR_NO_STATE, NOTHING_TO_DEALLOCATE, DynamicResources
+from plugins_builtin.dynamic_resources.shapes import ERR_CANNOT_ALLOCATE
 from plugins_builtin.dynamic_resources.tracker import tracker_of
 from plugins_builtin.dynamic_resources.writing import FINALIZER
 from schedframe import Conflict, OutcomeUnknown, Simulation
@@ -223,7 +220,7 @@ def test_a_claim_that_others_use_is_left_alone() -> None:
 
 
 def test_without_its_pre_filter_the_plugin_knows_nothing() -> None:
-    status = plugin(cluster()).post_filter(CycleState(), pod("p", "x"))
+    status = plugin(cluster()).post_filter(CycleState(), pod("p", "x"), {})
     assert status.reasons == (ERR_NO_STATE,)
 
 

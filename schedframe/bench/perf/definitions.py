@@ -131,6 +131,13 @@ class Fields:
             raise InputError(f"{self.path}.{name}", "is missing", "the operation needs it")
         return value
 
+    def parameter(self, name: str) -> str:
+        """A string that must be there; ``nameParam`` names a parameter."""
+        value = self._value(name, None)
+        if value is None:
+            raise InputError(f"{self.path}.{name}", "is missing", "the operation needs it")
+        return str(value)
+
     def flag(self, name: str) -> bool:
         """False unless set; ``nameParam`` names a parameter."""
         return bool(self._value(name, False))

@@ -12,6 +12,12 @@ from ...api.manifest import UnknownKindError
 from ...errors import InputError
 from .creating import DEFAULT_NODE, DEFAULT_POD, make_nodes, make_pods, needed_plugin
 from .definitions import Fields, Workload
+from .devices import (
+    alloc_resource_claims,
+    create_pods_steadily,
+    create_resource_claims,
+    create_resource_driver,
+)
 from .files import Manifest, ObjectTemplate
 from .stage import NotDeliveredError, Stage, has_labels
 from .updating import updated
@@ -43,8 +49,6 @@ class Player:
         """The operation *number* of the workload."""
         opcode = fields.required("opcode")
         self.stage.progress(opcode)
-        if opcode in NOT_DELIVERED:
-            raise NotDeliveredError(f"the operation {opcode} is not part of this release")
         operation = OPERATIONS.get(opcode)
         if operation is None:
             raise InputError(
@@ -99,17 +103,19 @@ def create_pods(player: Player, fields: Fields, number: int, namespace: str | No
     """Pods from a template; unless told otherwise the next operation waits until they are scheduled."""
     stage = player.stage
     namespace = namespace or home(fields, number)
-    if fields.flag("steadyState"):
-        raise NotDeliveredError("createPods with steadyState is not part of this release")
     path = fields.text("podTemplatePath") or player.workload.default_pod_template
     template = player.optional(path) or ObjectTemplate.of(DEFAULT_POD)
     stage.ensure_namespace(namespace)
     measured = fields.flag("collectMetrics")
     if measured:
         stage.collect([namespace], {})
-    keys = stage.create(_checked(player, make_pods(player, fields, template, namespace)))
-    if not fields.flag("skipWaitToCompletion"):
-        stage.await_pods(keys)
+    if fields.flag("steadyState"):
+        seconds = seconds_of(fields.parameter("duration"), f"{fields.path}.duration")
+        create_pods_steadily(player, fields, template, namespace, seconds)
+    else:
+        keys = stage.create(_checked(player, make_pods(player, fields, template, namespace)))
+        if not fields.flag("skipWaitToCompletion"):
+            stage.await_pods(keys)
     if measured:
         stage.stop_collecting()
 
@@ -292,6 +298,8 @@ OPERATIONS: Final[Mapping[str, Callable[[Player, Fields, int], None]]] = {
     "sleep": sleep,
     "startCollectingMetrics": start_collecting,
     "stopCollectingMetrics": stop_collecting,
+    "createResourceDriver": create_resource_driver,
+    "createResourceClaims": create_resource_claims,
+    "allocResourceClaims": alloc_resource_claims,
 }
-NOT_DELIVERED: Final = frozenset({"createResourceDriver", "createResourceClaims", "allocResourceClaims"})
 CLUSTER_SCOPED: Final = frozenset({"Node", "Namespace", "PersistentVolume", "PriorityClass", "StorageClass"})

@@ -12,6 +12,7 @@ from ...cluster import InMemoryCluster
 from ...config import EffectiveConfig, KubeSchedulerConfiguration, load_config
 from ...cycle import Scheduler
 from ...framework import Registry, Status
+from ...simulate import ClaimController
 from ..clock import SkippingClock
 from ..memory import peak_rss_mb
 from ..run import figures_of
@@ -48,6 +49,7 @@ def run_workload(workload: Workload, options: Options, progress: Progress = lamb
             on_fault=on_fault,
         ) as scheduler,
     ):
+        ClaimController(cluster)
         stage = Stage(cluster, scheduler, clock, progress)
         problem = _play(Player(workload, stage, frozenset(registry)))
         figures["nodes"] = len(cluster.list("Node"))

@@ -126,6 +126,22 @@ class Stage:
         awaited = self._awaited = {key for key in keys if key in self.pending}
         self._drive(lambda: not awaited, "pods to be scheduled")
 
+    def steady(self, next_batch: Callable[[], Iterable[str]], seconds: float) -> None:
+        """For so long, as soon as all pods of a batch are scheduled, go on to the next one.
+
+        What *next_batch* does, which gives the keys of its pods, counts as well.
+        """
+        end = self.clock() + seconds
+
+        def done() -> bool:
+            if not self._awaited:
+                if self.clock() >= end:
+                    return True
+                self._awaited = {key for key in next_batch() if key in self.pending}
+            return False
+
+        self._drive(done, "pods to be scheduled")
+
     def attempt_all(self) -> None:
         """Wait until every pod was tried once, and the queue is empty."""
         self._drive(None, "pods to be attempted")

@@ -1,0 +1,210 @@
+"""What can be had from the pools of each node, in a column: nodes of equal state give equal answers.
+
+The *view* of a node is the pools that concern it; nodes that see the same slices share one. The *state* of a
+view is what its pools offer and what of it is in use, names left out: searching one node of a state is
+searching all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable, Sequence
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from schedframe import Node, NodeTable, PluginError, Rows
+
+from .offers import PoolId
+from .pools import NodePool, PoolIndex
+from .usage import Usage
+
+Codes = npt.NDArray[np.int32]
+
+NOWHERE: Final = -1
+"""The view of a row without a node."""
+_SPARE: Final = 1024
+
+
+@define(eq=False)
+class View:
+    """The pools that a node sees, and which of their devices it can use as far as these have a say."""
+
+    number: int
+    pools: tuple[NodePool, ...]
+    usable: tuple[bool, ...] | None = None
+    """Device by device; ``None`` if no device has a say."""
+    problem: PluginError | None = None
+    """Why nobody can tell; there are no pools then."""
+    rows: int = 0
+    """How many rows have it."""
+
+
+@define(eq=False)
+class DeviceStates:
+    """The state of each row of a node table.
+
+    ``sync`` is O(nodes that changed + views of pools that changed, with their pools), and O(nodes) after a
+    change of slices that are for any node. States are numbered from 0 on; a new ``epoch`` numbers them anew.
+    """
+
+    table: NodeTable
+    pools: PoolIndex
+    usage: Usage
+    epoch: int = 0
+    _views: list[View | None] = field(factory=list)
+    _free: list[int] = field(factory=list)
+    _view_of: dict[Hashable, View] = field(factory=dict)
+    _of_pool: dict[PoolId, set[int]] = field(factory=dict)
+    """Pool → numbers of the views that it is part of."""
+    _row_views: Codes = field(factory=lambda: np.empty(0, np.int32))
+    """Row → number of its view."""
+    _states: Codes = field(factory=lambda: np.empty(0, np.int32))
+    """Number of a view → its state."""
+    _numbers: dict[Hashable, int] = field(factory=dict)
+    _nodes_seen: int = -1
+    _slices_seen: int = 0
+    _uses_seen: int = 0
+
+    # ---- looking -----------------------------------------------------------------------------------------
+
+    @property
+    def count(self) -> int:
+        """Number of states so far."""
+        return len(self._numbers)
+
+    def of_rows(self, rows: Rows) -> npt.NDArray[np.int32]:
+        """The state of each of *rows*, int32."""
+        return self._states.take(rows.take(self._row_views))
+
+    def of_row(self, row: int) -> int:
+        """The state of one row."""
+        return int(self._states[self._row_views[row]])
+
+    def view(self, row: int) -> View:
+        """What the node of the row sees."""
+        view = self._views[int(self._row_views[row])]
+        assert view is not None, "rows with a node have a view"
+        return view
+
+    # ---- catching up -------------------------------------------------------------------------------------
+
+    def sync(self) -> None:
+        """Catch up with nodes, slices and devices in use."""
+        log = self.table.node_log
+        if self._nodes_seen != log.version or self._slices_seen != self.pools.trail.version:
+            self._sync_rows()
+        if self._uses_seen != self.usage.trail.version:
+            self._sync_uses()
+        if len(self._numbers) > 4 * len(self._views) + _SPARE:
+            self._number_anew()
+
+    def _sync_rows(self) -> None:
+        table, log, trail = self.table, self.table.node_log, self.pools.trail
+        changed = log.since(self._nodes_seen) if self._nodes_seen >= 0 else None
+        names = trail.since(self._slices_seen)
+        self._nodes_seen, self._slices_seen = log.version, trail.version
+        if len(self._row_views) < table.capacity:
+            longer = np.full(table.capacity, NOWHERE, np.int32)
+            longer[: len(self._row_views)] = self._row_views
+            self._row_views = longer
+        rows: Iterable[int] = range(table.size)
+        if changed is not None and names is not None and "" not in names:
+            live = (table.live_row(name) for name in dict.fromkeys(names))
+            rows = {*changed, *(row for row in live if row is not None)}
+        for row in rows:
+            node = table.node_at(row)
+            self._set(row, None if node is None else self._look(node))
+
+    def _set(self, row: int, view: View | None) -> None:
+        number = int(self._row_views[row])
+        before = self._views[number] if number != NOWHERE else None
+        if view is before:
+            return
+        if view is not None:
+            view.rows += 1
+        self._row_views[row] = NOWHERE if view is None else view.number
+        if before is not None:
+            before.rows -= 1
+            if not before.rows:
+                self._drop(before)
+
+    def _sync_uses(self) -> None:
+        trail = self.usage.trail
+        pools = trail.since(self._uses_seen)
+        self._uses_seen = trail.version
+        if pools is None:
+            views: Iterable[int] = range(len(self._views))
+        else:
+            views = {number for id in set(pools) for number in self._of_pool.get(id, ())}
+        for number in views:
+            view = self._views[number]
+            if view is not None:
+                self._states[number] = self._state_of(view)
+
+    # ---- views -------------------------------------------------------------------------------------------
+
+    def _look(self, node: Node) -> View:
+        try:
+            pools = self.pools.of_node(node)
+            usable = usable_from(pools, node)
+        except PluginError as error:
+            return self._add(("broken", node.name), (), None, error)
+        key = (pools, usable)
+        found = self._view_of.get(key)
+        return self._add(key, pools, usable) if found is None else found
+
+    def _add(
+        self,
+        key: Hashable,
+        pools: tuple[NodePool, ...],
+        usable: tuple[bool, ...] | None,
+        problem: PluginError | None = None,
+    ) -> View:
+        if self._free:
+            number = self._free.pop()
+        else:
+            number = len(self._views)
+            self._views.append(None)
+            if number >= len(self._states):
+                self._states = np.resize(self._states, 2 * number + 64)
+        view = self._views[number] = View(number, pools, usable, problem)
+        if problem is None:
+            self._view_of[key] = view
+        for pool in pools:
+            self._of_pool.setdefault(pool.id, set()).add(number)
+        self._states[number] = self._state_of(view)
+        return view
+
+    def _drop(self, view: View) -> None:
+        if view.problem is None:
+            del self._view_of[view.pools, view.usable]
+        for pool in view.pools:
+            self._of_pool[pool.id].discard(view.number)
+        self._views[view.number] = None
+        self._free.append(view.number)
+
+    # ---- states ------------------------------------------------------------------------------------------
+
+    def _state_of(self, view: View) -> int:
+        key: Hashable
+        if view.problem is not None:
+            key = str(view.problem)
+        else:
+            key = (view.usable, tuple([pool.state(self.usage) for pool in view.pools]))
+        return self._numbers.setdefault(key, len(self._numbers))
+
+    def _number_anew(self) -> None:
+        self.epoch += 1
+        self._numbers.clear()
+        for view in self._views:
+            if view is not None:
+                self._states[view.number] = self._state_of(view)
+
+
+def usable_from(pools: Sequence[NodePool], node: Node) -> tuple[bool, ...] | None:
+    """Which devices say that they can be used from *node*, where they have a say; ``None`` if none has."""
+    if not any(pool.asks_devices for pool in pools):
+        return None
+    return tuple(offered.is_for(node) for pool in pools for offered in pool.devices)
