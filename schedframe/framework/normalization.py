@@ -26,6 +26,11 @@ class Normalization(Enum):
     BY_MAX_REVERSED = "by-max-reversed"
     """``100 - raw * 100 // highest``; all zeros become 100."""
 
+    @property
+    def of_zeros(self) -> int:
+        """What the scores become if all are zero."""
+        return MAX_SCORE if self is Normalization.BY_MAX_REVERSED else 0
+
     def apply(self, scores: Scores) -> Scores:
         """Normalise in place and return *scores*."""
         return normalize_by_max(scores, reverse=self is Normalization.BY_MAX_REVERSED)

@@ -53,25 +53,38 @@ def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status
 
 
 def run_scores(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> ScoreTable | Status:
-    """Score, normalise and weigh every row with every plugin that was not skipped; an ERROR if one fails."""
+    """Score, normalise and weigh every row with every plugin that was not skipped; an ERROR if one fails.
+
+    Most plugins have nothing to say about most pods: one pass finds that out, and spares the others.
+    """
     total: Scores | None = None
+    everywhere = 0
     by_plugin: dict[str, Scores] = {}
     for entry in plan.score:
         if entry.name in state.skip_score_plugins:
             continue
-        scores = _scores_of(entry, state, pod, rows)
+        raw = _raw_scores(entry, state, pod, rows)
+        if isinstance(raw, Status):
+            return raw
+        if entry.normalization is not None and _all_zero(raw):
+            level = entry.normalization.of_zeros * entry.weight
+            by_plugin[entry.name] = np.full(len(rows), level, np.int64)
+            everywhere += level
+            continue
+        scores = _normalized(entry, state, pod, raw, rows)
         if isinstance(scores, Status):
             return scores
-        weighted = scores * entry.weight
-        by_plugin[entry.name] = weighted
+        weighted = by_plugin[entry.name] = scores if entry.weight == 1 else scores * entry.weight
         total = weighted if total is None else total + weighted
     if total is None:
-        total = np.full(len(rows), 0 if plan.score else 1, np.int64)
+        total = np.full(len(rows), everywhere if plan.score else 1, np.int64)
+    elif everywhere:
+        total = total + everywhere
     return ScoreTable(rows, by_plugin, total)
 
 
-def _scores_of(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Scores | Status:
-    """Raw scores, normalised, checked."""
+def _raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Scores | Status:
+    """What the plugin says, of the right shape and kind of number."""
     point = "score" if entry.score_rows is None else "score_rows"
     try:
         if entry.score_rows is not None:
@@ -83,12 +96,15 @@ def _scores_of(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Sc
     except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
         return fault(entry.name, point, error)
     problem = _problem(entry.name, point, answer, rows)
-    if problem is not None:
-        return problem
+    return answer if problem is None else problem
+
+
+def _normalized(entry: ScoreEntry, state: CycleState, pod: Pod, raw: Scores, rows: Rows) -> Scores | Status:
+    """Normalised and checked."""
     if entry.normalize is None:
-        return _in_range(entry.name, answer.astype(np.int64, copy=False))
+        return _in_range(entry.name, raw.astype(np.int64, copy=False))
     # A copy: what the plugin returned may be its own, or part of a column, and is changed in place now.
-    scores: Scores = answer.astype(np.int64)
+    scores: Scores = raw.astype(np.int64)
     try:
         answer = entry.normalize(state, pod, scores, rows)
     except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
@@ -99,6 +115,10 @@ def _scores_of(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Sc
             return problem
         scores = answer.astype(np.int64, copy=False)
     return _in_range(entry.name, scores)
+
+
+def _all_zero(scores: Scores) -> bool:
+    return bool(scores.dtype == np.int64 and len(scores) and not scores.view(np.uint64).max())
 
 
 def _integer(plugin: str, score: Any) -> int:
