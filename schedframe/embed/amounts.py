@@ -1,0 +1,134 @@
+"""Amounts of any resource, exact: what the caller calls ``gpu`` and 0.5 is an integer of the core."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from decimal import Decimal
+from fractions import Fraction
+from functools import lru_cache
+from typing import Final
+
+from attrs import field, frozen
+
+from ..api import Quantity, parse_quantity
+from ..errors import InputError
+
+Amount = int | float | str | Decimal | Fraction | Quantity
+"""A number, or text such as ``"500m"`` and ``"1.5Gi"``. Floats stand for their shortest notation: 0.1 is a
+tenth.
+"""
+
+PREFIX: Final = "embed/"
+"""Put before names of resources without a domain, which the core would not count otherwise."""
+_NATIVE_STEPS: Final[Mapping[str, Fraction]] = {
+    "cpu": Fraction(1, 1000),
+    "memory": Fraction(1),
+    "ephemeral-storage": Fraction(1),
+}
+_DEFAULT_STEP: Final = Fraction(1, 1000)
+_NANO: Final = 10**9
+_LARGEST: Final = (2**63 - 1) // 100
+"""Scores are percentages of amounts, in 64 bits."""
+
+
+def resource_name(name: str) -> str:
+    """What the core, and so a configuration for it, calls the resource *name*.
+
+    ``cpu``, ``memory``, ``ephemeral-storage`` and names with a domain (``nvidia.com/gpu``) stay; every other
+    name gets the domain ``embed``. Raises :class:`InputError` for names that could not be told apart then.
+    """
+    if name in _NATIVE_STEPS:
+        return name
+    if not name:
+        raise InputError("", "a resource has no name", "give it one, such as 'gpu'")
+    if name.startswith((PREFIX, "requests.")):
+        prefix = name[: name.index("/") + 1] or name
+        raise InputError("", f"the resource {name!r} begins with {prefix!r}, which is taken", "rename it")
+    return name if "/" in name else PREFIX + name
+
+
+@frozen(eq=False)
+class Amounts:
+    """Turns amounts into what the core counts, and refuses what it cannot count exactly.
+
+    ``steps``: resource → the smallest step in which it is counted. By default a thousandth, but a whole byte
+    for ``memory`` and ``ephemeral-storage``; larger steps allow larger amounts.
+    """
+
+    steps: Mapping[str, Amount] = field(factory=dict)
+    _steps: dict[str, Fraction] = field(init=False)
+
+    @_steps.default
+    def _exact_steps(self) -> dict[str, Fraction]:
+        exact = {}
+        for name, step in self.steps.items():
+            path = f"steps[{name!r}]"
+            if name in _NATIVE_STEPS:
+                raise InputError(path, f"the step of {name} is {_NATIVE_STEPS[name]}, always", "leave it out")
+            exact[name] = _exact(step, path)
+            if not exact[name]:
+                raise InputError(path, "a step of 0 counts nothing", "take a number above 0, such as 0.001")
+        return exact
+
+    def quantities(self, amounts: Mapping[str, Amount], path: str) -> dict[str, Quantity]:
+        """The amounts under the core's names, without those of 0. Raises :class:`InputError`."""
+        found = {}
+        for name, amount in amounts.items():
+            where = f"{path}[{name!r}]"
+            exact = _exact(amount, where)
+            try:
+                core_name = resource_name(name)
+            except InputError as error:
+                raise error.at(path) from None
+            if exact:
+                found[core_name] = self._quantity(name, exact, where)
+        return found
+
+    def _quantity(self, name: str, amount: Fraction, path: str) -> Quantity:
+        native = _NATIVE_STEPS.get(name)
+        step = native or self._steps.get(name, _DEFAULT_STEP)
+        steps = amount / step
+        if steps.denominator != 1:
+            fix = "round it" if native else f"round it, or give a smaller step: steps={{{name!r}: …}}"
+            raise InputError(path, f"{_text(amount)} is not a multiple of {_text(step)}", fix)
+        if steps.numerator > _LARGEST:
+            fix = "take a larger unit" if native else f"give a larger step: steps={{{name!r}: …}}"
+            raise InputError(path, f"{_text(amount)} is more than {_LARGEST} steps of {_text(step)}", fix)
+        return Quantity(int(amount * _NANO)) if native else Quantity.of(steps.numerator)
+
+
+def _exact(amount: Amount, path: str) -> Fraction:
+    """*amount* as a fraction, not below 0; :class:`InputError` for anything else."""
+    if isinstance(amount, str | Quantity):
+        try:
+            return _not_negative(_of_text(amount) if isinstance(amount, str) else _of(amount), amount, path)
+        except InputError as error:
+            raise error if error.path else error.at(path) from None
+    number = isinstance(amount, int | Fraction) and not isinstance(amount, bool)
+    if not number and not (isinstance(amount, float | Decimal) and math.isfinite(amount)):
+        raise InputError(
+            path, f"{amount!r} is not an amount", "give a number, or text such as '500m' or '2Gi'"
+        )
+    return _not_negative(Fraction(repr(amount) if isinstance(amount, float) else amount), amount, path)
+
+
+@lru_cache(maxsize=4096)
+def _of_text(text: str) -> Fraction:
+    return _of(parse_quantity(text))
+
+
+def _of(quantity: Quantity) -> Fraction:
+    return Fraction(quantity.nano, _NANO)
+
+
+def _not_negative(exact: Fraction, amount: Amount, path: str) -> Fraction:
+    if exact < 0:
+        raise InputError(path, f"{amount} is below 0", "give 0 or more")
+    return exact
+
+
+def _text(amount: Fraction) -> str:
+    """Short and readable; fractions that decimals cannot express stay fractions."""
+    number = float(amount)
+    return str(amount) if amount.denominator == 1 or Fraction(repr(number)) != amount else repr(number)

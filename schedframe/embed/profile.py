@@ -1,0 +1,70 @@
+"""What an embedding without a configuration gets: the builtin plugins that tasks can make use of."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final, Literal
+
+from .amounts import resource_name
+
+Strategy = Literal["spread", "pack"]
+"""Prefer workers with much free room, or with little."""
+
+_SCORING: Final[Mapping[Strategy, str]] = {"spread": "LeastAllocated", "pack": "MostAllocated"}
+_PLUGINS: Final[tuple[tuple[str, int | None], ...]] = (
+    ("PrioritySort", None),
+    ("NodeUnschedulable", None),
+    ("TaintToleration", 3),
+    ("NodeAffinity", 2),
+    ("NodeResourcesFit", 1),
+    ("PodTopologySpread", 2),
+    ("InterPodAffinity", 2),
+    ("DefaultBinder", None),
+)
+"""In the order, and with the weights, of the default profile."""
+_PREEMPTION: Final = ("DefaultPreemption", None)
+
+
+def configuration(
+    resources: Iterable[str] | Mapping[str, int] = ("cpu", "memory"),
+    *,
+    strategy: Strategy = "spread",
+    preemption: bool = False,
+    plugins: Iterable[str] = (),
+    name: str = "default-scheduler",
+) -> dict[str, Any]:
+    """A KubeSchedulerConfiguration for tasks, to be passed on or to be built upon.
+
+    ``resources``: those whose free room decides between workers, with weights if it is a mapping.
+    ``strategy``: see :data:`Strategy`. ``preemption``: whether tasks may drive out those of lower priority.
+    ``plugins``: names of further plugins, enabled at all their points with weight 1, after the others.
+    ``name``: of the profile. For several profiles, join the ``profiles`` of several of these.
+    """
+    weights = resources if isinstance(resources, Mapping) else dict.fromkeys(resources, 1)
+    scored = [{"name": resource_name(name), "weight": weight} for name, weight in weights.items()]
+    enabled = [*_PLUGINS, *([_PREEMPTION] if preemption else []), *((plugin, 1) for plugin in plugins)]
+    return {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [
+            {
+                "schedulerName": name,
+                "plugins": {
+                    "multiPoint": {
+                        "enabled": [
+                            {"name": plugin} if weight is None else {"name": plugin, "weight": weight}
+                            for plugin, weight in enabled
+                        ],
+                        "disabled": [{"name": "*"}],
+                    }
+                },
+                "pluginConfig": [
+                    {
+                        "name": "NodeResourcesFit",
+                        "args": {"scoringStrategy": {"type": _SCORING[strategy], "resources": scored}},
+                    },
+                    {"name": "PodTopologySpread", "args": {"defaultingType": "List"}},
+                ],
+            }
+        ],
+    }

@@ -1,0 +1,211 @@
+"""Tasks and workers as the core knows them, and its reasons in their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from attrs import field, frozen
+
+from ..api import (
+    DO_NOT_SCHEDULE,
+    IN,
+    LABEL_HOSTNAME,
+    NO_SCHEDULE,
+    NOT_IN,
+    PODS,
+    SCHEDULE_ANYWAY,
+    TAINT_UNSCHEDULABLE,
+    Affinity,
+    Container,
+    LabelSelector,
+    Node,
+    NodeAffinity,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    NodeSpec,
+    NodeStatus,
+    ObjectMeta,
+    Pod,
+    PodAffinity,
+    PodAffinityTerm,
+    PodAntiAffinity,
+    PodSpec,
+    PreferredSchedulingTerm,
+    Quantity,
+    ResourceRequirements,
+    Taint,
+    Toleration,
+    TopologySpreadConstraint,
+    WeightedPodAffinityTerm,
+)
+from ..errors import InputError
+from .amounts import PREFIX, Amounts
+from .values import Apart, Limits, Needs, TaskLike, Together, Values, WorkerLike
+
+NAMESPACE: Final = "default"
+_ANY_NUMBER: Final = 2**31 - 1
+_LIKED: Final = 100
+_RESERVED: Final = "reserved/"
+_EXISTS: Final = "Exists"
+
+
+def pod_key(task_key: str) -> str:
+    """The core's key of a task."""
+    return f"{NAMESPACE}/{task_key}"
+
+
+@frozen(eq=False)
+class Translator:
+    """Makes pods of tasks and nodes of workers. ``default_profile`` places tasks that name none."""
+
+    amounts: Amounts = field(factory=Amounts)
+    default_profile: str = "default-scheduler"
+
+    def task_to_pod(self, task: TaskLike, needs: Needs | None = None) -> Pod:
+        """*task* as a pod without a node. Raises :class:`InputError`."""
+        _check_key("key", task.key)
+        requests = self.amounts.quantities(task.requests, "requests")
+        metadata = ObjectMeta(name=task.key, namespace=NAMESPACE, labels=dict(task.labels))
+        container = Container(name="task", resources=ResourceRequirements(requests))
+        if needs is None or needs == _NO_NEEDS:
+            return Pod(metadata, PodSpec((container,), scheduler_name=self.default_profile))
+        spec = PodSpec(
+            containers=(container,),
+            scheduler_name=needs.profile or self.default_profile,
+            priority=needs.priority,
+            affinity=_affinity(needs),
+            tolerations=tuple(
+                [Toleration(_RESERVED + mark, _EXISTS, effect=NO_SCHEDULE) for mark in sorted(needs.accepts)]
+            ),
+            topology_spread_constraints=tuple(
+                [
+                    TopologySpreadConstraint(
+                        max_skew=spread.max_skew,
+                        topology_key=spread.by or LABEL_HOSTNAME,
+                        when_unsatisfiable=DO_NOT_SCHEDULE if spread.required else SCHEDULE_ANYWAY,
+                        label_selector=LabelSelector(dict(spread.among)),
+                    )
+                    for spread in needs.spread
+                ]
+            ),
+        )
+        return Pod(metadata, spec)
+
+    def worker_to_node(self, worker: WorkerLike, limits: Limits | None = None) -> Node:
+        """*worker* as a node. Raises :class:`InputError`."""
+        _check_key("key", worker.key)
+        limits = limits or _NO_LIMITS
+        capacity = self.amounts.quantities(worker.capacity, "capacity")
+        capacity[PODS] = Quantity.of(_ANY_NUMBER if limits.max_tasks is None else limits.max_tasks)
+        taints = [Taint(_RESERVED + mark, effect=NO_SCHEDULE) for mark in sorted(limits.reserved)]
+        if limits.closed:
+            taints.append(Taint(TAINT_UNSCHEDULABLE, effect=NO_SCHEDULE))
+        return Node(
+            ObjectMeta(name=worker.key, labels={LABEL_HOSTNAME: worker.key, **worker.labels}),
+            NodeSpec(unschedulable=limits.closed, taints=tuple(taints)),
+            NodeStatus(capacity=capacity, allocatable=capacity),
+        )
+
+
+_NO_NEEDS: Final = Needs()
+_NO_LIMITS: Final = Limits()
+
+
+def _check_key(path: str, key: object) -> None:
+    if not isinstance(key, str) or not key:
+        raise InputError(path, f"{key!r} is not a key", "give a text that is not empty")
+
+
+def _affinity(needs: Needs) -> Affinity | None:
+    to_workers = _worker_affinity(needs)
+    together = _terms(needs.together)
+    apart = _terms(needs.apart)
+    if to_workers is None and together is None and apart is None:
+        return None
+    return Affinity(
+        to_workers,
+        PodAffinity(*together) if together is not None else None,
+        PodAntiAffinity(*apart) if apart is not None else None,
+    )
+
+
+def _worker_affinity(needs: Needs) -> NodeAffinity | None:
+    wanted = (*_requirements(needs.on, IN), *_requirements(needs.not_on, NOT_IN))
+    terms: tuple[NodeSelectorTerm, ...] = (NodeSelectorTerm(wanted),) if wanted else ()
+    if needs.workers:
+        terms = tuple(
+            [
+                NodeSelectorTerm(wanted, (NodeSelectorRequirement("metadata.name", IN, (key,)),))
+                for key in sorted(needs.workers)
+            ]
+        )
+    preferred = tuple(
+        [PreferredSchedulingTerm(1, NodeSelectorTerm((one,))) for one in _requirements(needs.prefers, IN)]
+    )
+    if not terms and not preferred:
+        return None
+    return NodeAffinity(NodeSelector(terms) if terms else None, preferred)
+
+
+def _requirements(labels: Mapping[str, Values], operator: str) -> tuple[NodeSelectorRequirement, ...]:
+    return tuple(
+        [
+            NodeSelectorRequirement(
+                key, operator, (values,) if isinstance(values, str) else tuple(sorted(values))
+            )
+            for key, values in sorted(labels.items())
+        ]
+    )
+
+
+_Terms = tuple[tuple[PodAffinityTerm, ...], tuple[WeightedPodAffinityTerm, ...]]
+
+
+def _terms(wishes: Iterable[Apart | Together]) -> _Terms | None:
+    """Required and preferred terms; ``None`` without any."""
+    terms = [
+        (
+            wish.required,
+            PodAffinityTerm(LabelSelector(dict(wish.among)), topology_key=wish.by or LABEL_HOSTNAME),
+        )
+        for wish in wishes
+    ]
+    if not terms:
+        return None
+    return (
+        tuple([term for required, term in terms if required]),
+        tuple([WeightedPodAffinityTerm(_LIKED, term) for required, term in terms if not required]),
+    )
+
+
+# ---- words -----------------------------------------------------------------------------------------------
+
+_WORDS: Final = {
+    "nodes": "workers",
+    "node": "worker",
+    "Nodes": "Workers",
+    "Node": "Worker",
+    "pods": "tasks",
+    "pod": "task",
+    "Pods": "Tasks",
+    "Pod": "Task",
+    "untolerated taint(s)": "reservations that the task does not accept",
+}
+_WORD: Final = re.compile(
+    r"\b(?:" + "|".join(map(re.escape, sorted(_WORDS, key=len, reverse=True))) + r")(?!\w)"
+)
+
+
+def in_words_of_tasks(text: str) -> str:
+    """A reason of the core or of a plugin, speaking of tasks and workers, and of resources by their names."""
+    return _WORD.sub(lambda match: _WORDS[match[0]], text).replace(PREFIX, "")
+
+
+def sentence(reasons: Mapping[str, int], workers: int, more: str = "") -> str:
+    """``0 of 3 workers can take it: 2 Insufficient gpu, …``."""
+    counted = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
+    text = f"0 of {workers} workers can take it"
+    return ". ".join(part for part in (f"{text}: {counted}" if counted else text, more) if part)

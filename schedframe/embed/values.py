@@ -1,0 +1,230 @@
+"""The vocabulary of an embedding: tasks, workers, and what may be asked of them."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from enum import StrEnum
+from typing import Any, Generic, Protocol, TypeVar
+
+from attrs import field, frozen
+
+from ..api import label_key_problem, label_value_problem
+from ..errors import ClusterError, InputError
+from .amounts import Amount
+
+Values = str | Collection[str]
+"""One value of a label, or several of which any will do."""
+
+MAX_PRIORITY = 2**31 - 1
+
+
+class TaskLike(Protocol):
+    """Anything that can be placed: an object of yours with these three."""
+
+    @property
+    def key(self) -> str:
+        """Unique among the tasks that are there at the same time; any text."""
+        ...
+
+    @property
+    def requests(self) -> Mapping[str, Amount]:
+        """Resource → how much of it the task takes while it is placed."""
+        ...
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What other tasks may refer to, see :class:`Spread`."""
+        ...
+
+
+class WorkerLike(Protocol):
+    """Anything that takes tasks: an object of yours with these three."""
+
+    @property
+    def key(self) -> str:
+        """Unique among the workers; any text."""
+        ...
+
+    @property
+    def capacity(self) -> Mapping[str, Amount]:
+        """Resource → how much of it the tasks on the worker may take together."""
+        ...
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """What tasks may refer to, see :class:`Needs`."""
+        ...
+
+
+T = TypeVar("T", bound=TaskLike)
+W = TypeVar("W", bound=WorkerLike)
+
+
+@frozen
+class Task:
+    """A task, for whoever has no class of their own."""
+
+    key: str
+    requests: Mapping[str, Amount] = field(factory=dict)
+    labels: Mapping[str, str] = field(factory=dict)
+
+
+@frozen
+class Worker:
+    """A worker, for whoever has no class of their own."""
+
+    key: str
+    capacity: Mapping[str, Amount] = field(factory=dict)
+    labels: Mapping[str, str] = field(factory=dict)
+
+
+def _check_labels(owner: object, attribute: Any, labels: Mapping[str, Values]) -> None:
+    for key, values in labels.items():
+        where = f"{attribute.name}[{key!r}]"
+        if problem := label_key_problem(key):
+            raise InputError(
+                where, f"the label {key!r}: {problem}", "rename it, on the workers and tasks too"
+            )
+        for value in (values,) if isinstance(values, str) else values:
+            if problem := label_value_problem(value):
+                raise InputError(where, f"the value {value!r}: {problem}", "change it")
+        if not isinstance(values, str) and not values:
+            raise InputError(where, "no value would do", "name at least one, or leave the label out")
+
+
+def _check_by(owner: object, attribute: Any, key: str) -> None:
+    if key and (problem := label_key_problem(key)):
+        raise InputError(attribute.name, f"the label {key!r}: {problem}", "rename it, on the workers too")
+
+
+@frozen
+class Spread:
+    """Tasks with the labels ``among`` (all tasks, if empty) are spread over the values of a worker's label.
+
+    ``by``: the label of the workers, each worker for itself if empty. ``max_skew``: how many more of them one
+    value may have than another. ``required`` False makes it a preference.
+    """
+
+    by: str = field(default="", validator=_check_by)
+    among: Mapping[str, str] = field(factory=dict, validator=_check_labels)
+    max_skew: int = field(default=1)
+    required: bool = True
+
+    @max_skew.validator
+    def _positive(self, attribute: object, value: int) -> None:
+        if value < 1:
+            raise InputError("max_skew", f"{value} is below 1", "1 is as even as possible")
+
+
+@frozen
+class Apart:
+    """No task with the labels ``among`` shares the value of the workers' label ``by`` with this one."""
+
+    among: Mapping[str, str] = field(validator=_check_labels)
+    by: str = field(default="", validator=_check_by)
+    required: bool = True
+
+
+@frozen
+class Together:
+    """Some task with the labels ``among`` shares the value of the workers' label ``by`` with this one.
+
+    A task that has these labels itself may go first.
+    """
+
+    among: Mapping[str, str] = field(validator=_check_labels)
+    by: str = field(default="", validator=_check_by)
+    required: bool = True
+
+
+@frozen
+class Needs:
+    """What a task needs besides its requests. By default nothing."""
+
+    priority: int = field(default=0)
+    """Higher ones go first, and may drive out lower ones where ``on_evict`` is given."""
+    profile: str = ""
+    """Name of the profile of the configuration that places it; the first one if empty."""
+    on: Mapping[str, Values] = field(factory=dict, validator=_check_labels)
+    """Labels that the worker must have."""
+    not_on: Mapping[str, Values] = field(factory=dict, validator=_check_labels)
+    """Labels that the worker must not have with these values."""
+    prefers: Mapping[str, Values] = field(factory=dict, validator=_check_labels)
+    """Labels of the worker that count in its favour."""
+    workers: Collection[str] = ()
+    """The only workers that come into question, by key; all if empty."""
+    accepts: Collection[str] = ()
+    """Reservations (:attr:`Limits.reserved`) that do not keep the task away."""
+    spread: Collection[Spread] = ()
+    apart: Collection[Apart] = ()
+    together: Collection[Together] = ()
+
+    @priority.validator
+    def _in_range(self, attribute: object, value: int) -> None:
+        if not -MAX_PRIORITY <= value <= MAX_PRIORITY:
+            raise InputError("priority", f"{value} is out of range", f"stay within ±{MAX_PRIORITY}")
+
+
+@frozen
+class Limits:
+    """What a worker allows besides its capacity. By default everything."""
+
+    max_tasks: int | None = field(default=None)
+    """How many tasks it takes at a time."""
+    closed: bool = False
+    """Whether it takes no new tasks; those that it has stay."""
+    reserved: Collection[str] = ()
+    """Only tasks that accept all of these marks may go there."""
+
+    @max_tasks.validator
+    def _not_negative(self, attribute: object, value: int | None) -> None:
+        if value is not None and value < 0:
+            raise InputError("max_tasks", f"{value} is below 0", "give 0 or more, or None for any number")
+
+
+class TaskState(StrEnum):
+    """Where a task is."""
+
+    WAITING = "waiting"
+    """It has no worker yet."""
+    HELD = "held"
+    """It failed and waits for its time to be tried again."""
+    PLACED = "placed"
+    """It has a worker."""
+    STOPPING = "stopping"
+    """It has to make room: the worker is to stop it and tell, by ``fail`` or ``finish``."""
+
+
+@frozen
+class Why:
+    """Why a task has no worker."""
+
+    message: str
+    """One line for people."""
+    reasons: Mapping[str, int] = field(factory=dict)
+    """Reason → number of workers it stands for; empty if no worker was looked at, or the fault is ours."""
+    fault: bool = False
+    """Whether something failed, a plugin for example; the task is tried again after a while anyway."""
+
+    def __str__(self) -> str:
+        """The message."""
+        return self.message
+
+
+@frozen
+class Waiting(Generic[T]):
+    """A task without a worker, as :meth:`Embedding.waiting` tells it."""
+
+    task: T
+    state: TaskState
+    attempts: int
+    """How often a worker was looked for since it was submitted or failed last."""
+    failures: int
+    why: Why | None
+    """``None`` if it was not tried yet."""
+    wakes_at: float | None
+    """When it is tried again by itself, in seconds of the clock; ``None``: now, or when something happens."""
+
+
+class NotStarted(ClusterError):
+    """Raised by ``on_place``: the task could not be started there. It counts as a failure of the task."""
