@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from attrs import define, field
+from typing import ClassVar
 
 from ..api import Pod
 from ..framework import CycleState, Diagnosis, PreFilterOutcome, ScoreTable, Status, Verdicts
 from ..state import Rows
 
 
-@define(eq=False)
 class Decision:
     """The result of finding a node for one pod.
 
@@ -17,19 +16,19 @@ class Decision:
     cycle failed) is set when the search is over.
     """
 
-    pod: Pod = field(repr=lambda pod: str(pod.key))
-    state: CycleState = field(repr=False)
+    # A plain class with its defaults on the class: most cycles set four of these, and making one object of
+    # fourteen fields for each pod takes as long as finding the node.
     node_name: str | None = None
-    diagnosis: Diagnosis | None = field(default=None, repr=False)
+    diagnosis: Diagnosis | None = None
     error: Status | None = None
-    pre_filter: PreFilterOutcome | None = field(default=None, repr=False)
-    verdicts: Verdicts | None = field(default=None, repr=False)
-    feasible: Rows | None = field(default=None, repr=False)
+    pre_filter: PreFilterOutcome | None = None
+    verdicts: Verdicts | None = None
+    feasible: Rows | None = None
     """Rows that passed, in the order in which they were found."""
     scored: bool = False
     """Whether pre_score ran, which it does not where there is no score plugin."""
     pre_score_error: Status | None = None
-    scores: ScoreTable | None = field(default=None, repr=False)
+    scores: ScoreTable | None = None
     """``None`` where nothing was scored: a single feasible node, or none."""
     evaluated: int = 0
     """Feasible nodes plus nodes with a status of their own."""
@@ -37,3 +36,13 @@ class Decision:
     """Whether reserve and pre_bind have nothing to do, see ``skip_reads``."""
     shortcut: str = ""
     """``nominated`` if the nominated node was taken without a search."""
+
+    _SHOWN: ClassVar[tuple[str, ...]] = ("node_name", "error", "scored", "evaluated", "shortcut")
+
+    def __init__(self, pod: Pod, state: CycleState) -> None:
+        self.pod = pod
+        self.state = state
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._SHOWN)
+        return f"Decision(pod={self.pod.key}, {shown})"

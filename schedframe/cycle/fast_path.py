@@ -47,7 +47,8 @@ class FastPath:
         found = known.found
         state = known.quiet_state(self.classes.objects)
         if state is not None:
-            decision = Decision(pod, state, pre_filter=_NOTHING_SAID, evaluated=found.table.num_nodes)
+            decision = Decision(pod, state)
+            decision.pre_filter, decision.evaluated = _NOTHING_SAID, found.table.num_nodes
             decision.idle = known.idle
             return self._beside_nominated(framework, known, decision, quiet=True)
         decision = Decision(pod, found.new_state())

@@ -11,7 +11,7 @@ from ..api import ObjectMeta, Pod
 from ..framework import CycleState, Framework
 from ..state import ObjectStore
 from .remembered import PodClass
-from .split_plan import all_changes, versions
+from .split_plan import versions
 
 
 @define(eq=False)
@@ -48,16 +48,18 @@ class Known:
         )
 
     def quiet_state(self, objects: ObjectStore) -> CycleState | None:
-        """The state of a cycle in which no live plugin has anything to say, ``None`` if one may have."""
-        if self._new_state is None or self._builds != self.found.builds:
+        """The state of a cycle in which no live plugin has anything to say, ``None`` if one may have.
+
+        The class must be up to date.
+        """
+        found = self.found
+        if self._new_state is None or self._builds != found.builds:
             return None
-        table = self.found.table
-        changes = all_changes(table, objects)
-        if changes != self._changes:
-            if self._versions != versions(self._reads, table, objects):
+        if found.changes is not self._changes:
+            if self._versions != versions(self._reads, found.table, objects):
                 self._new_state = None
                 return None
-            self._changes = changes
+            self._changes = found.changes
         return self._new_state()
 
     def note_quiet(self, pod: Pod, state: CycleState, objects: ObjectStore) -> None:
@@ -78,7 +80,7 @@ class Known:
         self._note_idle(pod, state, reads)
         table = self.found.table
         self._builds, self._reads = self.found.builds, tuple(sorted(reads))
-        self._changes = all_changes(table, objects)
+        self._changes = self.found.changes
         self._versions = versions(self._reads, table, objects)
         self._new_state = state.template()
 

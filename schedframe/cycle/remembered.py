@@ -72,6 +72,7 @@ class PodClass:
         self.codes: Codes = np.empty(0, np.int32)
         """Per row: 0 passes, *k* is rejected with ``statuses[k - 1]``, -1 has no node."""
         self.feasible = 0
+        self._passing: LazyRows | None = None
         self.maxima = BlockedMaxima(np.empty(0, np.int64), 0)
         self.normalized: tuple[Normalized, ...] = ()
         self._number: dict[Status, int] = {}
@@ -88,7 +89,8 @@ class PodClass:
         self.moving: list[Normalized] = []
         """Normalised plugins whose raw scores depend on the pods of a row."""
         self._one_by_one = OneByOne(self)
-        self._read_changes: tuple[int, ...] = ()
+        self.changes: tuple[int, ...] = ()
+        """:func:`all_changes` as of the last visit, one object as long as it is the same."""
         self._read_versions: tuple[int, ...] = ()
         self._row_wise = False
         """Whether all its plugins have a per-node form."""
@@ -115,7 +117,9 @@ class PodClass:
 
     def feasible_rows(self) -> Rows:
         """The rows that no remembered plugin rejects, found out if somebody asks."""
-        return LazyRows(self.table, self.feasible, self._find_feasible)
+        if self._passing is None:
+            self._passing = LazyRows(self.table, self.feasible, self._find_feasible)
+        return self._passing
 
     def _find_feasible(self) -> Positions:
         return as_positions(self.codes[: self.table.size] == 0)
@@ -163,6 +167,7 @@ class PodClass:
             self._counts[code] += change
             if code == 0:
                 self.feasible += change
+                self._passing = None
 
     def number_of(self, status: Status) -> int:
         """The code that stands for *status*."""
@@ -194,11 +199,11 @@ class PodClass:
         """Catch up with the table; whether the class can be used."""
         table = self.table
         changes = all_changes(table, self._objects)
-        if changes != self._read_changes:
+        if changes != self.changes:
             if self._read_versions != versions(self.parts.reads, table, self._objects):
                 self._build()
                 return self.usable
-            self._read_changes = changes
+            self.changes = changes
         version = table.row_log.version
         if self._version == version or not self.usable:
             return self.usable
@@ -226,7 +231,7 @@ class PodClass:
         table, parts = self.table, self.parts
         self._clear()
         self.builds += 1
-        self._read_changes = all_changes(table, self._objects)
+        self.changes = all_changes(table, self._objects)
         self._read_versions = versions(parts.reads, table, self._objects)
         self._version, self._node_version = table.row_log.version, table.node_log.version
         self.usable = self._comparable()
@@ -295,6 +300,7 @@ class PodClass:
         for column in self.normalized:
             column.count_rows(feasible, -1)
         self.feasible -= len(feasible)
+        self._passing = None
         for code, count in enumerate(np.bincount(codes[positions] + 1)[1:].tolist()):
             self._counts[code] -= count
         codes[positions] = NO_NODE

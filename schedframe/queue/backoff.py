@@ -99,6 +99,9 @@ class BackoffQueues:
         """When *info* is through."""
         return float(self.expiry(info) + 1)
 
+    def __bool__(self) -> bool:
+        return bool(self.rejected or self.errors)
+
     def __len__(self) -> int:
         return len(self.rejected) + len(self.errors)
 

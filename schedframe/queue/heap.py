@@ -121,6 +121,9 @@ class Heap(Generic[T]):
         self._entries.clear()
         self._garbage = 0
 
+    def __bool__(self) -> bool:
+        return bool(self._entries)
+
     def __len__(self) -> int:
         return len(self._entries)
 

@@ -258,7 +258,7 @@ class PriorityQueue:
     @property
     def is_timed(self) -> bool:
         """Whether :meth:`flush` may ever have something to do with the pods that are here. O(1)."""
-        return bool(self._pools.backoff or self._pools.waiting)
+        return bool(self._pools.waiting or self._pools.backoff)
 
     def next_deadline(self) -> float | None:
         """When :meth:`flush` has something to do next, maybe in the past; ``None``: never. O(1) amortised."""

@@ -121,6 +121,9 @@ class UnschedulablePods:
         """How many of the pods are gated."""
         return self._gated
 
+    def __bool__(self) -> bool:
+        return bool(self._home)
+
     def __len__(self) -> int:
         return len(self._home)
 
