@@ -19,8 +19,8 @@ PLUGIN_GROUP = "schedframe.plugins"
 _ANY_POINT = tuple(point for point in POINTS if point not in ("queueSort", "bind"))
 """What a plugin may implement that a function makes; that it sorts or binds must be seen from a class."""
 
-Factory = Callable[[Any, Any], Any]
-"""Makes a plugin from ``(args, handle)``; usually the plugin's class."""
+Factory = Callable[..., Any]
+"""Makes a plugin from ``(args, handle)``; usually the plugin's class, which may take less."""
 
 
 @frozen

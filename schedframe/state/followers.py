@@ -19,16 +19,22 @@ class RowFollower:
     """
 
     table: NodeTable
-    _seen: int = field(default=-1, init=False)
+    _touched: int = field(default=-1, init=False)
+    _exchanged: int = field(default=-1, init=False)
 
     def changed(self) -> Collection[int]:
         """Rows to look at, each once: all rows in use at first, and whenever too much has happened since.
 
-        O(changes since the last call). Their pods are ``table.pods_at(row)``, their node ``node_at(row)``.
+        A pod that was exchanged for another version of itself counts as a change, too. O(changes since the
+        last call). The pods of a row are ``table.pods_at(row)``, its node is ``table.node_at(row)``.
         """
-        log = self.table.row_log
-        if self._seen == log.version:
+        rows, exchanges = self.table.row_log, self.table.exchange_log
+        if self._touched == rows.version and self._exchanged == exchanges.version:
             return ()
-        rows = log.since(self._seen) if self._seen >= 0 else None
-        self._seen = log.version
-        return range(self.table.size) if rows is None else dict.fromkeys(rows)
+        first = self._touched < 0
+        touched = None if first else rows.since(self._touched)
+        exchanged = None if first else exchanges.since(self._exchanged)
+        self._touched, self._exchanged = rows.version, exchanges.version
+        if touched is None or exchanged is None:
+            return range(self.table.size)
+        return dict.fromkeys((*touched, *exchanged))

@@ -42,3 +42,14 @@ def test_all_rows_are_told_when_the_log_does_not_reach_back() -> None:
     follower.changed()
     table.row_log.forget()
     assert list(follower.changed()) == [0, 1]
+
+
+def test_another_version_of_a_pod_is_a_change() -> None:
+    table = NodeTable()
+    table.set_node(Node(ObjectMeta(name="n1")))
+    table.add_pod("n1", pod("a"))
+    follower = RowFollower(table)
+    follower.changed()
+    table.replace_pod("n1", pod("a"))
+    assert list(follower.changed()) == [0]
+    assert list(follower.changed()) == []
