@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import Node, NodeTable, PluginError, Rows
+from schedframe import InvariantError, Node, NodeTable, PluginError, Rows
 
 from .offers import PoolId
 from .pools import NodePool, PoolIndex
@@ -87,6 +87,24 @@ class DeviceStates:
         view = self._views[int(self._row_views[row])]
         assert view is not None, "rows with a node have a view"
         return view
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if the column, once synced, is not what a look at each node tells.
+
+        O(nodes x their pools).
+        """
+        self.sync()
+        users: dict[int, int] = {}
+        for row in self.table.rows().positions.tolist():
+            view, node = self.view(row), self.table.node_at(row)
+            assert node is not None
+            users[view.number] = users.get(view.number, 0) + 1
+            if view.problem is None and view.pools is not self.pools.of_node(node):
+                raise InvariantError(f"node {node.name} sees other pools than its row says")
+            if self.of_row(row) != self._state_of(view):
+                raise InvariantError(f"node {node.name} is in another state than its row says")
+        if users != {view.number: view.rows for view in self._views if view is not None}:
+            raise InvariantError("views are not counted by their rows")
 
     # ---- catching up -------------------------------------------------------------------------------------
 

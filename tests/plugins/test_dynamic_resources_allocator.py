@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import combinations
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plugins_builtin.dynamic_resources.allocator import InvalidPools, OutOfTime, Pick, Picks, Search
-from plugins_builtin.dynamic_resources.capacity import consumption
+from plugins_builtin.dynamic_resources.allocator import InvalidPools, OutOfTime, Pick, Search
 from plugins_builtin.dynamic_resources.pools import PoolIndex
-from plugins_builtin.dynamic_resources.requests import AllocationError, Demand, Wanted, demand_of
+from plugins_builtin.dynamic_resources.requests import AllocationError, demand_of
 from plugins_builtin.dynamic_resources.usage import Holding, Usage
 from schedframe.api import (
     ALL_DEVICES,
+    Device,
     DeviceCapacity,
     DeviceConstraint,
     DeviceRequest,
@@ -24,10 +23,12 @@ from schedframe.api import (
     DeviceTaint,
     DeviceToleration,
     ExactDeviceRequest,
+    ResourceClaim,
     parse_quantity,
 )
 from schedframe.state import ObjectStore
 
+from .device_checker import Checker, Given
 from .devices import DRIVER, attributes, capacity, claim, device, device_class, node, selectors, slice_of
 
 NODE = node("n1")
@@ -210,14 +211,21 @@ def pools(draw: st.DrawFn) -> list[Any]:
     ]
 
 
-def numbered(number: int) -> Any:
+def text_of(number: int) -> str:
     there = f"device.attributes['{DRIVER}']"
-    return selectors(f"has({there}.n) && {there}.n == {number}")
+    return f"has({there}.n) && {there}.n == {number}"
+
+
+def has_number(number: int) -> Callable[[Device], bool]:
+    return lambda device: "n" in device.attributes and device.attributes["n"].int_value == number
+
+
+PREDICATES = {text_of(number): has_number(number) for number in (0, 1)}
 
 
 def parts() -> st.SearchStrategy[dict[str, Any]]:
     fields = {
-        "selectors": st.sampled_from([(), (), numbered(0), numbered(1)]),
+        "selectors": st.sampled_from([(), (), *(selectors(text) for text in PREDICATES)]),
         "count": st.integers(1, 2),
         "tolerations": st.sampled_from([(), (DeviceToleration("k", "Exists"),)]),
         "capacity": st.sampled_from([None, None, capacity(m=1), capacity(m=2)]),
@@ -246,7 +254,7 @@ def claims(draw: st.DrawFn) -> list[Any]:
     return drawn
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=50, deadline=None)
 @given(slices=pools(), wanted=claims(), used=st.sets(st.integers(0, 4), max_size=2))
 def test_what_is_found_is_valid_and_something_is_found_where_it_can_be(
     slices: list[Any], wanted: list[Any], used: set[int]
@@ -254,136 +262,30 @@ def test_what_is_found_is_valid_and_something_is_found_where_it_can_be(
     there = [
         each.name for part in slices for each in part.spec.devices if not each.allow_multiple_allocations
     ]
-    usage = held(*(there[i] for i in sorted(used) if i < len(there)))
-    looking = search(slices, wanted, usage)
+    taken = [there[i] for i in sorted(used) if i < len(there)]
+    checker = Checker(slices, wanted, PREDICATES, taken)
     try:
-        picks = looking.run()
+        picks = search(slices, wanted, held(*taken)).run()
     except AllocationError:
         # All of some devices, which a constraint does not let go together.
-        assert any(
-            w.count is None for d in looking.demands if d.constraints for c in d.choices for w in c.wanted
-        )
+        assert any(asks_for_all(each) for each in wanted if each.spec.devices.constraints)
         return
     if picks is not None:
-        assert is_complete(looking.demands, picks)
-        assert is_valid(looking, picks)
+        answer = [[given_by(pick) for pick in part] for part in picks]
+        assert checker.problem(answer) is None
     else:
-        assert not any(is_valid(looking, tried) for tried in every_assignment(looking))
+        assert all(checker.problem(tried) for tried in checker.every_answer())
 
 
-def every_assignment(looking: Search) -> Iterator[Picks]:
-    """All ways to give each request its number of devices, valid or not."""
-
-    def of_demands(index: int) -> Iterator[Picks]:
-        if index == len(looking.demands):
-            yield []
-            return
-        for first in of_requests(looking.demands[index], 0):
-            for rest in of_demands(index + 1):
-                yield [first, *rest]
-
-    def of_requests(demand: Demand, index: int) -> Iterator[list[Pick]]:
-        if index == len(demand.choices):
-            yield []
-            return
-        for wanted in demand.choices[index].wanted:
-            for group in groups(wanted):
-                for rest in of_requests(demand, index + 1):
-                    yield [*group, *rest]
-
-    def groups(wanted: Wanted) -> Iterator[list[Pick]]:
-        able = [
-            (offered, taken)
-            for pool in looking.pools
-            for offered in pool.devices
-            if wanted.selects(offered)
-            and (taken := consumption(wanted.capacity, offered.device.capacity)) is not None
-            and all(amount <= offered.device.capacity[name].value for name, amount in taken.items())
-        ]
-        number = wanted.count if wanted.count is not None else len(able)
-        if number:
-            for group in combinations(able, number):
-                yield [Pick(wanted, offered, taken if offered.shared else {}) for offered, taken in group]
-
-    return of_demands(0)
+def given_by(pick: Pick) -> Given:
+    request, _, alternative = pick.wanted.name.partition("/")
+    return Given(request, alternative, pick.offered.device.name)
 
 
-def is_complete(demands: Sequence[Demand], picks: Picks) -> bool:
-    """Whether every request got its devices, from one of its alternatives."""
-    for demand, got in zip(demands, picks, strict=True):
-        for choice in demand.choices:
-            mine = [pick for pick in got if pick.wanted.request == choice.name]
-            served = {pick.wanted for pick in mine}
-            if len(served) != 1 or not served <= set(choice.wanted):
-                return False
-            count = mine[0].wanted.count
-            if count is not None and len(mine) != count:
-                return False
-    return True
-
-
-def is_valid(looking: Search, picks: Picks) -> bool:
-    """Whether devices, counters, capacities, taints and constraints allow these picks, made in this order."""
-    usage, pool = looking.usage, looking.pools[0]
-    whole: dict[Any, set[int]] = {}
-    capacities: dict[Any, int] = {}
-    for number, got in enumerate(picks):
-        for pick in got:
-            id = pick.offered.id
-            takers = whole.get(id, set())
-            if pick.wanted.admin:
-                if number in takers:
-                    return False
-            elif takers or id in usage.whole:
-                return False
-            if pick.offered.shared:
-                mine = [other for other in got if other.offered is pick.offered]
-                if len({other.wanted for other in mine}) < len(mine):
-                    return False
-                for name, amount in pick.consumed.items():
-                    capacities[id, name] = capacities.get((id, name), 0) + amount.nano
-                    if capacities[id, name] > pick.offered.device.capacity[name].value.nano:
-                        return False
-            else:
-                whole.setdefault(id, set()).add(number)
-            if not pick.wanted.tolerates(pick.offered) or not pick.wanted.selects(pick.offered):
-                return False
-    return counters_suffice(pool, usage, picks) and all(
-        constraints_hold(demand, got) for demand, got in zip(looking.demands, picks, strict=True)
+def asks_for_all(claim: ResourceClaim) -> bool:
+    return any(
+        part.allocation_mode == ALL_DEVICES
+        for request in claim.spec.devices.requests
+        for part in (request.exactly, *request.first_available)
+        if part is not None
     )
-
-
-def counters_suffice(pool: Any, usage: Usage, picks: Picks) -> bool:
-    left = dict(pool.counters)
-    for offered in pool.devices:
-        if usage.is_allocated(offered.id):
-            for counter, amount in offered.consumes:
-                left[counter] -= amount
-    picked = [pick.offered for got in picks for pick in got]
-    taking = [o for o in picked if not o.shared] + list({o.id: o for o in picked if o.shared}.values())
-    taking = [offered for offered in taking if offered.consumes]
-    for offered in taking:
-        for counter, amount in offered.consumes:
-            left[counter] -= amount
-    return not taking or all(amount >= 0 for amount in left.values())
-
-
-def constraints_hold(demand: Demand, got: Sequence[Pick]) -> bool:
-    for constraint in demand.constraints:
-        concerned = [p for p in got if not constraint.requests or p.wanted.request in constraint.requests]
-        values = []
-        for pick in concerned:
-            attribute = pick.offered.device.attributes.get("n")
-            if attribute is None:
-                return False
-            values.append((pick.wanted.request, attribute.value))
-        if constraint.match_attribute is not None:
-            if len({value for _, value in values}) > 1:
-                return False
-            continue
-        last: dict[str, Any] = {}
-        for request, value in values:
-            if value in last.values():
-                return False
-            last[request] = value
-    return True
