@@ -42,10 +42,11 @@ def resource_name(name: str) -> str:
         return name
     if not name:
         raise InputError("", "a resource has no name", "give it one, such as 'gpu'")
+    if "/" not in name:
+        return PREFIX + name
     if name.startswith((PREFIX, "requests.")):
-        prefix = name[: name.index("/") + 1] or name
-        raise InputError("", f"the resource {name!r} begins with {prefix!r}, which is taken", "rename it")
-    return name if "/" in name else PREFIX + name
+        raise InputError("", f"the domain of the resource {name!r} is taken", "rename it")
+    return name
 
 
 @frozen(eq=False)
@@ -130,5 +131,6 @@ def _not_negative(exact: Fraction, amount: Amount, path: str) -> Fraction:
 
 def _text(amount: Fraction) -> str:
     """Short and readable; fractions that decimals cannot express stay fractions."""
-    number = float(amount)
-    return str(amount) if amount.denominator == 1 or Fraction(repr(number)) != amount else repr(number)
+    if amount.denominator == 1 or Fraction(repr(float(amount))) != amount:
+        return str(amount)
+    return repr(float(amount))

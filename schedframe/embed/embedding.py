@@ -116,10 +116,17 @@ class Embedding(Generic[T, W]):
     # ---- workers -----------------------------------------------------------------------------------------
 
     def add_worker(self, worker: W, limits: Limits | None = None) -> None:
-        """A worker joins. Raises :class:`Conflict` if its key is taken, :class:`InputError`."""
+        """A worker joins. Raises :class:`Conflict` if its key is taken, :class:`InputError`.
+
+        The first one is tried for all waiting tasks at once: without any worker they were not rejected by
+        anybody who would take note of it.
+        """
         self._ledger.add_worker(
             worker, self._translate.worker_to_node(worker, limits or self._limits_of(worker))
         )
+
+        if len(self._ledger.workers) == 1:
+            self.scheduler.core.inbox.put(_try_all, self.scheduler)
 
     def update_worker(self, worker: W, limits: Limits | None = None) -> None:
         """A worker changed: capacity, labels, limits. Tasks that are there stay, even if room is short now.
@@ -307,6 +314,11 @@ class Embedding(Generic[T, W]):
         entry = self._ledger.tasks.get(key)
         if self.fail(key, on=worker) and entry is not None:
             entry.why = Why(str(refusal))
+
+
+def _try_all(scheduler: Scheduler) -> None:
+    core = scheduler.core
+    core.queue.activate([*core.pending.values()])
 
 
 def _why(word: Unplaced, decision: Decision | None) -> Why:
