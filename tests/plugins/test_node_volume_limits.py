@@ -10,7 +10,17 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from plugins_builtin.node_volume_limits.plugin import ERR_REASON, NodeVolumeLimits
-from schedframe import Action, ClusterEvent, EventResource, InputError, Pod, Status
+from schedframe import (
+    Action,
+    ClusterEvent,
+    ConfigError,
+    EventResource,
+    InMemoryCluster,
+    InputError,
+    Pod,
+    Scheduler,
+    Status,
+)
 from schedframe.api import (
     AWSElasticBlockStore,
     AzureDisk,
@@ -350,3 +360,26 @@ def test_it_works_without_pre_filter() -> None:
     assert plugin.filter(make_pod("c"), handle.table.info(0)) == FULL
     assert plugin.filter(make_pod(), handle.table.info(0)) is None
     assert plugin.filter_rows(make_pod(), handle.table.rows()) is None
+
+
+@pytest.mark.parametrize("name", ["EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"])
+@pytest.mark.parametrize(
+    ("where", "profile"),
+    [
+        ("plugins.filter.enabled[0]", lambda entry: {"plugins": {"filter": {"enabled": [entry]}}}),
+        ("plugins.multiPoint.enabled", lambda entry: {"plugins": {"multiPoint": {"enabled": [entry]}}}),
+        ("pluginConfig[0]", lambda entry: {"pluginConfig": [entry]}),
+    ],
+)
+def test_the_limits_of_old_are_refused_and_the_successor_named(name: str, where: str, profile: Any) -> None:
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [profile({"name": name})],
+    }
+    with pytest.raises(ConfigError) as caught:
+        Scheduler(InMemoryCluster(), config)
+    message = str(caught.value)
+    assert name in message
+    assert "NodeVolumeLimits" in message
+    assert f"profiles[0].{where}" in message
