@@ -8,7 +8,7 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from ..framework.registry import Factory
-from . import plugin, shapes, volumes
+from . import devices, plugin, shapes, volumes
 from .loading import measure_loading
 from .queue_alone import measure_queue
 from .sizes import Size
@@ -121,6 +121,11 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         "the same with volumes of a plugin that a CSI driver took over from (SchedulingMigratedInTreePVs)",
         Size(nodes=5000, init=5000, pods=5000),
         operations=volumes.migrated,
+    ),
+    "dra-claims": Template(
+        "each pod has a claim to a device; in the end all are in use (SchedulingWithResourceClaimTemplate)",
+        Size(nodes=500, init=2500, pods=2500),
+        operations=devices.claims,
     ),
     "custom-plugin": Template(
         "one more plugin, which filters and scores node by node and signs no pods",

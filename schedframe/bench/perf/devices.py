@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import evolve
 
-from ...api import Pod, ResourceClaim, ResourceSlice, from_manifest
+from ...api import Pod, ResourceClaim, from_manifest
+from ..devices import node_slice
 from .creating import HOSTNAME
 from .definitions import Fields
 from .files import Manifest, ObjectTemplate
@@ -28,38 +29,6 @@ def create_resource_driver(player: Player, fields: Fields, number: int) -> None:
     names = [node.name for node in player.stage.cluster.list("Node") if fnmatchcase(node.name, pattern)]
     player.stage.create(node_slice(driver, name, count) for name in names)
     player.stage.scheduler.sync()
-
-
-def node_slice(driver: str, node: str, count: int) -> ResourceSlice:
-    """The devices of one node, as scheduler_perf makes them up."""
-    devices = [
-        {
-            "name": f"instance-{i}",
-            "attributes": {
-                "model": {"string": "A100"},
-                "family": {"string": "GPU"},
-                "driverVersion": {"version": "1.2.3"},
-                "dra.example.com/numa": {"int": i},
-            },
-            "capacity": {"memory": {"value": "1Gi"}},
-        }
-        for i in range(count)
-    ]
-    spec = {
-        "driver": driver,
-        "nodeName": node,
-        "pool": {"name": node, "resourceSliceCount": 1, "generation": 1},
-        "devices": devices,
-    }
-    manifest = {
-        "apiVersion": "resource.k8s.io/v1",
-        "kind": "ResourceSlice",
-        "metadata": {"name": node},
-        "spec": spec,
-    }
-    made = from_manifest(manifest)
-    assert isinstance(made, ResourceSlice)
-    return made
 
 
 def create_resource_claims(player: Player, fields: Fields, number: int) -> None:
