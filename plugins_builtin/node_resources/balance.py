@@ -107,7 +107,9 @@ def balance_scores(scored: Sequence[Scored], rows: Rows) -> Column:
     usage = followed(BalancedUsage, scored, rows.table)
     if usage is not None:
         fractions = usage.with_pod(rows, [resource.amount for resource in scored])
-        change = _balances(list(np.minimum(fractions, 1.0, out=fractions)), len(rows))
+        if not usage.fits(scored):
+            np.minimum(fractions, 1.0, out=fractions)
+        change = _balances(list(fractions), len(rows))
         change -= rows.take(usage.without)
         return _scores_of(change)
     capacities = [resource.capacity_rows(rows) for resource in scored]

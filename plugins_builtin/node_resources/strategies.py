@@ -28,6 +28,7 @@ from .scored import Scored, cells_of
 from .usage import Amounts, Left, Taken, followed
 
 _FULL: Final = 100
+_TWO: Final = 2
 
 
 class Strategy(Protocol):
@@ -99,7 +100,9 @@ class LeastAllocated:
         usage = followed(Left, scored, rows.table)
         if usage is not None:
             remaining = usage.with_pod(rows, [-MAX_SCORE * resource.amount for resource in scored])
-            return _mean(np.maximum(remaining, 0, out=remaining), scored)
+            if not usage.fits(scored):
+                np.maximum(remaining, 0, out=remaining)
+            return _mean(remaining, scored)
         mean = _Mean(np.zeros(len(rows)))
         for resource in scored:
             capacity = resource.capacity_rows(rows)
@@ -148,7 +151,9 @@ class MostAllocated:
         usage = followed(Taken, scored, rows.table)
         if usage is not None:
             taken = usage.with_pod(rows, [MAX_SCORE * resource.amount for resource in scored])
-            return _mean(np.minimum(taken, MAX_SCORE, out=taken), scored)
+            if not usage.fits(scored):
+                np.minimum(taken, MAX_SCORE, out=taken)
+            return _mean(taken, scored)
         mean = _Mean(np.zeros(len(rows)))
         for resource in scored:
             capacity = resource.capacity_rows(rows)
@@ -242,7 +247,11 @@ def _mean(percents: Amounts, scored: Sequence[Scored]) -> Column:
     total = whole[0] if weights[0] == 1 else whole[0] * weights[0]
     for row, weight in zip(whole[1:], weights[1:], strict=True):
         total = np.add(total, row if weight == 1 else row * weight, out=total)
-    total //= sum(weights)
+    weight = sum(weights)
+    if weight == _TWO:
+        total >>= 1  # a third of what division costs
+    else:
+        total //= weight
     mean: Column = total.astype(np.int64)
     return mean
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from abc import abstractmethod
 from collections.abc import Sequence
 from typing import Any, Final, TypeVar
@@ -40,6 +41,8 @@ class Usage(FollowingColumns):
     value: Amounts = field(init=False)
     """See subclasses; of the same shape."""
     odd_rows: int = 0
+    least_spare: list[int] = field(factory=list)
+    """Per resource: no node has less than this left, or fewer than none; perhaps all have more."""
     _scratch: Amounts = field(init=False)
     _odd: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
     _columns: list[tuple[Column, Column]] = field(factory=list)
@@ -71,12 +74,17 @@ class Usage(FollowingColumns):
     def fill(self, index: Index) -> None:
         """See :class:`FollowingColumns`."""
         odd = np.zeros(len(self._odd[index]), np.bool_)
+        alive = self.table.alive[index]
+        spare = []
         for (there, used), capacity, value in zip(self._columns, self.capacity, self.value, strict=True):
-            available = there[index]
+            available, taken = there[index], used[index]
             odd |= (available <= 0) | (available >= EXACT)
             capacity[index] = np.maximum(available, 1)
-            value[index] = self.values_of(available.astype(np.float64), used[index])
-        odd &= self.table.alive[index]
+            value[index] = self.values_of(available.astype(np.float64), taken)
+            spare.append(int(np.subtract(available, taken)[alive].min(initial=EXACT)))
+        whole = isinstance(index, slice)
+        self.least_spare = spare if whole else [*map(min, self.least_spare, spare)]
+        odd &= alive
         self.odd_rows += int(np.count_nonzero(odd)) - int(np.count_nonzero(self._odd[index]))
         self._odd[index] = odd
 
@@ -84,12 +92,15 @@ class Usage(FollowingColumns):
     def fill_row(self, row: int) -> None:
         """See :class:`FollowingColumns`."""
         odd = False
-        for there, used, capacity, value in self._cells:
-            available = there[row]
+        spare = self.least_spare
+        for i, (there, used, capacity, value) in enumerate(self._cells):
+            available, taken = there[row], used[row]
             if not 0 < available < EXACT:
                 odd = True
+            elif available - taken < spare[i]:
+                spare[i] = available - taken
             capacity[row] = available or _ONE
-            value[row] = self.value_of(available, used[row])
+            value[row] = self.value_of(available, taken)
         if odd or self._odd[row]:
             odd = odd and bool(self.table.alive[row])
             self.odd_rows += odd - bool(self._odd[row])
@@ -102,6 +113,10 @@ class Usage(FollowingColumns):
     @abstractmethod
     def value_of(self, capacity: int, used: int) -> float:
         """The same for one row."""
+
+    def fits(self, scored: Sequence[Scored]) -> bool:
+        """Whether surely no node has less left than is asked for; O(resources)."""
+        return all(map(operator.ge, self.least_spare, [resource.amount for resource in scored]))
 
     def with_pod(self, rows: Rows, amounts: Sequence[float]) -> Amounts:
         """(``value`` + the amount of each resource) / ``capacity``, shape ``(resources, len(rows))``.

@@ -121,11 +121,17 @@ def pod_resources(pod: Pod) -> PodResources:
 
 
 def _of_spec(pod: Pod) -> PodResources:
+    requests = _of_the_only_container(pod)
+    return _of_pod(pod, False) if requests is None else _of_one_container(requests)
+
+
+def _of_the_only_container(pod: Pod) -> tuple[tuple[str, int], ...] | None:
+    """Requests of a pod that says nothing about resources anywhere else; ``None`` if it does."""
     spec = pod.spec
-    if len(spec.containers) == 1 and not (spec.init_containers or spec.overhead or spec.resources):
-        requests = spec.containers[0].resources.requests
-        return _of_one_container(tuple([(name, amount.nano) for name, amount in requests.items()]))
-    return _of_pod(pod, False)
+    if len(spec.containers) != 1 or spec.init_containers or spec.overhead or spec.resources:
+        return None
+    requests = spec.containers[0].resources.requests
+    return tuple([(name, amount.nano) for name, amount in requests.items()])
 
 
 @lru_cache(maxsize=8192)
@@ -163,7 +169,22 @@ def scoring_requests(pod: Pod) -> Mapping[str, int]:
 
 
 def _scoring(pod: Pod, use_status: bool) -> Mapping[str, int]:
-    nanos = _total(pod, use_status, _DEFAULTS, False, True)
+    requests = None if use_status else _of_the_only_container(pod)
+    if requests is not None:
+        return _scoring_of_one_container(requests)
+    return _as_amounts(_total(pod, use_status, _DEFAULTS, False, True))
+
+
+@lru_cache(maxsize=8192)
+def _scoring_of_one_container(requests: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
+    """As :func:`_of_one_container`; resources that are named come first, in their order."""
+    nanos = dict(requests)
+    for name, amount in _DEFAULTS.items():
+        nanos.setdefault(name, amount.nano)
+    return _as_amounts(nanos)
+
+
+def _as_amounts(nanos: Nanos) -> Mapping[str, int]:
     return _shared_amounts(
         tuple([(name, _whole(name, nano)) for name, nano in nanos.items() if _is_counted(name)])
     )

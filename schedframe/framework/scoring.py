@@ -31,7 +31,7 @@ class ScoreTable:
 
     def best(self) -> npt.NDArray[np.intp]:
         """Positions (among ``rows``) of all rows with the highest total, ascending."""
-        return np.flatnonzero(self.total == self.total.max())
+        return (self.total == self.total.max()).nonzero()[0]
 
 
 def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status | None:

@@ -80,7 +80,9 @@ class Verdicts:
 
     def passing(self) -> npt.NDArray[np.intp]:
         """Positions (among ``rows``) of the rows that pass, ascending."""
-        return np.flatnonzero(self.codes == 0)
+        if not self.statuses and not self._counted:
+            return np.arange(len(self.codes))
+        return (self.codes == 0).nonzero()[0]
 
     def status_at(self, position: int) -> Status | None:
         """Why the row at *position* is rejected, ``None`` if it passes."""
