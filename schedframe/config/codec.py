@@ -104,7 +104,7 @@ def _unknown(error: ForbiddenExtraKeysError, path: str) -> Iterator[FieldError]:
 def _refused_by_class(error: BaseException, path: str, cls: type[Any] | None = None) -> FieldError:
     """What an attrs class said: its message, and the field and value if it was a validator who said it."""
     message = str(error.args[0]) if error.args else type(error).__name__
-    named = _QUOTED.match(message)  # attrs' own validators begin with the name of the field
+    named = _QUOTED.search(message)  # attrs' own validators put the name of the field in quotes
     attribute = attrs.fields_dict(cls).get(named[1]) if named and cls else None
     if attribute is None:
         return FieldError.invalid(path, None, message)

@@ -1,0 +1,69 @@
+"""PodState: towards nodes whose pods are going, away from nodes that are promised to somebody."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from schedframe import MAX_SCORE, Handle, NodeInfo, Pod, RowFollower, Rows, hookimpl
+
+Ints = npt.NDArray[np.int64]
+
+
+def scale(scores: Ints) -> None:
+    """Stretch *scores* in place so that the lowest becomes 0 and the highest 100; equal ones become 0."""
+    if len(scores):
+        lowest = scores.min()
+        spread = int(scores.max() - lowest)
+        scores -= lowest
+        scores *= MAX_SCORE
+        if spread:
+            scores //= spread
+
+
+@define(eq=False)
+class PodState:
+    """One point up for each terminating pod on the node, one down for each pod nominated to it."""
+
+    handle: Handle
+    _terminating: Ints = field(factory=lambda: np.zeros(0, np.int64), init=False)
+    _follower: RowFollower | None = field(default=None, init=False)
+
+    @hookimpl
+    def score(self, node_info: NodeInfo) -> int:
+        """Terminating pods less nominated pods; O(pods of the node)."""
+        going = sum(pod.is_terminating for pod in node_info.pods.values())
+        return going - sum(1 for _ in self.handle.nominator.nominated_pods_for_node(node_info.name))
+
+    @hookimpl
+    def score_rows(self, rows: Rows) -> Ints:
+        """The same for many rows; O(rows, pods of rows that changed, nominated pods)."""
+        table, nominator = rows.table, self.handle.nominator
+        column = self._column()
+        if nominator:
+            column = column.copy()
+            for name in nominator.node_names:
+                row = table.live_row(name)
+                if row is not None:
+                    column[row] -= sum(1 for _ in nominator.nominated_pods_for_node(name))
+        return column[rows.index].copy()
+
+    @hookimpl
+    def normalize_scores(self, pod: Pod, scores: Ints) -> None:
+        """From 0 to 100."""
+        scale(scores)
+
+    def _column(self) -> Ints:
+        """Terminating pods by row, up to date."""
+        table = self.handle.table
+        if self._follower is None:
+            self._follower = RowFollower(table)
+        changed = self._follower.changed()
+        if len(self._terminating) < table.capacity:
+            column = np.zeros(table.capacity, np.int64)
+            column[: len(self._terminating)] = self._terminating
+            self._terminating = column
+        for row in changed:
+            self._terminating[row] = sum(pod.is_terminating for pod in table.pods_at(row).values())
+        return self._terminating
