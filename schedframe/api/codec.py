@@ -199,7 +199,7 @@ def _codec(hint: Any, bits: int = 64) -> Codec:
     raise TypeError(f"no codec for {hint!r}: declare one with wire(decode=…, encode=…)")
 
 
-def _sharing(decode: Decode) -> Decode:
+def sharing(decode: Decode) -> Decode:
     """*decode*, with equal input giving one object. Knowing an input again costs a tenth of decoding it."""
     known: dict[bytes, Any] = {}
 
@@ -239,7 +239,7 @@ def _field(attribute: attrs.Attribute[Any], declared: Wire, hint: Any) -> _Field
     else:
         codec = _codec(hint, declared.bits)
     if declared.share:
-        codec = codec._replace(decode=_sharing(codec.decode))
+        codec = codec._replace(decode=sharing(codec.decode))
     return _Field(
         name=attribute.alias or attribute.name,
         key=declared.name or head + "".join(part.capitalize() for part in rest),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, Final, cast, final
 
 from attrs import evolve, field, fields, frozen
@@ -10,6 +10,7 @@ from attrs import evolve, field, fields, frozen
 from schedframe.api._copying import become, compile_copy, draft_of, fast_init
 from schedframe.api._wire import DEFAULT_NAMESPACE, EMPTY, HIDDEN, wire
 from schedframe.api.affinity import Affinity, Toleration, TopologySpreadConstraint, within
+from schedframe.api.codec import decoder, encoder, sharing
 from schedframe.api.containers import ANY_ADDRESS, Container, HostPort, ResourceRequirements
 from schedframe.api.fieldcodecs import AMOUNTS, decode_named, decode_os_name, encode_named, encode_os_name
 from schedframe.api.metadata import NO_META, NamespacedObject, ObjectMeta
@@ -125,6 +126,18 @@ class PodSpec:
             object.__setattr__(self, name, None)
 
 
+_shared_spec: Final[Callable[[Any], PodSpec]] = sharing(decoder(PodSpec))
+
+
+def _decode_spec(value: Any) -> PodSpec:
+    """Pods of one template share one spec, and with it what is derived from it, wherever they run."""
+    node_name = value.get("nodeName") if isinstance(value, dict) else None
+    if not node_name or type(node_name) is not str:
+        return _shared_spec(value)
+    rest = {key: entry for key, entry in value.items() if key != "nodeName"}
+    return _shared_spec(rest).with_node_name(node_name)
+
+
 _SPEC_FIELDS: Final = tuple(attribute.name for attribute in fields(PodSpec) if attribute.init)
 _spec_on_node: Final = compile_copy(PodSpec, "node_name")
 EMPTY_SPEC: Final = PodSpec()
@@ -152,7 +165,9 @@ class Pod(NamespacedObject):
     API_VERSION: ClassVar[str] = "v1"
 
     metadata: ObjectMeta = NO_META
-    spec: PodSpec = field(default=EMPTY_SPEC, metadata=wire(always=True))
+    spec: PodSpec = field(
+        default=EMPTY_SPEC, metadata=wire(always=True, decode=_decode_spec, encode=encoder(PodSpec))
+    )
     status: PodStatus = NO_STATUS
     key: str = field(init=False, eq=False, repr=False, metadata=HIDDEN)
     name: str = field(init=False, eq=False, repr=False, metadata=HIDDEN)
