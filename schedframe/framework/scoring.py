@@ -31,7 +31,8 @@ class ScoreTable:
 
     def best(self) -> npt.NDArray[np.intp]:
         """Positions (among ``rows``) of all rows with the highest total, ascending."""
-        return (self.total == self.total.max()).nonzero()[0]
+        best: npt.NDArray[np.intp] = (self.total == self.total.max()).nonzero()[0]
+        return best
 
 
 def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status | None:

@@ -82,7 +82,8 @@ class Verdicts:
         """Positions (among ``rows``) of the rows that pass, ascending."""
         if not self.statuses and not self._counted:
             return np.arange(len(self.codes))
-        return (self.codes == 0).nonzero()[0]
+        found: npt.NDArray[np.intp] = (self.codes == 0).nonzero()[0]
+        return found
 
     def status_at(self, position: int) -> Status | None:
         """Why the row at *position* is rejected, ``None`` if it passes."""
