@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from random import Random
 from typing import Any
 
@@ -11,13 +10,14 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from schedframe import BindRefused, ClusterError, OutcomeUnknown, Pod, Pool, compare
+from schedframe import BindRefused, ClusterError, OutcomeUnknown, Pod
 from schedframe.api import Namespace, ObjectMeta
 from schedframe.cluster import FlakyCluster, FlakyWatch
 
 from .build import World, make_node, make_pod
 from .chaos import MOODS, PARK, POINTS, WAIT, Chaos
 from .executors import ManualExecutor
+from .invariants import check_agreement, check_nobody_else, check_places, come_to_rest
 from .scale import examples
 
 POD_NAMES = tuple(f"p{i}" for i in range(6))
@@ -249,14 +249,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         self._agree()
 
     def _come_to_rest(self) -> None:
-        for _ in range(100):
-            self.watch.deliver()
-            busy = self.world.scheduler.schedule_one() is not None
-            busy |= bool(len(self.executor) or self.watch.pending or self.core.inbox)
-            self.executor.finish_all()
-            if not busy:
-                return
-        raise AssertionError("the scheduler does not come to rest")
+        come_to_rest(self.world, self.executor, self.watch)
 
     # ---- what must hold ----
 
@@ -269,62 +262,15 @@ class SchedulerMachine(RuleBasedStateMachine):
     @invariant()
     def every_pending_pod_is_in_one_place(self) -> None:
         """No pod is lost, none is doubled."""
-        core = self.core
-        for key, pod in core.pending.items():
-            info = core.queue.get(key)
-            places = Counter(
-                {
-                    "queue": info is not None and info.uid == pod.uid,
-                    "binding": pod.uid in core.binding,
-                    "assumed": pod.uid not in core.binding and core.cache.is_assumed(pod.uid),
-                }
-            )
-            wanted = (0, 1) if pod.is_terminating else (1,)
-            assert places.total() in wanted, f"{key} is in {dict(places)}"
-            state = core.cache.get_pod(pod.uid)
-            assert state is None or core.cache.is_assumed(pod.uid)
+        check_places(self.world)
 
     @invariant()
     def nobody_else_is_anywhere(self) -> None:
-        """What is queued, under way, nominated or written about is pending: nothing is kept for the past."""
-        core = self.core
-        pending = {pod.uid for pod in core.pending.values()}
-        queued = [info for pool in Pool for info in core.queue.in_pool(pool)]
-        assert pending.issuperset(info.uid for info in queued)
-        for uid, attempt in core.binding.items():
-            # The event of a bind may be here before the news of it.
-            assert attempt.gone or uid in pending or core.cache.get_pod(uid) is not None
-        assert pending.issuperset(core.told)
-        nominator = core.queue.nominator
-        for node in nominator.node_names:
-            for pod in nominator.nominated_pods_for_node(node):
-                assert pod.uid in pending
-                assert core.cache.get_pod(pod.uid) is None
-        assert core.binding.keys() >= {waiting.pod.uid for waiting in core.waiting}
-        assert core.binding.keys() >= core.parked._parked.keys()
-        flights = {info.uid for info in core.queue.in_pool(Pool.IN_FLIGHT)}
-        assert flights == {waiting.pod.uid for waiting in core.waiting}
-        if not len(self.executor) and not core.inbox:
-            assert not core._writes
-            parked = {uid for uid in core.binding if core.parked.get(uid) is not None}
-            assert core.binding.keys() == flights | parked
+        """Nothing is kept for the past."""
+        check_nobody_else(self.world, self.executor)
 
     def _agree(self) -> None:
-        """Nothing is under way: cache and cluster are the same, and so are the pending pods."""
-        core, cluster = self.core, self.cluster
-        found = cluster.list("Pod")
-        assert not compare(core.cache, cluster.list("Node"), found)
-        assumed = {state.pod.uid for state in core.cache.pods() if state.assumed}
-        assert assumed == set(core.binding)
-        unbound = {pod.key: pod for pod in found if not pod.spec.node_name and not pod.is_terminated}
-        assert core.pending == unbound
-        # Somebody may have changed what we wrote before its event came; any further event settles that.
-        self.watch.relist(resync=True)
-        self.world.scheduler.sync()
-        assert not core.told
-        for pod in unbound.values():
-            info = core.queue.get(pod.key)
-            assert info is None or info.pod == pod
+        check_agreement(self.world, self.watch)
 
     def teardown(self) -> None:
         """With a node for everybody and no more trouble every pod is placed, without waiting for minutes."""
