@@ -12,7 +12,7 @@ from attrs import frozen
 from ..api import Pod
 from ..framework import Code, CycleState, RowVerdicts, Status, Verdicts
 from ..framework.faults import fault
-from ..framework.filtering import filter_node, take_over
+from ..framework.filtering import rejections, take_over
 from ..framework.plan import FilterEntry
 from ..state import Rows
 
@@ -108,9 +108,9 @@ def ask(
         for answer in ask_all((entry,), {entry.name: place}, state, pod, rows):
             merge(answer, verdicts, places)
         return
-    for position in (places > place).nonzero()[0].tolist():
-        row = int(rows.positions[position])
-        status = filter_node(entry, state, pod, rows.table.info(row), rows.table)
-        if status is not None:
-            verdicts.reject(position, status)
-            places[position] = place
+    positions = (places > place).nonzero()[0]
+    numbers = rows.positions[positions].tolist()
+    for index, status in rejections(entry, state, pod, rows.table, numbers):
+        position = int(positions[index])
+        verdicts.reject(position, status)
+        places[position] = place

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -114,8 +114,33 @@ def filter_node(
             status = _filter_one_row(entry, state, pod, info, table)
     except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
         return fault(entry.name, "filter", error)
-    if status is None:
-        return None
+    return None if status is None else _judged(entry, status)
+
+
+def rejections(
+    entry: FilterEntry, state: CycleState, pod: Pod, table: NodeTable, rows: Sequence[int]
+) -> list[tuple[int, Status]]:
+    """Which of *rows* a plugin without columnar form rejects, as positions among them, and why.
+
+    For one row as :func:`filter_node`; apart from the plugin itself a fraction of a microsecond each.
+    """
+    call, info = entry.filter, table.info
+    assert call is not None, "a plugin at filter has one form or the other"
+    found = []
+    for position, row in enumerate(rows):
+        try:
+            answer = call(state, pod, info(row))
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            answer = fault(entry.name, "filter", error)
+        if answer is not None:
+            status = _judged(entry, answer)
+            if status is not None:
+                found.append((position, status))
+    return found
+
+
+def _judged(entry: FilterEntry, status: Any) -> Status | None:
+    """What an answer other than ``None`` means."""
     if isinstance(status, Status):
         if status.is_rejected:
             return status.with_plugin(entry.name)
@@ -170,10 +195,8 @@ def _filter_each(entry: FilterEntry, state: CycleState, pod: Pod, verdicts: Verd
     positions = verdicts.passing()
     table = verdicts.rows.table
     numbers = verdicts.rows.positions[positions].tolist()
-    for position, row in zip(positions.tolist(), numbers, strict=True):
-        status = filter_node(entry, state, pod, table.info(row), table)
-        if status is not None:
-            verdicts.reject(position, status)
+    for index, status in rejections(entry, state, pod, table, numbers):
+        verdicts.reject(int(positions[index]), status)
     return bool(len(positions))
 
 

@@ -93,7 +93,10 @@ def _raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> S
         else:
             assert entry.score is not None
             score = entry.score
-            answer = np.array([_integer(entry.name, score(state, pod, info)) for info in rows], np.int64)
+            given = [score(state, pod, info) for info in rows]
+            if set(map(type, given)) != _INT:
+                given = [_integer(entry.name, each) for each in given]
+            answer = np.array(given, np.int64)
     except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
         return fault(entry.name, point, error)
     problem = _problem(entry.name, point, answer, rows)
@@ -120,6 +123,9 @@ def _normalized(entry: ScoreEntry, state: CycleState, pod: Pod, raw: Scores, row
 
 def _all_zero(scores: Scores) -> bool:
     return bool(scores.dtype == np.int64 and len(scores) and not scores.view(np.uint64).max())
+
+
+_INT = {int}
 
 
 def _integer(plugin: str, score: Any) -> int:

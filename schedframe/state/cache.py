@@ -219,7 +219,6 @@ def _same_usage(old: Pod, new: Pod) -> bool:
     )
     if old.spec is new.spec or not same:
         return same
-    return (
-        old.host_ports == new.host_ports
-        and (old.spec.affinity is new.spec.affinity or old.spec.affinity == new.spec.affinity)
+    return old.host_ports == new.host_ports and (
+        old.spec.affinity is new.spec.affinity or old.spec.affinity == new.spec.affinity
     )
