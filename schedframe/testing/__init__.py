@@ -1,0 +1,56 @@
+"""What authors of plugins and schedulers test with. Needs the extra ``testing`` where it says so.
+
+``pod`` and ``node`` build manifests that read like sentences. :func:`check_plugin` tells whether a plugin
+keeps the contract. :mod:`schedframe.testing.strategies` has Hypothesis strategies. The fixtures ``cluster``,
+``scheduler``, ``virtual_clock`` and ``recorder`` are there in every pytest that has schedframe installed.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .builders import ManifestBuilder, NodeBuilder, PodBuilder, node, pod
+    from .kit import Failure, PluginCheck, PluginCheckFailed, check_plugin, plugin_checks
+    from .recorder import PluginCall, Recorder
+    from .surroundings import StandInHandle
+    from .world import Change, World
+
+__all__ = [
+    "Change",
+    "Failure",
+    "ManifestBuilder",
+    "NodeBuilder",
+    "PluginCall",
+    "PluginCheck",
+    "PluginCheckFailed",
+    "PodBuilder",
+    "Recorder",
+    "StandInHandle",
+    "World",
+    "check_plugin",
+    "node",
+    "plugin_checks",
+    "pod",
+]
+
+_HOME = {
+    **dict.fromkeys(("ManifestBuilder", "NodeBuilder", "PodBuilder", "node", "pod"), "builders"),
+    **dict.fromkeys(("Failure", "PluginCheck", "PluginCheckFailed", "check_plugin", "plugin_checks"), "kit"),
+    **dict.fromkeys(("PluginCall", "Recorder"), "recorder"),
+    "StandInHandle": "surroundings",
+    **dict.fromkeys(("Change", "World"), "world"),
+}
+
+if not TYPE_CHECKING:
+    # Loaded when first used: every pytest imports this package for its fixtures, and few need all of it.
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = getattr(import_module(f".{_HOME[name]}", __name__), name)
+        globals()[name] = found
+        return found
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})

@@ -1,0 +1,225 @@
+"""Hooks do not raise, answer what the contract allows, and wait for times that pass."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...api import Pod
+from ...framework import Code, Diagnosis, PostFilterResult, Status, Verdicts
+from ...queue import QueuedPodInfo
+from ..contract import of_class, of_hook
+from ..probe import BadTimeout, Nonsense, Probe, Raised, Search, Trouble
+from ..subject import Subject
+from ..violation import FILTERS, SCORES, Check, CheckFn, Violation, having
+from ..world import World
+from .claims import signature_of
+from .forms import prepared
+
+_REJECTED = Status.unschedulable("rejected for the sake of the check")
+
+
+def tour(subject: Subject, world: World) -> Iterator[Any]:
+    """Every hook as the scheduler calls it, for each pod, on each feasible node."""
+    probe = Probe(subject, world)
+    for pod in world.pods:
+        yield probe.status("pre_enqueue", pod)
+        if "pod_signature" in probe.hooks:
+            yield signature_of(probe, pod)
+        search = probe.search(pod)
+        rows = probe.table.rows()
+        if search.goes_on:
+            yield from _filtered(search)
+        if "post_filter" in probe.hooks:
+            yield _post_filter(search)
+        if not (search.goes_on or search.status.is_skip):
+            continue
+        feasible = search.feasible(rows)
+        if len(feasible) and search.pre_score(feasible):
+            for form in (form for form in SCORES if form in probe.hooks):
+                yield search.raw_scores(feasible, form)
+            if probe.score_form is not None:
+                yield search.scores(feasible)
+                prepared(search, "row_score")
+        for name in feasible.names()[:2]:
+            yield from _placed(search, name)
+
+
+def _filtered(search: Search) -> Iterator[Any]:
+    probe = search.probe
+    rows = probe.table.rows()
+    for form in (form for form in FILTERS if form in probe.hooks):
+        verdicts = search.by_name(rows, form)
+        yield verdicts
+        rejected = [info for info in rows if not verdicts[info.name].is_success]
+        for info in rejected if "explain" in probe.hooks else ():
+            line = probe.call("explain", search.state, search.pod, info)
+            if not (line is None or isinstance(line, str)):
+                raise Nonsense("explain", line, "a line of text, or None")
+    prepared(search, "row_filter")
+    if "explain_pod" in probe.hooks:
+        lines = probe.call("explain_pod", search.state, search.pod)
+        if not isinstance(lines, Sequence) or isinstance(lines, str):
+            raise Nonsense("explain_pod", lines, "a sequence of lines")
+
+
+def _post_filter(search: Search) -> Any:
+    probe = search.probe
+    rows = probe.table.rows()
+    verdicts = Verdicts.passing_all(rows)
+    for position in range(len(rows)):
+        verdicts.reject(position, _REJECTED)
+    diagnosis = Diagnosis(verdicts, len(rows), absent=_REJECTED)
+    state = search.state.clone()
+    answer = probe.call("post_filter", state, search.pod, diagnosis)
+    result, status = answer if isinstance(answer, tuple) and len(answer) == 2 else (None, answer)
+    if isinstance(answer, PostFilterResult):
+        result, status = answer, None
+    good = (result is None or isinstance(result, PostFilterResult)) and (
+        status is None
+        or (isinstance(status, Status) and status.code not in (Code.WAIT, Code.SKIP, Code.PENDING))
+    )
+    if not good:
+        raise Nonsense("post_filter", answer, "a PostFilterResult, a Status, both as a pair, or None")
+    return answer
+
+
+def _placed(search: Search, node: str) -> Iterator[Any]:
+    """reserve, permit and the binding cycle, then back again."""
+    probe, pod, state = search.probe, search.pod, search.state
+    probe.handle.nominator.delete(pod)
+    assumed = pod.with_node_name(node)
+    status = probe.status("reserve", state, assumed, node)
+    yield status
+    if status.is_success:
+        yield probe.status("permit", state, assumed, node)
+        flight = probe.status("pre_bind_pre_flight", state, assumed, node)
+        if not flight.is_skip:
+            yield _finished(probe, "pre_bind", state, assumed, node)
+    if "unreserve" in probe.hooks:
+        yield probe.call("unreserve", state, assumed, node)
+
+
+def _finished(probe: Probe, hook: str, state: Any, pod: Pod, node: str) -> Status | None:
+    if hook not in probe.hooks:
+        return None
+    answer = probe.call(hook, state, pod, node)
+    if inspect.isawaitable(answer):
+        try:
+            answer = asyncio.run(_awaited(answer))
+        except Exception as error:
+            raise Raised(hook, error) from error
+    return probe.checked(hook, answer)
+
+
+async def _awaited(answer: Any) -> Any:
+    return await answer
+
+
+def _free_of(kind: type[Trouble], *others: type[Trouble]) -> CheckFn:
+    def check(subject: Subject, world: World) -> None:
+        try:
+            for _ in tour(subject, world):
+                pass
+        except Trouble as trouble:
+            if isinstance(trouble, kind) and not isinstance(trouble, others):
+                raise Violation(_told(trouble)) from trouble
+
+    return check
+
+
+def _told(trouble: Trouble) -> str:
+    """With the place in the plugin's code, if it raised."""
+    cause = trouble.__cause__
+    if not isinstance(trouble, Raised) or cause is None:
+        return str(trouble)
+    trace = cause.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    where = f" ({trace.tb_frame.f_code.co_filename}:{trace.tb_lineno})" if trace is not None else ""
+    return f"{trouble}{where}"
+
+
+# ---- the queue, and the end --------------------------------------------------------------------------------
+
+
+def queue_order(subject: Subject, world: World) -> None:
+    """Keys can be compared; less is a strict weak order."""
+    probe = Probe(subject, world)
+    waiting = [QueuedPodInfo(pod, float(world.pick(i))) for i, pod in enumerate(world.pods)]
+    if "queue_sort_key" in probe.hooks:
+        keys = [probe.call("queue_sort_key", info) for info in waiting]
+        again = [probe.call("queue_sort_key", info) for info in waiting]
+        try:
+            sorted(keys)
+            moved = [(i, a, b) for i, a, b in zip(waiting, keys, again, strict=True) if a < b or b < a]
+        except TypeError as error:
+            raise Violation(
+                f"queue_sort_key answered {keys!r:.300}, which cannot be compared: {error}"
+            ) from error
+        for info, key, other in moved:
+            raise Violation(f"queue_sort_key of pod {info.key} is {key!r}, and {other!r} the next time")
+        return
+    less = np.array([[_less(probe, one, two) for two in waiting] for one in waiting], np.bool_)
+    for i, one in enumerate(waiting):
+        for j, two in enumerate(waiting):
+            if less[i, j] and less[j, i]:
+                raise Violation(
+                    f"queue_sort_less puts pod {one.key} before {two.key} and {two.key} before it"
+                )
+            for k, three in enumerate(waiting):
+                if less[i, j] and less[j, k] and not less[i, k]:
+                    keys = [one.key, two.key, three.key]
+                    raise Violation(
+                        f"queue_sort_less is not transitive: {' < '.join(keys)}, but not the outer two"
+                    )
+
+
+def _less(probe: Probe, one: QueuedPodInfo, two: QueuedPodInfo) -> bool:
+    answer = probe.call("queue_sort_less", one, two)
+    if not isinstance(answer, bool | np.bool_):
+        raise Violation(f"queue_sort_less answered {answer!r:.200}; return a bool")
+    return bool(answer)
+
+
+def closing(subject: Subject, world: World) -> None:
+    """close can be called twice."""
+    probe = Probe(subject, world)
+    for turn in ("first", "second"):
+        try:
+            probe.call("close")
+        except Raised as error:
+            raise Violation(f"{error}, when called for the {turn} time") from error
+
+
+def _sorts(subject: Subject) -> bool:
+    return not subject.hooks.isdisjoint({"queue_sort_key", "queue_sort_less"})
+
+
+CHECKS = (
+    Check("raises_nothing", of_class("common"), _free_of(Raised)),
+    Check(
+        "answers_are_valid",
+        of_hook("pre_score", "any other status but success is an error."),
+        _free_of(Nonsense, BadTimeout),
+    ),
+    Check(
+        "waits_are_valid",
+        of_hook("permit", "``Status.wait(seconds)`` parks the pod."),
+        _free_of(BadTimeout),
+        lambda subject: not subject.hooks.isdisjoint({"permit", "pre_bind", "bind"}),
+    ),
+    Check(
+        "queue_order_is_strict",
+        of_hook("queue_sort_less", "a strict weak order."),
+        queue_order,
+        _sorts,
+    ),
+    Check(
+        "close_is_idempotent", of_hook("close", "Must be idempotent."), closing, having("close"), once=True
+    ),
+)

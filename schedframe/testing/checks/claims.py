@@ -1,0 +1,279 @@
+"""What a plugin says of itself: row_local, node_only, reads, pod_signature."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+from attrs import evolve, fields
+
+from ...api import Node, Pod, PodSpec
+from ...state import Rows
+from ..contract import of_class, of_hook
+from ..naming import placed
+from ..probe import Nonsense, Probe, Search
+from ..subject import Subject
+from ..violation import FILTERS, SCORES, Check, Violation, having
+from ..world import Change, World
+from .forms import prepared, shown
+
+
+class _Remembered:
+    """A search whose state is kept while the cluster goes on, as a remembered class keeps it."""
+
+    def __init__(self, subject: Subject, world: World, pod: Pod) -> None:
+        self.probe = Probe(subject, world)
+        self.pod = pod
+        self.search = self.probe.search(pod)
+        self.scored = False
+        table = self.probe.table
+        if self.usable and self.probe.score_form is not None:
+            self.scored = self.search.pre_score(self.search.feasible(table.rows()))
+        self.row_filter = prepared(self.search, "row_filter") if self.search.goes_on else None
+        self.row_score = prepared(self.search, "row_score") if self.scored else None
+        self._layout = table.layout
+
+    @property
+    def usable(self) -> bool:
+        """Whether pods like this one are remembered at all."""
+        found = self.search
+        return (found.goes_on or found.status.is_skip) and found.node_names is None
+
+    def answers(self, names: list[str]) -> dict[str, dict[str, Any]]:
+        """Form → node → verdict, or score if the node passes."""
+        return _answers(self.search, names, self.scored) | self._prepared(names)
+
+    def _prepared(self, names: list[str]) -> dict[str, dict[str, Any]]:
+        table = self.probe.table
+        if table.layout != self._layout:
+            return {}
+        rows = {name: row for name in names if (row := table.live_row(name)) is not None}
+        found = {}
+        if self.row_filter is not None:
+            checked = self.probe.checked
+            found["row_filter"] = {n: checked("filter", self.row_filter(row)) for n, row in rows.items()}
+        if self.row_score is not None:
+            found["row_score"] = {name: self.row_score(row) for name, row in rows.items()}
+        return found
+
+
+def _answers(search: Search, names: list[str], scored: bool) -> dict[str, dict[str, Any]]:
+    """Form → node → answer, for each form of filter, and of score for nodes that pass."""
+    table, hooks = search.probe.table, search.probe.hooks
+    live = [(name, row) for name in names if (row := table.live_row(name)) is not None]
+    rows = Rows.at(table, np.array([row for _, row in live], np.intp))
+    found: dict[str, dict[str, Any]] = {}
+    if search.goes_on:
+        for form in FILTERS:
+            if form in hooks:
+                found[form] = search.by_name(rows, form)
+    if scored:
+        passing = search.feasible(rows)
+        for form in SCORES:
+            if form in hooks:
+                found[form] = dict(zip(passing.names(), search.raw_scores(passing, form), strict=True))
+    return found
+
+
+def row_local(subject: Subject, world: World) -> None:
+    """Remembered answers stay true, and so does what they are refreshed from."""
+    for pod in world.pods[:2]:
+        kept = _Remembered(subject, world, pod)
+        if not kept.usable:
+            continue
+        names = [node.name for node in world.nodes]
+        before = kept.answers(names)
+        touched: set[str] = set()
+        for change in _changes(subject, world, pod):
+            touched.update(_nodes_of(change))
+            kept.probe.handle.apply(change)
+        fresh = kept.probe.search(pod)
+        if fresh.outcome != kept.search.outcome:
+            raise Violation(
+                f"pod {pod.key}: pre_filter says {shown(fresh.status)} after other rows changed, and said "
+                f"{shown(kept.search.status)} before"
+            )
+        names = kept.probe.table.rows().names()
+        now = kept.answers(names)
+        for form, answers in before.items():
+            for name, answer in answers.items():
+                if name not in touched and name in now.get(form, {}):
+                    _unmoved(pod, form, name, answer, now[form][name], touched)
+        feasible = fresh.feasible(kept.probe.table.rows())
+        scored = kept.probe.score_form is not None and fresh.pre_score(feasible)
+        anew = _answers(fresh, names, scored and kept.scored)
+        for form, answers in anew.items():
+            for name, answer in answers.items():
+                if name in now.get(form, {}):
+                    _unmoved(pod, form, name, now[form][name], answer, touched, anew=True)
+
+
+def _unmoved(
+    pod: Pod, form: str, name: str, one: Any, other: Any, touched: set[str], *, anew: bool = False
+) -> None:
+    if one == other:
+        return
+    if anew:
+        raise Violation(
+            f"pod {pod.key} on node {name}: {form} says {shown(one)} by what was precomputed before nodes "
+            f"{sorted(touched)} changed, and {shown(other)} when all is computed anew"
+        )
+    raise Violation(
+        f"pod {pod.key} on node {name}: {form} said {shown(one)}, and says {shown(other)} after nodes "
+        f"{sorted(touched)} changed"
+    )
+
+
+def _changes(subject: Subject, world: World, pod: Pod) -> Iterator[Change]:
+    """What happens that a remembered class is to survive: what the plugin reads makes it start anew."""
+    reads = subject.reads
+    for change in world.changes:
+        about = change.subject
+        if isinstance(about, Node) and "Node" in reads and _counts_differ(change):
+            continue
+        waiting = isinstance(about, Pod) and not about.node_name
+        if not waiting and about.KIND not in set(reads) - {"Node"}:
+            yield change
+    changed = {(change.subject.KIND, change.subject.key) for change in world.changes}
+    for obj in world.objects:
+        if obj.KIND not in reads and (obj.KIND, obj.key) not in changed:
+            yield Change(obj, None)
+    gone = {change.old.key for change in world.changes if isinstance(change.old, Pod)}
+    for other in world.running[:1]:
+        if other.key not in gone:
+            yield Change(other, None)
+    yield Change(None, placed(pod, "joined", world.nodes[world.pick(0) % len(world.nodes)].name))
+
+
+def _counts_differ(change: Change) -> bool:
+    """Whether what nodes have in common may be different: their number, and who has which images."""
+    old, new = change.old, change.new
+    return old is None or new is None or old.status.images != new.status.images
+
+
+def _nodes_of(change: Change) -> set[str]:
+    found = set()
+    for obj in (change.old, change.new):
+        if isinstance(obj, Node):
+            found.add(obj.name)
+        elif isinstance(obj, Pod) and obj.node_name:
+            found.add(obj.node_name)
+    return found
+
+
+def node_only(subject: Subject, world: World) -> None:
+    """Pods that come and go change no verdict and no score."""
+    for pod in world.pods[:2]:
+        kept = _Remembered(subject, world, pod)
+        if not kept.usable:
+            continue
+        names = [node.name for node in world.nodes]
+        before = kept.answers(names)
+        for other in world.running:
+            kept.probe.handle.apply(Change(other, None))
+        for i, node in enumerate(world.nodes):
+            joining = placed(world.pods[i % len(world.pods)], f"joined-{i}", node.name)
+            kept.probe.handle.apply(Change(None, joining))
+        now = kept.answers(names)
+        for form, answers in before.items():
+            for name, answer in answers.items():
+                other_answer = now[form].get(name, answer)
+                if answer != other_answer:
+                    raise Violation(
+                        f"pod {pod.key} on node {name}: {form} said {shown(answer)}, and says "
+                        f"{shown(other_answer)} after pods came to the node and left it"
+                    )
+
+
+# ---- pod_signature -----------------------------------------------------------------------------------------
+
+
+def pod_signature(subject: Subject, world: World) -> None:
+    """Pods with equal signatures get equal answers."""
+    for pod, other, difference in _alike(world):
+        probe = Probe(subject, world)
+        signed = signature_of(probe, pod)
+        if signature_of(probe, pod) != signed:
+            raise Violation(f"pod {pod.key} is signed {signed!r}, and differently the next time")
+        if signed is None or signature_of(probe, other) != signed:
+            continue
+        one, two = (_all_answers(Probe(subject, world), each) for each in (pod, other))
+        for what, answer in one.items():
+            if answer != two[what]:
+                raise Violation(
+                    f"pod {pod.key} and the same with {difference} are both signed {signed!r:.300}, "
+                    f"but {what} is {_listed(answer)} for one and {_listed(two[what])} for the other"
+                )
+
+
+def _all_answers(probe: Probe, pod: Pod) -> dict[str, Any]:
+    _, outcome, verdicts, scores = probe.answers(pod)
+    return {"the answer of pre_filter": outcome, "the verdict": verdicts, "the score": scores}
+
+
+def _listed(answer: Any) -> str:
+    if isinstance(answer, dict):
+        return "{" + ", ".join(f"{name}: {shown(each)}" for name, each in answer.items()) + "}"
+    return shown(answer[0]) if isinstance(answer, tuple) else shown(answer)
+
+
+def signature_of(probe: Probe, pod: Pod) -> Hashable:
+    """What the plugin signs *pod* with; :class:`Nonsense` if that cannot be hashed."""
+    signed = probe.call("pod_signature", pod)
+    try:
+        hash(signed)
+    except TypeError as error:
+        raise Nonsense("pod_signature", signed, f"a hashable value ({error})") from error
+    return signed  # type: ignore[no-any-return]  # anything that can be hashed
+
+
+_SPEC_FIELDS = tuple(
+    a.name for a in fields(PodSpec) if a.init and a.name not in ("node_name", "scheduler_name")
+)
+
+
+def _alike(world: World) -> Iterator[tuple[Pod, Pod, str]]:
+    """Pairs of pods of which the second takes over one thing from another pod."""
+    for i, pod in enumerate(world.pods):
+        other = world.pods[(i + 1) % len(world.pods)]
+        meta, theirs = pod.metadata, other.metadata
+        yield pod, Pod(evolve(meta, name="twin", uid="twin"), pod.spec), "another name and uid"
+        for name in ("labels", "annotations", "namespace", "owner_references"):
+            if getattr(meta, name) != getattr(theirs, name):
+                changed = evolve(meta, **{name: getattr(theirs, name)})
+                yield pod, Pod(changed, _afresh(pod.spec)), f"{name} {getattr(theirs, name)!r}"
+        for name in _SPEC_FIELDS:
+            if getattr(pod.spec, name) != getattr(other.spec, name):
+                spec = evolve(pod.spec, **{name: getattr(other.spec, name)})
+                yield pod, Pod(meta, spec), f"other {name}"
+
+
+def _afresh(spec: PodSpec) -> PodSpec:
+    """An equal spec with a memo of its own."""
+    return attrs.evolve(spec)
+
+
+def _is_local(subject: Subject) -> bool:
+    return bool(subject.declares("row_local"))
+
+
+CHECKS = (
+    Check("row_local_is_true", of_class("row_local"), row_local, _is_local),
+    Check(
+        "node_only_is_true",
+        of_class("node_only"),
+        node_only,
+        lambda subject: _is_local(subject) and bool(subject.declares("node_only")),
+    ),
+    Check(
+        "pod_signature_is_true",
+        of_hook(
+            "pod_signature",
+            "Two pods with equal signatures must get equal verdicts and scores on every node.",
+        ),
+        pod_signature,
+        having("pod_signature"),
+    ),
+)

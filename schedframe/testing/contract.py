@@ -1,0 +1,61 @@
+"""The lines of the contract that the checks are about."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Final
+
+from attrs import frozen
+
+from ..framework.hookspecs import Hookspecs
+
+DECLARATIONS: Final = {
+    "row_local": (
+        "A plugin with row_local = True answers for a row from that row, the pod and what reads names, and "
+        "from nothing else: what it precomputed for a pod stays true when other rows change."
+    ),
+    "node_only": (
+        "A row_local plugin with node_only = True looks at the node object of a row, and not at its pods."
+    ),
+    "reads": "reads names the kinds of objects that a row_local plugin looks at besides the row.",
+    "normalization": "A plugin that declares a normalization has no normalize_scores hook.",
+    "args": (
+        "Arguments are an attrs class: what does not fit is refused with the path of the field, before the "
+        "plugin is made."
+    ),
+    "instances": "A plugin keeps what it knows in its instance: every profile has one of its own.",
+    "class": (
+        "A plugin is a class called with (args, handle), defined with eq=False, whose hooks name arguments "
+        "of their specification."
+    ),
+    "common": (
+        "an exception is a fault of the plugin (reported with its name, the pod is retried); pods, nodes and "
+        "node infos must not be changed."
+    ),
+    "events": "Hints answer a QueueingHint or a bool, for every event that they are registered for.",
+}
+"""What is asked of a plugin beside its hooks."""
+
+
+@frozen
+class Clause:
+    """A sentence of the contract: from the specification of a hook, or about what a plugin declares."""
+
+    where: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}"
+
+
+def of_hook(hook: str, words: str) -> Clause:
+    """A sentence out of the specification of *hook*; ``ValueError`` if it says no such thing."""
+    text = " ".join((inspect.getdoc(vars(Hookspecs)[hook]) or "").split())
+    if words not in text:
+        raise ValueError(f"the specification of {hook} does not say {words!r}")
+    return Clause(hook, words)
+
+
+def of_class(attribute: str) -> Clause:
+    """What a plugin says of itself by a class attribute, or by being what it is."""
+    return Clause(attribute, DECLARATIONS[attribute])

@@ -1,0 +1,61 @@
+"""Fixtures for pytest: a cluster in memory, a scheduler on it, a clock that tests move, and a recorder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .. import InMemoryCluster, Scheduler, VirtualClock
+    from .recorder import Recorder
+
+# pytest loads this file at every start: what is heavy is imported by the fixture that needs it.
+
+
+@pytest.fixture
+def virtual_clock() -> VirtualClock:
+    """A time that moves only when told to (``virtual_clock.advance(seconds)``)."""
+    from .. import VirtualClock
+
+    return VirtualClock()
+
+
+@pytest.fixture
+def cluster(virtual_clock: VirtualClock) -> InMemoryCluster:
+    """An empty :class:`schedframe.InMemoryCluster`."""
+    from .. import InMemoryCluster
+
+    return InMemoryCluster(clock=virtual_clock)
+
+
+@pytest.fixture
+def recorder(cluster: InMemoryCluster) -> Recorder:
+    """What plugins answered, what failed, and where pods of ``cluster`` went."""
+    from .recorder import Recorder
+
+    made = Recorder()
+    made.follow(cluster)
+    return made
+
+
+@pytest.fixture
+def scheduler_options() -> Mapping[str, Any]:
+    """Options of ``scheduler`` (``config``, ``plugins``, …); override this fixture to set some."""
+    return {}
+
+
+@pytest.fixture
+def scheduler(
+    cluster: InMemoryCluster,
+    virtual_clock: VirtualClock,
+    recorder: Recorder,
+    scheduler_options: Mapping[str, Any],
+) -> Iterator[Scheduler]:
+    """A :class:`schedframe.Scheduler` on ``cluster`` with ``scheduler_options``, seeded, watched, closed."""
+    from .. import Scheduler
+
+    usual = {"clock": virtual_clock, "seed": 0, "observer": recorder, "on_fault": recorder.on_fault}
+    with Scheduler(cluster, **{**usual, **scheduler_options}) as made:
+        yield made

@@ -1,0 +1,56 @@
+"""Takes down what a scheduler does, for tests to look at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define, field, frozen
+
+from ..api import Pod
+from ..cluster import ClusterPort, WatchEvent
+from ..framework import Status
+
+
+@frozen
+class PluginCall:
+    """One call of a hook."""
+
+    hook: str
+    plugin: str
+    result: Any
+    """What it answered, or the exception that it raised."""
+
+
+@define(eq=False)
+class Recorder:
+    """An observer of plugins, faults and placements: pass ``observer=recorder, on_fault=recorder.on_fault``.
+
+    ``placements`` fills up once it follows a cluster, see :meth:`follow`.
+    """
+
+    calls: list[PluginCall] = field(factory=list)
+    """Every call of a plugin, in order."""
+    faults: list[tuple[Status, Pod | None]] = field(factory=list)
+    placements: dict[str, str] = field(factory=dict)
+    """Key of a pod → its node, in the order in which they were bound."""
+
+    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
+        """Told by the scheduler."""
+        self.calls.append(PluginCall(point, plugin, result))
+
+    def on_fault(self, status: Status, pod: Pod | None) -> None:
+        """Told by the scheduler."""
+        self.faults.append((status, pod))
+
+    def follow(self, cluster: ClusterPort) -> None:
+        """Note placements in *cluster* from now on."""
+        cluster.watch(self._on_event, ("Pod",))
+
+    def calls_of(self, plugin: str, hook: str = "") -> list[PluginCall]:
+        """The calls of one plugin, or of one of its hooks."""
+        return [call for call in self.calls if call.plugin == plugin and hook in ("", call.hook)]
+
+    def _on_event(self, event: WatchEvent) -> None:
+        pod = event.new
+        if isinstance(pod, Pod) and pod.node_name:
+            self.placements.setdefault(pod.key, pod.node_name)

@@ -1,0 +1,147 @@
+"""What a plugin needs around it to be called: a handle with a cluster behind it, and no scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from random import Random
+from typing import Any
+
+from attrs import define, field
+
+from ..api import Node, Pod
+from ..cluster import InMemoryCluster
+from ..config import EffectiveProfile, EnabledPlugin
+from ..cycle import VirtualClock
+from ..framework import Framework, WaitingRoom, compile_plan, hookimpl
+from ..framework.points import points_of
+from ..queue import Nominator, QueuedPodInfo
+from ..state import NodeTable, ObjectStore, Snapshot
+from .world import Change, World
+
+SORTER = "order of arrival"
+
+
+@define(eq=False)
+class _Sorter:
+    @hookimpl
+    def queue_sort_key(self, pod_info: QueuedPodInfo) -> float:
+        """A profile needs somebody to sort the queue."""
+        return pod_info.timestamp
+
+
+@define(eq=False)
+class StandInHandle:
+    """Implements :class:`schedframe.Handle` for one plugin, over a :class:`World` instead of a scheduler.
+
+    ``cluster`` is an :class:`InMemoryCluster` with the same objects, made when somebody asks for it.
+    ``runner`` runs the plugin alone, see :meth:`attach`.
+    """
+
+    world: World
+    profile_name: str = "default-scheduler"
+    table: NodeTable = field(factory=NodeTable)
+    objects: ObjectStore = field(factory=ObjectStore)
+    nominator: Nominator = field(factory=Nominator)
+    clock: VirtualClock = field(factory=VirtualClock)
+    rng: Random = field(factory=lambda: Random(0))
+    extenders: tuple[Any, ...] = ()
+    waiting_pods: WaitingRoom = field(factory=lambda: WaitingRoom(lambda uid, plugin, rejection: None))
+    activated: list[Pod] = field(factory=list)
+    """Pods that the plugin asked to be tried again."""
+    events: list[tuple[Any, str, str]] = field(factory=list)
+    """What the plugin told people: (object, reason, message)."""
+    _cluster: InMemoryCluster | None = None
+    _framework: Framework | None = None
+    _plugin: tuple[str, Any] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        for node in self.world.nodes:
+            self.table.set_node(node)
+        for pod in self.world.running:
+            self.table.add_pod(pod.node_name, pod)
+        for obj in self.world.objects:
+            self.objects.set(obj)
+
+    def attach(self, name: str, plugin: Any) -> None:
+        """The plugin that ``runner`` runs."""
+        self._plugin = (name, plugin)
+
+    @property
+    def runner(self) -> Framework:
+        """The plugin, at all its extension points."""
+        if self._framework is None:
+            assert self._plugin is not None, "plugins may use the runner from their first hook on"
+            name, plugin = self._plugin
+            plugins = {name: plugin, SORTER: _Sorter()}
+            points = {point: ((name, int(point == "score")),) for point in points_of(plugin)}
+            points.setdefault("queueSort", ((SORTER, 0),))
+            enabled = {
+                point: tuple(EnabledPlugin(*entry) for entry in entries) for point, entries in points.items()
+            }
+            profile = EffectiveProfile(self.profile_name, None, enabled, {}, tuple(plugins))
+            self._framework = Framework(profile, compile_plan(plugins, enabled), self)
+        return self._framework
+
+    @property
+    def cluster(self) -> InMemoryCluster:
+        """The world as it was at the beginning; later changes are not in it."""
+        if self._cluster is None:
+            world = self.world
+            everything = (*world.nodes, *world.running, *world.pods, *world.objects)
+            self._cluster = InMemoryCluster(everything, clock=self.clock)
+        return self._cluster
+
+    @property
+    def pending(self) -> Mapping[str, Pod]:
+        """Pods that wait, by key."""
+        return {pod.key: pod for pod in self.world.pods}
+
+    def snapshot(self) -> Snapshot:
+        """The nodes as they are now."""
+        return Snapshot.take(self.table)
+
+    def off_core(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
+        """Here there is nothing but the core."""
+        done(work())
+
+    def stop_binding(self, pod: Pod, reason: str) -> bool:
+        """Nobody is being bound here."""
+        return False
+
+    def withdraw_nomination(self, pod: Pod) -> None:
+        """Forget where *pod* was nominated to."""
+        self.nominator.delete(pod)
+
+    def activate(self, pods: Iterable[Pod]) -> None:
+        """Note that these pods should be tried again."""
+        self.activated.extend(pods)
+
+    def record_event(self, obj: Any, reason: str, message: str, *, warning: bool = False) -> None:
+        """Note what was told."""
+        self.events.append((obj, reason, message))
+
+    # ---- changes -----------------------------------------------------------------------------------------
+
+    def apply(self, change: Change) -> None:
+        """Let it happen: nodes and running pods to the table, other objects to the store."""
+        old, new = change.old, change.new
+        subject = old if new is None else new
+        if isinstance(subject, Node):
+            if new is None:
+                self.table.remove_node(subject.name)
+            else:
+                self.table.set_node(new)
+        elif isinstance(subject, Pod):
+            if old is not None and old.node_name and not old.is_terminated:
+                self.table.remove_pod(old.node_name, old.uid)
+            if new is not None and new.node_name and not new.is_terminated:
+                self.table.add_pod(new.node_name, new)
+        elif new is None:
+            self.objects.remove(subject.KIND, subject.key)
+        else:
+            self.objects.set(new)
+
+    def pods(self) -> Iterator[Pod]:
+        """All pods on nodes."""
+        for row in range(self.table.size):
+            yield from self.table.pods_at(row).values()

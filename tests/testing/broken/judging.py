@@ -1,0 +1,417 @@
+"""Faults of filter and score, and of what a plugin says about them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import Any, ClassVar, Final
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from schedframe import (
+    CycleState,
+    Handle,
+    NodeInfo,
+    NodeTable,
+    Pod,
+    PreFilterResult,
+    Rows,
+    RowVerdicts,
+    StateKey,
+    Status,
+    hookimpl,
+)
+
+from .correct import GPU, NEVER, NO, NOTE, ByRowNumber, DiskByLabel, OneOfAnApp, TeamOfNamespace
+
+Scores = npt.NDArray[np.int64]
+OTHERWISE: Final = Status.unschedulable("for another reason")
+
+
+@define(eq=False)
+class ScoreThatCounts:
+    """Each answer is one more than the last."""
+
+    calls: int = 0
+
+    @hookimpl
+    def score(self) -> int:
+        self.calls += 1
+        return self.calls % 100
+
+
+@define(eq=False)
+class ScoreOfFirstComeFirst:
+    """The first node that is asked about gets more: depends on the order."""
+
+    first: dict[str, str] = field(factory=dict)
+
+    @hookimpl
+    def pre_score(self, pod: Pod) -> None:
+        self.first.clear()
+
+    @hookimpl
+    def score(self, pod: Pod, node_info: NodeInfo) -> int:
+        first = self.first.setdefault(pod.uid, node_info.name) == node_info.name
+        self.first[pod.uid] = node_info.name
+        return 9 if first else 1
+
+
+@define(eq=False)
+class PodKeptInThePlugin:
+    """What pre_filter found out is kept in the plugin and not in the cycle state."""
+
+    wanted: int = 0
+
+    @hookimpl
+    def pre_filter(self, pod: Pod) -> None:
+        self.wanted = pod.requests.get(GPU, 0)
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> Status | None:
+        return NO if self.wanted > node_info.allocatable.get(GPU, 0) else None
+
+
+_SEEN: Final = StateKey[list[str]]("RejectsWhatItSaw")
+
+
+@define(eq=False)
+class RejectsWhatItSaw:
+    """filter writes into what pre_filter wrote."""
+
+    @hookimpl
+    def pre_filter(self, state: CycleState) -> None:
+        state.write(_SEEN, [])
+
+    @hookimpl
+    def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
+        seen = state.read(_SEEN)
+        seen.append(node_info.name)
+        return NO if seen.count(node_info.name) > 1 else None
+
+
+@define(eq=False)
+class VerdictsDisagree(OneOfAnApp):
+    """The columns forget about namespaces."""
+
+    @hookimpl
+    def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
+        app = pod.labels.get("app")
+        pods = (info.pods.values() for info in rows)
+        found = [app is not None and any(p.labels.get("app") == app for p in there) for there in pods]
+        return RowVerdicts.where(np.array(found, np.bool_), NO)
+
+
+@define(eq=False)
+class ReasonsDisagree(DiskByLabel):
+    """The same verdict with other words."""
+
+    @hookimpl
+    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
+        assert node_info.node is not None
+        wanted = pod.labels.get("app") == "db"
+        return (
+            Status.unresolvable("wrong disk")
+            if wanted and node_info.node.labels.get("disk") != self.args.disk
+            else None
+        )
+
+
+@define(eq=False)
+class CodesDisagree(DiskByLabel):
+    """The same words with another code."""
+
+    @hookimpl
+    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
+        assert node_info.node is not None
+        wanted = pod.labels.get("app") == "db"
+        return (
+            Status.unschedulable("never")
+            if wanted and node_info.node.labels.get("disk") != self.args.disk
+            else None
+        )
+
+
+@define(eq=False)
+class ScoresDisagree(DiskByLabel):
+    """One form rounds the other way."""
+
+    @hookimpl
+    def score(self, node_info: NodeInfo) -> int:
+        assert node_info.node is not None
+        return self.args.worth - 1 if node_info.node.labels.get("disk") == self.args.disk else 0
+
+
+@define(eq=False)
+class RowFilterDisagrees(ByRowNumber):
+    """Off by one."""
+
+    @hookimpl
+    def row_filter(self, table: NodeTable) -> Callable[[int], Status | None]:
+        return lambda row: NO if table.pod_count[row] > 2 else None
+
+
+@define(eq=False)
+class RowsTakenForAll:
+    """Looks at the first rows of the table instead of those it was given."""
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> Status | None:
+        return NO if len(node_info.pods) > 1 else None
+
+    @hookimpl
+    def filter_rows(self, rows: Rows) -> RowVerdicts | None:
+        return RowVerdicts.where(rows.table.pod_count[: len(rows)] > 1, NO)
+
+
+@define(eq=False)
+class LooksAtAllRows:
+    """Says row_local, and compares with the fullest node."""
+
+    row_local: ClassVar[bool] = True
+
+    @hookimpl
+    def pod_signature(self) -> Hashable:
+        return ()
+
+    @hookimpl
+    def score_rows(self, rows: Rows) -> Scores:
+        table = rows.table
+        highest = int(table.pod_count[: table.size].max())
+        return np.minimum(highest - rows.take(table.pod_count), 100)
+
+
+_ROOM: Final = StateKey[dict[str, int]]("RemembersRoom")
+
+
+@define(eq=False)
+class RemembersRoom:
+    """Says row_local, and looks at the pods as they were at pre_filter."""
+
+    row_local: ClassVar[bool] = True
+
+    @hookimpl
+    def pod_signature(self) -> Hashable:
+        return ()
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, nodes: Rows) -> None:
+        state.write(_ROOM, {info.name: len(info.pods) for info in nodes})
+
+    @hookimpl
+    def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
+        return NO if state.read(_ROOM).get(node_info.name, 0) > 1 else None
+
+
+@define(eq=False)
+class NotNodeOnly(OneOfAnApp):
+    """Says that pods on a node play no role."""
+
+    node_only: ClassVar[bool] = True
+
+
+@define(eq=False)
+class ReadsInSecret(TeamOfNamespace):
+    """Reads namespaces and does not say so."""
+
+    reads: ClassVar[tuple[str, ...]] = ()
+
+
+@define(eq=False)
+class SignatureForgetsLabels(OneOfAnApp):
+    """Signs the namespace alone."""
+
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> Hashable:
+        return pod.namespace
+
+
+@define(eq=False)
+class SignatureForgetsAnnotations:
+    """Scores by an annotation that is not signed."""
+
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> Hashable:
+        return tuple(pod.labels.items())
+
+    @hookimpl
+    def score(self, pod: Pod) -> int:
+        return 50 if NOTE in pod.metadata.annotations else 0
+
+
+@define(eq=False)
+class SignatureOfTheMoment(OneOfAnApp):
+    """Signs differently each time."""
+
+    calls: int = 0
+
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> Hashable:
+        self.calls += 1
+        return self.calls
+
+
+@define(eq=False)
+class SignatureCannotBeHashed(OneOfAnApp):
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> Any:
+        return [pod.labels.get("app")]
+
+
+@define(eq=False)
+class ScoreTooHigh:
+    @hookimpl
+    def score(self, node_info: NodeInfo) -> int:
+        return 60 * len(node_info.pods)
+
+
+@define(eq=False)
+class NormalisedBelowZero:
+    @hookimpl
+    def score(self, node_info: NodeInfo) -> int:
+        return len(node_info.pods)
+
+    @hookimpl
+    def normalize_scores(self, scores: Scores) -> None:
+        scores[:] = 50 - scores * 50
+
+
+@define(eq=False)
+class NamesTooFew:
+    """pre_filter leaves nodes out that filter accepts."""
+
+    @hookimpl
+    def pre_filter(self, pod: Pod) -> PreFilterResult | None:
+        return PreFilterResult({"n0"}) if pod.labels.get("app") == "db" else None
+
+    @hookimpl
+    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
+        keep_off = pod.labels.get("app") == "db" and node_info.name not in ("n0", "n1")
+        return NEVER if keep_off else None
+
+
+@define(eq=False)
+class SkipsTooMuch:
+    """pre_filter says Skip for pods that filter has something against."""
+
+    @hookimpl
+    def pre_filter(self, pod: Pod) -> Status | None:
+        return Status.skip() if not pod.labels else None
+
+    @hookimpl
+    def filter(self, pod: Pod) -> Status | None:
+        return NEVER if NOTE in pod.metadata.annotations else None
+
+
+_COUNT: Final = StateKey[dict[str, int]]("pods")
+
+
+@define(eq=False)
+class _Counting:
+    @hookimpl
+    def pre_filter(self, state: CycleState, nodes: Rows) -> None:
+        state.write(_COUNT, {info.name: len(info.pods) for info in nodes})
+
+    @hookimpl
+    def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
+        return NO if state.read(_COUNT).get(node_info.name, 0) >= 2 else None
+
+
+@define(eq=False)
+class NotKeptInStep(_Counting):
+    """Has neither add_pod nor remove_pod."""
+
+
+@define(eq=False)
+class ChangesWhatIsShared(_Counting):
+    """The state has no clone(), so that a dry run changes the real one."""
+
+    @hookimpl
+    def add_pod(self, state: CycleState, node_info: NodeInfo) -> None:
+        state.read(_COUNT)[node_info.name] += 1
+
+    @hookimpl
+    def remove_pod(self, state: CycleState, node_info: NodeInfo) -> None:
+        state.read(_COUNT)[node_info.name] -= 1
+
+
+class _Counts(dict[str, int]):
+    def clone(self) -> _Counts:
+        return _Counts(self)
+
+
+@define(eq=False)
+class RemovesTwice:
+    """remove_pod takes away more than add_pod adds."""
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, nodes: Rows) -> None:
+        state.write(_COUNT, _Counts({info.name: len(info.pods) for info in nodes}))
+
+    @hookimpl
+    def add_pod(self, state: CycleState, node_info: NodeInfo) -> None:
+        state.read(_COUNT)[node_info.name] += 1
+
+    @hookimpl
+    def remove_pod(self, state: CycleState, node_info: NodeInfo) -> None:
+        state.read(_COUNT)[node_info.name] -= 2
+
+    @hookimpl
+    def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
+        return NO if state.read(_COUNT).get(node_info.name, 0) >= 2 else None
+
+
+@define(eq=False)
+class NeedsTheTable:
+    """Its per-node form looks at the live node instead of the node info it is given."""
+
+    handle: Handle
+
+    @hookimpl
+    def pre_filter(self) -> None:
+        return None
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> Status | None:
+        row = self.handle.table.live_row(node_info.name)
+        return NO if row is not None and len(self.handle.table.pods_at(row)) > 1 else None
+
+
+JUDGING: Final[tuple[tuple[Any, str], ...]] = (
+    (ScoreThatCounts, "score_is_pure"),
+    (ScoreOfFirstComeFirst, "score_is_pure"),
+    (PodKeptInThePlugin, "filter_is_pure"),
+    (RejectsWhatItSaw, "filter_is_pure"),
+    (VerdictsDisagree, "filter_forms_agree"),
+    (ReasonsDisagree, "filter_forms_agree"),
+    (CodesDisagree, "filter_forms_agree"),
+    (ScoresDisagree, "score_forms_agree"),
+    (RowFilterDisagrees, "filter_forms_agree"),
+    (RowsTakenForAll, "filter_forms_agree"),
+    (LooksAtAllRows, "row_local_is_true"),
+    (RemembersRoom, "row_local_is_true"),
+    (NotNodeOnly, "node_only_is_true"),
+    (ReadsInSecret, "row_local_is_true"),
+    (SignatureForgetsLabels, "pod_signature_is_true"),
+    (SignatureForgetsAnnotations, "pod_signature_is_true"),
+    (SignatureOfTheMoment, "pod_signature_is_true"),
+    (SignatureCannotBeHashed, "answers_are_valid"),
+    (ScoreTooHigh, "scores_are_in_range"),
+    (NormalisedBelowZero, "scores_are_in_range"),
+    (NamesTooFew, "pre_filter_nodes_are_true"),
+    (SkipsTooMuch, "skip_is_true"),
+    (NotKeptInStep, "add_and_remove_pod_are_inverse"),
+    (ChangesWhatIsShared, "add_and_remove_pod_are_inverse"),
+    (RemovesTwice, "add_and_remove_pod_are_inverse"),
+    (NeedsTheTable, "add_and_remove_pod_are_inverse"),
+)
+"""Plugin, and the check that is to find its fault."""
+
+ALSO: Final[dict[Any, set[str]]] = {
+    ScoreThatCounts: {"instances_share_nothing"},
+    RejectsWhatItSaw: {"add_and_remove_pod_are_inverse"},
+    RowsTakenForAll: {"filter_is_pure"},
+    RemembersRoom: {"add_and_remove_pod_are_inverse"},
+}
+"""Other checks that such a fault cannot but fail."""
