@@ -23,12 +23,17 @@ class NumbersByLabel:
     """
 
     key: str
+    absent: int = _NONE
+    """Of rows whose value has no number."""
     _numbers: dict[str, int] = field(factory=dict)
     _stale: set[str] = field(factory=set)
-    _of_code: npt.NDArray[np.int64] = field(factory=lambda: np.full(1, _NONE, np.int64))
+    _of_code: npt.NDArray[np.int64] = field(init=False)
     """By code of the label's column, and at the end for rows without the label."""
     _column: DistinctColumn[Any] | None = None
     _epoch: int = -1
+
+    def __attrs_post_init__(self) -> None:
+        self._of_code = np.full(1, self.absent, np.int64)
 
     def set(self, value: str, number: int | None) -> None:
         """The number of *value*; ``None`` takes it away."""
@@ -39,11 +44,15 @@ class NumbersByLabel:
         self._stale.add(value)
 
     def at_least(self, bound: int, rows: Rows) -> Mask:
-        """Rows whose number is there and at least *bound*, which is 0 or more."""
+        """Rows whose number is at least *bound*."""
+        mask: Mask = self.of_rows(rows) >= bound
+        return mask
+
+    def of_rows(self, rows: Rows) -> npt.NDArray[np.int64]:
+        """The number of each row, a fresh array."""
         column = rows.table.label(self.key)
         self._sync(column)
-        mask: Mask = column.take(self._of_code, rows.index) >= bound
-        return mask
+        return column.take(self._of_code, rows.index)
 
     def _sync(self, column: DistinctColumn[str]) -> None:
         known, numbers = len(self._of_code) - 1, self._numbers
@@ -51,10 +60,10 @@ class NumbersByLabel:
             self._column, self._epoch = column, column.epoch
             known = 0
         if known < len(column.values) or not known:
-            more = [numbers.get(value, _NONE) for value in column.values[known:]]
-            self._of_code = np.array([*self._of_code[:known].tolist(), *more, _NONE], np.int64)
+            more = [numbers.get(value, self.absent) for value in column.values[known:]]
+            self._of_code = np.array([*self._of_code[:known].tolist(), *more, self.absent], np.int64)
         for value in self._stale:
             code = column.code_of(value)
             if code >= 0:
-                self._of_code[code] = numbers.get(value, _NONE)
+                self._of_code[code] = numbers.get(value, self.absent)
         self._stale.clear()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import lru_cache
 from typing import Final
 
 import numpy as np
@@ -24,8 +23,8 @@ ERR_REASON_NO_SPACE = "node(s) did not have enough free storage"
 ERR_REASON_MISSING = "node(s) unavailable due to one or more pvc(s) bound to non-existent pv(s)"
 
 _AFFINITY: Final = 1
-_NO_VOLUME: Final = 2
-_NO_SPACE: Final = 4
+_NO_VOLUME: Final = int(Outcome.IMPOSSIBLE)
+_NO_SPACE: Final = int(Outcome.NO_SPACE)
 _MISSING: Final = 8
 _ERRORS: Final = 16
 """Beyond these bits: the number of an error among those found."""
@@ -35,14 +34,16 @@ _REASONS: Final = (
     (_NO_SPACE, ERR_REASON_NO_SPACE),
     (_MISSING, ERR_REASON_MISSING),
 )
-_BIT_OF: Final = {Outcome.POSSIBLE: 0, Outcome.IMPOSSIBLE: _NO_VOLUME, Outcome.NO_SPACE: _NO_SPACE}
+_STATUSES: Final = tuple(
+    Status.unresolvable(*(reason for bit, reason in _REASONS if bits & bit)) for bits in range(1, _ERRORS)
+)
+"""For each combination of bits, from 1 on: the bits are the codes of verdicts."""
 
 _Bits = npt.NDArray[np.int8]
 
 
-@lru_cache(maxsize=_ERRORS)
 def _status(bits: int) -> Status:
-    return Status.unresolvable(*(reason for bit, reason in _REASONS if bits & bit))
+    return _STATUSES[bits - 1]
 
 
 def judge_node(claims: PodClaims, node: Node, migrated: frozenset[str]) -> Status | None:
@@ -76,7 +77,7 @@ def _bits_of_unbound(claims: PodClaims, node: Node) -> int:
     for provision in provisions:
         outcome = provision.outcome(node.labels)
         if outcome:
-            return _BIT_OF[outcome]
+            return outcome
     return 0
 
 
@@ -109,8 +110,14 @@ def judge_rows(claims: PodClaims, rows: Rows, csi_nodes: CsiNodes) -> RowVerdict
         _judge_sent(claims, rows, bits)
     elif claims.wishes:
         _judge_wishes(claims, rows, bits)
-    if not bits.any():
+    highest = int(bits.max(initial=0))
+    if not highest:
         return None
+    return _numbered(bits, errors) if errors else RowVerdicts(bits, _STATUSES[:highest])
+
+
+def _numbered(bits: _Bits, errors: list[Status]) -> RowVerdicts:
+    """Verdicts with just the statuses that occur."""
     present = np.bincount(bits).nonzero()[0]
     present = present[present > 0]
     code_of = np.zeros(int(present[-1]) + 1, np.int8)
@@ -178,8 +185,7 @@ def _judge_wishes(claims: PodClaims, rows: Rows, bits: _Bits) -> None:
         wanting = undecided & ~got
         if not wanting.any():
             continue
-        outcomes = provision.outcomes(rows)
-        for outcome in (Outcome.IMPOSSIBLE, Outcome.NO_SPACE):
-            refused = wanting & (outcomes == outcome)
-            bits |= refused.view(np.int8) * np.int8(_BIT_OF[outcome])
-            undecided &= ~refused
+        refused = provision.outcomes(rows)
+        refused *= wanting
+        bits |= refused
+        undecided &= refused == 0

@@ -35,11 +35,11 @@ _NOBODY: Final = "kubernetes.io/no-provisioner"
 
 
 class Outcome(IntEnum):
-    """Of a look at provisioning."""
+    """Of a look at provisioning; bits, for reasons that add up."""
 
     POSSIBLE = 0
-    IMPOSSIBLE = 1
-    NO_SPACE = 2
+    IMPOSSIBLE = 2
+    NO_SPACE = 4
 
 
 Outcomes: TypeAlias = npt.NDArray[np.int8]
@@ -92,14 +92,14 @@ class Provision:
 
     def outcomes(self, rows: Rows) -> Outcomes:
         """The same for rows, a fresh array."""
-        found = np.zeros(len(rows), np.int8)
         if not self.supported:
-            found[:] = Outcome.IMPOSSIBLE
-            return found
-        if self.capacities is not None:
-            found[~self.capacities.rows(self.size, rows)] = Outcome.NO_SPACE
+            return np.full(len(rows), Outcome.IMPOSSIBLE, np.int8)
+        if self.capacities is None:
+            found = np.zeros(len(rows), np.int8)
+        else:
+            found = (~self.capacities.rows(self.size, rows)).view(np.int8) * np.int8(Outcome.NO_SPACE)
         if self.topologies is not None:
-            found[~rows_selected(self.topologies, rows)] = Outcome.IMPOSSIBLE
+            np.putmask(found, ~rows_selected(self.topologies, rows), Outcome.IMPOSSIBLE)
         return found
 
 

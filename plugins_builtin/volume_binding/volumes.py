@@ -8,6 +8,7 @@ from functools import lru_cache
 from typing import Final, TypeAlias, TypeVar
 
 import numpy as np
+import numpy.typing as npt
 from attrs import define, field, frozen
 
 from schedframe import (
@@ -33,8 +34,12 @@ _FILESYSTEM: Final = "Filesystem"
 _NANO: Final = 10**9
 STORAGE: Final = "storage"
 
+_MOST_SIZES: Final = 8
+"""Sizes for which it is remembered how many volumes are large enough."""
+
 Entry: TypeAlias = tuple[int, str]
 """Capacity in billionths of a byte, name: the smallest volume comes first."""
+Numbers: TypeAlias = npt.NDArray[np.int64]
 Labels: TypeAlias = Mapping[str, str]
 Refused: TypeAlias = Callable[[str], bool]
 """Whether the volume of that name will not do."""
@@ -108,6 +113,11 @@ def first_fit(entries: list[Entry], size: int, refused: Refused | None) -> Entry
     return None
 
 
+def count_fits(entries: list[Entry], size: int) -> int:
+    """How many entries have at least *size*; O(log entries)."""
+    return len(entries) - bisect_left(entries, (size, ""))
+
+
 @define(eq=False)
 class LabelledVolumes:
     """Volumes for which a node needs just one label (local disks, zones)."""
@@ -118,6 +128,8 @@ class LabelledVolumes:
     """In whole bytes."""
     _uneven: set[str] = field(factory=set)
     """Values with a volume of which the bytes are not whole."""
+    _counts: dict[int, NumbersByLabel] = field(factory=dict)
+    """Size → how many volumes have at least that."""
 
     def __attrs_post_init__(self) -> None:
         self._largest = NumbersByLabel(self.key)
@@ -132,10 +144,23 @@ class LabelledVolumes:
         fitting = [value for value in asked if first_fit(self.values[value], size, refused)]
         return mask | rows.table.label(self.key).mask_of(fitting, rows.index) if fitting else mask
 
+    def count(self, size: int, rows: Rows) -> Numbers:
+        """How many volumes fit, by row; O(rows), and O(values) for a size that was not asked for lately."""
+        counts = self._counts.get(size)
+        if counts is None:
+            if len(self._counts) >= _MOST_SIZES:
+                self._counts.clear()
+            counts = self._counts[size] = NumbersByLabel(self.key, 0)
+            for value, entries in self.values.items():
+                counts.set(value, count_fits(entries, size))
+        return counts.of_rows(rows)
+
     def change(self, value: str, entry: Entry, present: bool) -> None:
         """Add or remove a volume for nodes with that value."""
         _change_in(self.values, value, entry, present)
         entries = self.values.get(value)
+        for size, counts in self._counts.items():
+            counts.set(value, count_fits(entries, size) if entries else None)
         self._largest.set(value, entries[-1][0] // _NANO if entries else None)
         if entry[0] % _NANO:
             if entries and any(capacity % _NANO for capacity, _ in entries):
@@ -180,6 +205,15 @@ class FreeVolumes:
             if first_fit(entries, size, refused) is not None:
                 mask |= rows_selected(selector, rows)
         return mask
+
+    def count(self, size: int, rows: Rows) -> Numbers:
+        """How many volumes fit, by row; O(rows) for each label and other selector."""
+        found = np.full(len(rows), count_fits(self.everywhere, size), np.int64)
+        for labelled in self.by_label.values():
+            found += labelled.count(size, rows)
+        for selector, entries in self.elsewhere.items():
+            found += rows_selected(selector, rows) * np.int64(count_fits(entries, size))
+        return found
 
     def change(self, selector: CompiledNodeSelector | None, entry: Entry, present: bool) -> None:
         """Add or remove a volume."""

@@ -6,9 +6,7 @@ that is meant for it. Nothing else is tried. Source of the rules: k8s.io/compone
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from operator import is_
 
 import numpy as np
@@ -31,6 +29,7 @@ from .volumes import (
     STORAGE,
     FreeVolumes,
     Labels,
+    Numbers,
     Refused,
     Shape,
     VolumeFiles,
@@ -160,8 +159,8 @@ def choose_all(wishes: Sequence[Wish], labels: Labels) -> list[str | None]:
 def granted(wishes: Sequence[Wish], rows: Rows) -> list[Mask]:
     """For each wish the rows for which it gets a volume, as :func:`choose_all` says.
 
-    Claims that are alone in their class are decided by columns; others once for each set of labels that
-    matters to them.
+    Claims that are alone in their class, or differ from the others in size alone, are decided by columns;
+    others once for each set of labels that matters to them.
     """
     masks: list[Mask | None] = [None] * len(wishes)
     for class_name in dict.fromkeys(wish.class_name for wish in wishes):
@@ -174,6 +173,8 @@ def granted(wishes: Sequence[Wish], rows: Rows) -> list[Mask]:
 
 
 def _contested(rivals: Sequence[Wish], rows: Rows) -> list[Mask]:
+    if _are_alike(rivals):
+        return _granted_alike(rivals, rows)
     possible = np.logical_or.reduce([wish.rows(rows) for wish in rivals])
     found = [np.zeros(len(rows), np.bool_) for _ in rivals]
     if possible.any():
@@ -186,17 +187,11 @@ def _contested(rivals: Sequence[Wish], rows: Rows) -> list[Mask]:
 def _shared_out(rivals: Sequence[Wish], rows: Rows) -> list[Mask]:
     keys = sorted(set().union(*(wish.keys() for wish in rivals)))
     kinds, of_row = kinds_of_rows(keys, rows)
-    table = rows.table
-    decided: list[Sequence[bool]] = []
-    alike = _are_alike(rivals)
+    decided: list[list[bool]] = []
     for row in rows.positions[kinds].tolist():
-        node = table.node_at(row)
+        node = rows.table.node_at(row)
         labels = {} if node is None else node.labels
-        if alike:
-            count = _how_many(rivals, labels)
-            decided.append([place < count for place in range(len(rivals))])
-        else:
-            decided.append([name is not None for name in choose_all(rivals, labels)])
+        decided.append([name is not None for name in choose_all(rivals, labels)])
     by_rival = np.array(decided, np.bool_).T
     return [each[of_row] for each in by_rival]
 
@@ -213,20 +208,28 @@ def _are_alike(rivals: Sequence[Wish]) -> bool:
     )
 
 
-def _how_many(rivals: Sequence[Wish], labels: Labels) -> int:
-    """How many of such claims, the smallest first, get a volume on a node with these *labels*.
+def _granted_alike(rivals: Sequence[Wish], rows: Rows) -> list[Mask]:
+    """As :func:`granted` for such claims; O(rows) for each pair of claim and size.
 
-    What one claim leaves behind is too small for the claims after it, so one pass over the volumes will do.
+    Each claim takes the smallest volume that fits, so whatever it leaves behind is too small for those after
+    it, or large enough for them all. The claims up to one get their volumes where, from each of them on,
+    there are as many volumes that fit it as claims.
     """
-    lists = [entries for free in rivals[0].free for entries in free.within_reach(labels)]
-    entries = lists[0] if len(lists) == 1 else sorted(chain.from_iterable(lists))
-    position = 0
-    for count, wish in enumerate(rivals):
-        position = bisect_left(entries, (wish.size, ""), position)
-        if position == len(entries):
-            return count
-        position += 1
-    return len(rivals)
+    first: dict[int, int] = {}
+    for place, wish in enumerate(rivals):
+        first.setdefault(wish.size, place)
+    counts = [(place, _count(rivals[0].free, size, rows)) for size, place in first.items()]
+    return [
+        np.logical_and.reduce([fitting > place - start for start, fitting in counts if start <= place])
+        for place in range(len(rivals))
+    ]
+
+
+def _count(free: Iterable[FreeVolumes], size: int, rows: Rows) -> Numbers:
+    found = np.zeros(len(rows), np.int64)
+    for each in free:
+        found += each.count(size, rows)
+    return found
 
 
 def kinds_of_rows(keys: Iterable[str], rows: Rows) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
