@@ -14,7 +14,7 @@ from ._volumes_in_tree import migrated_plugins
 
 Limits: TypeAlias = npt.NDArray[np.int64]
 
-NO_LIMIT: Final = -1
+NO_LIMIT: Final = int(np.iinfo(np.int64).max)
 _NOTHING_MIGRATED: Final[frozenset[str]] = frozenset()
 
 
@@ -59,7 +59,8 @@ class CsiNodes:
         return found
 
     def limit(self, driver: str) -> Limits | None:
-        """Volumes of *driver* that a node can have, -1 where nothing is said; ``None`` if it is nowhere."""
+        """Volumes of *driver* that a node can have, ``NO_LIMIT`` where nothing is said; ``None`` if that is so
+        everywhere."""
         return self._limits.get(driver)
 
     def has_limits(self, row: int) -> bool:

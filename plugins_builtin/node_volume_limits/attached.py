@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 import numpy as np
@@ -67,10 +67,10 @@ class AttachedVolumes:
         return found
 
     def count(self, driver: str) -> Counts | None:
-        """Volumes of *driver* by row; ``None`` if there are none anywhere."""
-        return self._counts.get(driver)
+        """Volumes of *driver* by row; ``None`` if there never were any."""
+        return self._column(driver) if driver in self._counts else None
 
-    def rows_with(self, volume: str) -> Iterable[int]:
+    def rows_with(self, volume: str) -> Collection[int]:
         """Rows whose pods use that volume (by its unique name)."""
         return self._rows_of_volume.get(volume, ())
 

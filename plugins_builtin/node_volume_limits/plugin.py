@@ -27,7 +27,7 @@ from schedframe import (
 from .._node_selection import Mask
 from .._volumes import volumes_of
 from .._volumes_csi_nodes import CsiNodes, volume_limits
-from .attached import AttachedVolumes, counts_by_driver
+from .attached import AttachedVolumes, Counts, counts_by_driver
 from .hints import attachment_deleted, claim_added, csi_node_updated, pod_deleted
 
 ERR_REASON = "node(s) exceed max volume count"
@@ -98,26 +98,33 @@ class NodeVolumeLimits:
             return RowVerdicts(concerned.astype(np.int8), (wanted.problem,))
         if not wanted.volumes or not csi_nodes.any_limits:
             return None
-        codes = rows.take(self._over(wanted.volumes, rows.table.capacity)).astype(np.int8)
+        over, problems = self._over(wanted.volumes, rows.table.size), self._attached.problems
+        if not problems and (over is None or not over.any()):
+            return None
+        codes = np.zeros(len(rows), np.int8) if over is None else rows.take(over).astype(np.int8)
         statuses = [_STATUS, *self._problems(rows, codes)]
         return RowVerdicts(codes, statuses) if codes.any() else None
 
-    def _over(self, wanted: dict[str, str], capacity: int) -> Mask:
-        """Rows with too few places, over the whole table."""
-        over = np.zeros(capacity, np.bool_)
-        for driver in set(wanted.values()):
+    def _over(self, wanted: dict[str, str], size: int) -> Mask | None:
+        """Rows with too few places, of the first *size* of the table; ``None`` if nobody has a limit.
+
+        O(size) for each driver, and for each volume that is somewhere already.
+        """
+        over: Mask | None = None
+        for driver, number in Counter(wanted.values()).items():
             limit, count = self._csi_nodes.limit(driver), self._attached.count(driver)
             if limit is None:
                 continue
-            new = np.zeros(capacity, np.int64)
-            for name, of in wanted.items():
-                if of == driver:
-                    new += 1
-                    new[list(self._attached.rows_with(name))] -= 1
-            total = new.copy()
-            if count is not None:
-                total[: len(count)] += count
-            over |= (limit >= 0) & (new > 0) & (total > limit)
+            new: int | Counts = number
+            present = (self._attached.rows_with(name) for name, of in wanted.items() if of == driver)
+            for rows in filter(None, present):
+                if isinstance(new, int):
+                    new = np.full(size, number, np.int64)
+                new[list(rows)] -= 1
+            full = (new if count is None else count[:size] + new) > limit[:size]
+            if not isinstance(new, int):
+                full &= new > 0
+            over = full if over is None else over | full
         return over
 
     def _problems(self, rows: Rows, codes: npt.NDArray[np.int8]) -> list[Status]:
