@@ -18,20 +18,23 @@ PATIENCE = 60.0
 
 def test_threads_submit_and_finish_while_one_drives() -> None:
     done = threading.Semaphore(0)
+    counting = threading.Lock()
     at_once = peak = 0
     over: list[str] = []
     reports: list[threading.Thread] = []
 
     def on_place(task: Task, worker: Worker) -> None:
         nonlocal at_once, peak
-        at_once += 1
-        peak = max(peak, at_once)
+        with counting:
+            at_once += 1
+            peak = max(peak, at_once)
         reports.append(threading.Thread(target=finish, args=(task, worker)))
         reports[-1].start()
 
     def finish(task: Task, worker: Worker) -> None:
         nonlocal at_once
-        at_once -= 1  # under way until its room is free, which the next line says
+        with counting:
+            at_once -= 1  # its room is free with the next line, not before
         assert embedding.finish(task, on=worker.key)
         over.append(task.key)
         done.release()

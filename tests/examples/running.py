@@ -11,13 +11,15 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 EXAMPLES = ROOT / "examples"
 
-_COMMAND_AND_OUTPUT = re.compile(r"```console\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```", re.DOTALL)
+_COMMAND_AND_OUTPUT = re.compile(
+    r"```(?P<language>\w+)\n\$ (?P<command>[^\n]*)\n(?P<output>.*?)```", re.DOTALL
+)
 
 
-def documented(readme: Path) -> list[tuple[str, str]]:
-    """Each ``$ command`` of a README with the output that is shown below it."""
-    text = readme.read_text(encoding="utf-8")
-    return [(match["command"], match["output"]) for match in _COMMAND_AND_OUTPUT.finditer(text)]
+def documented(readme: Path, language: str = "console") -> list[tuple[str, str]]:
+    """Each ``$ command`` of a README's blocks in *language*, with the output that is shown below it."""
+    found = _COMMAND_AND_OUTPUT.finditer(readme.read_text(encoding="utf-8"))
+    return [(match["command"], match["output"]) for match in found if match["language"] == language]
 
 
 def shell(command: str, folder: Path) -> subprocess.CompletedProcess[str]:
