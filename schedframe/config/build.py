@@ -152,6 +152,9 @@ class _Builder:
         removed = self.catalogue.removed(name)
         if removed is not None:
             return f"this plugin was removed; {removed.successor} does its work"
+        reason = self.catalogue.why_not(name)
+        if reason is not None:
+            return reason
         close = suggestion(name, self.catalogue.names())
         return f"there is no such plugin; register it or leave it out{close}"
 

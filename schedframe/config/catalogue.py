@@ -109,6 +109,9 @@ class Catalogue(Protocol):
     def removed(self, name: str) -> RemovedPlugin | None:
         """The former plugin of that name, None if there was none."""
 
+    def why_not(self, name: str) -> str | None:
+        """What stands in the way of a plugin that could not be found; None if there is nothing to say."""
+
     def defaults(self) -> tuple[CatalogueEntry, ...]:
         """The plugins enabled by default, in order."""
 
@@ -148,6 +151,14 @@ class PluginCatalogue:
     def removed(self, name: str) -> RemovedPlugin | None:
         """The former plugin of that name, None if there was none or if there is one again."""
         return None if name in self._by_name else self._removed.get(name)
+
+    def why_not(self, name: str) -> str | None:
+        """Nothing: a plugin that is not here is just not here."""
+        if ":" in name:
+            return (
+                "import paths are looked up by a registry of plugins; give load_config its full_catalogue()"
+            )
+        return None
 
     def defaults(self) -> tuple[CatalogueEntry, ...]:
         """The plugins enabled by default, in order."""

@@ -1,15 +1,24 @@
-"""Where plugins come from: entry points of installed packages, and what a program registers itself."""
+"""Where plugins come from: entry points, import paths, and what a program registers itself."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from attrs import define, field, frozen
 
-from ..config import POINTS, Catalogue, CatalogueEntry, PluginCatalogue, installed_catalogue
+from .._version import __version__
+from ..config import (
+    POINTS,
+    Catalogue,
+    CatalogueEntry,
+    PluginCatalogue,
+    RemovedPlugin,
+    installed_catalogue,
+)
 from ..errors import PluginError
 from .points import points_of
 from .validation import args_class_of, check_plugin_class
@@ -36,7 +45,11 @@ class Origin:
 
 @define(eq=False)
 class Registry:
-    """Plugin names and the factories that make them. An entry point is loaded when its name is first used."""
+    """Plugin names and the factories that make them. An entry point is loaded when its name is first used.
+
+    A name of the form ``package.module:Class`` is an import path: it needs no registration, and is the name
+    of the plugin.
+    """
 
     catalogue: PluginCatalogue
     _entry_points: dict[str, EntryPoint] = field(factory=dict)
@@ -66,6 +79,8 @@ class Registry:
         """
         if not name:
             raise PluginError("a plugin needs a name; register it under the name that profiles will use")
+        if ":" in name:
+            raise PluginError(f"plugin {name}: a name with a colon is an import path; choose another name")
         if name in self:
             raise PluginError(f"plugin {name} is registered already; choose another name")
         check_plugin_class(name, factory)
@@ -76,13 +91,14 @@ class Registry:
         factory = self._factories.get(name)
         if factory is not None:
             return factory
-        entry = self._entry_points.get(name)
+        entry = _import_path(name) if ":" in name else self._entry_points.get(name)
         if entry is None:
             raise PluginError(f"plugin {name} is not installed; installed are {', '.join(self)}")
         try:
             loaded: Factory = entry.load()
         except Exception as error:
-            raise PluginError(f"plugin {name} cannot be loaded from {entry.value}: {error}") from error
+            told = f"plugin {name} cannot be loaded from {entry.value}: {error}"
+            raise PluginError(f"{told}{_made_for(entry, error)}") from error
         check_plugin_class(name, loaded)
         self._factories[name] = loaded
         return loaded
@@ -99,11 +115,11 @@ class Registry:
     def full_catalogue(self) -> Catalogue:
         """The in-tree plugins as the catalogue describes them, and every other plugin of this registry."""
         known = set(self.catalogue.names())
-        return self.catalogue.extended(
-            CatalogueEntry(name, self.points(name) or _ANY_POINT, args_class=self.args_class(name))
-            for name in self
-            if name not in known
-        )
+        entries = [self._entry(name) for name in self if name not in known and ":" not in name]
+        return _WithImportPaths(self.catalogue.extended(entries), self)
+
+    def _entry(self, name: str) -> CatalogueEntry:
+        return CatalogueEntry(name, self.points(name) or _ANY_POINT, args_class=self.args_class(name))
 
     def origins(self) -> list[Origin]:
         """Every plugin with where it comes from, sorted by name."""
@@ -116,10 +132,72 @@ class Registry:
         return sorted(found, key=lambda origin: origin.name)
 
     def __contains__(self, name: object) -> bool:
-        return name in self._factories or name in self._entry_points
+        return (
+            name in self._factories or name in self._entry_points or (isinstance(name, str) and ":" in name)
+        )
 
     def __iter__(self) -> Iterator[str]:
         return iter(sorted({*self._factories, *self._entry_points}))
+
+
+@define(eq=False)
+class _WithImportPaths:
+    """A catalogue that also knows every plugin that can be imported by the name it is given."""
+
+    inner: Catalogue
+    registry: Registry
+    _reasons: dict[str, str] = field(factory=dict)
+    """Import path → why there is no plugin behind it."""
+
+    def get(self, name: str) -> CatalogueEntry | None:
+        """The plugin of that name, imported if the name says from where."""
+        entry = self.inner.get(name)
+        if entry is not None or ":" not in name or name in self._reasons:
+            return entry
+        try:
+            return self.registry._entry(name)
+        except PluginError as error:
+            self._reasons[name] = str(error)
+            return None
+
+    def why_not(self, name: str) -> str | None:
+        """Why :meth:`get` does not know that name, if it was tried."""
+        return self._reasons.get(name) or self.inner.why_not(name)
+
+    def removed(self, name: str) -> RemovedPlugin | None:
+        """The former plugin of that name."""
+        return self.inner.removed(name)
+
+    def defaults(self) -> tuple[CatalogueEntry, ...]:
+        """The plugins enabled by default, in order."""
+        return self.inner.defaults()
+
+    def names(self) -> tuple[str, ...]:
+        """All names but import paths."""
+        return self.inner.names()
+
+    def extended(self, entries: Iterable[CatalogueEntry]) -> Catalogue:
+        """This catalogue and *entries*."""
+        return _WithImportPaths(self.inner.extended(entries), self.registry)
+
+
+def _import_path(name: str) -> EntryPoint:
+    """An entry point that nobody declared; :class:`PluginError` for what is no import path."""
+    entry = EntryPoint(name, name, PLUGIN_GROUP)
+    if EntryPoint.pattern.fullmatch(name) is None:
+        raise PluginError(f"plugin {name} is no import path; write package.module:Class")
+    return entry
+
+
+def _made_for(entry: EntryPoint, error: Exception) -> str:
+    """What may be the reason that *entry* cannot be loaded."""
+    if entry.dist is None:
+        there = not (isinstance(error, ModuleNotFoundError) and entry.name == entry.value)
+        return "" if there else "; is it on the path of Python (PYTHONPATH)?"
+    wanted = [each for each in entry.dist.requires or () if re.match(r"schedframe\b(?!-)", each)]
+    if not wanted:
+        return ""
+    return f" ({entry.dist.name} {entry.dist.version} needs {wanted[0]}, and this is {__version__})"
 
 
 def _origin(entry: EntryPoint) -> Origin:

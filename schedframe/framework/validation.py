@@ -10,6 +10,7 @@ import attrs
 
 from ..errors import PluginError
 from .points import HOOK_ARGUMENTS, HOT_HOOKS, hooks_of
+from .requirement import check_requirement
 
 
 def check_plugin_class(name: str, factory: Any) -> None:
@@ -28,6 +29,7 @@ def check_plugin(name: str, plugin: Any) -> None:
     """Raise :class:`PluginError` if *plugin* (a class or an instance) breaks the contract."""
     cls = plugin if inspect.isclass(plugin) else type(plugin)
     _check_equality(name, cls)
+    check_requirement(name, cls)
     hooks = hooks_of(plugin)
     for hook, options in hooks.items():
         _check_hook(name, plugin, hook, options)

@@ -13,24 +13,30 @@ from ..state import NodeTable
 _DEEPEST = 12
 
 
+_PLAIN = frozenset({str, int, float, bool, bytes, type(None)})
+
+
 def contents(value: Any, depth: int = _DEEPEST) -> Any:
     """*value* as nested tuples; what it is not known how to look into counts by identity."""
-    if value is None or isinstance(value, str | int | float | bytes):
+    cls = value.__class__
+    if cls in _PLAIN:
         return value
     if depth == 0:
         return id(value)
+    if cls is tuple or cls is list:
+        return tuple([contents(item, depth - 1) for item in value]) if value else ()
+    if cls is dict:
+        return tuple([(key, contents(item, depth - 1)) for key, item in value.items()]) if value else ()
+    names = _fields(cls)
+    if names is not None:
+        return tuple([contents(getattr(value, name), depth - 1) for name in names])
     if isinstance(value, np.ndarray):
         return value.shape, value.tobytes()
     if isinstance(value, Mapping):
         return tuple((key, contents(item, depth - 1)) for key, item in value.items())
-    if isinstance(value, Sequence):
-        return tuple(contents(item, depth - 1) for item in value)
     if isinstance(value, Set):
         return frozenset(contents(item, depth - 1) for item in value)
-    names = _fields(type(value))
-    if names is None:
-        return id(value)
-    return tuple(contents(getattr(value, name), depth - 1) for name in names)
+    return value if isinstance(value, str | int) else id(value)
 
 
 _KNOWN: dict[type, tuple[str, ...] | None] = {}

@@ -188,9 +188,10 @@ class _Inspection:
         if found is None:
             return None
         failing = (world, found)
-        worlds.forget_if_changed()
         if check.once:
             return Failure(check.name, str(found), check.clause)
+        if check.name == "nothing_is_changed":
+            worlds.forget_if_changed()
 
         def fails(candidate: World) -> Violation | None:
             return self._violation(check, candidate)

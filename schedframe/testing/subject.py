@@ -27,6 +27,7 @@ class Subject:
     name: str = ""
     hooks: frozenset[str] = frozenset()
     """Hooks that it implements; known once it was made."""
+    _wanted: frozenset[str] | None = None
     _calls: dict[str, Callable[..., Any]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
@@ -54,8 +55,9 @@ class Subject:
         if not inspect.isclass(self.factory):
             return self.factory(self.args, handle)
         offered = {"args": self.args, "handle": handle}
-        wanted = inspect.signature(self.factory).parameters
-        return self.factory(**{name: value for name, value in offered.items() if name in wanted})
+        if self._wanted is None:
+            self._wanted = frozenset(inspect.signature(self.factory).parameters)
+        return self.factory(**{name: value for name, value in offered.items() if name in self._wanted})
 
     def calls(self, plugin: Any) -> Mapping[str, Callable[..., Any]]:
         """Hook → a call with the plugin and all arguments of the specification, by position."""

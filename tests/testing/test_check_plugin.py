@@ -16,7 +16,7 @@ from schedframe.testing.contract import DECLARATIONS, of_hook
 from .broken import acting, judging
 from .broken.correct import CORRECT, NO, DiskArgs, DiskByLabel
 
-EXAMPLES = 16
+EXAMPLES = 12
 ALSO = {**judging.ALSO, **acting.ALSO}
 
 
