@@ -15,6 +15,7 @@ from attrs import define, field, frozen
 
 from schedframe import Node, Quantity
 
+from .candidates import candidates
 from .capacity import consumption, fits
 from .constraints import Constraint, constraints_of
 from .counters import Counters
@@ -59,8 +60,10 @@ class _Plan:
     """Devices to pick."""
     all: list[OfferedDevice] | None
     """If the request is for all devices: which."""
+    offers: list[OfferedDevice] = field(factory=list)
+    """Else those from which to pick."""
     selected: dict[int, bool] = field(factory=dict)
-    """Place of a device → whether it will do."""
+    """Place of a device among them → whether it will do."""
 
 
 Picks = list[list[Pick]]
@@ -80,7 +83,6 @@ class Search:
     usage: Usage
     out_of_time: Callable[[], bool]
     picks: Picks = field(init=False)
-    _offers: list[OfferedDevice] = field(init=False)
     _pools: dict[PoolId, NodePool] = field(init=False)
     _plans: dict[Wanted, _Plan] = field(factory=dict)
     _constraints: list[tuple[Constraint, ...]] = field(init=False)
@@ -94,7 +96,6 @@ class Search:
     def __attrs_post_init__(self) -> None:
         self.picks = [[] for _ in self.demands]
         self._pools = {pool.id: pool for pool in self.pools}
-        self._offers = [device for pool in self.pools if pool.usable for device in pool.devices]
         self._constraints = [constraints_of(demand.constraints) for demand in self.demands]
 
     def run(self) -> Picks | None:
@@ -131,7 +132,9 @@ class Search:
 
     def _plan(self, demand: Demand, wanted: Wanted) -> _Plan:
         if wanted.count is not None:
-            return _Plan(wanted.count, None)
+            usable = [pool for pool in self.pools if pool.usable]
+            offers = [device for pool in usable for device in candidates(pool, wanted, self.usage)]
+            return _Plan(wanted.count, None, offers)
         devices: list[OfferedDevice] = []
         for pool in self.pools:
             if not pool.usable:
@@ -191,8 +194,8 @@ class Search:
             if not self._take(claim, wanted, plan.all[picked], must=True):
                 return False
             return self._go_on(place, wanted, picked + 1, 0)
-        for index in range(start, len(self._offers)):
-            offered = self._offers[index]
+        for index in range(start, len(plan.offers)):
+            offered = plan.offers[index]
             if self._in_use(claim, wanted, offered) or not self._selected(plan, wanted, index):
                 continue
             if self._take(claim, wanted, offered) and self._go_on(place, wanted, picked + 1, index + 1):
@@ -212,7 +215,7 @@ class Search:
     def _selected(self, plan: _Plan, wanted: Wanted, index: int) -> bool:
         found = plan.selected.get(index)
         if found is None:
-            offered = self._offers[index]
+            offered = plan.offers[index]
             found = plan.selected[index] = wanted.selects(offered) and offered.is_for(self.node)
         return found
 
@@ -243,10 +246,13 @@ class Search:
         """Pick the device if it can be had; *must* if nothing else will do."""
         if self._in_use(claim, wanted, offered):
             return False
+        constraints = self._constraints[claim]
+        if not must and not all(constraint.allows(wanted, offered) for constraint in constraints):
+            # Most devices fail here, if any do; the rest costs more.
+            return False
         taken = self._consumption(wanted, offered)
         if taken is None or not wanted.tolerates(offered) or not self._take_counters(offered):
             return False
-        constraints = self._constraints[claim]
         for number, constraint in enumerate(constraints):
             if not constraint.add(wanted, offered):
                 for earlier in constraints[:number]:

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
-from typing import Any
 
 from attrs import define, field
 
-from schedframe import DeviceAttribute, DeviceConstraint
+from schedframe import DeviceConstraint
 
+from .contents import TypedValue
 from .offers import OfferedDevice
 from .requests import Wanted
 
@@ -32,6 +32,10 @@ class Constraint(ABC):
         return not requests or wanted.request in requests or wanted.name in requests
 
     @abstractmethod
+    def allows(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+        """Whether the device goes with the others."""
+
+    @abstractmethod
     def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
         """Count the device in, if it goes with the others."""
 
@@ -44,18 +48,23 @@ class Constraint(ABC):
 class MatchAttribute(Constraint):
     """All have the same value of the same type."""
 
-    _value: tuple[str, Any] | None = None
+    _value: TypedValue | None = None
     _devices: int = 0
 
-    def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+    def allows(self, wanted: Wanted, offered: OfferedDevice) -> bool:
         """See :class:`Constraint`."""
         if not self.concerns(wanted):
             return True
-        value = _typed(offered.attribute(self.attribute))
-        if value is None or (self._devices and value != self._value):
+        value = offered.content.typed(self.attribute)
+        return value is not None and (not self._devices or value == self._value)
+
+    def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+        """See :class:`Constraint`."""
+        if not self.allows(wanted, offered):
             return False
-        self._value = value
-        self._devices += 1
+        if self.concerns(wanted):
+            self._value = offered.content.typed(self.attribute)
+            self._devices += 1
         return True
 
     def remove(self, wanted: Wanted) -> None:
@@ -68,17 +77,25 @@ class MatchAttribute(Constraint):
 class DistinctAttribute(Constraint):
     """No two have the same value of the same type."""
 
-    _values: dict[str, list[tuple[str, Any]]] = field(factory=dict)
+    _values: dict[str, list[TypedValue]] = field(factory=dict)
     """Request → the values of its devices, as picked."""
 
-    def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+    def allows(self, wanted: Wanted, offered: OfferedDevice) -> bool:
         """See :class:`Constraint`."""
         if not self.concerns(wanted):
             return True
-        value = _typed(offered.attribute(self.attribute))
-        if value is None or any(values and values[-1] == value for values in self._values.values()):
+        value = offered.content.typed(self.attribute)
+        return value is not None and not any(
+            values and values[-1] == value for values in self._values.values()
+        )
+
+    def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+        """See :class:`Constraint`."""
+        if not self.allows(wanted, offered):
             return False
-        self._values.setdefault(wanted.request, []).append(value)
+        value = offered.content.typed(self.attribute)
+        if value is not None and self.concerns(wanted):
+            self._values.setdefault(wanted.request, []).append(value)
         return True
 
     def remove(self, wanted: Wanted) -> None:
@@ -95,11 +112,3 @@ def constraints_of(wanted: Iterable[DeviceConstraint]) -> tuple[Constraint, ...]
         else DistinctAttribute(constraint.distinct_attribute or "", frozenset(constraint.requests))
         for constraint in wanted
     )
-
-
-def _typed(attribute: DeviceAttribute | None) -> tuple[str, Any] | None:
-    """Value and type; a string never equals a version, nor 1 true."""
-    if attribute is None or attribute.value is None:
-        return None
-    kind = "version" if attribute.version_value is not None else type(attribute.value).__name__
-    return kind, attribute.value

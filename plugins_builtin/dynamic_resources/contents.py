@@ -13,12 +13,14 @@ from weakref import WeakValueDictionary
 
 from attrs import define, field
 
-from schedframe import Device
+from schedframe import Device, DeviceAttribute
 
 from .cel import CelDevice, CelError, compile_selector
 
 CounterId: TypeAlias = tuple[str, str]
 """Counter set, counter."""
+TypedValue: TypeAlias = tuple[str, object]
+"""The type of an attribute and its value: a string never equals a version, nor 1 true."""
 Consumption: TypeAlias = tuple[tuple[CounterId, int], ...]
 """Counters and the amounts, in billionths, that a device takes from them."""
 
@@ -34,6 +36,21 @@ class DeviceContent:
     """One of those that are alike."""
     _matches: dict[str, bool | CelError] = field(factory=dict, init=False)
     _cel: CelDevice | None = field(default=None, init=False)
+    _typed: dict[str, TypedValue | None] = field(factory=dict, init=False)
+
+    def typed(self, name: str) -> TypedValue | None:
+        """The attribute of that fully qualified name, ``None`` if there is none. O(1) but for the first time.
+
+        Without a domain in the slice it is the driver's.
+        """
+        if name not in self._typed:
+            attributes = self.device.attributes
+            found = attributes.get(name)
+            domain, slash, rest = name.partition("/")
+            if found is None and slash and domain == self.driver:
+                found = attributes.get(rest)
+            self._typed[name] = _typed(found)
+        return self._typed[name]
 
     def matches(self, expression: str) -> bool:
         """What the expression says; :class:`CelError` if it fails. O(1) but for the first time."""
@@ -54,6 +71,13 @@ class DeviceContent:
             return selector.matches(self._cel)
         except CelError as error:
             return error
+
+
+def _typed(attribute: DeviceAttribute | None) -> TypedValue | None:
+    if attribute is None or attribute.value is None:
+        return None
+    kind = "version" if attribute.version_value is not None else type(attribute.value).__name__
+    return kind, attribute.value
 
 
 @define(eq=False)

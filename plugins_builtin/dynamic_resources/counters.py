@@ -31,21 +31,20 @@ class Counters:
                     left[counter] -= amount
         return cls(left, any(amount < 0 for amount in left.values()))
 
+    def suffice(self, offered: OfferedDevice) -> bool:
+        """Whether there is as much as the device needs."""
+        left = self._left
+        return not self._overdrawn and all(left[counter] >= amount for counter, amount in offered.needs)
+
     def take(self, offered: OfferedDevice) -> bool:
         """Take what the device needs; ``False``, and nothing taken, if there is too little."""
-        if self._overdrawn:
+        if not self.suffice(offered):
             return False
-        needed: dict[CounterId, int] = {}
-        for counter, amount in offered.consumes:
-            needed[counter] = needed.get(counter, 0) + amount
-        left = self._left
-        if any(left[counter] < amount for counter, amount in needed.items()):
-            return False
-        for counter, amount in needed.items():
-            left[counter] -= amount
+        for counter, amount in offered.needs:
+            self._left[counter] -= amount
         return True
 
     def give_back(self, offered: OfferedDevice) -> None:
         """Undo :meth:`take`."""
-        for counter, amount in offered.consumes:
+        for counter, amount in offered.needs:
             self._left[counter] += amount

@@ -8,7 +8,6 @@ from attrs import define, field, frozen
 
 from schedframe import (
     Device,
-    DeviceAttribute,
     Node,
     NodeSelector,
     PluginError,
@@ -16,7 +15,7 @@ from schedframe import (
     compile_node_selector,
 )
 
-from .contents import Consumption, Contents, DeviceContent
+from .contents import Consumption, Contents, CounterId, DeviceContent
 
 DeviceId: TypeAlias = tuple[str, str, str]
 """Driver, pool, name."""
@@ -36,16 +35,22 @@ class OfferedDevice:
     """Whether it can be allocated several times."""
     consumes: Consumption = field(init=False)
     """Counters and the amounts, in billionths, that it takes from them."""
+    needs: Consumption = field(init=False)
+    """The same, each counter once."""
     _content: DeviceContent | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         device = self.device
         self.shared = bool(device.allow_multiple_allocations)
         self.consumes = tuple(
-            ((use.counter_set, name), counter.value.nano)
+            ((use.counter_set, name), taken.value.nano)
             for use in device.consumes_counters
-            for name, counter in use.counters.items()
+            for name, taken in use.counters.items()
         )
+        needs: dict[CounterId, int] = {}
+        for counter, amount in self.consumes:
+            needs[counter] = needs.get(counter, 0) + amount
+        self.needs = tuple(needs.items())
 
     @property
     def content(self) -> DeviceContent:
@@ -63,16 +68,6 @@ class OfferedDevice:
     def matches(self, expression: str) -> bool:
         """What the expression says; :class:`CelError` if it fails. O(1) but for the first time."""
         return self.content.matches(expression)
-
-    def attribute(self, name: str) -> DeviceAttribute | None:
-        """The attribute of that fully qualified name; without a domain in the slice it is the driver's."""
-        attributes = self.device.attributes
-        found = attributes.get(name)
-        if found is None:
-            domain, slash, rest = name.partition("/")
-            if slash and domain == self.id[0]:
-                found = attributes.get(rest)
-        return found
 
     def is_for(self, node: Node) -> bool:
         """Whether the device can be used from *node*, as far as the device itself says."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Final
+from typing import Final, TypeAlias
 
 from attrs import define, field
 
@@ -11,12 +11,18 @@ from schedframe import Node, ObjectStore, ResourceSlice
 
 from .contents import Contents, CounterId, PoolContent
 from .offers import OfferedDevice, OfferedSlice, PoolId
+from .terms import Terms
 from .trail import Trail
 from .usage import Usage
 
 SLICE = ResourceSlice.KIND
+_TERMS_KEPT: Final = 16
 _LISTED: Final = 16
 """Nodes with slices of one pool, beyond which a change there is said to concern all nodes."""
+
+
+Candidates: TypeAlias = tuple[int, tuple[OfferedDevice, ...]]
+"""Number of changes of what is in use, and the devices that may be had."""
 
 
 @define(eq=False)
@@ -34,7 +40,10 @@ class NodePool:
     """Slices are missing."""
     invalid: bool = False
     """The slices contradict each other."""
+    is_local: bool = False
+    """Whether one of the slices is for this node only."""
     contents: Contents = field(factory=Contents)
+    candidates: dict[Terms, Candidates] = field(factory=dict, init=False)
     _content: PoolContent | None = field(default=None, init=False)
     _tracked: tuple[OfferedDevice, ...] | None = field(default=None, init=False)
     _state: tuple[int, Hashable] | None = field(default=None, init=False)
@@ -72,6 +81,13 @@ class NodePool:
             )
             content = self._content = self.contents.of_pool(key)
         return content
+
+    def keep_candidates(self, terms: Terms, changes: int, found: tuple[OfferedDevice, ...]) -> Candidates:
+        """Remember which devices there are for these terms, *changes* telling what was in use."""
+        if len(self.candidates) >= _TERMS_KEPT:
+            self.candidates.clear()
+        kept = self.candidates[terms] = changes, found
+        return kept
 
     def state(self, usage: Usage) -> Hashable:
         """Equal for pools from which the same can be had; O(devices) after a change there, else O(1)."""
@@ -205,7 +221,9 @@ class PoolIndex:
         built = self._built.setdefault(id, {})
         names = tuple(offered.slice.name for offered in relevant)
         if names not in built:
-            built[names] = self._build(id, relevant)
+            pool = built[names] = self._build(id, relevant)
+            if pool is not None:
+                pool.is_local = any(offered.node_name for offered in relevant)
         return built[names]
 
     def _build(self, id: PoolId, relevant: list[OfferedSlice]) -> NodePool | None:

@@ -25,6 +25,7 @@ from schedframe import (
 
 from .cel import CelError
 from .offers import OfferedDevice
+from .terms import Terms, interned
 
 MOST_DEVICES: Final = 32
 """Devices of one claim at most; AllocationResultsMaxSize of the API."""
@@ -52,6 +53,12 @@ class Wanted:
     admin: bool
     tolerations: tuple[DeviceToleration, ...]
     capacity: Mapping[str, Quantity]
+    terms: Terms = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        expressions = tuple(expression for _, expression in self.selectors)
+        capacity = frozenset(self.capacity.items())
+        self.terms = interned(Terms(expressions, self.tolerations, capacity, self.admin))
 
     @property
     def name(self) -> str:

@@ -58,12 +58,8 @@ class Found:
 
     @classmethod
     def of(cls, demands: Sequence[Demand], picks: Picks, pools: Sequence[NodePool]) -> Found:
-        """In the terms of *demands* and *pools*; O(devices of the pools)."""
-        offered = {
-            device.id: (number, place)
-            for number, pool in enumerate(pools)
-            for place, device in enumerate(pool.devices)
-        }
+        """In the terms of *demands* and *pools*; O(pools + devices of those picked from)."""
+        numbers = {pool.id: number for number, pool in enumerate(pools)}
         asked = [
             {
                 wanted: (number, place)
@@ -74,7 +70,8 @@ class Found:
         ]
 
         def place_of(wanted: dict[Wanted, tuple[int, int]], pick: Pick) -> _Place:
-            return _Place(*wanted[pick.wanted], *offered[pick.offered.id], pick.consumed)
+            pool = numbers[pick.offered.id[:2]]
+            return _Place(*wanted[pick.wanted], pool, pools[pool].devices.index(pick.offered), pick.consumed)
 
         pairs = zip(asked, picks, strict=True)
         return cls(tuple(tuple([place_of(wanted, pick) for pick in part]) for wanted, part in pairs))

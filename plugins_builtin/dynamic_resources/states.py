@@ -28,6 +28,18 @@ _SPARE: Final = 1024
 
 
 @define(eq=False)
+class Common:
+    """Pools that are not for one node only, of which there may be many, as several views have them."""
+
+    pools: tuple[NodePool, ...]
+    states: list[Hashable]
+    """Pool by pool."""
+    state: int = 0
+    """A number for all of these."""
+    views: set[int] = field(factory=set)
+
+
+@define(eq=False)
 class View:
     """The pools that a node sees, and which of their devices it can use as far as these have a say."""
 
@@ -37,6 +49,9 @@ class View:
     """Device by device; ``None`` if no device has a say."""
     problem: PluginError | None = None
     """Why nobody can tell; there are no pools then."""
+    common: Common | None = None
+    own: tuple[tuple[int, NodePool], ...] = ()
+    """The other pools, and the places where they stand."""
     rows: int = 0
     """How many rows have it."""
 
@@ -45,8 +60,8 @@ class View:
 class DeviceStates:
     """The state of each row of a node table.
 
-    ``sync`` is O(nodes that changed + views of pools that changed, with their pools), and O(nodes) after a
-    change of slices that are for any node. States are numbered from 0 on; a new ``epoch`` numbers them anew.
+    ``sync`` is O(nodes that changed + views of pools that changed), and O(nodes) after a change of slices
+    that are for any node. States are numbered from 0 on; a new ``epoch`` numbers them anew.
     """
 
     table: NodeTable
@@ -57,12 +72,16 @@ class DeviceStates:
     _free: list[int] = field(factory=list)
     _view_of: dict[Hashable, View] = field(factory=dict)
     _of_pool: dict[PoolId, set[int]] = field(factory=dict)
-    """Pool → numbers of the views that it is part of."""
+    """Pool → numbers of the views that have it for themselves."""
+    _common: dict[tuple[NodePool, ...], Common] = field(factory=dict)
+    _common_of: dict[PoolId, set[Common]] = field(factory=dict)
+    """Pool → where else it is part of."""
     _row_views: Codes = field(factory=lambda: np.empty(0, np.int32))
     """Row → number of its view."""
     _states: Codes = field(factory=lambda: np.empty(0, np.int32))
     """Number of a view → its state."""
     _numbers: dict[Hashable, int] = field(factory=dict)
+    _common_numbers: dict[Hashable, int] = field(factory=dict)
     _nodes_seen: int = -1
     _slices_seen: int = 0
     _uses_seen: int = 0
@@ -101,6 +120,9 @@ class DeviceStates:
             users[view.number] = users.get(view.number, 0) + 1
             if view.problem is None and view.pools is not self.pools.of_node(node):
                 raise InvariantError(f"node {node.name} sees other pools than its row says")
+            common = view.common
+            if common is not None and common.states != [pool.state(self.usage) for pool in common.pools]:
+                raise InvariantError(f"node {node.name} sees common pools in another state than it says")
             if self.of_row(row) != self._state_of(view):
                 raise InvariantError(f"node {node.name} is in another state than its row says")
         if users != {view.number: view.rows for view in self._views if view is not None}:
@@ -152,14 +174,29 @@ class DeviceStates:
         trail = self.usage.trail
         pools = trail.since(self._uses_seen)
         self._uses_seen = trail.version
+        views: set[int] = set()
         if pools is None:
-            views: Iterable[int] = range(len(self._views))
+            views.update(range(len(self._views)))
+            for common in self._common.values():
+                self._refresh(common, None)
         else:
-            views = {number for id in set(pools) for number in self._of_pool.get(id, ())}
+            touched = set(pools)
+            commons = {common for id in touched for common in self._common_of.get(id, ())}
+            for common in commons:
+                self._refresh(common, touched)
+                views |= common.views
+            views.update(number for id in touched for number in self._of_pool.get(id, ()))
         for number in views:
             view = self._views[number]
             if view is not None:
                 self._states[number] = self._state_of(view)
+
+    def _refresh(self, common: Common, touched: set[PoolId] | None) -> None:
+        for place, pool in enumerate(common.pools):
+            if touched is None or pool.id in touched:
+                common.states[place] = pool.state(self.usage)
+        numbers = self._common_numbers
+        common.state = numbers.setdefault(tuple(common.states), len(numbers))
 
     # ---- views -------------------------------------------------------------------------------------------
 
@@ -190,16 +227,36 @@ class DeviceStates:
         view = self._views[number] = View(number, pools, usable, problem)
         if problem is None:
             self._view_of[key] = view
-        for pool in pools:
+        view.own = tuple((place, pool) for place, pool in enumerate(pools) if pool.is_local)
+        if len(view.own) < len(pools):
+            view.common = self._in_common(tuple(pool for pool in pools if not pool.is_local))
+            view.common.views.add(number)
+        for _, pool in view.own:
             self._of_pool.setdefault(pool.id, set()).add(number)
         self._states[number] = self._state_of(view)
         return view
 
+    def _in_common(self, pools: tuple[NodePool, ...]) -> Common:
+        common = self._common.get(pools)
+        if common is None:
+            common = self._common[pools] = Common(pools, [()] * len(pools))
+            for pool in pools:
+                self._common_of.setdefault(pool.id, set()).add(common)
+            self._refresh(common, None)
+        return common
+
     def _drop(self, view: View) -> None:
         if view.problem is None:
             del self._view_of[view.pools, view.usable]
-        for pool in view.pools:
+        for _, pool in view.own:
             self._of_pool[pool.id].discard(view.number)
+        common = view.common
+        if common is not None:
+            common.views.discard(view.number)
+            if not common.views:
+                del self._common[common.pools]
+                for pool in common.pools:
+                    self._common_of[pool.id].discard(common)
         self._views[view.number] = None
         self._free.append(view.number)
 
@@ -210,12 +267,16 @@ class DeviceStates:
         if view.problem is not None:
             key = str(view.problem)
         else:
-            key = (view.usable, tuple([pool.state(self.usage) for pool in view.pools]))
+            own = tuple([(place, pool.state(self.usage)) for place, pool in view.own])
+            key = (view.usable, own, None if view.common is None else view.common.state)
         return self._numbers.setdefault(key, len(self._numbers))
 
     def _number_anew(self) -> None:
         self.epoch += 1
         self._numbers.clear()
+        self._common_numbers.clear()
+        for common in self._common.values():
+            self._refresh(common, set())
         for view in self._views:
             if view is not None:
                 self._states[view.number] = self._state_of(view)

@@ -1,0 +1,47 @@
+"""Devices of a pool that a request may get as things stand, so that a search need not look at the others.
+
+What a search picks only makes things scarcer: a device that cannot be had before it begins never can.
+"""
+
+from __future__ import annotations
+
+from .capacity import consumption, fits
+from .counters import Counters
+from .offers import OfferedDevice
+from .pools import NodePool
+from .requests import AllocationError, Wanted
+from .usage import Usage
+
+_NOTHING: dict[str, int] = {}
+
+
+def candidates(pool: NodePool, wanted: Wanted, usage: Usage) -> tuple[OfferedDevice, ...]:
+    """In order; O(devices) after a change of the pool or of what is in use there, else O(1).
+
+    A device whose selector fails is among them: that must be told, but only if the search gets there.
+    """
+    changes = usage.changes.get(pool.id, 0)
+    known = pool.candidates.get(wanted.terms)
+    if known is None or known[0] != changes:
+        counters = Counters.of(pool, usage) if pool.counting else None
+        found = tuple([each for each in pool.devices if _can_be_had(each, wanted, usage, counters)])
+        known = pool.keep_candidates(wanted.terms, changes, found)
+    return known[1]
+
+
+def _can_be_had(offered: OfferedDevice, wanted: Wanted, usage: Usage, counters: Counters | None) -> bool:
+    id, capacity = offered.id, offered.device.capacity
+    if not wanted.admin and id in usage.whole:
+        return False
+    try:
+        if not wanted.selects(offered):
+            return False
+    except AllocationError:
+        return True
+    if not wanted.tolerates(offered):
+        return False
+    taken = consumption(wanted.capacity, capacity)
+    if taken is None or not fits(taken, capacity, usage.consumed(id), _NOTHING):
+        return False
+    shared_out = offered.shared and id in usage.shares
+    return counters is None or shared_out or not offered.consumes or counters.suffice(offered)
