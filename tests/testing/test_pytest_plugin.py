@@ -1,0 +1,89 @@
+"""The fixtures, in a pytest of their own."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TESTS = """
+import pytest
+from attrs import define
+
+from schedframe import hookimpl
+from schedframe.testing import node, pod
+
+
+@define(eq=False)
+class Fussy:
+    @hookimpl
+    def score(self, node_info):
+        raise RuntimeError("no idea")
+
+
+@pytest.fixture
+def scheduler_options():
+    return {"plugins": {"Fussy": Fussy}, "config": CONFIG}
+
+
+CONFIG = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Fussy"}]}}}],
+}
+
+
+def test_placed(cluster, scheduler, recorder):
+    cluster.create(node("n"))
+    cluster.create(pod("p"))
+    scheduler.run_until_idle()
+    assert recorder.placements == {"default/p": "n"}
+    assert recorder.calls_of("NodeResourcesFit", "filter_rows") or recorder.calls_of("NodeResourcesFit")
+    assert not recorder.faults
+
+
+def test_faults(cluster, scheduler, recorder):
+    for name in "ab":
+        cluster.create(node(name))
+    cluster.create(pod("p"))
+    scheduler.run_until_idle()
+    assert recorder.placements == {}
+    (status, of), *_ = recorder.faults
+    assert "no idea" in status.message
+    assert of.key == "default/p"
+
+
+def test_time(scheduler, virtual_clock):
+    before = scheduler.core.clock()
+    virtual_clock.advance(60)
+    assert scheduler.core.clock() == before + 60
+"""
+
+
+def run(*arguments: str, at: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, *arguments], cwd=at, capture_output=True, text=True, check=False, timeout=120
+    )
+
+
+def test_fixtures_are_there_without_a_conftest(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(TESTS)
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", at=tmp_path)
+    assert "3 passed" in done.stdout, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    ("statement", "absent"),
+    [
+        ("import schedframe.testing", ("pytest", "hypothesis", "numpy")),
+        ("import schedframe.testing.pytest_plugin", ("hypothesis", "numpy", "schedframe.cycle")),
+        ("from schedframe.testing import pod", ("pytest", "hypothesis", "numpy")),
+        ("from schedframe.testing import check_plugin", ("pytest", "hypothesis")),
+    ],
+)
+def test_what_is_not_needed_is_not_imported(statement: str, absent: tuple[str, ...], tmp_path: Path) -> None:
+    program = f"import sys; {statement}; print([name for name in {absent!r} if name in sys.modules])"
+    done = run("-c", program, at=tmp_path)
+    assert done.stdout.strip() == "[]", done.stdout + done.stderr
