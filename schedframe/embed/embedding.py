@@ -183,6 +183,11 @@ class Embedding(Generic[T, W]):
         """Where the task is placed; ``None`` if it waits, or is not there. O(1)."""
         return self._ledger.worker_of(_key_of(task))
 
+    def task_of(self, key: str) -> T | None:
+        """The task of that key; ``None`` if it is not there (any more). O(1)."""
+        entry = self._ledger.tasks.get(key)
+        return entry.task if entry is not None else None
+
     def tasks_on(self, worker: W | str) -> tuple[T, ...]:
         """What is placed on a worker. Raises :class:`NotFound`."""
         return self._ledger.tasks_on(_key_of(worker))

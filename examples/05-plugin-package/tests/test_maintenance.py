@@ -40,7 +40,9 @@ def test_it_is_found_by_its_name_and_changes_placements() -> None:
     simulation = Simulation([node("stays"), node("goes", SOON)], config())
     answer = simulation.evaluate(pod("long", LONG))
     assert answer.feasible == ["stays"]
-    assert answer.statuses["goes"].plugin == "Maintenance"
+    status = answer.statuses["goes"]
+    assert status is not None
+    assert (status.plugin, status.reasons) == ("Maintenance", (ERR_SOON_DOWN,))
     assert sorted(simulation.evaluate(pod("short")).feasible) == ["goes", "stays"]
 
 
