@@ -1,0 +1,275 @@
+"""Claims that something is wrong with: what their pod is told, and that the other pods go on."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from plugins_builtin.dynamic_resources import cel
+from plugins_builtin.dynamic_resources.shapes import ERR_CANNOT_ALLOCATE
+from plugins_builtin.dynamic_resources.tracker import tracker_of
+from schedframe import InMemoryCluster, Scheduler, Status, VirtualClock
+from schedframe.api import (
+    ALL_DEVICES,
+    DeviceRequest,
+    ExactDeviceRequest,
+    Pod,
+    ResourceClaim,
+    ResourceClaimConsumerReference,
+    from_manifest,
+)
+
+from .devices import claim, device, device_class, devices_of, node, pod, selectors, slice_of
+
+ONE = DeviceRequest("r", ExactDeviceRequest("gpu"))
+
+
+class Memory(InMemoryCluster):
+    """A cluster in which somebody does something just before claim *x* is written."""
+
+    interfere: Callable[[], object] | None = None
+
+    def update(self, obj: Any) -> Any:
+        if self.interfere is not None and isinstance(obj, ResourceClaim) and obj.name == "x":
+            act, self.interfere = self.interfere, None
+            act()
+        return super().update(obj)
+
+
+class Cluster:
+    """A node with two devices, a claim *other* for one of them, and a scheduler that runs."""
+
+    def __init__(self, *objects: Any, devices: int = 2) -> None:
+        self.clock = VirtualClock()
+        offered = slice_of("n1", [device(f"d{i}") for i in range(devices)])
+        there = [node("n1"), offered, device_class("gpu"), claim("other", ONE), *objects]
+        self.memory = Memory(there, clock=self.clock)
+        self.faults: list[Status] = []
+        self.scheduler = Scheduler(
+            self.memory, seed=1, clock=self.clock, on_fault=lambda status, pod: self.faults.append(status)
+        )
+
+    def run(self, *pods: Pod) -> None:
+        for each in pods:
+            self.memory.create(each)
+        self.scheduler.run_until_idle()
+
+    def later(self, seconds: float = 60) -> None:
+        self.clock.advance(seconds)
+        self.scheduler.run_until_idle()
+
+    def node_of(self, name: str) -> str:
+        found: str = self.memory.get("Pod", f"default/{name}").spec.node_name
+        return found
+
+    def claim(self, name: str) -> ResourceClaim:
+        found = self.memory.get("ResourceClaim", f"default/{name}")
+        assert isinstance(found, ResourceClaim)
+        return found
+
+    def message(self, name: str) -> str:
+        """Why the pod waits, from its gate or its condition."""
+        found = self.memory.get("Pod", f"default/{name}")
+        conditions = [each.message for each in found.status.conditions if each.type == "PodScheduled"]
+        if conditions:
+            return str(conditions[0])
+        status = self.scheduler.core.frameworks["default-scheduler"].run_pre_enqueue(found)
+        return status.message if status is not None else ""
+
+    def in_use(self) -> set[str]:
+        tracker = tracker_of(self.scheduler.core.objects)
+        tracker.sync()
+        tracker.check_invariants()
+        return {name for _, _, name in tracker.usage.whole}
+
+    def others_go_on(self) -> None:
+        self.run(pod("bystander", "other"), pod("plain"))
+        assert (self.node_of("bystander"), self.node_of("plain")) == ("n1", "n1")
+
+
+def wanting(name: str, made: str = "") -> Pod:
+    """A pod with a claim by template; *made*: the claim that its status names."""
+    manifest: dict[str, Any] = {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": name, "namespace": "default", "uid": f"uid-of-{name}"},
+        "spec": {
+            "containers": [{"name": "c"}],
+            "resourceClaims": [{"name": "gpu", "resourceClaimTemplateName": "t"}],
+        },
+    }
+    if made:
+        manifest["status"] = {"resourceClaimStatuses": [{"name": "gpu", "resourceClaimName": made}]}
+    found = from_manifest(manifest)
+    assert isinstance(found, Pod)
+    return found
+
+
+def changed(made: ResourceClaim, **changes: Any) -> ResourceClaim:
+    return evolve(made, metadata=evolve(made.metadata, **changes))
+
+
+# ---- what a pod is told ------------------------------------------------------------------------------------
+
+
+def of_class(name: str) -> DeviceRequest:
+    return DeviceRequest("r", ExactDeviceRequest(name))
+
+
+TROUBLE = {
+    "missing": (pod("p", "x"), [], 'could not find ResourceClaim "default/x"'),
+    "being deleted": (
+        pod("p", "x"),
+        [changed(claim("x", ONE), deletion_timestamp=1.0, finalizers=("somebody/waits",))],
+        'resourceclaim "x" is being deleted',
+    ),
+    "of an unknown class": (
+        pod("p", "x"),
+        [claim("x", of_class("nic"))],
+        "request r: device class nic does not exist",
+    ),
+    "not made yet": (wanting("p"), [], 'pod "default/p": ResourceClaim not created yet'),
+    "made for a pod of that name that is gone": (
+        wanting("p", "x"),
+        [claim("x", ONE)],
+        "ResourceClaim default/x was not created for Pod default/p (Pod is not owner)",
+    ),
+    "too large": (
+        pod("p", "x"),
+        [claim("x", DeviceRequest("r", ExactDeviceRequest("gpu", count=3)))],
+        ERR_CANNOT_ALLOCATE,
+    ),
+}
+
+
+@pytest.mark.parametrize("case", TROUBLE)
+def test_the_pod_is_told_and_the_others_go_on(case: str) -> None:
+    unlucky, objects, reason = TROUBLE[case]
+    cluster = Cluster(*objects)
+    cluster.run(unlucky)
+    assert cluster.node_of("p") == ""
+    assert reason in cluster.message("p")
+    cluster.others_go_on()
+    assert cluster.faults == []
+    assert cluster.in_use() == {"d0"}
+
+
+def test_what_nobody_can_allocate_is_an_error_that_is_tried_again() -> None:
+    everything = DeviceRequest("r", ExactDeviceRequest("gpu", allocation_mode=ALL_DEVICES))
+    incomplete = slice_of("n1", [device("z")], pool="z", slices=2)
+    cluster = Cluster(claim("x", everything), incomplete)
+    cluster.run(pod("p", "x"))
+    assert [fault.plugin for fault in cluster.faults] == ["DynamicResources"]
+    assert "asks for all devices, but resource pool gpu.example.com/z is currently being updated" in (
+        cluster.faults[0].message
+    )
+    cluster.others_go_on()
+    cluster.memory.delete("ResourceSlice", "slice-z")
+    cluster.memory.delete("Pod", "default/bystander")
+    freed = cluster.claim("other")
+    cluster.memory.update(evolve(freed, status=evolve(freed.status, allocation=None, reserved_for=())))
+    cluster.later()
+    assert devices_of(cluster.claim("x")) == ["n1/d0", "n1/d1"]
+
+
+def test_any_number_of_pods_may_use_a_claim() -> None:
+    """As in the reference; the API server has the last word."""
+    users = tuple(ResourceClaimConsumerReference("", "pods", f"u{i}", f"uid-{i}") for i in range(256))
+    shared = claim("x", ONE, allocated=["n1/d0"])
+    cluster = Cluster(evolve(shared, status=evolve(shared.status, reserved_for=users)))
+    cluster.run(pod("p", "x"))
+    assert cluster.node_of("p") == "n1"
+    assert len(cluster.claim("x").status.reserved_for) == 257
+
+
+def test_without_the_library_only_claims_with_selectors_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    picky = DeviceRequest(
+        "r", ExactDeviceRequest("gpu", selectors=selectors("device.driver != 'unheard of'"))
+    )
+    monkeypatch.setitem(sys.modules, "cel_expr_python", None)
+    cel._environment.cache_clear()
+    cel.compile_selector.cache_clear()
+    try:
+        cluster = Cluster(claim("x", picky))
+        cluster.run(pod("p", "x"))
+        assert "install schedframe[dra]" in cluster.faults[0].message
+        cluster.others_go_on()
+    finally:
+        monkeypatch.undo()
+        cel._environment.cache_clear()
+        cel.compile_selector.cache_clear()
+    cluster.later()
+    assert cluster.node_of("p") == "n1"
+
+
+# ---- what happens between looking and writing --------------------------------------------------------------
+
+
+def test_a_namesake_gets_nothing_that_was_found_for_the_claim_before_it() -> None:
+    cluster = Cluster(claim("x", ONE))
+
+    def make_anew() -> None:
+        cluster.memory.delete("ResourceClaim", "default/x")
+        cluster.memory.create(changed(claim("x", of_class("none")), uid="another"))
+
+    cluster.memory.interfere = make_anew
+    cluster.run(pod("p", "x"))
+    assert devices_of(cluster.claim("x")) == []
+    assert cluster.in_use() == set()
+    cluster.later()
+    assert "device class none does not exist" in cluster.message("p")
+    cluster.others_go_on()
+
+
+def test_a_claim_that_somebody_allocated_meanwhile_is_not_allocated_again() -> None:
+    cluster = Cluster(claim("x", ONE))
+
+    def allocate() -> None:
+        now = cluster.claim("x")
+        elsewhere = claim("x", ONE, allocated=["n1/d1"]).status
+        cluster.memory.update(evolve(now, status=elsewhere))
+
+    cluster.memory.interfere = allocate
+    cluster.run(pod("p", "x"))
+    assert devices_of(cluster.claim("x")) == ["n1/d1"]
+    cluster.later()
+    assert cluster.node_of("p") == "n1"
+    assert devices_of(cluster.claim("x")) == ["n1/d1"]
+    assert cluster.in_use() == {"d1"}
+
+
+def test_a_claim_that_is_being_deleted_meanwhile_is_left_alone() -> None:
+    cluster = Cluster(changed(claim("x", ONE), finalizers=("somebody/waits",)))
+    cluster.memory.interfere = lambda: cluster.memory.delete("ResourceClaim", "default/x")
+    cluster.run(pod("p", "x"))
+    assert devices_of(cluster.claim("x")) == []
+    assert cluster.in_use() == set()
+    assert "got deleted in the meantime" in cluster.faults[0].message
+    cluster.others_go_on()
+
+
+def test_a_pod_that_goes_while_its_devices_get_ready_gives_them_back() -> None:
+    slow = slice_of("n1", [device("s", binding_conditions=("Ready",))], pool="slow")
+    cluster = Cluster(claim("x", ONE), slow, devices=0)
+    cluster.run(pod("p", "x"))
+    assert [user.name for user in cluster.claim("x").status.reserved_for] == ["p"]
+    cluster.memory.delete("Pod", "default/p")
+    cluster.scheduler.run_until_idle()
+    assert cluster.claim("x").status.reserved_for == ()
+    cluster.run(pod("q", "other"))
+    assert cluster.node_of("q") == "", "the claim keeps its device, for whoever comes next"
+
+
+def test_waiting_for_one_claim_is_not_disturbed_by_others() -> None:
+    slow = slice_of("n1", [device("s", binding_conditions=("Ready",))], pool="slow")
+    cluster = Cluster(claim("x", ONE), claim("y", ONE), slow, devices=0)
+    cluster.run(pod("p", "x"))
+    (parked,) = cluster.scheduler.core.parked._parked.values()
+    assert [wanted.key for wanted in parked.events] == ["default/x"]
+    cluster.memory.update(changed(cluster.claim("y"), labels={"touched": "yes"}))
+    cluster.scheduler.run_until_idle()
+    assert list(cluster.scheduler.core.parked._parked.values()) == [parked]
