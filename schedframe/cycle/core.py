@@ -21,6 +21,7 @@ from .executors import Executor
 from .inbox import Inbox
 from .parked import ParkedBindings
 from .search import Search
+from .timers import Timers
 
 logger = logging.getLogger("schedframe")
 
@@ -118,6 +119,7 @@ class Core:
     binding: dict[str, Attempt] = field(factory=dict)
     """Attempts that wait in permit or are being bound off the core, by uid."""
     parked: ParkedBindings = field(factory=ParkedBindings)
+    timers: Timers = field(factory=Timers)
     told: dict[str, Told] = field(factory=dict)
     """By uid, see :mod:`.telling`; only of pods in ``pending``."""
     owner: int = 0

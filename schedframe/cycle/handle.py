@@ -104,6 +104,10 @@ class SchedulerHandle:
         else:
             core.executor.submit(work, lambda result: core.inbox.put(done, result))
 
+    def call_later(self, seconds: float, action: Callable[[], object]) -> None:
+        """Call *action* in the core when so many seconds have passed. Core only."""
+        self._core.timers.add(self._core.clock() + max(0.0, seconds), action)
+
     def stop_binding(self, pod: Pod, reason: str) -> bool:
         """Let a pod that is being bound give up its room, unless bind has begun."""
         return stop_binding(self._core, pod.uid, reason)

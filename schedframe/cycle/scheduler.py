@@ -252,12 +252,14 @@ class Scheduler:
             core.waiting.next_deadline(),
             core.parked.next_deadline(),
             core.cache.next_deadline(),
+            core.timers.next_deadline(),
         )
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def _do_due(self) -> None:
         core = self.core
-        if not (core.queue.is_timed or core.waiting or core.parked or core.cache.is_timed):
+        timed = core.queue.is_timed or core.waiting or core.parked or core.cache.is_timed
+        if not (timed or core.timers):
             return
         deadline = self.next_deadline()
         if deadline is None or deadline > (now := core.clock()):
@@ -268,6 +270,12 @@ class Scheduler:
             resume(core, parked)
         for pod in core.cache.expire(now):
             self._handlers.expired(pod)
+        for action in core.timers.due(now):
+            try:
+                action()
+            except Exception as error:  # noqa: BLE001 - a fault of the plugin that asked for the call
+                core.report(Status.from_error(error), None, "call_later")
+            core.inbox.drain()  # what it asked for happens before the next cycle, too
 
     def _nothing_under_way(self) -> bool:
         core = self.core

@@ -162,6 +162,14 @@ class Handle(Protocol):
         """Run *work* off the core, then ``done(result)`` in it; *work* must not raise. Core only."""
         ...
 
+    def call_later(self, seconds: float, action: Callable[[], object]) -> None:
+        """Call *action* in the core when so many seconds have passed, before the next cycle for 0. Core only.
+
+        For what must happen at a time, such as the end of a backoff. Raising is reported as a fault. Where
+        somebody only asks what would happen (evaluate), the call is never made.
+        """
+        ...
+
     def stop_binding(self, pod: Pod, reason: str) -> bool:
         """Let *pod*, which is being bound, give up its room and be tried again after its backoff. Core only.
 

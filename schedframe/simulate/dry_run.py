@@ -14,6 +14,7 @@ from ..api import Pod, PodCondition
 from ..cluster import ClusterPort, Subscription, WatchHandler
 from ..cycle.core import Core
 from ..cycle.inbox import Inbox
+from ..cycle.timers import Timers
 
 
 @define(eq=False)
@@ -80,11 +81,11 @@ def dry_run(core: Core) -> Iterator[DryRunCluster]:
     Draws come from a generator of their own, so that the scheduler's next tie is broken as if nobody had
     asked.
     """
-    real = core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.told
+    real = core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.told, core.timers
     dry = DryRunCluster(core.cluster)
     core.cluster, core.waiting, core.inbox, core.rng = dry, core.waiting.muted(), Inbox(), Random(0)
-    core.binding, core.told = {}, dict(core.told)
+    core.binding, core.told, core.timers = {}, dict(core.told), Timers()
     try:
         yield dry
     finally:
-        core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.told = real
+        core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.told, core.timers = real

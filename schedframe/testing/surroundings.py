@@ -104,6 +104,9 @@ class StandInHandle:
         """Here there is nothing but the core."""
         done(work())
 
+    def call_later(self, seconds: float, action: Callable[[], object]) -> None:
+        """Nothing is called here: time stands still."""
+
     def stop_binding(self, pod: Pod, reason: str) -> bool:
         """Nobody is being bound here."""
         return False

@@ -1,0 +1,90 @@
+"""Calls that plugins ask for at a later time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from attrs import define
+
+from schedframe import Handle, InMemoryCluster, Pod, Scheduler, Simulation, Status, VirtualClock, hookimpl
+from schedframe.cycle.timers import Timers
+
+CONFIG: dict[str, Any] = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "NotBefore"}]}}}],
+}
+NODE = {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4", "pods": "10"}}}
+POD = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
+
+
+START = VirtualClock()()
+
+
+@define(eq=False)
+class NotBefore:
+    """Turns pods down before second 30, and brings them back then."""
+
+    handle: Handle
+
+    @hookimpl
+    def pre_filter(self, pod: Pod) -> Status | None:
+        wait = START + 30 - self.handle.clock()
+        if wait <= 0:
+            return None
+        self.handle.call_later(wait, lambda: self.handle.activate([pod]))
+        return Status.unresolvable("not yet")
+
+    @hookimpl
+    def events_to_register(self) -> tuple[()]:
+        return ()
+
+
+def test_calls_come_in_order_of_time_and_of_asking() -> None:
+    timers, seen = Timers(), []
+    for moment, name in ((2.0, "c"), (1.0, "a"), (1.0, "b"), (3.0, "d")):
+        timers.add(moment, lambda name=name: seen.append(name))
+    assert timers.next_deadline() == 1.0
+    for action in timers.due(2.0):
+        action()
+        if seen == ["a"]:
+            timers.add(0.5, lambda: seen.append("new"))
+    assert seen == ["a", "new", "b", "c"]
+    assert timers
+    assert timers.next_deadline() == 3.0
+
+
+def test_a_plugin_brings_a_pod_back_at_a_time() -> None:
+    clock = VirtualClock()
+    cluster = InMemoryCluster([NODE, POD], clock=clock)
+    scheduler = Scheduler(cluster, CONFIG, plugins={"NotBefore": NotBefore}, clock=clock)
+    scheduler.run_until_idle()
+    assert scheduler.next_deadline() == START + 30
+    clock.advance(29)
+    assert scheduler.run_until_idle() == 0
+    clock.advance(1)
+    scheduler.run_until_idle()
+    assert cluster.get("Pod", "default/p").spec.node_name == "n1"
+
+
+def test_asking_what_would_happen_calls_nobody() -> None:
+    world = Simulation([NODE], CONFIG, plugins={"NotBefore": NotBefore})
+    assert "not yet" in (world.evaluate(POD).message or "")
+    assert world.scheduler.next_deadline() is None
+
+
+def test_a_call_that_raises_is_reported_and_the_next_one_is_made() -> None:
+    faults: list[str] = []
+    clock = VirtualClock()
+    scheduler = Scheduler(
+        InMemoryCluster([], clock=clock),
+        clock=clock,
+        on_fault=lambda status, pod: faults.append(status.message),
+    )
+    (framework,) = scheduler.core.frameworks.values()
+    seen: list[str] = []
+    framework.handle.call_later(0, lambda: 1 // 0)
+    framework.handle.call_later(-5, lambda: seen.append("called"))
+    scheduler.run_until_idle()
+    assert seen == ["called"]
+    assert len(faults) == 1
