@@ -65,8 +65,8 @@ class Task:
     """A task, for whoever has no class of their own."""
 
     key: str
-    requests: Mapping[str, Amount] = field(factory=dict)
-    labels: Mapping[str, str] = field(factory=dict)
+    requests: Mapping[str, Amount] = field(factory=dict, hash=False)
+    labels: Mapping[str, str] = field(factory=dict, hash=False)
 
 
 @frozen
@@ -74,8 +74,8 @@ class Worker:
     """A worker, for whoever has no class of their own."""
 
     key: str
-    capacity: Mapping[str, Amount] = field(factory=dict)
-    labels: Mapping[str, str] = field(factory=dict)
+    capacity: Mapping[str, Amount] = field(factory=dict, hash=False)
+    labels: Mapping[str, str] = field(factory=dict, hash=False)
 
 
 def _check_labels(owner: object, attribute: Any, labels: Mapping[str, Values]) -> None:

@@ -310,6 +310,11 @@ def test_the_first_worker_is_not_waited_for(orchestrator: Orchestrator) -> None:
     assert orchestrator.hear(embedding) == [("0", "a"), ("1", "a"), ("2", "a")]
 
 
+def test_tasks_and_workers_go_into_sets() -> None:
+    assert len({Task("t", {"gpu": 1}), Task("t", {"gpu": 1}), Task("t", {"gpu": 2}), Task("u")}) == 3
+    assert len({gpus("a", 1, zone="x"), gpus("a", 1, zone="x")}) == 1
+
+
 def test_keys_are_taken_once(orchestrator: Orchestrator) -> None:
     embedding = orchestrator.embedding(gpus("a", 1))
     embedding.submit(Task("t"))
