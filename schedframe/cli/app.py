@@ -113,6 +113,20 @@ def plugins(
         emit(plugins_json(rows) if as_json else plugins_table(rows))
 
 
+@app.command(epilog=exits.CODES)
+def new_plugin(
+    name: Annotated[str, typer.Argument(metavar="NAME", help="Such as rack-rank.")],
+    directory: Annotated[
+        Path, typer.Option(metavar="DIR", help="Where the folder of the package is made.")
+    ] = Path(),
+) -> None:
+    """Write a package with a plugin to begin with: both forms, arguments, entry point, tests."""
+    with exits.reporting():
+        from .new_plugin import create_package, next_steps
+
+        emit(next_steps(create_package(name, directory)))
+
+
 @config_app.command(epilog=exits.CODES)
 def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="KubeSchedulerConfiguration.")]) -> None:
     """Say whether a scheduler can be made from a configuration; every error with its line and field."""
