@@ -62,6 +62,47 @@ def test_threads_submit_and_finish_while_one_drives() -> None:
     assert 1 <= peak <= 3
 
 
+def test_threads_change_everything_while_one_drives() -> None:
+    """Tasks are withdrawn, workers come and go, in the middle of whatever is being decided."""
+    embedding = Embedding([Worker("always", {"slots": 5})], on_place=lambda task, worker: None)
+    driver = threading.Thread(target=embedding.run)
+    driver.start()
+
+    def submit_and_withdraw(source: int) -> None:
+        for i in range(60):
+            embedding.submit(Task(f"{source}.{i}", {"slots": 1}))
+            if i % 2:
+                assert embedding.finish(f"{source}.{i}")
+            else:
+                embedding.fail(f"{source}.{i}", retry_after=0)
+
+    def come_and_go() -> None:
+        for i in range(60):
+            embedding.add_worker(Worker(f"guest {i}", {"slots": 3}))
+            embedding.update_worker(Worker(f"guest {i}", {"slots": 1}))
+            if i % 3:
+                embedding.remove_worker(f"guest {i}")
+
+    threads = [threading.Thread(target=submit_and_withdraw, args=(source,)) for source in range(2)]
+    threads.append(threading.Thread(target=come_and_go))
+    for thread in threads:
+        thread.start()
+    for thread in (*threads, driver):
+        if thread is driver:
+            embedding.stop()
+        thread.join(PATIENCE)
+        assert not thread.is_alive()
+    embedding.run_until_idle()
+    embedding.check_invariants()
+    assert len(embedding) == 60
+    embedding.add_worker(Worker("large", {"slots": 100}))
+    while embedding.waiting():  # those whose worker went while they were placed back off
+        deadline = embedding.step()
+        assert deadline is not None
+    embedding.check_invariants()
+    embedding.close()
+
+
 def test_a_failure_wakes_a_sleeping_driver_in_time() -> None:
     placed = threading.Semaphore(0)
     embedding = Embedding(
