@@ -1,0 +1,359 @@
+"""The whole scheduler with preemption, under everything that can happen to it, checked after every step."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+
+from schedframe import (
+    BindRefused,
+    ClusterError,
+    NotFound,
+    OutcomeUnknown,
+    Pool,
+)
+from schedframe.api import (
+    LabelSelector,
+    PodDisruptionBudget,
+    PodDisruptionBudgetSpec,
+    PodDisruptionBudgetStatus,
+)
+from schedframe.cluster import FlakyWatch
+from schedframe.cycle.search import Search
+
+from .build import PROFILE, World, config_with, make_node, make_pod
+from .chaos import PARK, WAIT
+from .executors import ManualExecutor
+from .invariants import check_agreement, check_nobody_else, check_places, come_to_rest
+from .preempting import Guard, WatchedCluster, WatchedEviction
+from .scale import examples
+
+POD_NAMES = tuple(f"p{i}" for i in range(7))
+NODE_NAMES = ("n0", "n1")
+APPS = ("a", "b")
+SECONDS = (0.5, 1.0, 4.0, 11.0, 61.0, 301.0)
+CHANGES = ("delete", "delete", "release", "end", "nominate", "relabel")
+FAILURES = ("evict", "evict", "evict", "bind", "get", "patch_pod_status", "record_event")
+
+pods = st.sampled_from(POD_NAMES)
+nodes = st.sampled_from(NODE_NAMES)
+apps = st.sampled_from(APPS)
+places = st.integers(0, 7)
+steps = st.integers(0, 2)
+"""How many steps of the scheduler follow, with all events delivered; 0 leaves everything as it is."""
+
+
+class PreemptionMachine(RuleBasedStateMachine):
+    """Evictions fail, come late, or find nobody; victims wait or are being bound; budgets change."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.executor = ManualExecutor()
+        self.world = World(
+            {"Guard": Guard}, self.executor, config=config_with("Guard"), around=WatchedCluster
+        )
+        self.cluster = self.world.cluster
+        self.core = self.world.scheduler.core
+        self.guard: Guard = self.world.plugin("Guard")
+        evaluator = self.world.plugin("DefaultPreemption").evaluator
+        self.eviction = WatchedEviction(self.core.frameworks[PROFILE].handle, "DefaultPreemption")
+        evaluator.eviction = self.eviction
+        self.world.create(make_node("n0", cpu=3), make_node("n1", cpu=2))
+        self.world.create(make_pod("p0", cpu=2, node_name="n0"), make_pod("p1", cpu=2, node_name="n1"))
+        self.world.scheduler.start()
+        flaky = self.core.cluster
+        assert isinstance(flaky, WatchedCluster)
+        self.flaky = flaky
+        self.watch: FlakyWatch = flaky.watches[0]
+
+    # ---- the cluster ----
+
+    @rule(
+        name=pods,
+        cpu=st.sampled_from((0, 1, 2, 2)),
+        priority=st.sampled_from((0, 0, 5, 10)),
+        label=st.sampled_from(({}, {}, {}, {WAIT: "10"}, {WAIT: "600"}, {PARK: "5"}, {PARK: "60"})),
+        app=apps,
+        held=st.sampled_from((False, False, True)),
+        policy=st.sampled_from((None, None, None, "Never")),
+        node=st.sampled_from(("", "", "", *NODE_NAMES)),
+        go=steps,
+    )
+    def create_pod(
+        self,
+        name: str,
+        cpu: int,
+        priority: int,
+        label: dict[str, str],
+        app: str,
+        held: bool,
+        policy: str | None,
+        node: str,
+        go: int,
+    ) -> None:
+        """Create a pod, in the place of one that has its name; somebody else may have placed it."""
+        self._remove(name)
+        self.cluster.create(
+            make_pod(
+                name,
+                cpu=cpu,
+                priority=priority,
+                labels={"app": app} | label,
+                finalizers=("test/held",) if held else (),
+                node_name=node,
+                preemption_policy=policy,
+            )
+        )
+        self._go(go)
+
+    def _remove(self, name: str) -> None:
+        pod = self.world.find("Pod", f"default/{name}")
+        if pod is not None:
+            if pod.metadata.finalizers:
+                pod = self.world.change_pod(name, finalizers=())
+            if self.world.find("Pod", pod.key) is not None:
+                self.cluster.delete(pod)
+
+    @rule(
+        label=st.sampled_from((None, WAIT, PARK)),
+        app=apps,
+        second=st.sampled_from((0, 4, 5)),
+        held=st.booleans(),
+        late=steps,
+        go=steps,
+    )
+    def challenge(self, label: str | None, app: str, second: int, held: bool, late: int, go: int) -> None:
+        """Somebody who needs a whole node comes when one of less importance has just taken it, or nearly."""
+        for name in POD_NAMES[:4]:
+            self._remove(name)
+        details: dict[str, Any] = {"finalizers": ("test/held",) if held else ()}
+        labels = {"app": app} | ({label: "60"} if label else {})
+        for name, cpu, priority, later in (
+            (POD_NAMES[0], 1, 0, late),
+            (POD_NAMES[1], 1, second, 1 + late),
+            (POD_NAMES[2], 2, 5, late),
+            (POD_NAMES[3], 2, 10, go),
+        ):
+            self.cluster.create(make_pod(name, cpu=cpu, priority=priority, labels=labels, **details))
+            self._go(later)
+
+    @rule(name=pods, node=nodes, what=st.sampled_from(CHANGES), go=steps)
+    def change_pod(self, name: str, node: str, what: str, go: int) -> None:
+        """Something happens to a pod."""
+        pod = self.world.find("Pod", f"default/{name}")
+        if pod is None:
+            return
+        if what == "delete":
+            self.cluster.delete(pod)
+        elif what == "release":
+            self.world.change_pod(name, finalizers=())
+        elif what == "end":
+            self.world.change_pod(name, status={"phase": "Succeeded"})
+        elif what == "relabel":
+            other = "b" if pod.labels.get("app") == "a" else "a"
+            self.world.change_pod(name, labels={**pod.labels, "app": other})
+        elif pod.spec.preemption_policy is None:
+            self.world.change_pod(name, status={"nominated_node_name": node})
+        self._go(go)
+
+    @rule(
+        name=nodes, cpu=st.sampled_from((1, 2, 4)), what=st.sampled_from(("put", "put", "delete")), go=steps
+    )
+    def change_node(self, name: str, cpu: int, what: str, go: int) -> None:
+        """Add, change or remove a node."""
+        if what == "put":
+            self.cluster.apply(make_node(name, cpu=cpu))
+        elif self.world.find("Node", name) is not None:
+            self.cluster.delete("Node", name)
+        self._go(go)
+
+    @rule(app=apps, allowed=st.sampled_from((None, 0, 1, 2)), counted=pods, go=steps)
+    def change_budget(self, app: str, allowed: int | None, counted: str, go: int) -> None:
+        """A budget comes, goes, or allows more or less."""
+        if allowed is not None:
+            spec = PodDisruptionBudgetSpec(selector=LabelSelector(match_labels={"app": app}))
+            status = PodDisruptionBudgetStatus(disruptions_allowed=allowed, disrupted_pods={counted: 0.0})
+            self.cluster.apply(PodDisruptionBudget(make_pod(app).metadata, spec, status))
+        elif self.world.find("PodDisruptionBudget", f"default/{app}") is not None:
+            self.cluster.delete("PodDisruptionBudget", f"default/{app}")
+        self._go(go)
+
+    # ---- the watch ----
+
+    @rule(place=places, what=st.sampled_from(("drop", "duplicate", "shuffle", "deliver")))
+    @precondition(lambda self: self.watch.pending)
+    def disturb_watch(self, place: int, what: str) -> None:
+        """An event is lost, or comes twice; events of different kinds overtake each other; some arrive."""
+        index = place % len(self.watch.pending)
+        if what == "drop":
+            self.watch.drop(index)
+        elif what == "duplicate":
+            self.watch.duplicate(index)
+        elif what == "shuffle":
+            self.watch.shuffle(Random(place))
+        else:
+            self.watch.deliver(index + 1)
+
+    @rule(go=steps)
+    def relist(self, go: int) -> None:
+        """The watcher lost its connection and lists anew."""
+        self.watch.relist()
+        self._go(go)
+
+    # ---- the scheduler and its executor ----
+
+    @rule(deliver=st.booleans(), go=st.integers(1, 5))
+    def step(self, deliver: bool, go: int) -> None:
+        """Some steps of the loop."""
+        if deliver:
+            self.watch.deliver()
+        for _ in range(go):
+            self.world.scheduler.step()
+
+    def _go(self, count: int) -> None:
+        if count:
+            self.step(deliver=True, go=count)
+
+    @rule(place=places, what=st.sampled_from(("run", "tell", "complete", "all")), go=steps)
+    @precondition(lambda self: bool(len(self.executor)))
+    def do_job(self, place: int, what: str, go: int) -> None:
+        """Work happens, or the news of it comes, or both."""
+        executor = self.executor
+        if what == "all":
+            executor.finish_all()
+        elif what == "tell" and executor.finished:
+            executor.tell(place % len(executor.finished))
+        elif executor.waiting:
+            index = place % len(executor.waiting)
+            executor.complete(index) if what == "complete" else executor.run(index)
+        self._go(go)
+
+    @rule(
+        operation=st.sampled_from(FAILURES),
+        error=st.sampled_from((OutcomeUnknown, OutcomeUnknown, BindRefused, ClusterError, NotFound)),
+        applied=st.booleans(),
+        times=st.integers(1, 3),
+        go=steps,
+    )
+    def fail_next(self, operation: str, error: type[Exception], applied: bool, times: int, go: int) -> None:
+        """The next requests fail; some of them take effect."""
+        if error is NotFound and operation != "evict":
+            error = ClusterError
+        applied &= error is OutcomeUnknown
+        self.cluster.fail_next(operation, error, times=times, applied=applied)
+        self._go(go)
+
+    @rule(place=places, allow=st.booleans(), go=steps)
+    @precondition(lambda self: bool(len(self.core.waiting)))
+    def judge(self, place: int, allow: bool, go: int) -> None:
+        """A waiting pod is let go, or turned down."""
+        waiting = list(self.core.waiting)
+        pod = waiting[place % len(waiting)]
+        pod.allow("Guard") if allow else pod.reject("Guard", "chosen to be")
+        self._go(go)
+
+    @rule(seconds=st.sampled_from((*SECONDS, None)), go=steps)
+    def pass_time(self, seconds: float | None, go: int) -> None:
+        """Time passes, maybe just until something is due."""
+        deadline = self.world.scheduler.next_deadline()
+        if seconds is not None:
+            self.world.clock.advance(seconds)
+        elif deadline is not None:
+            self.world.clock.advance_to(deadline)
+        self._go(go)
+
+    @rule()
+    def settle(self) -> None:
+        """Everything that is under way ends; then scheduler and cluster agree."""
+        self.watch.relist()
+        self._come_to_rest()
+        check_agreement(self.world, self.watch)
+        self._nobody_waits_for_room_that_is_there()
+
+    def _come_to_rest(self) -> None:
+        come_to_rest(self.world, self.executor, self.watch)
+
+    # ---- what must hold ----
+
+    @invariant()
+    def is_consistent(self) -> None:
+        """Every structure by itself; nobody gets room that is not there."""
+        self.world.check()
+        assert not self.guard.problems
+        assert not self.eviction.problems
+
+    @invariant()
+    def every_pending_pod_is_in_one_place(self) -> None:
+        """No pod is lost, none is doubled."""
+        check_places(self.world)
+
+    @invariant()
+    def nobody_else_is_anywhere(self) -> None:
+        """Nothing is kept for the past; nominations are of pending pods only."""
+        check_nobody_else(self.world, self.executor)
+        if not len(self.executor) and not self.core.inbox:
+            assert not self.eviction._last, "kept out of the queue for an eviction that nobody carries out"
+
+    @invariant()
+    def only_the_less_important_are_evicted(self) -> None:
+        """And only those that a preemption chose."""
+        for pod in self.flaky.evicted:
+            assert pod.priority < self.eviction.ordered.get(pod.uid, -1), f"{pod.key} was evicted"
+        self.flaky.evicted.clear()
+
+    def _nobody_waits_for_room_that_is_there(self) -> None:
+        """A pod that was to have room on a node, and could have it, is on its way there."""
+        framework = self.core.frameworks[PROFILE]
+        for info in self.core.queue.in_pool(Pool.UNSCHEDULABLE):
+            node = self.core.queue.nominator.node_of(info.pod)
+            # What Guard turned down waits for time alone.
+            if node is not None and "Guard" not in info.unschedulable_plugins:
+                decision = Search(self.core.cache, Random(0)).decide(framework, info.pod)
+                assert decision.node_name is None, f"{info.pod.key} waits for {node}"
+
+    # ---- the end ----
+
+    def teardown(self) -> None:
+        """Without more trouble every nomination is used or cleared; with room for all, all are placed."""
+        self.cluster._failures.waiting.clear()
+        for name in POD_NAMES:
+            if self.world.find("Pod", f"default/{name}") is not None:
+                self.world.change_pod(name, finalizers=())
+        self.settle()
+        self._rounds(8, flush=True)
+        self._no_nomination_is_left()
+        self.cluster.apply(make_node("big", cpu=100))
+        self.settle()
+        self._rounds(8)
+        left = [pod for pod in self.core.pending.values() if not pod.is_terminating]
+        assert not left, [self.world.where(pod.name) for pod in left]
+        check_agreement(self.world, self.watch)
+        self.is_consistent()
+
+    def _rounds(self, count: int, *, flush: bool = False) -> None:
+        """Time passes, waiting pods are let go; with *flush* until those without hope are tried again."""
+        for _ in range(count):
+            for waiting in self.core.waiting:
+                waiting.allow("Guard")
+            self._come_to_rest()
+            self.world.clock.advance(310 if flush else 20)
+            self._come_to_rest()
+
+    def _no_nomination_is_left(self) -> None:
+        nominator = self.core.queue.nominator
+        left = {
+            pod.key: name for name in nominator.node_names for pod in nominator.nominated_pods_for_node(name)
+        }
+        never = {pod.key for pod in self.core.pending.values() if pod.spec.preemption_policy == "Never"}
+        assert left.keys() <= never, left
+        for pod in self.cluster.list("Pod"):
+            if pod.key in self.core.pending and pod.key not in never:
+                assert pod.status.nominated_node_name == "", pod.key
+
+
+TestPreemptionMachine = PreemptionMachine.TestCase
+TestPreemptionMachine.settings = settings(max_examples=examples(60), stateful_step_count=40)
