@@ -1,0 +1,30 @@
+"""The kind of object that says what a namespace may use."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from attrs import field, frozen
+
+from schedframe import NamespacedObject, ObjectMeta, Quantity
+
+
+@frozen
+class ElasticQuotaSpec:
+    """Amounts by resource. ``min`` is guaranteed; ``max``, where it names the resource, limits borrowing."""
+
+    min: Mapping[str, Quantity] = field(factory=dict)
+    max: Mapping[str, Quantity] = field(factory=dict)
+
+
+@frozen
+class ElasticQuota(NamespacedObject):
+    """An ``ElasticQuota`` of ``scheduling.x-k8s.io``: one for each namespace that has any."""
+
+    KIND: ClassVar[str] = "scheduling.x-k8s.io/ElasticQuota"
+    API_VERSION: ClassVar[str] = "scheduling.x-k8s.io/v1alpha1"
+    __hash__ = NamespacedObject.__hash__
+
+    metadata: ObjectMeta = field(factory=ObjectMeta)
+    spec: ElasticQuotaSpec = field(factory=ElasticQuotaSpec)

@@ -1,0 +1,162 @@
+"""CapacityScheduling: namespaces borrow what others do not use, and get theirs back when they need it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+import numpy as np
+from attrs import define, field
+
+from schedframe import (
+    Action,
+    ClusterEvent,
+    CycleState,
+    EventRegistration,
+    EventResource,
+    Handle,
+    NamespacedObject,
+    NodeInfo,
+    Pod,
+    PostFilterResult,
+    Rows,
+    RowVerdicts,
+    Status,
+    hookimpl,
+)
+
+from .args import CapacitySchedulingArgs
+from .kinds import ElasticQuota
+from .preemption import QUOTAS, QuotaPreemption
+from .quotas import OVER_ALL, OVER_MAX, Amounts, Limits, Quotas, Usage, add
+
+NAME: Final = "CapacityScheduling"
+IN_PROGRESS: Final = "waiting for the preemption for this pod to be finished"
+_REFUSALS: Final = {reason: Status.unschedulable(reason) for reason in (OVER_MAX, OVER_ALL)}
+_GATED = Status.unschedulable(IN_PROGRESS)
+
+
+@define(eq=False)
+class CapacityScheduling:
+    """Turns pods down that their quota does not allow, and preempts for those that ask for what is theirs.
+
+    Takes the place of DefaultPreemption: disable that at postFilter. Pods of namespaces without a quota are
+    not limited.
+    """
+
+    args: CapacitySchedulingArgs
+    handle: Handle
+    usage: Usage = field(init=False)
+    evaluator: QuotaPreemption = field(init=False)
+    _limits: dict[str, Limits] = field(factory=dict, init=False)
+    _guaranteed: Amounts = field(factory=dict, init=False)
+    _version: int = field(default=-1, init=False)
+
+    kinds: ClassVar[tuple[type[NamespacedObject], ...]] = (ElasticQuota,)
+
+    def __attrs_post_init__(self) -> None:
+        self.usage = Usage(self.handle)
+        self.evaluator = QuotaPreemption(
+            self.handle,
+            NAME,
+            self.args.min_candidate_nodes_percentage,
+            self.args.min_candidate_nodes_absolute,
+        )
+
+    @hookimpl
+    def events_to_register(self) -> tuple[EventRegistration, ...]:
+        """Quotas that change, and pods that go and give something back to a quota."""
+        gone = ClusterEvent(EventResource.POD, Action.DELETE)
+        return (
+            EventRegistration(ClusterEvent(ElasticQuota.KIND, Action.ALL)),
+            EventRegistration(gone, self._gives_back),
+        )
+
+    @hookimpl
+    def pre_enqueue(self, pod: Pod) -> Status | None:
+        """Keep a pod out while some of its victims are still to be evicted."""
+        return _GATED if self.evaluator.eviction.is_in_progress(pod) else None
+
+    # ---- may the pod run? --------------------------------------------------------------------------------
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        """Within the namespace's max, and all quotas together within what is guaranteed.
+
+        O(quotas + nominated pods + pods of rows that changed).
+        """
+        limits = self._all_limits()
+        if pod.namespace not in limits:
+            return Status.skip()
+        quotas = self._quotas(pod, limits)
+        state.write(QUOTAS, quotas)
+        refusal = quotas.refusal()
+        return None if refusal is None else _REFUSALS[refusal]
+
+    @hookimpl
+    def add_pod(self, state: CycleState, pod_to_add: Pod) -> None:
+        """As if it ran already."""
+        state.read(QUOTAS).change(pod_to_add, 1)
+
+    @hookimpl
+    def remove_pod(self, state: CycleState, pod_to_remove: Pod) -> None:
+        """As if it had gone."""
+        state.read(QUOTAS).change(pod_to_remove, -1)
+
+    @hookimpl
+    def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
+        """The same on every node: matters in dry runs, where pods come and go."""
+        refusal = state.read(QUOTAS).refusal()
+        return None if refusal is None else _REFUSALS[refusal]
+
+    @hookimpl
+    def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
+        """The same for many rows."""
+        refusal = state.read(QUOTAS).refusal()
+        if refusal is None:
+            return None
+        return RowVerdicts.where(np.ones(len(rows), np.bool_), _REFUSALS[refusal])
+
+    @hookimpl
+    def post_filter(
+        self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
+    ) -> tuple[PostFilterResult | None, Status]:
+        """Make room by the rules of :class:`QuotaPreemption`."""
+        result, status = self.evaluator.preempt(state, pod, statuses)
+        if status.reasons:
+            status = Status(status.code, (f"preemption: {status.message}",), error=status.error)
+        return result, status
+
+    # ---- quotas ------------------------------------------------------------------------------------------
+
+    def _all_limits(self) -> dict[str, Limits]:
+        """By namespace; of several quotas in one namespace the first one counts."""
+        objects = self.handle.objects
+        version = objects.version(ElasticQuota.KIND)
+        if version != self._version:
+            self._version, self._limits, self._guaranteed = version, {}, {}
+            for quota in objects.list(ElasticQuota.KIND):
+                if quota.namespace not in self._limits:
+                    limits = self._limits[quota.namespace] = Limits.of(quota)
+                    add(self._guaranteed, limits.min)
+        return self._limits
+
+    def _quotas(self, pod: Pod, limits: dict[str, Limits]) -> Quotas:
+        """As of now, nominated pods included that *pod* must not get ahead of."""
+        usage = self.usage.sync()
+        used = {namespace: dict(usage.get(namespace, {})) for namespace in limits}
+        expected = []
+        for other in self._nominated():
+            if other.uid != pod.uid and other.namespace in used and other.priority >= pod.priority:
+                add(used[other.namespace], other.requests)
+                expected.append(other.uid)
+        return Quotas(limits, used, pod.namespace, pod.requests, frozenset(expected), self._guaranteed)
+
+    def _nominated(self) -> list[Pod]:
+        nominator = self.handle.nominator
+        return [pod for name in nominator.node_names for pod in nominator.nominated_pods_for_node(name)]
+
+    def _gives_back(self, pod: Pod, old: Pod, new: Any) -> bool:
+        """Pods of a namespace with a quota are helped by pods of any such namespace, others by the rest."""
+        limits = self._all_limits()
+        return (pod.namespace in limits) == (old.namespace in limits)
