@@ -15,12 +15,11 @@ from attrs import define
 
 from schedframe import DeviceAttribute, DeviceCapacity, PluginError
 
+from .cel_domains import OR_EMPTY, PARTS, rewritten
 from .cel_types import FUNCTIONS, quantity_of, semver_of
 
 EXTRA: Final = "dra"
 _MISSING_KEY: Final = re.compile(r'Key not found in map : "(.*)"\s*$', re.DOTALL)
-
-_BY_DOMAIN: Final = ("attributes", "capacity")
 
 Tree = dict[str, Any]
 
@@ -66,15 +65,19 @@ class CelSelector:
 
     text: str
     _evaluate: Callable[[Tree], Any]
+    _domains: frozenset[tuple[str, str]] = frozenset()
+    """Map and domain, for those that are looked up."""
 
     def matches(self, device: CelDevice) -> bool:
         """Whether the expression holds; :class:`CelError` if it fails or is not about true or false.
 
-        A domain that the device does not know is an empty map. The library copies maps and cannot be told
-        so, hence such a look-up fails, the domain is added and the expression evaluated anew: what fails
-        and is not needed for the result never shows.
+        A domain that the device does not know is an empty map. Those that the expression does not call by
+        name are found out: such a look-up fails, the domain is added and the expression evaluated anew, so
+        what fails and is not needed for the result never shows.
         """
-        tree = device.tree
+        tree = device.tree | {part + OR_EMPTY: {**device.tree[part]} for part in PARTS}
+        for part, domain in self._domains:
+            tree[part + OR_EMPTY].setdefault(domain, {})
         while True:
             value = self._evaluate({"device": tree})
             kind = value.type().name()
@@ -84,9 +87,21 @@ class CelSelector:
                 raise CelError(f"the result is of type {kind}, not BOOL")
             problem = str(value.value())
             missing = _MISSING_KEY.search(problem)
-            if missing is None or all(missing[1] in tree[part] for part in _BY_DOMAIN):
+            if missing is None or not _add_domain(tree, missing[1]):
                 raise CelError(f"CEL runtime error: {problem}")
-            tree = _with_domain(tree, missing[1])
+
+
+def _add_domain(tree: Tree, domain: str) -> bool:
+    """Add it to the maps in which domains are looked up; if it is there, to those of the device, which may be
+    looked up under another name. Whether there is a map without it.
+    """
+    for suffix in (OR_EMPTY, ""):
+        lacking = [part + suffix for part in PARTS if domain not in tree[part + suffix]]
+        for part in lacking:
+            tree[part] = {domain: {}, **tree[part]}
+        if lacking:
+            return True
+    return False
 
 
 @lru_cache(maxsize=4096)
@@ -97,9 +112,12 @@ def compile_selector(text: str) -> CelSelector:
     environment = _environment()
     try:
         program = environment.compile(text)
+        found = rewritten(text)
+        if found.text != text:
+            program = environment.compile(found.text)
     except RuntimeError as error:
         raise CelError(f"CEL compile error: {error}") from error
-    return CelSelector(text, lambda tree: program.eval(data=tree))
+    return CelSelector(text, lambda tree: program.eval(data=tree), found.domains)
 
 
 @cache
@@ -153,7 +171,3 @@ def _by_domain(driver: str, values: Mapping[str, Any]) -> Tree:
         domain, slash, rest = name.partition("/")
         tree.setdefault(domain if slash else driver, {})[rest if slash else name] = value
     return tree
-
-
-def _with_domain(tree: Tree, domain: str) -> Tree:
-    return tree | {part: {domain: {}} | tree[part] for part in _BY_DOMAIN}

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import pytest
 
 from plugins_builtin.dynamic_resources import cel
 from plugins_builtin.dynamic_resources.cel import CelDevice, CelError, CelMissingError, compile_selector
+from plugins_builtin.dynamic_resources.cel_domains import Rewritten, rewritten
 from schedframe.api import DeviceAttribute, DeviceCapacity, parse_quantity
 
 DEVICE = CelDevice.of(
@@ -48,6 +50,16 @@ MEMORY = "device.capacity['gpu.example.com'].memory"
         "device.attributes['nobody.example.com'].?model.orValue('none') == 'none'",
         "!has(device.attributes['nobody.example.com'].model)",
         "!('nobody.example.com' in device.attributes)",
+        "device.attributes[?'nobody.example.com'].hasValue() && device.attributes.?nobody.hasValue()",
+        "!device.attributes[?'nobody.example.com'].?model.hasValue()",
+        "device.attributes['nobody.example.com'].size() == 0 && !('nobody.example.com' in device.attributes)",
+        "has(device.attributes.nobody) && !has(device.attributes.nobody.model)",
+        'device . attributes [ ? """nobody""" ] .hasValue() // device.attributes[\'commented\']',
+        "!('n' in device.capacity) && device.capacity[r'n'] == {} && 'device.attributes[0]' != ''",
+        "['a', 'b'].all(name, device.attributes[name].?x.orValue(0) == 0 && !(name in device.attributes))",
+        "cel.bind(all, device.attributes, !has(all['nobody.example.com'].model) && all.size() >= 2)",
+        "device.attributes.exists(domain, domain == 'gpu.example.com') && device.attributes.size() == 2",
+        "{'device': {'attributes': {'x': 1}}}.device.attributes.x == 1",
         f"'model' in {GPU} && !('nosuch' in {GPU})",
         f"{GPU}.nosuch == 1 || true",
         f"{GPU}.model.matches('^a[0-9]+$') && {GPU}.model.find('[0-9]+') == '100'",
@@ -75,6 +87,25 @@ def test_holds(expression: str) -> None:
 def test_fails_at_run_time(expression: str, problem: str) -> None:
     with pytest.raises(CelError, match=problem):
         compile_selector(expression).matches(DEVICE)
+
+
+@pytest.mark.parametrize(
+    ("text", "changed", "domains"),
+    [
+        ("device.attributes['a']", "device.attributes_or_empty['a']", {("attributes", "a")}),
+        ("device.capacity[?'a']", "device.capacity_or_empty[?'a']", {("capacity", "a")}),
+        ("device.capacity.?a.b", "device.capacity_or_empty.?a.b", {("capacity", "a")}),
+        ("device.attributes[a + 'b']", "device.attributes_or_empty[a + 'b']", set()),
+        ("device.attributes[b'a']", "device.attributes_or_empty[b'a']", set()),
+        (r"device.attributes['\x61']", r"device.attributes_or_empty['\x61']", set()),
+        ("device.attributes.all(a, true)", None, set()),
+        ("'a' in device.attributes", None, set()),
+        ("my.device.attributes['a']", None, set()),
+        ("'device.attributes[\"a\"]'", None, set()),
+    ],
+)
+def test_domains_are_looked_up_elsewhere(text: str, changed: str | None, domains: set[Any]) -> None:
+    assert rewritten(text) == Rewritten(changed or text, frozenset(domains))
 
 
 def test_is_not_valid() -> None:
