@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InvariantError
 from .node_info import NodeInfo
+from .scarce import FIRST_RESOURCES
 
 if TYPE_CHECKING:
     from .node_table import NodeTable
@@ -36,6 +37,7 @@ def check_table(table: NodeTable) -> None:
         )
         _same(f"node info of {info.name}: node", info.node, table.node_at(row))
     _same("ports", table.ports, ports)
+    _check_scarce(table, used)
     affinities = [pod.spec.affinity for row in used for pod in table.pods_at(row).values()]
     with_terms = sum(1 for a in affinities if a is not None and (a.pod_affinity or a.pod_anti_affinity))
     _same("pods with affinity", table.pods_with_affinity, with_terms)
@@ -66,6 +68,24 @@ def _check_free(table: NodeTable, used: list[int]) -> None:
         _same(f"what row {row} of nobody holds", [int(column[row]) for column in columns if column[row]], [])
 
 
+def _check_scarce(table: NodeTable, used: list[int]) -> None:
+    scarce = table._scarce
+    there: dict[str, dict[int, int]] = {}
+    asked: dict[str, dict[int, int]] = {}
+    for row in used:
+        fresh = _recount(table, row)
+        for amounts, found, dense in (
+            (fresh.allocatable, there, (*FIRST_RESOURCES, "pods")),
+            (fresh.requested, asked, FIRST_RESOURCES),
+        ):
+            for name, amount in amounts.items():
+                if name not in dense and amount:
+                    found.setdefault(name, {})[row] = amount
+    for name in scarce:
+        _same(f"amounts of {name} by row", scarce.by_row(name), (there.pop(name, {}), asked.pop(name, {})))
+    _same("resources that are not there", (there, asked), ({}, {}))
+
+
 def _check_images(table: NodeTable, used: list[int]) -> None:
     rows: dict[str, set[int]] = {}
     for row in used:
@@ -93,7 +113,7 @@ def _recount(table: NodeTable, row: int) -> NodeInfo:
 
 def _check_columns(table: NodeTable, row: int, fresh: NodeInfo) -> None:
     where = f"row {row} ({fresh.name})"
-    for resource in table.resources():
+    for resource in FIRST_RESOURCES:
         allocatable = int(table.allocatable(resource)[row])
         _same(f"{where}: allocatable {resource}", allocatable, fresh.allocatable.get(resource, 0))
         requested = int(table.requested(resource)[row])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
@@ -19,11 +19,13 @@ from .node_info import NodeInfo
 from .pod_groups import PodGroups
 from .ports import count_port_at
 from .rows import Rows
+from .scarce import FIRST_RESOURCES, ScarceResources
 from .trial import UndoLog, put_back
 
 Column = npt.NDArray[np.int64]
 Following = TypeVar("Following", bound=FollowingColumns)
-FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+_FIRST = {name: i for i, name in enumerate(FIRST_RESOURCES)}
+_DENSE = frozenset((*FIRST_RESOURCES, "pods"))
 _FIRST_CAPACITY = 64
 _MOST_FOLLOWING = 32
 
@@ -31,11 +33,16 @@ _MOST_FOLLOWING = 32
 class Cells(NamedTuple):
     """Columns as memoryviews: to read or set one element of one costs a third of what it does in an array."""
 
-    requested: list[memoryview[int]]
+    allocatable: list[memoryview[int]]
     """By number of the resource."""
+    requested: list[memoryview[int]]
     cpu: memoryview[int]
     memory: memoryview[int]
     pod_count: memoryview[int]
+
+
+def _scarce_of(amounts: Mapping[str, int]) -> dict[str, int]:
+    return {name: amount for name, amount in amounts.items() if name not in _DENSE}
 
 
 def _matrix(rows: int, capacity: int) -> Column:
@@ -61,8 +68,6 @@ class NodeTable:
     pod_count: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
     allowed_pods: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
     unschedulable: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.bool_))
-    layout: int = 0
-    """Changes when columns are laid anew: an array or memoryview of one taken before shows old values."""
     pods_with_affinity: int = 0
     """Pods with pod affinity or anti-affinity terms: as long as there are none, nobody needs their groups."""
     affinity_changes: int = 0
@@ -80,7 +85,7 @@ class NodeTable:
     _allocatable: Column = field(factory=lambda: _matrix(len(FIRST_RESOURCES), _FIRST_CAPACITY))
     _requested: Column = field(factory=lambda: _matrix(len(FIRST_RESOURCES), _FIRST_CAPACITY))
     _zeros: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
-    _resource: dict[str, int] = field(factory=lambda: {name: i for i, name in enumerate(FIRST_RESOURCES)})
+    _scarce: ScarceResources = field(factory=lambda: ScarceResources(_FIRST_CAPACITY))
     _cells: Cells = field(init=False)
     _row_of: dict[str, int] = field(factory=dict)
     _names: list[str | None] = field(factory=list)
@@ -98,6 +103,11 @@ class NodeTable:
         self._cells = self._new_cells()
 
     # ---- looking -----------------------------------------------------------------------------------------
+
+    @property
+    def layout(self) -> int:
+        """Changes when columns are laid anew: arrays and memoryviews taken before show old values then."""
+        return self._scarce.layout
 
     def row_of(self, name: str) -> int | None:
         """Row of that node, or of pods that run on a node of that name; ``None`` if there is neither."""
@@ -148,13 +158,23 @@ class NodeTable:
 
     def allocatable(self, resource: str) -> Column:
         """Allocatable amounts, int64 of shape ``(capacity,)``; zeros for a resource that nobody has."""
-        i = self._resource.get(resource)
-        return self._zeros if i is None else self._allocatable[i]
+        i = _FIRST.get(resource)
+        if i is not None:
+            first: Column = self._allocatable[i]
+            return first
+        if resource == "pods":
+            return self.allowed_pods
+        columns = self._scarce.get(resource)
+        return self._zeros if columns is None else columns[0]
 
     def requested(self, resource: str) -> Column:
         """Sums of requests of the pods on each row, int64 of shape ``(capacity,)``."""
-        i = self._resource.get(resource)
-        return self._zeros if i is None else self._requested[i]
+        i = _FIRST.get(resource)
+        if i is not None:
+            first: Column = self._requested[i]
+            return first
+        columns = self._scarce.get(resource)
+        return self._zeros if columns is None else columns[1]
 
     def non_zero_requested(self, resource: str) -> Column:
         """As :meth:`requested` for ``cpu`` and ``memory``; containers that do not say count 100m, 200Mi."""
@@ -217,7 +237,7 @@ class NodeTable:
         self._nodes[row] = node
         if node.status.images:
             self.images.add(row, node)
-        self._set_allocatable(row, node)
+        self._offer(row, node.allocatable, {} if old is None else old.allocatable)
         self.unschedulable[row] = node.spec.unschedulable
         info = self._infos[row]
         if info is not None:
@@ -237,8 +257,7 @@ class NodeTable:
         self.num_nodes -= 1
         self.alive[row] = False
         self._all = None
-        self._allocatable[:, row] = 0
-        self.allowed_pods[row] = 0
+        self._offer(row, {}, node.allocatable)
         self.unschedulable[row] = False
         info = self._infos[row]
         if info is not None:
@@ -297,13 +316,14 @@ class NodeTable:
 
     def _apply(self, row: int, pod: Pod, sign: int) -> None:
         amounts = pod.resources
-        resource, cells = self._resource, self._cells
+        cells = self._cells
+        requested = cells.requested
         for name, amount in amounts.requests.items():
-            i = resource.get(name)
+            i = _FIRST.get(name)
             if i is None:
-                i = self._add_resource(name)
-                cells = self._cells
-            cells.requested[i][row] += sign * amount
+                self._scarce.request(row, name, sign * amount)
+            else:
+                requested[i][row] += sign * amount
         cpu, memory = amounts.non_zero
         cells.cpu[row] += sign * cpu
         cells.memory[row] += sign * memory
@@ -386,27 +406,17 @@ class NodeTable:
             self._names[row] = self._pods[row] = self._infos[row] = None
             self._free.append(row)
 
-    def _set_allocatable(self, row: int, node: Node) -> None:
-        amounts = node.allocatable
-        for name in amounts:
-            if name not in self._resource:
-                self._add_resource(name)
-        column = self._allocatable[:, row]
-        for name, i in self._resource.items():
-            column[i] = amounts.get(name, 0)
+    def _offer(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
+        """The node of *row* has *amounts*, and had those of *before*."""
+        for name, cells in zip(FIRST_RESOURCES, self._cells.allocatable, strict=True):
+            cells[row] = amounts.get(name, 0)
         self.allowed_pods[row] = amounts.get("pods", 0)
-
-    def _add_resource(self, name: str) -> int:
-        i = self._resource[name] = len(self._resource)
-        extra = _matrix(1, self.capacity)
-        self._allocatable = np.vstack((self._allocatable, extra))
-        self._requested = np.vstack((self._requested, extra))
-        self._cells = self._new_cells()
-        return i
+        if amounts is not before and not (_DENSE.issuperset(amounts) and _DENSE.issuperset(before)):
+            self._scarce.offer(row, _scarce_of(amounts), _scarce_of(before))
 
     def _new_cells(self) -> Cells:
-        self.layout += 1
         return Cells(
+            [column.data for column in self._allocatable],
             [column.data for column in self._requested],
             self._non_zero[0].data,
             self._non_zero[1].data,
@@ -428,6 +438,7 @@ class NodeTable:
         self._requested = longer(self._requested)
         self._zeros = longer(self._zeros)
         self.capacity = capacity
+        self._scarce.grow(capacity)
         self._cells = self._new_cells()
         for log in (self.row_log, self.node_log, self.exchange_log):
             log.fit(capacity)
@@ -441,8 +452,8 @@ class NodeTable:
         self.node_log.append(row)
 
     def resources(self) -> tuple[str, ...]:
-        """All resources that have a column."""
-        return tuple(self._resource)
+        """All resources that some node has or some pod requests, and those that always have a column."""
+        return tuple(dict.fromkeys((*FIRST_RESOURCES, "pods", *self._scarce)))
 
     # ---- self-check --------------------------------------------------------------------------------------
 

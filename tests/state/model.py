@@ -96,7 +96,7 @@ def assert_columns_agree(
 ) -> None:
     allocatable, requested = ([of(name) for name in names] for of in (model.allocatable, model.requested))
     resources = {*table.resources(), "example.com/nobody-has-it"}
-    assert resources >= {name for found in (*allocatable, *requested) for name in found}
+    assert resources >= {name for found in (*allocatable, *requested) for name, n in found.items() if n}
     for name in resources:
         assert table.allocatable(name)[rows].tolist() == [found.get(name, 0) for found in allocatable]
         assert table.requested(name)[rows].tolist() == [found.get(name, 0) for found in requested]

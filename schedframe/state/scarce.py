@@ -1,0 +1,201 @@
+"""Resources that few nodes know (devices, huge pages), without a column of all nodes for each."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+Column = npt.NDArray[np.int64]
+
+FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage")
+"""Those that have a column from the start."""
+MOST_ASKED = 32
+"""So many resources that few nodes have keep their columns after somebody asked for them."""
+_FEW = 16
+"""A resource that one in so many rows has, or more, gets columns anyway."""
+
+
+@define(eq=False)
+class Amounts:
+    """One quantity of one resource by row: entries where it is not 0, or a column."""
+
+    entries: dict[int, int] = field(factory=dict)
+    """Row → amount, as long as there is no column."""
+    column: Column | None = None
+    cells: Any = None
+    """The column as a memoryview."""
+
+    def add(self, row: int, amount: int) -> None:
+        """Add to the amount of a row."""
+        if self.cells is not None:
+            self.cells[row] += amount
+            return
+        left = self.entries.get(row, 0) + amount
+        if left:
+            self.entries[row] = left
+        else:
+            self.entries.pop(row, None)
+
+    def set(self, row: int, amount: int) -> None:
+        """Set the amount of a row."""
+        if self.cells is not None:
+            self.cells[row] = amount
+        elif amount:
+            self.entries[row] = amount
+        else:
+            self.entries.pop(row, None)
+
+    def by_row(self) -> dict[int, int]:
+        """Row → amount where it is not 0, whatever form this has."""
+        if self.column is None:
+            return dict(self.entries)
+        rows = self.column.nonzero()[0]
+        return dict(zip(rows.tolist(), self.column[rows].tolist(), strict=True))
+
+    def spread(self, capacity: int) -> None:
+        """Turn entries into a column, or lengthen the column."""
+        old, column = self.column, np.zeros(capacity, np.int64)
+        if old is not None:
+            column[: len(old)] = old
+        elif self.entries:
+            column[list(self.entries)] = list(self.entries.values())
+            self.entries = {}
+        self.column, self.cells = column, column.data
+
+    def gather(self) -> None:
+        """Turn the column into entries."""
+        self.entries = self.by_row()
+        self.column = self.cells = None
+
+
+@define(eq=False)
+class Scarce:
+    """A resource that is not among the first."""
+
+    allocatable: Amounts = field(factory=Amounts)
+    requested: Amounts = field(factory=Amounts)
+
+    @property
+    def has_columns(self) -> bool:
+        """Whether there is a number for every row."""
+        return self.allocatable.column is not None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether no node has it and no pod asks for it, as far as that is known without looking."""
+        return not (self.has_columns or self.allocatable.entries or self.requested.entries)
+
+    def spread(self, capacity: int) -> None:
+        """Have columns."""
+        self.allocatable.spread(capacity)
+        self.requested.spread(capacity)
+
+    def gather(self) -> None:
+        """Have none."""
+        self.allocatable.gather()
+        self.requested.gather()
+
+
+@define(eq=False)
+class ScarceResources:
+    """All resources but the first ones. Thousands of names, each known to a few nodes, cost what these cost.
+
+    Columns are made when somebody asks, and kept in step from then on: of the resources asked for last, and
+    of those that many rows have.
+    """
+
+    capacity: int
+    layout: int = 0
+    """Changes when columns are laid anew, given up, or when a resource appears that had none."""
+    _resources: dict[str, Scarce] = field(factory=dict)
+    _asked: dict[str, Scarce] = field(factory=dict)
+    """Those that few rows have but somebody asked for, the last one at the end."""
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._resources)
+
+    def get(self, name: str) -> tuple[Column, Column] | None:
+        """What nodes have of it and what is requested, as columns; ``None`` if nobody knows it."""
+        resource = self._resources.get(name)
+        if resource is None:
+            return None
+        if not resource.has_columns:
+            resource.spread(self.capacity)
+            self._asked[name] = resource
+            if len(self._asked) > MOST_ASKED:
+                self._give_up(next(iter(self._asked)))
+        elif name in self._asked:
+            self._asked[name] = self._asked.pop(name)
+        there, used = resource.allocatable.column, resource.requested.column
+        assert there is not None
+        assert used is not None
+        return there, used
+
+    def by_row(self, name: str) -> tuple[dict[int, int], dict[int, int]]:
+        """What nodes have of it and what is requested, where that is not 0; makes no columns."""
+        resource = self._resources[name]
+        return resource.allocatable.by_row(), resource.requested.by_row()
+
+    def offer(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
+        """The node of *row* has *amounts*, and had those of *before*; only scarce resources are given."""
+        for name in before:
+            if not amounts.get(name) and name in self._resources:
+                self._resources[name].allocatable.set(row, 0)
+                self._settle(name)
+        for name, amount in amounts.items():
+            if not amount:
+                continue
+            resource = self._resources.get(name) or self._new(name)
+            resource.allocatable.set(row, amount)
+            if len(resource.allocatable.entries) * _FEW > self.capacity:
+                resource.spread(self.capacity)
+
+    def request(self, row: int, name: str, amount: int) -> None:
+        """So much more (or less) of it is requested by the pods of *row*."""
+        if not amount:
+            return
+        resource = self._resources.get(name) or self._new(name)
+        resource.requested.add(row, amount)
+        if amount < 0:
+            self._settle(name)
+        elif len(resource.requested.entries) * _FEW > self.capacity:
+            resource.spread(self.capacity)
+
+    def grow(self, capacity: int) -> None:
+        """The table has more rows now."""
+        self.capacity = capacity
+        self.layout += 1
+        for name, resource in self._resources.items():
+            if resource.has_columns and (name in self._asked or self._is_common(resource)):
+                resource.spread(capacity)
+            elif resource.has_columns:
+                resource.gather()
+
+    def _new(self, name: str) -> Scarce:
+        resource = self._resources[name] = Scarce()
+        self.layout += 1
+        return resource
+
+    def _give_up(self, name: str) -> None:
+        """Its columns, unless many rows have it by now."""
+        resource = self._asked.pop(name)
+        if not self._is_common(resource):
+            resource.gather()
+            self.layout += 1
+            self._settle(name)
+
+    def _is_common(self, resource: Scarce) -> bool:
+        """Whether many rows have it, columns given."""
+        there, used = resource.allocatable.column, resource.requested.column
+        assert there is not None
+        assert used is not None
+        return bool(max(np.count_nonzero(there), np.count_nonzero(used)) * _FEW > self.capacity)
+
+    def _settle(self, name: str) -> None:
+        """Forget a resource that nobody knows any more."""
+        if self._resources[name].is_unknown:
+            del self._resources[name]

@@ -1,0 +1,122 @@
+"""Resources that few nodes have: the same numbers whether they are kept in columns or not."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from schedframe.state import scarce
+from schedframe.state.scarce import ScarceResources
+
+CAPACITY = 32
+NAMES = [f"example.com/{letter}" for letter in "abcde"]
+names = st.sampled_from(NAMES)
+rows = st.integers(0, CAPACITY - 1)
+steps = st.one_of(
+    st.tuples(st.just("offer"), rows, st.dictionaries(names, st.integers(0, 3), max_size=3)),
+    st.tuples(st.just("request"), rows, st.tuples(names, st.integers(0, 3))),
+    st.tuples(st.just("release"), rows, names),
+    st.tuples(st.just("ask"), st.just(0), names),
+    st.tuples(st.just("grow"), st.just(0), st.just(0)),
+)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(steps, max_size=40))
+def test_whatever_is_asked_and_given_up(happening: list[tuple[str, int, object]]) -> None:
+    """A model in dictionaries; two resources that somebody asked for keep their columns."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scarce, "MOST_ASKED", 2)
+        resources = ScarceResources(CAPACITY)
+        nodes: dict[int, dict[str, int]] = {}
+        requested: Counter[tuple[str, int]] = Counter()
+        for kind, row, what in happening:
+            if kind == "offer":
+                assert isinstance(what, dict)
+                resources.offer(row, what, nodes.get(row, {}))
+                nodes[row] = what
+            elif kind == "request":
+                assert isinstance(what, tuple)
+                resources.request(row, what[0], what[1])
+                requested[what[0], row] += what[1]
+            elif kind == "release":
+                assert isinstance(what, str)
+                resources.request(row, what, -requested.pop((what, row), 0))
+            elif kind == "grow":
+                resources.grow(resources.capacity + 1)
+            else:
+                assert isinstance(what, str)
+                assert_columns(resources, what, nodes, requested)
+        for name in NAMES:
+            assert_columns(resources, name, nodes, requested)
+        known = {name for found in nodes.values() for name, amount in found.items() if amount}
+        assert set(resources) >= known | {name for (name, _), amount in requested.items() if amount}
+
+
+def assert_columns(
+    resources: ScarceResources,
+    name: str,
+    nodes: dict[int, dict[str, int]],
+    requested: Counter[tuple[str, int]],
+) -> None:
+    there = {row: amount for row, found in nodes.items() if (amount := found.get(name, 0))}
+    used = {row: amount for (one, row), amount in requested.items() if one == name and amount}
+    if name in set(resources):
+        assert resources.by_row(name) == (there, used)
+    columns = resources.get(name)
+    if columns is None:
+        assert not there
+        assert not used
+        return
+    assert [len(column) for column in columns] == [resources.capacity] * 2
+    assert resources.by_row(name) == (there, used)
+
+
+def test_columns_taken_before_stay_true_until_the_layout_changes() -> None:
+    resources = ScarceResources(CAPACITY)
+    resources.offer(3, {NAMES[0]: 4}, {})
+    found = resources.get(NAMES[0])
+    assert found is not None
+    layout = resources.layout
+    resources.request(3, NAMES[0], 2)
+    resources.offer(5, {NAMES[0]: 1}, {})
+    assert resources.layout == layout
+    assert [column[[3, 5]].tolist() for column in found] == [[4, 1], [2, 0]]
+
+
+def test_the_layout_changes_when_columns_are_given_up_or_a_resource_appears() -> None:
+    resources = ScarceResources(CAPACITY)
+    before = resources.layout
+    for i in range(scarce.MOST_ASKED + 1):
+        resources.offer(0, {f"example.com/{i}": 1}, {})
+    assert resources.layout > before
+    for i in range(scarce.MOST_ASKED):
+        resources.get(f"example.com/{i}")
+    before = resources.layout
+    resources.get("example.com/0")  # the last one asked for now
+    resources.get(f"example.com/{scarce.MOST_ASKED}")
+    assert resources.layout > before
+    assert not resources._resources["example.com/1"].has_columns
+    assert resources._resources["example.com/0"].has_columns
+
+
+def test_a_resource_that_many_rows_have_gets_columns_unasked() -> None:
+    resources = ScarceResources(CAPACITY)
+    for row in range(CAPACITY):
+        resources.offer(row, {NAMES[0]: 1}, {})
+    assert resources._resources[NAMES[0]].has_columns
+    assert resources.by_row(NAMES[0])[0] == dict.fromkeys(range(CAPACITY), 1)
+
+
+def test_a_resource_that_nobody_knows_any_more_is_forgotten() -> None:
+    resources = ScarceResources(CAPACITY)
+    resources.offer(0, {NAMES[0]: 1}, {})
+    resources.request(0, NAMES[0], 1)
+    resources.offer(0, {}, {NAMES[0]: 1})
+    assert list(resources) == [NAMES[0]]
+    resources.request(0, NAMES[0], -1)
+    assert not list(resources)
+    assert resources.get(NAMES[0]) is None
