@@ -64,7 +64,7 @@ def test_threads_submit_and_finish_while_one_drives() -> None:
 
 def test_threads_change_everything_while_one_drives() -> None:
     """Tasks are withdrawn, workers come and go, in the middle of whatever is being decided."""
-    embedding = Embedding([Worker("always", {"slots": 5})], on_place=lambda task, worker: None)
+    embedding: Embedding[Task, Worker] = Embedding([Worker("always", {"slots": 5})])
     driver = threading.Thread(target=embedding.run)
     driver.start()
 

@@ -8,7 +8,7 @@ import pytest
 from schedframe_maintenance import ERR_SOON_DOWN, Maintenance, MaintenanceArgs
 
 from schedframe import InMemoryCluster, Scheduler, Simulation, VirtualClock
-from schedframe.testing.kit import check_plugin
+from schedframe.testing import check_plugin, node, pod
 
 LONG = {"example.com/long-running": "yes"}
 SOON = {"example.com/maintenance": "soon"}
@@ -27,18 +27,9 @@ def config(**args: str) -> dict[str, Any]:
     }
 
 
-def node(name: str, labels: dict[str, str] | None = None) -> dict[str, Any]:
-    metadata = {"name": name, "labels": labels or {}}
-    return {"kind": "Node", "metadata": metadata, "status": {"allocatable": {"pods": "10"}}}
-
-
-def pod(name: str, labels: dict[str, str] | None = None) -> dict[str, Any]:
-    return {"kind": "Pod", "metadata": {"name": name, "labels": labels or {}}}
-
-
 def test_it_is_found_by_its_name_and_changes_placements() -> None:
-    simulation = Simulation([node("stays"), node("goes", SOON)], config())
-    answer = simulation.evaluate(pod("long", LONG))
+    simulation = Simulation([node("stays"), node("goes").labels(SOON)], config())
+    answer = simulation.evaluate(pod("long").labels(LONG))
     assert answer.feasible == ["stays"]
     status = answer.statuses["goes"]
     assert status is not None
@@ -48,12 +39,14 @@ def test_it_is_found_by_its_name_and_changes_placements() -> None:
 
 @pytest.mark.parametrize(("label", "feasible"), [("other", 1), ("example.com/maintenance", 0)])
 def test_labels_can_be_chosen(label: str, feasible: int) -> None:
-    simulation = Simulation([node("n", SOON)], config(nodeLabel=label))
-    assert len(simulation.evaluate(pod("long", LONG)).feasible) == feasible
+    simulation = Simulation([node("n").labels(SOON)], config(nodeLabel=label))
+    assert len(simulation.evaluate(pod("long").labels(LONG)).feasible) == feasible
 
 
 def test_a_pod_waits_until_the_maintenance_is_over() -> None:
-    cluster = InMemoryCluster([node("n", SOON), pod("long", LONG)], clock=(clock := VirtualClock()))
+    cluster = InMemoryCluster(
+        [node("n").labels(SOON), pod("long").labels(LONG)], clock=(clock := VirtualClock())
+    )
     scheduler = Scheduler(cluster, config(), clock=clock)
     scheduler.run_until_idle()
     (waiting,) = scheduler.pending()
