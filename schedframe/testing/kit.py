@@ -67,6 +67,7 @@ class PluginCheck:
 
     def __call__(self) -> None:
         """Run it."""
+        __tracebackhide__ = True  # pytest shows the caller instead
         failure = self._run()
         if failure is not None:
             raise PluginCheckFailed(self._plugin, [failure])
@@ -101,6 +102,7 @@ def check_plugin(
     *leave_out* maps names of checks to the reason why they are left out. Raises ``ValueError`` for a name
     that is none, :class:`schedframe.ConfigError` for *args* that do not fit.
     """
+    __tracebackhide__ = True  # pytest shows the caller instead
     inspection = _Inspection.of(plugin, args, pods, nodes, objects, max_examples, max_shrinks, seed)
     failures = []
     for check in inspection.wanted(leave_out or {}):
