@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import OrderedDict
+from collections.abc import Iterable
 from typing import Any
+from weakref import WeakValueDictionary
 
 from attrs import define, field
 
@@ -11,6 +13,8 @@ from ..api import Pod
 from ..framework import Framework
 from ..state import ObjectStore
 from .known import Known
+from .node_view import NodeView
+from .numbering import MOST_STATUSES
 from .remembered import PodClass
 from .split_plan import SplitPlan, split
 
@@ -33,6 +37,8 @@ class RememberedClasses:
     """Classes kept at most; ``None``: as many as fit into ``max_bytes``."""
     max_bytes: int = DEFAULT_BYTES
     _classes: OrderedDict[Any, PodClass] = field(factory=OrderedDict)
+    _views: WeakValueDictionary[Any, NodeView] = field(factory=WeakValueDictionary)
+    """What classes share; gone with the last of them."""
     _splits: dict[Framework, SplitPlan | None] = field(factory=dict)
     _bytes: int = 0
     _latest: Known | None = None
@@ -65,30 +71,30 @@ class RememberedClasses:
             return parts
 
     def _key(self, framework: Framework, parts: SplitPlan, pod: Pod) -> Any:
-        signatures: list[Any] = [framework.profile_name]
-        for signature in parts.signatures:
-            try:
-                signed = signature(pod)
-                hash(signed)
-            except Exception:  # noqa: BLE001 - a pod that cannot be signed goes the long way, which needs no signature
-                return None
-            if signed is None:
-                return None
-            signatures.append(signed)
-        return tuple(signatures)
+        of_nodes, of_pods = signed(parts.node_signatures, pod), signed(parts.pod_signatures, pod)
+        return None if of_nodes is None or of_pods is None else (framework.profile_name, of_nodes, of_pods)
 
     def _get(self, key: Any, framework: Framework, parts: SplitPlan, pod: Pod) -> PodClass:
         found = self._classes.get(key)
         if found is not None:
             self._classes.move_to_end(key)
             return found
-        found = self._classes[key] = PodClass(framework, parts, pod, self.objects)
+        view = self._view(key[:2], framework, parts, pod)
+        found = self._classes[key] = PodClass(framework, parts, pod, self.objects, view)
         self._bytes += found.nbytes
         while len(self._classes) > 1 and self._too_much():
             _, dropped = self._classes.popitem(last=False)
             self._bytes -= dropped.nbytes
             dropped.forget()
         return found
+
+    def _view(self, key: Any, framework: Framework, parts: SplitPlan, pod: Pod) -> NodeView:
+        view = self._views.get(key)
+        # A plugin that words its reasons anew for each pod would fill the numbering, which many share.
+        if view is None or not view.refresh() or len(view.numbering.statuses) > MOST_STATUSES:
+            view = self._views[key] = NodeView(framework, parts, pod, self.objects)
+            self._bytes += view.nbytes
+        return view
 
     def _too_much(self) -> bool:
         if self.limit is not None and len(self._classes) > self.limit:
@@ -100,9 +106,28 @@ class RememberedClasses:
             return True
         # Classes grow with the table: count again before dropping one for it, which is as much work as there
         # are classes and so not done more often than for every so many of them.
+        views = {id(kept.view): kept.view for kept in self._classes.values()}
         self._bytes = sum(kept.nbytes for kept in self._classes.values())
+        self._bytes += sum(view.nbytes for view in views.values())
         self._trusted = len(self._classes)
         return self._bytes > self.max_bytes
 
     def __len__(self) -> int:
         return len(self._classes)
+
+
+def signed(signatures: Iterable[Any], pod: Pod) -> tuple[Any, ...] | None:
+    """What plugins read of *pod*; ``None`` if one of them cannot say: such pods go the long way, which needs
+    no signature.
+    """
+    found = []
+    for signature in signatures:
+        try:
+            value = signature(pod)
+            hash(value)
+        except Exception:  # noqa: BLE001 - as if it had said that it cannot
+            return None
+        if value is None:
+            return None
+        found.append(value)
+    return tuple(found)

@@ -76,7 +76,7 @@ class ExpectedPods:
             return code
         self._rows.add(row)
         status = framework.nominated.run(state, pod, found.table.info(row))
-        return 0 if status is None else found.number_of(status)
+        return 0 if status is None else found.numbering.number_of(status)
 
     def _set(self, row: int, code: int) -> None:
         old = int(self.codes[row])

@@ -158,7 +158,7 @@ class FastPath:
             if mask.any():
                 return self._choose_where(found, decision, mask)
         verdicts = Verdicts(rows, codes.copy(), list(found.statuses))
-        places = found.places(verdicts.codes)
+        places = found.numbering.places_of(verdicts.codes)
         for answer in answers:
             merge(answer, verdicts, places)
         return self._of_verdicts(found, decision, verdicts)
@@ -190,7 +190,7 @@ class FastPath:
         """Plugins without columnar form, or nominated pods: verdicts of all rows are put together."""
         rows, order = found.table.rows(), found.parts.order
         verdicts = Verdicts(rows, found.codes[rows.index].copy(), list(found.statuses))
-        places = found.places(verdicts.codes)
+        places = found.numbering.places_of(verdicts.codes)
         for entry in asked:
             ask(entry, order[entry.name], decision.state, decision.pod, verdicts, places)
         nominated = framework.nominated.nodes_for(decision.pod)

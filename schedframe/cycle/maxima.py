@@ -44,11 +44,18 @@ class BlockedMaxima:
         self._shift = min(max(_SMALLEST_SHIFT, (max(size, 1) - 1).bit_length() - 5), _LARGEST_SHIFT)
         width = 1 << self._shift
         blocks = max(1, -(-size // width))
-        padded = np.full(blocks * width, OUT, np.int64)
-        padded[:size] = self.values[:size]
-        folded = padded.reshape(blocks, width)
-        best = folded.max(axis=1)
-        count = (folded == best[:, None]).sum(axis=1)
+        if len(self.values) < blocks * width:
+            self.values = np.concatenate(
+                (self.values, np.full(blocks * width - len(self.values), OUT, np.int64))
+            )
+            self._cells = self.values.data
+        folded = self.values[: blocks * width].reshape(blocks, width)
+        best = np.maximum.reduce(folded, axis=1)
+        count = np.add.reduce(folded == best[:, None], axis=1, dtype=np.int64)
+        last = self.values[(blocks - 1) * width : size]
+        if len(last):  # what lies beyond size does not count
+            best[-1] = np.maximum.reduce(last)
+            count[-1] = np.count_nonzero(last == best[-1])
         few = blocks <= _FEW
         self._best: list[int] | Values = best.tolist() if few else best
         self._count: list[int] | Values = count.tolist() if few else count

@@ -1,4 +1,4 @@
-"""Raw scores of a plugin whose normalisation depends on the highest of them alone."""
+"""What a class of pods knows of raw scores whose normalisation depends on the highest of them alone."""
 
 from __future__ import annotations
 
@@ -7,26 +7,27 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ..framework import MAX_SCORE, Normalization
-from ..framework.plan import ScoreEntry
+from .node_view import RawScores
 
 Column = npt.NDArray[np.int64]
 
 
 @define(eq=False)
 class Normalized:
-    """Raw scores of the rows, and how many feasible rows have which."""
+    """Which raw scores the feasible rows of a class have."""
 
-    entry: ScoreEntry
-    how: Normalization
-    node_only: bool
-    """Whether the raw score of a row depends on the node object alone."""
-    raw: Column
+    scores: RawScores
     counts: dict[int, int] = field(factory=dict)
     """Raw score → feasible rows that have it."""
     moved: bool = False
     """Whether rows were counted since the last totals."""
     highest: int = 0
     """The highest raw score of a feasible row, as of the last totals."""
+
+    @property
+    def raw(self) -> Column:
+        """Raw scores by row."""
+        return self.scores.raw
 
     def count(self, raw: int, change: int) -> None:
         """That many feasible rows more (or less) have this raw score."""
@@ -39,9 +40,21 @@ class Normalized:
 
     def count_rows(self, positions: npt.NDArray[np.intp], sign: int) -> None:
         """These feasible rows come (1) or go (-1); O(rows)."""
-        values, counts = np.unique(self.raw[positions], return_counts=True)
+        raw = self.raw[positions]
+        if not len(raw):
+            return
+        if not raw.any():
+            self.count(0, sign * len(raw))
+            return
+        values, counts = np.unique(raw, return_counts=True)
         for value, count in zip(values.tolist(), counts.tolist(), strict=True):
             self.count(value, sign * count)
+
+    def recount(self, positions: npt.NDArray[np.intp]) -> None:
+        """These are all feasible rows; O(rows)."""
+        self.counts.clear()
+        self.count_rows(positions, 1)
+        self.moved = True
 
     def present_highest(self) -> int:
         """The highest raw score of a feasible row now."""
@@ -49,14 +62,10 @@ class Normalized:
 
     def weighted(self, raw: int) -> int:
         """Normalised and weighted score of a row."""
-        if self.highest == 0:
-            score = MAX_SCORE if self.how is Normalization.BY_MAX_REVERSED else 0
-        else:
-            score = raw * MAX_SCORE // self.highest
-            if self.how is Normalization.BY_MAX_REVERSED:
-                score = MAX_SCORE - score
-        return score * self.entry.weight
+        reverse = self.scores.how is Normalization.BY_MAX_REVERSED
+        score = raw * MAX_SCORE // self.highest if self.highest else 0
+        return (MAX_SCORE - score if reverse else score) * self.scores.entry.weight
 
     def weighted_rows(self, raw: Column, highest: int) -> Column:
         """As :meth:`weighted` for many rows of which *highest* is the highest; a fresh array."""
-        return self.how.scaled(raw, highest) * self.entry.weight
+        return self.scores.weighted_rows(raw, highest)

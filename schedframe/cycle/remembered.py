@@ -2,8 +2,8 @@
 
 A class holds the row-local part: plugins whose answer for a row depends on that row and on the pod alone
 (``row_local``). The others, the live ones, are asked for every pod, see :mod:`.fast_path`. Of the row-local
-plugins, those that look at the node object alone (``node_only``) are asked again only when the node
-changes, the others whenever a pod comes to the row or leaves it.
+plugins, those that look at the node object alone (``node_only``) are asked by a :class:`NodeView` that many
+classes share, the others whenever a pod comes to the row or leaves it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..api import Pod
-from ..framework import MAX_SCORE, MIN_SCORE, Code, CycleState, Framework, Status, Verdicts
+from ..framework import CycleState, Framework, Status, Verdicts
 from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
@@ -22,12 +22,13 @@ from ..state import LazyRows, ObjectStore, Rows
 from .expected import ExpectedPods
 from .maxima import OUT, BlockedMaxima
 from .merging import ask
+from .node_view import NodeView, RawScores, Scorer
 from .normalized import Normalized
-from .one_by_one import NO_NODE, NOBODY, OneByOne
+from .numbering import Codes, Numbering
+from .one_by_one import OneByOne
 from .split_plan import SplitPlan, all_changes, versions
 
 Column = npt.NDArray[np.int64]
-Codes = npt.NDArray[np.int32]
 Positions = npt.NDArray[np.intp]
 
 MAX_PRIORITIES = 16
@@ -45,21 +46,29 @@ class PodClass:
     """Verdicts and totals of all rows for one class of pods.
 
     ``refresh`` catches up with the rows touched since the last visit: O(touched rows), plus O(rows) when
-    the highest raw score of a normalised plugin moved. Memory: about 32 bytes a row, and 8 more for each
-    normalised plugin.
+    the highest raw score of a normalised plugin moved. Memory: 12 bytes a row beside those of the view, and 8
+    for each normalised plugin that looks at the pods of a row.
     """
 
-    def __init__(self, framework: Framework, parts: SplitPlan, pod: Pod, objects: ObjectStore) -> None:
+    def __init__(
+        self,
+        framework: Framework,
+        parts: SplitPlan,
+        pod: Pod,
+        objects: ObjectStore,
+        view: NodeView | None = None,
+    ) -> None:
         self.framework = framework
         self.parts = parts
         self.pod = pod
         self.table = framework.handle.table
+        self.view = NodeView(framework, parts, pod, objects) if view is None else view
         self.usable = False
         """Whether the class can be used; not if a plugin failed, rejects the pod outright or names nodes."""
         self.forgotten = False
         """Whether the class was dropped: whoever still holds it must look it up again."""
         self.builds = 0
-        """How often everything was made anew: codes mean something else then."""
+        """How often everything was made anew."""
         self._expected: dict[int, ExpectedPods] = {}
         self._objects = objects
         self._clear()
@@ -68,52 +77,45 @@ class PodClass:
     def _clear(self) -> None:
         self.state = CycleState()
         self.new_state = self.state.template()
-        self.statuses: list[Status] = []
         self.codes: Codes = np.empty(0, np.int32)
         """Per row: 0 passes, *k* is rejected with ``statuses[k - 1]``, -1 has no node."""
         self.feasible = 0
         self._passing: LazyRows | None = None
         self.maxima = BlockedMaxima(np.empty(0, np.int64), 0)
         self.normalized: tuple[Normalized, ...] = ()
-        self._number: dict[Status, int] = {}
-        self._places: list[int] = [NOBODY]
-        self._counts: list[int] = [0]
-        self.node_codes: Codes = np.empty(0, np.int32)
-        """As ``codes``, for plugins that look at the node alone."""
-        self.fixed: Column = np.empty(0, np.int64)
-        """Sum of the scores that the node alone decides, but for those that are normalised."""
-        self.base: Column = np.empty(0, np.int64)
-        """Sum of all scores but those that are normalised, of feasible rows."""
-        self.standing: Column = np.empty(0, np.int64)
-        """Sum of the normalised scores that the node alone decides, as of the last totals."""
         self.moving: list[Normalized] = []
-        """Normalised plugins whose raw scores depend on the pods of a row."""
+        """Those of ``normalized`` whose raw scores depend on the pods of a row, at its end."""
+        self.standing: Column = np.empty(0, np.int64)
+        """Of the view: what the other ones give each row."""
+        self.pod_filters: list[tuple[FilterEntry, int]] = []
+        self.pod_scores: list[ScoreEntry] = []
+        self._counts: list[int] = [0]
         self._one_by_one = OneByOne(self)
         self.changes: tuple[int, ...] = ()
         """:func:`all_changes` as of the last visit, one object as long as it is the same."""
         self._read_versions: tuple[int, ...] = ()
         self._row_wise = False
         """Whether all its plugins have a per-node form."""
-        self._version = self._node_version = -1
+        self._version = self._node_version = self._view_builds = -1
 
     # ---- looking -----------------------------------------------------------------------------------------
 
     @property
+    def numbering(self) -> Numbering:
+        """What the codes mean."""
+        return self.view.numbering
+
+    @property
+    def statuses(self) -> list[Status]:
+        """By code, from 1 on."""
+        return self.view.numbering.statuses
+
+    @property
     def nbytes(self) -> int:
-        """Memory of the columns, in bytes."""
-        columns = (
-            self.codes,
-            self.node_codes,
-            self.fixed,
-            self.base,
-            self.standing,
-            self.maxima.values,
-        )
-        return (
-            sum(column.nbytes for column in columns)
-            + sum(column.raw.nbytes for column in self.normalized)
-            + sum(expected.codes.nbytes for expected in self._expected.values())
-        )
+        """Memory of the columns, in bytes, without those of the view."""
+        codes = [self.codes, *(expected.codes for expected in self._expected.values())]
+        columns = [self.maxima.values, *(column.raw for column in self.moving)]
+        return sum(column.nbytes for column in codes) + sum(column.nbytes for column in columns)
 
     def feasible_rows(self) -> Rows:
         """The rows that no remembered plugin rejects, found out if somebody asks."""
@@ -126,12 +128,15 @@ class PodClass:
 
     def totals_of(self, rows: Rows) -> Column:
         """Totals of some of the feasible rows, normalised over just them; not to be changed."""
-        highest = [int(rows.take(column.raw).max()) if column.highest else 0 for column in self.normalized]
-        if all(h == column.highest for h, column in zip(highest, self.normalized, strict=True)):
-            return rows.take(self.maxima.values)
-        totals = rows.take(self.base).copy()
-        for h, column in zip(highest, self.normalized, strict=True):
-            totals += column.weighted_rows(rows.take(column.raw), h)
+        totals = rows.take(self.maxima.values)
+        for column in self.normalized:
+            if not column.highest:
+                continue
+            raw = rows.take(column.raw)
+            highest = int(raw.max())
+            if highest != column.highest:
+                change = column.weighted_rows(raw, highest) - column.weighted_rows(raw, column.highest)
+                totals = totals + change
         return totals
 
     def best_where(self, rows: Rows, mask: npt.NDArray[np.bool_]) -> Positions:
@@ -147,36 +152,22 @@ class PodClass:
 
     def counts(self) -> list[tuple[Status, int]]:
         """Each status with the number of rows that it rejects; O(statuses)."""
-        return [(s, n) for s, n in zip(self.statuses, self._counts[1:], strict=True) if n]
-
-    def places(self, codes: Codes) -> npt.NDArray[np.int64]:
-        """Places in the profile of the plugins behind these codes, a large number where there is none."""
-        return np.array([*self._places, NO_NODE], np.int64)[codes]
+        return [(s, n) for s, n in zip(self.statuses, self._counts[1:], strict=False) if n]
 
     def all_counts(self) -> list[int]:
         """Number of rows by code, from 0 on."""
         return list(self._counts)
 
-    def place_of(self, code: int) -> int:
-        """Place in the profile of the plugin behind *code*, a large number if there is none."""
-        return self._places[code]
-
     def count(self, code: int, change: int) -> None:
         """So many rows more (or less) have *code*."""
-        if code >= 0:
-            self._counts[code] += change
-            if code == 0:
-                self.feasible += change
-                self._passing = None
-
-    def number_of(self, status: Status) -> int:
-        """The code that stands for *status*."""
-        number = self._number.get(status)
-        if number is None:
-            self.statuses.append(status)
-            number = self._number[status] = len(self.statuses)
-            self._register()
-        return number
+        if code < 0:
+            return
+        while len(self._counts) <= code:
+            self._counts.append(0)
+        self._counts[code] += change
+        if code == 0:
+            self.feasible += change
+            self._passing = None
 
     def expected(self, priority: int) -> ExpectedPods:
         """The class as pods of that priority see it, nominated pods considered; the caller syncs it."""
@@ -200,217 +191,194 @@ class PodClass:
         table = self.table
         changes = all_changes(table, self._objects)
         if changes != self.changes:
-            if self._read_versions != versions(self.parts.reads, table, self._objects):
+            self.view.refresh()
+            if self._view_builds != self.view.builds or self._read_versions != versions(
+                self.parts.reads, table, self._objects
+            ):
                 self._build()
                 return self.usable
             self.changes = changes
         version = table.row_log.version
         if self._version == version or not self.usable:
             return self.usable
-        rows = table.row_log.since(self._version)
-        changed = table.node_log.since(self._node_version)
-        if rows is None or changed is None or len(self.codes) < table.size:
+        since, self._version = self._version, version
+        changed = table.node_log.version != self._node_version
+        self._node_version = table.node_log.version
+        if changed:
+            self.standing = self._standing()
+        if not self.view.usable or not self._take_in(since, counting=not changed):
             self._build()
             return self.usable
-        self._version, self._node_version = version, table.node_log.version
-        if len(rows) == 1 and self._row_wise:
-            self._one_by_one.refresh(rows, changed)
-        elif self._row_wise and len(few := set(rows)) <= ONE_BY_ONE:
-            self._one_by_one.refresh(few, changed)
-        else:
-            self._refresh_rows(_positions(rows), _positions(changed))
-        for column in self.normalized:
-            if column.moved:
-                column.moved = False
-                if self.usable and column.highest != column.present_highest():
-                    self._total_all()
+        if self.usable:
+            if changed:
+                self._recount()
+            self._follow_highest()
         return self.usable
+
+    def _take_in(self, since: int, *, counting: bool) -> bool:
+        """Rows touched since then; ``False`` if that is too long ago to say which.
+
+        *counting*: raw scores are counted as rows come and go; else that is done anew afterwards.
+        """
+        log = self.table.row_log
+        missed = log.version - since
+        if self._row_wise and missed <= ONE_BY_ONE:
+            rows = log.since(since)
+            if rows is not None:
+                self._one_by_one.refresh(rows if missed == 1 else set(rows), counting=counting)
+            return rows is not None
+        positions = log.positions_since(since, self.table.size)
+        if positions is not None:
+            self._refresh_rows(positions, counting=counting)
+        return positions is not None
 
     def _build(self) -> None:
         """Everything from nothing; O(rows)."""
-        table, parts = self.table, self.parts
+        table, parts, view = self.table, self.parts, self.view
         self._clear()
         self.builds += 1
+        view.refresh()
+        self._view_builds = view.builds
         self.changes = all_changes(table, self._objects)
         self._read_versions = versions(parts.reads, table, self._objects)
         self._version, self._node_version = table.row_log.version, table.node_log.version
-        self.usable = self._comparable()
+        self.usable = view.usable and self._comparable()
         if not self.usable:
             return
         outcome = run_pre_filter(parts.remembered, self.state, self.pod, table.rows())
         self.usable = outcome.status is None and outcome.node_names is None
         if not self.usable:
             return
-        # Room to grow, so that nodes that join are refreshed like any other row.
-        size = max(table.capacity, 1)
-        self.codes = np.full(size, NO_NODE, np.int32)
-        self.node_codes = np.full(size, NO_NODE, np.int32)
-        self.fixed = np.zeros(size, np.int64)
-        self.base = np.zeros(size, np.int64)
-        self.standing = np.zeros(size, np.int64)
-        self.maxima = BlockedMaxima(np.full(size, OUT, np.int64), 0)
-        asked = [e for e in parts.remembered.filter if e.name not in self.state.skip_filter_plugins]
-        self.node_filters = self._placed(asked, node_only=True)
-        self.pod_filters = self._placed(asked, node_only=False)
+        skipped = self.state.skip_filter_plugins
+        self.pod_filters = [(e, parts.order[e.name]) for e in parts.pod_plan.filter if e.name not in skipped]
         rows = table.rows().positions
-        self._filter_nodes(rows)
-        feasible = self._filter_pods(rows)
-        status = run_pre_score(parts.remembered, self.state, self.pod, Rows.at(table, feasible))
+        self.codes = view.codes.copy()
+        found = self._filter(rows)
+        status = run_pre_score(parts.remembered, self.state, self.pod, Rows.at(table, found))
         self.usable = self.usable and status is None
         self.new_state = self.state.template()
-        self._plan_scores(size)
+        self._plan_scores()
+        self.maxima = BlockedMaxima(np.full(len(self.codes), OUT, np.int64), 0)
         if self.usable:
-            self._score_nodes(rows)
-            self._score_pods(feasible)
-            self._total_all()
+            self._score(found)
+            self.maxima.rebuild(table.size)
+            self._recount()
+            self._follow_highest()
 
     def _comparable(self) -> bool:
         """Whether every plugin can still tell what it reads of the pod, given what ``reads`` names now."""
+        signatures = (*self.parts.node_signatures, *self.parts.pod_signatures)
         try:
-            return all(signature(self.pod) is not None for signature in self.parts.signatures)
+            return all(signature(self.pod) is not None for signature in signatures)
         except Exception:  # noqa: BLE001 - as for a pod that has no class yet: it goes the long way
             return False
 
-    def _placed(self, entries: list[FilterEntry], *, node_only: bool) -> list[tuple[FilterEntry, int]]:
-        mine = (entry for entry in entries if (entry.name in self.parts.node_only) is node_only)
-        return [(entry, self.parts.order[entry.name]) for entry in mine]
-
-    def _plan_scores(self, size: int) -> None:
-        skip, node_only = self.state.skip_score_plugins, self.parts.node_only
-        asked = [entry for entry in self.parts.remembered.score if entry.name not in skip]
-        plain = [entry for entry in asked if entry.normalization is None]
-        self.node_scores = [entry for entry in plain if entry.name in node_only]
-        self.pod_scores = [entry for entry in plain if entry.name not in node_only]
-        self.normalized = tuple(
-            Normalized(entry, entry.normalization, entry.name in node_only, np.zeros(size, np.int64))
+    def _plan_scores(self) -> None:
+        asked = [e for e in self.parts.pod_plan.score if e.name not in self.state.skip_score_plugins]
+        self.pod_scores = [entry for entry in asked if entry.normalization is None]
+        self.moving = [
+            Normalized(RawScores(entry, entry.normalization, np.zeros(len(self.codes), np.int64)))
             for entry in asked
             if entry.normalization is not None
-        )
-        self.moving = [column for column in self.normalized if not column.node_only]
-        entries: list[Any] = [entry for entry, _ in (*self.node_filters, *self.pod_filters)]
+        ]
+        self.normalized = (*map(Normalized, self.view.normalized), *self.moving)
+        self.standing = self._standing()
+        entries: list[Any] = [entry for entry, _ in self.pod_filters]
         self._row_wise = all(entry.filter is not None for entry in entries) and all(
             entry.score is not None for entry in asked
         )
 
     # ---- many rows, by columns ---------------------------------------------------------------------------
 
-    def _refresh_rows(self, positions: Positions, changed: Positions) -> None:
-        codes = self.codes
-        feasible = positions[codes[positions] == 0]
-        for column in self.normalized:
-            column.count_rows(feasible, -1)
-        self.feasible -= len(feasible)
-        self._passing = None
-        for code, count in enumerate(np.bincount(codes[positions] + 1)[1:].tolist()):
-            self._counts[code] -= count
-        codes[positions] = NO_NODE
+    def _refresh_rows(self, positions: Positions, *, counting: bool) -> None:
+        codes, before = self.codes, self.codes[positions]
+        if counting:
+            for column in self.moving:
+                column.count_rows(positions[before == 0], -1)
+        for code, count in enumerate(np.bincount(before + 1)[1:].tolist()):
+            self.count(code, -count)
+        codes[positions] = self.view.codes[positions]
         self.maxima.values[positions] = OUT
-        if len(changed):
-            self.node_codes[changed] = NO_NODE
-            alive = changed[self.table.alive[changed]]
-            self._filter_nodes(alive)
-            if self.usable:
-                self._score_nodes(alive)
-        found = self._filter_pods(positions[self.table.alive[positions]])
+        found = self._filter(positions[codes[positions] >= 0])
         if self.usable:
-            self._score_pods(found)
-            self._total_all()
+            self._score(found)
+            if counting:
+                self._count_moves(positions, before)
+                for column in self.moving:
+                    column.count_rows(found, 1)
+            self.maxima.rebuild(self.table.size)
 
-    def _filter_nodes(self, positions: Positions) -> None:
-        """What the plugins say that look at the node alone."""
-        self.node_codes[positions] = self._ask(
-            self.node_filters, positions, np.zeros(len(positions), np.int32)
-        )
+    def _count_moves(self, positions: Positions, before: Codes) -> None:
+        """Raw scores of the view for rows that were feasible and are not, or the other way round."""
+        now, then = self.codes[positions] == 0, before == 0
+        if (now == then).all():
+            return
+        for column in self.normalized[: len(self.view.normalized)]:
+            column.count_rows(positions[then & ~now], -1)
+            column.count_rows(positions[now & ~then], 1)
 
-    def _filter_pods(self, positions: Positions) -> Positions:
-        """What all say; rows that count nowhere so far are counted. The rows that pass."""
-        codes = self._ask(self.pod_filters, positions, self.node_codes[positions])
+    def _filter(self, positions: Positions) -> Positions:
+        """What all say of rows whose codes are those of the view, and that are not counted so far; the rows
+        that pass.
+        """
+        numbering = self.numbering
+        codes = self.codes[positions]
+        verdicts = Verdicts(Rows.at(self.table, positions), codes, numbering.statuses, numbering.numbers)
+        places = numbering.places_of(codes)
+        for entry, place in self.pod_filters:
+            ask(entry, place, self.state, self.pod, verdicts, places)
+        if not numbering.register():
+            self.usable = False
         self.codes[positions] = codes
         for code, count in enumerate(np.bincount(codes, minlength=1).tolist()):
-            self._counts[code] += count
+            self.count(code, count)
         found: Positions = positions[codes == 0]
-        self.feasible += len(found)
         return found
 
-    def _ask(self, filters: list[tuple[FilterEntry, int]], positions: Positions, codes: Codes) -> Codes:
-        verdicts = Verdicts(Rows.at(self.table, positions), codes, self.statuses, self._number)
-        places = self.places(codes)
-        for entry, place in filters:
-            ask(entry, place, self.state, self.pod, verdicts, places)
-        self._register()
-        return verdicts.codes
-
-    def _register(self) -> None:
-        """Take notice of statuses that are new."""
-        for status in self.statuses[len(self._places) - 1 :]:
-            self._places.append(self.parts.order.get(status.plugin, NOBODY))
-            self._counts.append(0)
-            if status.code is Code.ERROR:
-                self.usable = False
-
-    def _score_nodes(self, positions: Positions) -> None:
-        """Scores that the node alone decides, for rows that the node alone does not rule out."""
-        rows = Rows.at(self.table, positions[self.node_codes[positions] == 0])
-        self.fixed[rows.index] = self._sum(self.node_scores, rows)
-        for column in self.normalized:
-            if column.node_only:
-                column.raw[rows.index] = self._raw(column.entry, rows)
-
-    def _score_pods(self, positions: Positions) -> None:
-        """The other scores of feasible rows that are not counted so far."""
-        rows = Rows.at(self.table, positions)
-        self.base[positions] = self.fixed[positions] + self._sum(self.pod_scores, rows)
-        for column in self.normalized:
-            if not column.node_only:
-                column.raw[positions] = self._raw(column.entry, rows)
-            column.count_rows(positions, 1)
-
-    def _sum(self, entries: list[ScoreEntry], rows: Rows) -> Column:
-        total = np.zeros(len(rows), np.int64)
-        for entry in entries:
-            total += self._raw(entry, rows) * entry.weight
-        return total
-
-    def _raw(self, entry: ScoreEntry, rows: Rows) -> Column:
-        """Raw scores. If the plugin fails the class cannot be used: its pods go the long way, which
-        reports it.
-        """
-        try:
-            if entry.score_rows is not None:
-                raw: Column = entry.score_rows(self.state, self.pod, rows)
-            else:
-                assert entry.score is not None
-                score = entry.score
-                raw = np.array([score(self.state, self.pod, info) for info in rows], np.int64)
-            fits = raw.shape == (len(rows),) and raw.dtype.kind in "iu"
-            if fits and entry.normalization is None and len(raw):
-                fits = bool(raw.min() >= MIN_SCORE and raw.max() <= MAX_SCORE)
-        except Exception:  # noqa: BLE001 - met again on the long way, and reported there
-            fits = False
-        if not fits:
+    def _score(self, positions: Positions) -> None:
+        """Totals of feasible rows, by the highest raw scores of the last totals."""
+        rows, scorer = Rows.at(self.table, positions), Scorer(self.state, self.pod)
+        totals = scorer.total(self.pod_scores, rows)
+        totals += self.view.fixed[positions]
+        totals += self.standing[positions]
+        for column in self.moving:
+            raw = column.raw[positions] = scorer.raw(column.scores.entry, rows)
+            totals += column.weighted_rows(raw, column.highest)
+        self.maxima.values[positions] = totals
+        if not scorer.sound:
             self.usable = False
-            return np.zeros(len(rows), np.int64)
-        return raw
 
-    # ---- totals ------------------------------------------------------------------------------------------
+    # ---- what is highest ---------------------------------------------------------------------------------
 
-    def _total_all(self) -> None:
-        """All totals as one column operation; O(rows)."""
+    def _standing(self) -> Column:
+        of_view = self.normalized[: len(self.view.normalized)]
+        return self.view.standing(tuple(column.highest for column in of_view))
+
+    def _recount(self) -> None:
+        """Nodes have other raw scores; O(rows) for plugins that give any."""
+        feasible = self._find_feasible()
+        for column in self.normalized:
+            column.recount(feasible)
+
+    def _follow_highest(self) -> None:
+        """Normalise anew if the highest raw score of a plugin moved; O(rows) then."""
+        for column in self.normalized:
+            if column.moved:
+                column.moved = False
+                if column.highest != column.present_highest():
+                    self._normalize()
+
+    def _normalize(self) -> None:
         size = self.table.size
-        standing = self.standing[:size]
-        standing[:] = 0
+        feasible = self._find_feasible()
+        totals = self.maxima.values[feasible] - self.standing[feasible]
+        for column in self.moving:
+            totals -= column.weighted_rows(column.raw[feasible], column.highest)
         for column in self.normalized:
             column.highest = column.present_highest()
-            if column.node_only:
-                standing += column.weighted_rows(column.raw[:size], column.highest)
-        totals = self.base[:size] + standing
+        self.standing = self._standing()
+        totals += self.standing[feasible]
         for column in self.moving:
-            totals += column.weighted_rows(column.raw[:size], column.highest)
-        totals[self.codes[:size] != 0] = OUT
-        self.maxima.values[:size] = totals
+            totals += column.weighted_rows(column.raw[feasible], column.highest)
+        self.maxima.values[feasible] = totals
         self.maxima.rebuild(size)
-
-
-def _positions(rows: list[int]) -> Positions:
-    distinct = set(rows)
-    return np.fromiter(distinct, np.intp, len(distinct))

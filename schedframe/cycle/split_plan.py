@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container, Iterable
 from typing import Any
 
 from attrs import evolve, frozen
@@ -16,14 +17,20 @@ class SplitPlan:
 
     remembered: Plan
     live: Plan
+    node_plan: Plan
+    """Of what is remembered, the plugins whose answer for a row depends on the node object alone."""
+    pod_plan: Plan
+    """Of what is remembered, the others."""
     order: dict[str, int]
     """Filter plugin → its place in the profile."""
-    signatures: tuple[Any, ...]
-    """pod_signature of the remembered plugins."""
+    node_signatures: tuple[Any, ...]
+    """pod_signature of the plugins of ``node_plan``."""
+    pod_signatures: tuple[Any, ...]
+    """pod_signature of those of ``pod_plan``."""
     reads: tuple[str, ...]
     """Kinds that remembered plugins read beyond the row."""
-    node_only: frozenset[str]
-    """Remembered plugins whose answer for a row depends on the node object there, and not on its pods."""
+    node_reads: tuple[str, ...]
+    """Those of ``node_plan``."""
     skip_reads: tuple[Any, ...] | None
     """``skip_reads`` of the live plugins at filter and score; ``None`` if one of them has none."""
 
@@ -40,9 +47,9 @@ def split(framework: Framework) -> SplitPlan | None:
     if not local:
         return None
 
-    def part(wanted: bool) -> Plan:
+    def part(names: Container[str]) -> Plan:
         def only(entries: tuple[Any, ...]) -> tuple[Any, ...]:
-            return tuple(entry for entry in entries if (entry.name in local) is wanted)
+            return tuple(entry for entry in entries if entry.name in names)
 
         return evolve(
             plan,
@@ -53,14 +60,21 @@ def split(framework: Framework) -> SplitPlan | None:
             score=only(plan.score),
         )
 
+    def reads(names: Iterable[str]) -> tuple[str, ...]:
+        return tuple(sorted({kind for name in names for kind in getattr(plan.plugins[name], "reads", ())}))
+
+    nodes = {name for name in local if getattr(plan.plugins[name], "node_only", False)}
     return SplitPlan(
-        part(True),
-        part(False),
-        {entry.name: place for place, entry in enumerate(plan.filter)},
-        tuple(signatures[name] for name in signatures if name in local),
-        tuple(sorted({kind for name in local for kind in getattr(plan.plugins[name], "reads", ())})),
-        frozenset(name for name in local if getattr(plan.plugins[name], "node_only", False)),
-        _skip_reads(plan, local),
+        remembered=part(local),
+        live=part(plan.plugins.keys() - local),
+        node_plan=part(nodes),
+        pod_plan=part(local - nodes),
+        order={entry.name: place for place, entry in enumerate(plan.filter)},
+        node_signatures=tuple(signatures[name] for name in signatures if name in nodes),
+        pod_signatures=tuple(signatures[name] for name in signatures if name in local - nodes),
+        reads=reads(local),
+        node_reads=reads(nodes),
+        skip_reads=_skip_reads(plan, local),
     )
 
 

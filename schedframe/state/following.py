@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Collection
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -38,14 +37,14 @@ class FollowingColumns(ABC):
         if self._layout != table.layout:
             self._layout = table.layout
             self.lay_out()
-        rows = log.since(self.version) if self.version >= 0 else None
-        if rows is None:
-            self.fill(slice(0, table.size))
-        elif len(rows) <= _FEW:
-            for row in rows if len(rows) == 1 else set(rows):
+        missed = log.version - self.version if self.version >= 0 else table.size
+        few = log.since(self.version) if missed <= _FEW else None
+        if few is not None:
+            for row in few if missed == 1 else set(few):
                 self.fill_row(row)
         else:
-            self.fill(distinct_positions(rows))
+            rows = log.positions_since(self.version, table.size) if self.version >= 0 else None
+            self.fill(slice(0, table.size) if rows is None else rows)
         self.version = log.version
 
     @abstractmethod
@@ -62,9 +61,3 @@ class FollowingColumns(ABC):
     @abstractmethod
     def fill_row(self, row: int) -> None:
         """The same for one row: called for every pod that comes, so without arrays."""
-
-
-def distinct_positions(rows: Collection[int]) -> npt.NDArray[np.intp]:
-    """The rows named in *rows*, each once."""
-    distinct = set(rows)
-    return np.fromiter(distinct, np.intp, len(distinct))

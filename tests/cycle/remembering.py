@@ -23,7 +23,8 @@ from schedframe import (
     hookimpl,
     load_config,
 )
-from schedframe.cycle.remembered import NO_NODE, PodClass
+from schedframe.cycle.numbering import NO_NODE
+from schedframe.cycle.remembered import PodClass
 from schedframe.framework.hookspecs import Scores
 
 from .build import World
