@@ -50,10 +50,16 @@ class Demand:
     """Resource and amount (milli-CPU, bytes, counts), amounts above 0."""
     delegated: frozenset[str] = frozenset()
     names: tuple[str, ...] = field(init=False)
+    _standard: int = field(init=False)
+    """How many of them are standard resources; these come first."""
 
     @names.default
     def _names(self) -> tuple[str, ...]:
         return tuple([name for name, _ in self.amounts])
+
+    @_standard.default
+    def _count_standard(self) -> int:
+        return len([name for name in self.names if name in _STANDARD])
 
     @classmethod
     def of(
@@ -121,9 +127,16 @@ class Demand:
 
     def shortages(self, rows: Rows) -> RowVerdicts | None:
         """As :meth:`shortage` for many rows, ``None`` if the pod fits on all; a few passes per resource."""
-        spare = room(self.names, rows.table)
+        table = rows.table
+        # Resources that vendors make up are too many for something to be kept about each.
+        known = self.names[: self._standard]
+        spare = room(known, table)
         full = rows.take(spare.full)
         lefts = [rows.take(left) for left in spare.left]
+        lefts += [
+            rows.take(table.allocatable(name)) - rows.take(table.requested(name))
+            for name in self.names[self._standard :]
+        ]
         if len(rows) and not full.any() and self._fits(lefts):
             return None
         short: list[Mask] = []

@@ -60,16 +60,17 @@ def _check_rows(table: NodeTable, used: list[int]) -> None:
 
 
 def _check_free(table: NodeTable, used: list[int]) -> None:
+    amounts = table._amounts
     free = sorted(set(range(table.size)).difference(used))
     _same("free rows", sorted(table._free), free)
     for row in [*free, *range(table.size, table.capacity)]:
-        columns = [table.pod_count, table.allowed_pods, table.unschedulable, *table._non_zero]
-        columns += [*table._allocatable, *table._requested]
+        columns = [table.pod_count, table.allowed_pods, table.unschedulable, *amounts.non_zero]
+        columns += [*amounts.first_allocatable, *amounts.first_requested]
         _same(f"what row {row} of nobody holds", [int(column[row]) for column in columns if column[row]], [])
 
 
 def _check_scarce(table: NodeTable, used: list[int]) -> None:
-    scarce = table._scarce
+    scarce = table._amounts.scarce
     there: dict[str, dict[int, int]] = {}
     asked: dict[str, dict[int, int]] = {}
     for row in used:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -18,35 +18,13 @@ from .images import ImageIndex
 from .node_info import NodeInfo
 from .pod_groups import PodGroups
 from .ports import count_port_at
+from .resource_columns import FIRST_CAPACITY, ResourceColumns, longer
 from .rows import Rows
-from .scarce import FIRST_RESOURCES, ScarceResources
 from .trial import UndoLog, put_back
 
 Column = npt.NDArray[np.int64]
 Following = TypeVar("Following", bound=FollowingColumns)
-_FIRST = {name: i for i, name in enumerate(FIRST_RESOURCES)}
-_DENSE = frozenset((*FIRST_RESOURCES, "pods"))
-_FIRST_CAPACITY = 64
 _MOST_FOLLOWING = 32
-
-
-class Cells(NamedTuple):
-    """Columns as memoryviews: to read or set one element of one costs a third of what it does in an array."""
-
-    allocatable: list[memoryview[int]]
-    """By number of the resource."""
-    requested: list[memoryview[int]]
-    cpu: memoryview[int]
-    memory: memoryview[int]
-    pod_count: memoryview[int]
-
-
-def _scarce_of(amounts: Mapping[str, int]) -> dict[str, int]:
-    return {name: amount for name, amount in amounts.items() if name not in _DENSE}
-
-
-def _matrix(rows: int, capacity: int) -> Column:
-    return np.zeros((rows, capacity), np.int64)
 
 
 @define(eq=False)
@@ -54,20 +32,18 @@ class NodeTable:
     """Rows of nodes with their sums of requests; the one truth about how full the cluster is.
 
     A row belongs to a node name from the first node or pod of that name until the node is gone and its last
-    pod too; then it is reused. Adding and removing a pod is O(resources of the pod), a node O(resources of
-    the table), growth is amortised. Node infos are made when somebody asks for one, and kept in step from
+    pod too; then it is reused. Adding and removing a pod is O(resources of the pod), a node O(its
+    resources), growth is amortised. Node infos are made when somebody asks for one, and kept in step from
     then on.
     """
 
     size: int = 0
     """Rows in use, holes included: columns are valid on ``[:size]``."""
-    capacity: int = _FIRST_CAPACITY
-    alive: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.bool_))
+    capacity: int = FIRST_CAPACITY
+    alive: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.bool_))
     """Rows that have a node."""
     num_nodes: int = 0
-    pod_count: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
-    allowed_pods: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
-    unschedulable: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.bool_))
+    unschedulable: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.bool_))
     pods_with_affinity: int = 0
     """Pods with pod affinity or anti-affinity terms: as long as there are none, nobody needs their groups."""
     affinity_changes: int = 0
@@ -81,12 +57,7 @@ class NodeTable:
     images: ImageIndex = field(factory=ImageIndex)
     ports: dict[tuple[str, int], dict[int, dict[str, int]]] = field(factory=dict)
     """(protocol, port) → row → host IP → users."""
-    _non_zero: Column = field(factory=lambda: _matrix(2, _FIRST_CAPACITY))
-    _allocatable: Column = field(factory=lambda: _matrix(len(FIRST_RESOURCES), _FIRST_CAPACITY))
-    _requested: Column = field(factory=lambda: _matrix(len(FIRST_RESOURCES), _FIRST_CAPACITY))
-    _zeros: Column = field(factory=lambda: np.zeros(_FIRST_CAPACITY, np.int64))
-    _scarce: ScarceResources = field(factory=lambda: ScarceResources(_FIRST_CAPACITY))
-    _cells: Cells = field(init=False)
+    _amounts: ResourceColumns = field(factory=ResourceColumns)
     _row_of: dict[str, int] = field(factory=dict)
     _names: list[str | None] = field(factory=list)
     _nodes: list[Node | None] = field(factory=list)
@@ -99,15 +70,22 @@ class NodeTable:
     _groups: PodGroups | None = None
     _trials: UndoLog = field(factory=UndoLog)
 
-    def __attrs_post_init__(self) -> None:
-        self._cells = self._new_cells()
-
     # ---- looking -----------------------------------------------------------------------------------------
 
     @property
     def layout(self) -> int:
         """Changes when columns are laid anew: arrays and memoryviews taken before show old values then."""
-        return self._scarce.layout
+        return self._amounts.layout
+
+    @property
+    def pod_count(self) -> Column:
+        """Number of pods on each row, int64 of shape ``(capacity,)``."""
+        return self._amounts.pod_count
+
+    @property
+    def allowed_pods(self) -> Column:
+        """How many pods each node allows, int64 of shape ``(capacity,)``."""
+        return self._amounts.allowed_pods
 
     def row_of(self, name: str) -> int | None:
         """Row of that node, or of pods that run on a node of that name; ``None`` if there is neither."""
@@ -158,27 +136,15 @@ class NodeTable:
 
     def allocatable(self, resource: str) -> Column:
         """Allocatable amounts, int64 of shape ``(capacity,)``; zeros for a resource that nobody has."""
-        i = _FIRST.get(resource)
-        if i is not None:
-            first: Column = self._allocatable[i]
-            return first
-        if resource == "pods":
-            return self.allowed_pods
-        columns = self._scarce.get(resource)
-        return self._zeros if columns is None else columns[0]
+        return self._amounts.allocatable(resource)
 
     def requested(self, resource: str) -> Column:
         """Sums of requests of the pods on each row, int64 of shape ``(capacity,)``."""
-        i = _FIRST.get(resource)
-        if i is not None:
-            first: Column = self._requested[i]
-            return first
-        columns = self._scarce.get(resource)
-        return self._zeros if columns is None else columns[1]
+        return self._amounts.requested(resource)
 
     def non_zero_requested(self, resource: str) -> Column:
         """As :meth:`requested` for ``cpu`` and ``memory``; containers that do not say count 100m, 200Mi."""
-        column: Column = self._non_zero[0 if resource == "cpu" else 1]
+        column: Column = self._amounts.non_zero[0 if resource == "cpu" else 1]
         return column
 
     def label(self, key: str) -> DistinctColumn[str]:
@@ -237,7 +203,7 @@ class NodeTable:
         self._nodes[row] = node
         if node.status.images:
             self.images.add(row, node)
-        self._offer(row, node.allocatable, {} if old is None else old.allocatable)
+        self._amounts.offer(row, node.allocatable, {} if old is None else old.allocatable)
         self.unschedulable[row] = node.spec.unschedulable
         info = self._infos[row]
         if info is not None:
@@ -257,7 +223,7 @@ class NodeTable:
         self.num_nodes -= 1
         self.alive[row] = False
         self._all = None
-        self._offer(row, {}, node.allocatable)
+        self._amounts.offer(row, {}, node.allocatable)
         self.unschedulable[row] = False
         info = self._infos[row]
         if info is not None:
@@ -315,19 +281,7 @@ class NodeTable:
         self.exchange_log.append(row)
 
     def _apply(self, row: int, pod: Pod, sign: int) -> None:
-        amounts = pod.resources
-        cells = self._cells
-        requested = cells.requested
-        for name, amount in amounts.requests.items():
-            i = _FIRST.get(name)
-            if i is None:
-                self._scarce.request(row, name, sign * amount)
-            else:
-                requested[i][row] += sign * amount
-        cpu, memory = amounts.non_zero
-        cells.cpu[row] += sign * cpu
-        cells.memory[row] += sign * memory
-        cells.pod_count[row] += sign
+        self._amounts.count(row, pod.resources, sign)
         for port in pod.host_ports:
             count_port_at(self.ports, row, port, sign)
         info = self._infos[row]
@@ -406,40 +360,11 @@ class NodeTable:
             self._names[row] = self._pods[row] = self._infos[row] = None
             self._free.append(row)
 
-    def _offer(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
-        """The node of *row* has *amounts*, and had those of *before*."""
-        for name, cells in zip(FIRST_RESOURCES, self._cells.allocatable, strict=True):
-            cells[row] = amounts.get(name, 0)
-        self.allowed_pods[row] = amounts.get("pods", 0)
-        if amounts is not before and not (_DENSE.issuperset(amounts) and _DENSE.issuperset(before)):
-            self._scarce.offer(row, _scarce_of(amounts), _scarce_of(before))
-
-    def _new_cells(self) -> Cells:
-        return Cells(
-            [column.data for column in self._allocatable],
-            [column.data for column in self._requested],
-            self._non_zero[0].data,
-            self._non_zero[1].data,
-            self.pod_count.data,
-        )
-
     def _grow(self, capacity: int) -> None:
-        def longer(old: npt.NDArray[Any]) -> npt.NDArray[Any]:
-            new = np.zeros((*old.shape[:-1], capacity), old.dtype)
-            new[..., : self.capacity] = old
-            return new
-
-        self.alive = longer(self.alive)
-        self.pod_count = longer(self.pod_count)
-        self.allowed_pods = longer(self.allowed_pods)
-        self.unschedulable = longer(self.unschedulable)
-        self._non_zero = longer(self._non_zero)
-        self._allocatable = longer(self._allocatable)
-        self._requested = longer(self._requested)
-        self._zeros = longer(self._zeros)
+        self.alive = longer(self.alive, capacity)
+        self.unschedulable = longer(self.unschedulable, capacity)
+        self._amounts.grow(capacity)
         self.capacity = capacity
-        self._scarce.grow(capacity)
-        self._cells = self._new_cells()
         for log in (self.row_log, self.node_log, self.exchange_log):
             log.fit(capacity)
         for column in self._columns.values():
@@ -453,7 +378,7 @@ class NodeTable:
 
     def resources(self) -> tuple[str, ...]:
         """All resources that some node has or some pod requests, and those that always have a column."""
-        return tuple(dict.fromkeys((*FIRST_RESOURCES, "pods", *self._scarce)))
+        return self._amounts.names()
 
     # ---- self-check --------------------------------------------------------------------------------------
 

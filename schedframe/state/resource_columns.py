@@ -1,0 +1,137 @@
+"""What nodes have, what their pods request, and how many pods there are: a column each."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from ..api import PodResources
+from .scarce import FIRST_RESOURCES, ScarceResources
+
+Column = npt.NDArray[np.int64]
+
+FIRST_CAPACITY = 64
+_PODS = "pods"
+_FIRST = {name: i for i, name in enumerate(FIRST_RESOURCES)}
+_DENSE = frozenset((*FIRST_RESOURCES, _PODS))
+
+
+class Cells(NamedTuple):
+    """Columns as memoryviews: to read or set one element of one costs a third of what it does in an array."""
+
+    allocatable: list[memoryview[int]]
+    """By number of the resource."""
+    requested: list[memoryview[int]]
+    cpu: memoryview[int]
+    memory: memoryview[int]
+    pod_count: memoryview[int]
+
+
+@define(eq=False)
+class ResourceColumns:
+    """The numbers of all rows; int64 of shape ``(capacity,)`` each. See :class:`.node_table.NodeTable`."""
+
+    pod_count: Column = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.int64))
+    allowed_pods: Column = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.int64))
+    scarce: ScarceResources = field(factory=lambda: ScarceResources(FIRST_CAPACITY))
+    first_allocatable: Column = field(factory=lambda: _matrix(len(FIRST_RESOURCES)))
+    """One row for each of the first resources."""
+    first_requested: Column = field(factory=lambda: _matrix(len(FIRST_RESOURCES)))
+    non_zero: Column = field(factory=lambda: _matrix(2))
+    """Requests of cpu and of memory, containers without one counting as if they had one."""
+    _zeros: Column = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.int64))
+    _cells: Cells = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._cells = self._new_cells()
+
+    @property
+    def layout(self) -> int:
+        """Changes when columns are laid anew."""
+        return self.scarce.layout
+
+    def names(self) -> tuple[str, ...]:
+        """All resources that some node has or some pod requests, and those that always have a column."""
+        return tuple(dict.fromkeys((*FIRST_RESOURCES, _PODS, *self.scarce)))
+
+    def allocatable(self, resource: str) -> Column:
+        """Allocatable amounts; zeros for a resource that nobody has."""
+        i = _FIRST.get(resource)
+        if i is not None:
+            first: Column = self.first_allocatable[i]
+            return first
+        if resource == _PODS:
+            return self.allowed_pods
+        columns = self.scarce.get(resource)
+        return self._zeros if columns is None else columns[0]
+
+    def requested(self, resource: str) -> Column:
+        """Sums of requests of the pods on each row."""
+        i = _FIRST.get(resource)
+        if i is not None:
+            first: Column = self.first_requested[i]
+            return first
+        columns = self.scarce.get(resource)
+        return self._zeros if columns is None else columns[1]
+
+    def offer(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
+        """The node of *row* has *amounts*, and had those of *before*."""
+        for name, cells in zip(FIRST_RESOURCES, self._cells.allocatable, strict=True):
+            cells[row] = amounts.get(name, 0)
+        self.allowed_pods[row] = amounts.get(_PODS, 0)
+        if amounts is not before and not (_DENSE.issuperset(amounts) and _DENSE.issuperset(before)):
+            self.scarce.offer(row, _scarce_of(amounts), _scarce_of(before))
+
+    def count(self, row: int, amounts: PodResources, sign: int) -> None:
+        """A pod came to (1) or left (-1) the row; O(resources of the pod)."""
+        cells = self._cells
+        requested = cells.requested
+        for name, amount in amounts.requests.items():
+            i = _FIRST.get(name)
+            if i is None:
+                self.scarce.request(row, name, sign * amount)
+            else:
+                requested[i][row] += sign * amount
+        cpu, memory = amounts.non_zero
+        cells.cpu[row] += sign * cpu
+        cells.memory[row] += sign * memory
+        cells.pod_count[row] += sign
+
+    def grow(self, capacity: int) -> None:
+        """There may be so many rows now."""
+        self.pod_count = longer(self.pod_count, capacity)
+        self.allowed_pods = longer(self.allowed_pods, capacity)
+        self.non_zero = longer(self.non_zero, capacity)
+        self.first_allocatable = longer(self.first_allocatable, capacity)
+        self.first_requested = longer(self.first_requested, capacity)
+        self._zeros = np.zeros(capacity, np.int64)
+        self.scarce.grow(capacity)
+        self._cells = self._new_cells()
+
+    def _new_cells(self) -> Cells:
+        return Cells(
+            [column.data for column in self.first_allocatable],
+            [column.data for column in self.first_requested],
+            self.non_zero[0].data,
+            self.non_zero[1].data,
+            self.pod_count.data,
+        )
+
+
+def longer(old: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
+    """A copy with room for *capacity* rows, zeros at the end."""
+    new = np.zeros((*old.shape[:-1], capacity), old.dtype)
+    new[..., : old.shape[-1]] = old
+    return new
+
+
+def _matrix(rows: int) -> Column:
+    return np.zeros((rows, FIRST_CAPACITY), np.int64)
+
+
+def _scarce_of(amounts: Mapping[str, int]) -> dict[str, int]:
+    return {name: amount for name, amount in amounts.items() if name not in _DENSE}
