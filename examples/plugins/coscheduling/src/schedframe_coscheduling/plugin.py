@@ -69,6 +69,8 @@ class Coscheduling:
     """Group → when it was last given up: it queues as if made then, lest it block those behind it."""
     _failures: dict[str, int] = field(factory=dict, init=False)
     """Group → how often it was given up since it last got together."""
+    _waiting: set[str] = field(factory=set, init=False)
+    """Uids of pods that permit let wait, until they are bound or turned down."""
 
     kinds: ClassVar[tuple[type[NamespacedObject], ...]] = (PodGroup,)
 
@@ -92,12 +94,16 @@ class Coscheduling:
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """The group itself; and room in the cluster, for groups that say how much they need."""
-        group = ClusterEvent(PodGroup.KIND, Action.ADD | Action.UPDATE)
+        """The group itself, its members, and room in the cluster for groups that say how much they need."""
+        group = ClusterEvent(PodGroup.KIND, Action.ALL)
+        own = ClusterEvent(EventResource.UNSCHEDULABLE_POD, Action.UPDATE_POD_LABEL)
+        member = ClusterEvent(EventResource.ASSIGNED_POD, Action.ADD | Action.UPDATE_POD_LABEL)
         gone = ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE)
         node = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)
         return (
-            EventRegistration(group, self._is_its_group),
+            EventRegistration(group, lambda pod, old, new: (new or old).key == group_key(pod)),
+            EventRegistration(own),
+            EventRegistration(member, lambda pod, old, new: group_key(new) == group_key(pod)),
             EventRegistration(gone, self._needs_room),
             EventRegistration(node, self._needs_room),
         )
@@ -180,6 +186,7 @@ class Coscheduling:
                 pods: dict[str, Pod] = state.get(PODS_TO_ACTIVATE) or {}
                 pods |= {other.uid: other for other in self.members.waiting_for_a_node(key)}
                 state.write(PODS_TO_ACTIVATE, pods)
+            self._waiting.add(pod.uid)
             return Status.wait(self._patience(group))
         for memory in (self._failed, self._failures, self._backing_off):
             memory.pop(key, None)
@@ -192,8 +199,15 @@ class Coscheduling:
     def unreserve(self, pod: Pod) -> None:
         """Where one is turned down, whatever for, those that wait for it have waited in vain."""
         key = group_key(pod)
-        if key is not None:
-            self._give_up(key, UNDONE)
+        waited = pod.uid in self._waiting
+        self._waiting.discard(pod.uid)
+        if key is not None and (waited or any(group_key(w.pod) == key for w in self.handle.waiting_pods)):
+            self.handle.call_later(0, lambda: self._give_up(key, UNDONE))
+
+    @hookimpl
+    def post_bind(self, pod: Pod) -> None:
+        """It waits no more."""
+        self._waiting.discard(pod.uid)
 
     def _give_up(self, key: str, reason: str, backoff: float = 0.0) -> None:
         """Turn down those that wait, and try none of the group for a while, longer each time.
@@ -224,9 +238,6 @@ class Coscheduling:
 
     def _patience(self, group: PodGroup) -> float:
         return group.spec.schedule_timeout_seconds or self.args.permit_waiting_time_seconds
-
-    def _is_its_group(self, pod: Pod, old: PodGroup | None, new: PodGroup) -> bool:
-        return new.key == group_key(pod)
 
     def _needs_room(self, pod: Pod, old: object, new: object) -> bool:
         group = self._group(group_key(pod))

@@ -80,10 +80,14 @@ class FGD:
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Pods that go and give parts of GPUs back, nodes that come or get more GPUs."""
+        """Pods that go or change and give parts of GPUs back, nodes that come or get more GPUs, and the pod
+        itself asking for less."""
         node = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE
+        pod = Action.DELETE | Action.UPDATE
+        own = ClusterEvent(EventResource.UNSCHEDULABLE_POD, Action.UPDATE_POD_SCALE_DOWN)
         return (
-            EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, Action.DELETE), self._gives_back),
+            EventRegistration(own),
+            EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, pod), self._gives_back),
             EventRegistration(ClusterEvent(EventResource.NODE, node), self._has_devices),
         )
 
