@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Final
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from schedframe import (
     Action,
+    AllocationResult,
     ClusterEvent,
     ClusterPort,
     EventOf,
@@ -195,7 +196,7 @@ class Binding:
     def _write(self, cluster: ClusterPort, found: PodClaims, index: int, pod: Pod, node_name: str) -> None:
         result = found.reserved.get(index)
         if result is not None:
-            result = evolve(result, allocation_timestamp=self._handle.clock())
+            result = AllocationResult(result.devices, result.node_selector, self._handle.clock())
         uid = _uid_in_flight(found, index, pod)
         again = uid in found.doubtful
         claim = found.claims[index]

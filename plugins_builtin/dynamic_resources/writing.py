@@ -82,9 +82,8 @@ def allocating(pod: Pod, allocation: AllocationResult | None) -> Change:
             metadata = evolve(metadata, finalizers=(*metadata.finalizers, FINALIZER))
         consumer = ResourceClaimConsumerReference(resource="pods", name=pod.name, uid=pod.uid)
         reserved = (*claim.status.reserved_for, consumer)
-        return with_status(
-            evolve(claim, metadata=metadata), allocation=allocation or has, reserved_for=reserved
-        )
+        changed = ResourceClaim(metadata, claim.spec, claim.status)
+        return with_status(changed, allocation=allocation or has, reserved_for=reserved)
 
     return change
 

@@ -137,7 +137,7 @@ def test_pods_without_claims_are_skipped_and_scored_zero() -> None:
     assert NOTHING_TO_DEALLOCATE in str(full.message)
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(st.lists(st.integers(0, 3), min_size=1, max_size=4), st.integers(1, 3))
 def test_scores_by_rows_are_those_node_by_node(devices: list[int], count: int) -> None:
     names = [f"n{i}" for i in range(len(devices))]
