@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from operator import attrgetter
 from typing import Final
 
-from attrs import field, frozen
+from attrs import field, fields, frozen
 
-from schedframe.api._copying import fast_init
+from schedframe.api._copying import compile_copy, fast_init
 from schedframe.api._wire import wire
 from schedframe.api.containers import ResourceRequirements
 from schedframe.api.fieldcodecs import TIME
@@ -38,6 +39,13 @@ class PodCondition:
     observed_generation: int = 0
     last_probe_time: float | None = field(default=None, metadata=TIME)
     last_transition_time: float | None = field(default=None, metadata=TIME)
+
+    def at(self, moment: float | None) -> PodCondition:
+        """The same condition with that ``last_transition_time``."""
+        return _at(self, moment)
+
+
+_at: Final[Callable[..., PodCondition]] = compile_copy(PodCondition, "last_transition_time")
 
 
 @fast_init
@@ -105,6 +113,18 @@ class PodStatus:
     pod_ip: str = field(default="", metadata=wire("podIP", unique=True))
     observed_generation: int = 0
 
+    def with_nomination(self, node_name: str) -> PodStatus:
+        """The same status with that ``nominated_node_name``."""
+        return _with_nomination(self, node_name)
+
+    def with_conditions(self, conditions: tuple[PodCondition, ...]) -> PodStatus:
+        """The same status with these conditions."""
+        return _with_conditions(self, conditions)
+
+    def is_like(self, other: PodStatus) -> bool:
+        """Whether both agree in everything but conditions and nomination, which schedulers write."""
+        return bool(_others(self) == _others(other))
+
     def condition(self, type: str) -> PodCondition | None:
         """The condition of that type, if there is one."""
         for condition in self.conditions:
@@ -114,3 +134,10 @@ class PodStatus:
 
 
 NO_STATUS: Final = PodStatus()
+
+
+_with_nomination: Final[Callable[..., PodStatus]] = compile_copy(PodStatus, "nominated_node_name")
+_with_conditions: Final[Callable[..., PodStatus]] = compile_copy(PodStatus, "conditions")
+_others: Final = attrgetter(
+    *(each.name for each in fields(PodStatus) if each.name not in ("conditions", "nominated_node_name"))
+)

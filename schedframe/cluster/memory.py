@@ -362,9 +362,7 @@ class InMemoryCluster(ClusterPort):
         if status is current.status:
             return current
         self._version += 1
-        patched: Pod = self._put(
-            current, evolve(current, status=status).with_resource_version(str(self._version))
-        )
+        patched: Pod = self._put(current, current.restated(status, str(self._version)))
         return patched
 
     def _delete(self, current: Any) -> None:

@@ -40,15 +40,15 @@ def status_with(
     The transition time is *now* where the condition's status changed, and otherwise stays.
     """
     if nominated_node_name is not None and nominated_node_name != status.nominated_node_name:
-        status = evolve(status, nominated_node_name=nominated_node_name)
+        status = status.with_nomination(nominated_node_name)
     if condition is None:
         return status
     old = status.condition(condition.type)
     same_status = old is not None and old.status == condition.status
     moment = old.last_transition_time if old is not None and same_status else now
-    new = evolve(condition, last_transition_time=moment)
+    new = condition.at(moment)
     if new == old:
         return status
     if old is None:
-        return evolve(status, conditions=(*status.conditions, new))
-    return evolve(status, conditions=tuple(new if other is old else other for other in status.conditions))
+        return status.with_conditions((*status.conditions, new))
+    return status.with_conditions(tuple([new if other is old else other for other in status.conditions]))

@@ -45,7 +45,9 @@ class FastPath:
         if known is None:
             return None
         found = known.found
-        state = known.quiet_state(self.classes.objects)
+        state = None
+        if known.scores or not found.feasible:
+            state = known.quiet_state(self.classes.objects)
         if state is not None:
             decision = Decision(pod, state)
             decision.pre_filter, decision.evaluated = _NOTHING_SAID, found.table.num_nodes
@@ -88,17 +90,23 @@ class FastPath:
                 return self._beside_expected(found, decision, expected)
         if quiet and found.feasible:
             return self._take(found, decision)
-        return self._choose(known, decision)
+        return self._choose(known, decision, quiet=quiet)
 
     # ---- nobody else rejects anything --------------------------------------------------------------------
 
-    def _choose(self, known: Known, decision: Decision) -> Decision | None:
+    def _choose(self, known: Known, decision: Decision, *, quiet: bool = False) -> Decision | None:
         found = known.found
         table, live = found.table, found.parts.live
         if not found.feasible:
             rows = table.rows()
             verdicts = Verdicts.counted(rows, found.codes[rows.index], found.statuses, found.counts())
-            return self._of_verdicts(found, decision, verdicts)
+            decision.verdicts, decision.error = verdicts, verdicts.first_error()
+            if decision.error is None:
+                assert decision.pre_filter is not None
+                decision.diagnosis = diagnose(decision.pre_filter, verdicts, len(rows))
+                if not quiet:
+                    known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=False)
+            return decision
         if found.feasible > 1 and live.score:
             feasible = decision.feasible = found.feasible_rows()
             status = run_pre_score(live, decision.state, decision.pod, feasible)
@@ -107,7 +115,7 @@ class FastPath:
                 return _failed(decision, status)
             if any(entry.name not in decision.state.skip_score_plugins for entry in live.score):
                 return self._choose_scored(found, decision, feasible)
-            known.note_quiet(decision.pod, decision.state, self.classes.objects)
+            known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=True)
         return self._take(found, decision)
 
     def _take(self, found: PodClass, decision: Decision) -> Decision | None:

@@ -28,6 +28,8 @@ class Known:
     """Of the class."""
     found: PodClass
     _new_state: Callable[[], CycleState] | None = None
+    scores: bool = False
+    """Whether that goes for scoring too; it need not where no node is feasible."""
     idle: bool = False
     """Whether that goes for all plugins of reserve and pre_bind too."""
     _builds: int = -1
@@ -62,15 +64,18 @@ class Known:
             self._changes = found.changes
         return self._new_state()
 
-    def note_quiet(self, pod: Pod, state: CycleState, objects: ObjectStore) -> None:
-        """The live plugins said about *pod* what they said, and left *state* behind."""
+    def note_quiet(self, pod: Pod, state: CycleState, objects: ObjectStore, *, scores: bool) -> None:
+        """The live plugins said about *pod* what they said, and left *state* behind; *scores*: at pre_score
+        too.
+        """
         parts, live = self.found.parts, self.found.parts.live
         if (
             parts.skip_reads is None
             or any(entry.name not in state.skip_filter_plugins for entry in live.filter)
-            or any(entry.name not in state.skip_score_plugins for entry in live.score)
+            or (scores and any(entry.name not in state.skip_score_plugins for entry in live.score))
         ):
             return
+        self.scores = scores
         reads: set[str] = set()
         for call in parts.skip_reads:
             kinds = _asked(call, pod)

@@ -83,14 +83,13 @@ def hear(core: Core, old: Pod | None, new: Pod) -> bool:
 def _same_otherwise(old: Pod, new: Pod) -> bool:
     """Whether at most the parts of the status differ that schedulers write."""
     conditions = [one for one in old.status.conditions if one.type != POD_SCHEDULED]
-    status = evolve(new.status, conditions=(), nominated_node_name="")
     return (
         conditions == [one for one in new.status.conditions if one.type != POD_SCHEDULED]
-        and status == evolve(old.status, conditions=(), nominated_node_name="")
+        and new.status.is_like(old.status)
         and new.is_terminating == old.is_terminating
         and new.labels == old.labels
         and new.metadata.annotations == old.metadata.annotations
-        and new.spec == old.spec
+        and (new.spec is old.spec or new.spec == old.spec)
     )
 
 

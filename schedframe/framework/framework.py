@@ -50,6 +50,10 @@ class PermitOutcome:
 _PERMITTED = PermitOutcome()
 
 
+_ROW_LOCAL_KEY = object()
+"""Key under which a pod's spec remembers it."""
+
+
 @define(eq=False)
 class Framework:
     """The plugins of one profile and the rules of each extension point.
@@ -176,8 +180,28 @@ class Framework:
     def row_local_key(self, state: CycleState, pod: Pod) -> Hashable | None:
         """What the filters see of *pod*, if all that have a say look at the row alone; else ``None``.
 
-        On a row that did not change, pods with equal keys meet the same verdicts.
+        On a row that did not change, pods with equal keys meet the same verdicts. Kept on the spec, for pods
+        that agree in all that a plugin may read beside it.
         """
+        metadata = pod.metadata
+        asked = (
+            self,
+            metadata.namespace,
+            metadata.labels,
+            metadata.annotations,
+            metadata.owner_references,
+            self.handle.objects.changes,
+            state.skip_filter_plugins,
+        )
+        known: Any = pod.spec.memo.get(_ROW_LOCAL_KEY)
+        if known is not None and known[0] == asked:
+            found: Hashable | None = known[1]
+            return found
+        key = self._row_local_key(state, pod)
+        pod.spec.memo[_ROW_LOCAL_KEY] = (*asked[:-1], frozenset(state.skip_filter_plugins)), key
+        return key
+
+    def _row_local_key(self, state: CycleState, pod: Pod) -> Hashable | None:
         key: list[Hashable] = []
         for entry in self.plan.filter:
             plugin = self.plan.plugins[entry.name]

@@ -186,16 +186,18 @@ class Diagnosis(Mapping[str, Status]):
         """Row numbers of the nodes whose status has that code, among *all_rows* of the cluster; O(rows)."""
         verdicts = self.verdicts
         wanted = [i + 1 for i, status in enumerate(verdicts.statuses) if status.code is code]
-        rows = verdicts.rows.positions[np.isin(verdicts.codes, wanted)] if wanted else np.empty(0, np.intp)
+        chosen = np.zeros(len(verdicts.statuses) + 1, np.bool_)
+        chosen[wanted] = True
+        rows = verdicts.rows.positions[chosen[verdicts.codes]] if wanted else np.empty(0, np.intp)
         if self.absent is not None and self.absent.code is code:
             absent = np.setdiff1d(all_rows.positions, verdicts.rows.positions, assume_unique=True)
             rows = np.concatenate((rows, absent))
         if self.named:
             table = all_rows.table
             named = {table.live_row(name): status for name, status in self.named.items()}
-            chosen = [row for row, status in named.items() if row is not None and status.code is code]
+            also = [row for row, status in named.items() if row is not None and status.code is code]
             others = ~np.isin(rows, [row for row in named if row is not None])
-            rows = np.concatenate((rows[others], np.array(chosen, np.intp)))
+            rows = np.concatenate((rows[others], np.array(also, np.intp)))
         return rows
 
     def reasons(self) -> Counter[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import inf
+from operator import attrgetter
 from typing import Final
 
 from attrs import field, frozen
@@ -22,8 +23,12 @@ class Candidate:
     victims: tuple[Pod, ...]
     pdb_violations: int
     """Victims whose eviction violates a disruption budget."""
-    measures: tuple[float, ...] = field(default=(), eq=False, repr=False)
-    """What the criteria say of it, once somebody asked (see :func:`standing`)."""
+    measures: tuple[float, ...] = field(init=False, eq=False, repr=False)
+    """What the criteria say of it, as one sort key: the best smallest."""
+
+    @measures.default
+    def _measure(self) -> tuple[float, ...]:
+        return tuple(criterion.measure(self) for criterion in CRITERIA) if self.victims else ()
 
 
 @frozen
@@ -94,12 +99,8 @@ of priorities, the number of victims; then the latest start among the earliest o
 wins. Source: the reference's pickOneNodeForPreemption."""
 
 
-def standing(candidate: Candidate) -> tuple[float, ...]:
-    """All criteria as one sort key, the best smallest; kept with the candidate."""
-    if not candidate.measures:
-        measures = tuple(criterion.measure(candidate) for criterion in CRITERIA)
-        object.__setattr__(candidate, "measures", measures)
-    return candidate.measures
+standing: Final = attrgetter("measures")
+"""Sort key of candidates."""
 
 
 @frozen

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ...api import DISRUPTION_TARGET, Pod
+from ...api import DISRUPTION_TARGET, Pod, PodDisruptionBudget
 from ...state import NodeInfo
 from ..cycle_state import CycleState
 from ..handle import Handle
@@ -23,7 +23,7 @@ from .budgets import Budget, read_budgets
 from .candidates import Candidate, Preemption, standing
 from .dry_run import NO_VICTIMS, select_victims
 from .execution import Eviction
-from .memory import DryRuns
+from .memory import DryRuns, Results, visit
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -74,6 +74,8 @@ class PreemptionEvaluator:
     """… and at least."""
     eviction: Eviction = field(init=False)
     _dry_runs: DryRuns = field(init=False)
+    _budgets: tuple[int, list[Budget]] = field(default=(-1, []), init=False)
+    """Version of the budgets, and what they say."""
 
     def __attrs_post_init__(self) -> None:
         self.eviction = Eviction(self.handle, self.plugin)
@@ -161,23 +163,23 @@ class PreemptionEvaluator:
         if len(rows):
             start = self.handle.rng.randrange(len(rows))
             rows = np.concatenate((rows[start:], rows[:start]))
-        budgets = read_budgets(self.handle.objects.list("PodDisruptionBudget"))
-        safe: list[Candidate] = []
-        violating: list[Candidate] = []
+        budgets = self._up_to_date_budgets()
+        table = self.handle.table
         known = self._dry_runs.of(state, pod) if self.by_priority else None
-        for row in rows.tolist():
-            found = known.get(row) if known is not None else None
-            if found is None:
-                found = self._try(state, pod, row, budgets)
-                if known is not None:
-                    known[row] = found
-            if isinstance(found, Status):
-                tally.add(found, 1)
-                continue
-            (violating if found.pdb_violations else safe).append(found)
-            if safe and len(safe) + len(violating) >= wanted:
-                break
-        return safe + violating, tally
+        results = known if known is not None else Results(table.capacity)
+        visited = visit(rows, results, wanted, lambda row: self._try(state, pod, row, budgets))
+        for status, nodes in results.counts(visited):
+            tally.add(status, nodes)
+        found = results.candidates(visited)
+        results.forget_errors()
+        return found, tally
+
+    def _up_to_date_budgets(self) -> list[Budget]:
+        objects = self.handle.objects
+        version = objects.version(PodDisruptionBudget.KIND)
+        if version != self._budgets[0]:
+            self._budgets = version, read_budgets(objects.list(PodDisruptionBudget.KIND))
+        return self._budgets[1]
 
     def _worth_trying(self, statuses: Mapping[str, Status]) -> npt.NDArray[np.intp]:
         """Rows that were rejected in a way that removing pods may mend."""

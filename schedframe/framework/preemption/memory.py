@@ -3,26 +3,146 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
+from typing import Final
 
+import numpy as np
+import numpy.typing as npt
 from attrs import define, field
 
 from ...api import Pod
 from ..cycle_state import CycleState
 from ..handle import Handle
-from ..status import Status
+from ..status import Code, Status
 from .candidates import Candidate
 
 MAX_KINDS = 64
-"""Kinds of preemptors whose dry runs are kept; the least recently seen go first."""
+"""Kinds of preemptors whose dry runs are kept; the least recently seen go first …"""
+MAX_BYTES = 64 << 20
+"""… and as many as fit into this."""
+MAX_STATUSES = 1000
+UNKNOWN: Final = 0
+SAFE: Final = 1
+VIOLATING: Final = 2
+FAILED: Final = 3
 
-Results = dict[int, "Candidate | Status"]
-"""Row → what a dry run found there."""
+RowNumbers = npt.NDArray[np.intp]
+
+
+@define(eq=False)
+class Results:
+    """What dry runs found, by row; a code each, so that columns tell what need not be tried again."""
+
+    capacity: int
+    codes: npt.NDArray[np.int16] = field(init=False)
+    """``UNKNOWN``, ``SAFE``, ``VIOLATING`` a budget, or ``FAILED`` + number of the status."""
+    statuses: list[Status] = field(factory=list)
+    _candidates: dict[int, Candidate] = field(factory=dict)
+    _numbers: dict[Status, int] = field(factory=dict)
+    _errors: list[int] = field(factory=list)
+
+    def __attrs_post_init__(self) -> None:
+        self.codes = np.zeros(self.capacity, np.int16)
+
+    def put(self, row: int, found: Candidate | Status) -> int:
+        """Note what a dry run on *row* found; its code."""
+        if isinstance(found, Candidate):
+            self._candidates[row] = found
+            code = VIOLATING if found.pdb_violations else SAFE
+        else:
+            code = FAILED + self._number_of(row, found)
+        self.codes[row] = code
+        return code
+
+    def _number_of(self, row: int, status: Status) -> int:
+        if status.code is Code.ERROR:
+            self._errors.append(row)
+        else:
+            number = self._numbers.get(status)
+            if number is not None:
+                return number
+            self._numbers[status] = len(self.statuses)
+        self.statuses.append(status)
+        return len(self.statuses) - 1
+
+    def drop(self, row: int) -> None:
+        """Forget what was found on *row*."""
+        if row < self.capacity:
+            self.codes[row] = UNKNOWN
+            self._candidates.pop(row, None)
+
+    def candidates(self, rows: RowNumbers) -> list[Candidate]:
+        """Those among *rows*; that violate no budget first, each part in the order of *rows*."""
+        codes = self.codes[rows]
+        ordered = np.concatenate((rows[codes == SAFE], rows[codes == VIOLATING])).tolist()
+        return [self._candidates[row] for row in ordered]
+
+    def counts(self, rows: RowNumbers) -> list[tuple[Status, int]]:
+        """Each status with the number of *rows* that have it."""
+        counts = np.bincount(self.codes[rows], minlength=FAILED + len(self.statuses))[FAILED:].tolist()
+        return [(status, n) for status, n in zip(self.statuses, counts, strict=True) if n]
+
+    def forget_errors(self) -> None:
+        """What failed may work the next time. After :meth:`counts`."""
+        for row in self._errors:
+            self.drop(row)
+        self._errors.clear()
+        if len(self.statuses) > MAX_STATUSES:
+            self.codes.fill(UNKNOWN)
+            self.statuses.clear()
+            self._candidates.clear()
+            self._numbers.clear()
+
+    def fit(self, capacity: int) -> None:
+        """Have room for so many rows."""
+        if capacity > self.capacity:
+            self.codes = np.concatenate((self.codes, np.zeros(capacity - self.capacity, np.int16)))
+            self.capacity = capacity
+
+
+def visit(
+    rows: RowNumbers, results: Results, wanted: int, dry_run: Callable[[int], Candidate | Status]
+) -> RowNumbers:
+    """Those of *rows*, from the first, that are looked at until there are enough candidates.
+
+    That is: so many as are *wanted*, one of them without violation. What is not in *results* yet is tried
+    and added. O(rows looked at) in columns, and the dry runs.
+    """
+    first = min(2 * wanted + 64, len(rows))
+    for portion in (first, len(rows)) if first < len(rows) else (first,):
+        end = _visit(rows[:portion], results, wanted, dry_run)
+        if end is not None:
+            return rows[:end]
+    return rows
+
+
+def _visit(
+    rows: RowNumbers, results: Results, wanted: int, dry_run: Callable[[int], Candidate | Status]
+) -> int | None:
+    """Position after the last row that need be looked at; ``None`` if there are not enough candidates."""
+    codes = results.codes[rows]
+    safe = (codes == SAFE).cumsum()
+    found = ((codes == SAFE) | (codes == VIOLATING)).cumsum()
+    new_safe = new = 0
+    unknown = (codes == UNKNOWN).nonzero()[0].tolist()
+    for position in (*unknown, len(rows)):
+        before = position - 1
+        if position and found[before] + new >= wanted and safe[before] + new_safe:
+            return int(max(found.searchsorted(wanted - new), safe.searchsorted(1 - new_safe))) + 1
+        if position == len(rows):
+            break
+        row = int(rows[position])
+        code = results.put(row, dry_run(row))
+        new += code < FAILED
+        new_safe += code == SAFE
+        if found[position] + new >= wanted and safe[position] + new_safe:
+            return int(position) + 1
+    return None
 
 
 @define(eq=False)
 class DryRuns:
-    """Results by kind of preemptor and row.
+    """Results by kind of preemptor.
 
     Only for pods about which every filter that has a say looks at the row alone, so that the same pod on
     the same row always gives the same. A row's results are dropped when it, or who is nominated to it,
@@ -45,13 +165,15 @@ class DryRuns:
             return None
         self._catch_up()
         kind = (key, pod.priority)
+        capacity = self.handle.table.capacity
         results = self._results.get(kind)
         if results is None:
-            results = self._results[kind] = {}
-            if len(self._results) > MAX_KINDS:
-                self._results.popitem(last=False)
+            results = self._results[kind] = Results(capacity)
         else:
             self._results.move_to_end(kind)
+            results.fit(capacity)
+        while len(self._results) > min(MAX_KINDS, max(1, MAX_BYTES // results.codes.nbytes)):
+            self._results.popitem(last=False)
         return results
 
     def _catch_up(self) -> None:
@@ -67,6 +189,6 @@ class DryRuns:
             for results in self._results.values():
                 for row in rows:
                     if row is not None:
-                        results.pop(row, None)
+                        results.drop(row)
         self._rows_seen, self._exchanges_seen = table.row_log.version, table.exchange_log.version
         self._nominations_seen, self._budgets_seen = nominator.version, budgets
