@@ -88,7 +88,9 @@ class _Now:
         return Change(old, new)
 
     def node_removed(self) -> Change | None:
-        old = self.one_of(self.nodes)
+        """Its pods are gone by then, as on a node that was drained."""
+        used = {pod.node_name for pod in self.running.values()}
+        old = self.one_of({name: node for name, node in self.nodes.items() if name not in used})
         if old is None:
             return None
         del self.nodes[old.name]

@@ -109,4 +109,3 @@ def next_steps(world: World, node: Node, pod: Pod) -> Iterator[Change]:
     for other_pod in pods[:4]:
         for change_pod in WAITING_CHANGES:
             yield Change(pod, change_pod(pod, other_pod))
-    yield Change(node, None)

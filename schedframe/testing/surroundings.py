@@ -15,6 +15,7 @@ from ..cycle import VirtualClock
 from ..framework import Framework, WaitingRoom, compile_plan, hookimpl
 from ..framework.points import points_of
 from ..queue import Nominator, QueuedPodInfo
+from ..simulate import DryRunCluster
 from ..state import NodeTable, ObjectStore, Snapshot
 from .world import Change, World
 
@@ -33,7 +34,7 @@ class _Sorter:
 class StandInHandle:
     """Implements :class:`schedframe.Handle` for one plugin, over a :class:`World` instead of a scheduler.
 
-    ``cluster`` is an :class:`InMemoryCluster` with the same objects, made when somebody asks for it.
+    ``cluster`` has the same objects, and takes every request without carrying it out.
     ``runner`` runs the plugin alone, see :meth:`attach`.
     """
 
@@ -50,7 +51,7 @@ class StandInHandle:
     """Pods that the plugin asked to be tried again."""
     events: list[tuple[Any, str, str]] = field(factory=list)
     """What the plugin told people: (object, reason, message)."""
-    _cluster: InMemoryCluster | None = None
+    _cluster: DryRunCluster | None = None
     _framework: Framework | None = None
     _plugin: tuple[str, Any] | None = None
 
@@ -83,12 +84,12 @@ class StandInHandle:
         return self._framework
 
     @property
-    def cluster(self) -> InMemoryCluster:
-        """The world as it was at the beginning; later changes are not in it."""
+    def cluster(self) -> DryRunCluster:
+        """The world as it was at the beginning. What is written to it is kept, and not carried out."""
         if self._cluster is None:
             world = self.world
             everything = (*world.nodes, *world.running, *world.pods, *world.objects)
-            self._cluster = InMemoryCluster(everything, clock=self.clock)
+            self._cluster = DryRunCluster(InMemoryCluster(everything, clock=self.clock))
         return self._cluster
 
     @property

@@ -7,12 +7,14 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
+from plugins_builtin.selector_spread import SelectorSpread
 from schedframe import ConfigError, NodeInfo, Pod, Registry, Status, hookimpl
 from schedframe.framework import Hookspecs
 from schedframe.testing import Failure, PluginCheckFailed, check_plugin, plugin_checks, strategies
 from schedframe.testing.checks import CHECKS
 from schedframe.testing.contract import DECLARATIONS, of_hook
 
+from . import objects
 from .broken import acting, judging
 from .broken.correct import CORRECT, NO, DiskArgs, DiskByLabel
 
@@ -37,6 +39,30 @@ def installed() -> list[str]:
 @pytest.mark.parametrize("name", installed())
 def test_builtin_plugins_keep_the_contract(name: str) -> None:
     check_plugin(Registry.installed().factory(name), max_examples=EXAMPLES)
+
+
+def test_a_plugin_under_a_name_of_ones_own_does_too() -> None:
+    check_plugin(SelectorSpread, max_examples=EXAMPLES)
+
+
+@pytest.mark.parametrize("name", ["VolumeBinding", "VolumeRestrictions", "VolumeZone", "NodeVolumeLimits"])
+def test_builtin_plugins_that_look_at_volumes_do_with_volumes(name: str) -> None:
+    check_plugin(
+        Registry.installed().factory(name),
+        pods=objects.pods_with_volumes(),
+        nodes=objects.zoned_nodes(),
+        objects=objects.storage(),
+        max_examples=EXAMPLES,
+    )
+
+
+def test_the_builtin_plugin_for_devices_does_with_devices() -> None:
+    check_plugin(
+        Registry.installed().factory("DynamicResources"),
+        pods=objects.pods_with_devices(),
+        objects=objects.devices(),
+        max_examples=EXAMPLES,
+    )
 
 
 @pytest.mark.parametrize("plugin", CORRECT, ids=lambda plugin: plugin.__name__)

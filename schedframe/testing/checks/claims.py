@@ -41,6 +41,11 @@ class _Remembered:
         found = self.search
         return (found.goes_on or found.status.is_skip) and found.node_names is None
 
+    @property
+    def signed(self) -> bool:
+        """Whether the plugin can compare pods like this one; those that it cannot are not remembered."""
+        return "pod_signature" not in self.probe.hooks or signature_of(self.probe, self.pod) is not None
+
     def answers(self, names: list[str]) -> dict[str, dict[str, Any]]:
         """Form → node → verdict, or score if the node passes."""
         return _answers(self.search, names, self.scored) | self._prepared(names)
@@ -81,7 +86,7 @@ def row_local(subject: Subject, world: World) -> None:
     """Remembered answers stay true, and so does what they are refreshed from."""
     for pod in world.pods[:2]:
         kept = _Remembered(subject, world, pod)
-        if not kept.usable:
+        if not kept.usable or not kept.signed:
             continue
         names = [node.name for node in world.nodes]
         before = kept.answers(names)
@@ -167,7 +172,7 @@ def node_only(subject: Subject, world: World) -> None:
     """Pods that come and go change no verdict and no score."""
     for pod in world.pods[:2]:
         kept = _Remembered(subject, world, pod)
-        if not kept.usable:
+        if not kept.usable or not kept.signed:
             continue
         names = [node.name for node in world.nodes]
         before = kept.answers(names)
