@@ -109,9 +109,11 @@ class EventHandlers:
         self._no_longer_pending(old)
         nominated = old.status.nominated_node_name or core.queue.nominator.node_of(old)
         core.queue.delete(old)
+        counted = core.cache.get_pod(old.uid)
         freed = self._abandon(old)
         if core.cache.remove_pod(old.uid) or freed:
-            emit(core, ASSIGNED_POD_DELETE, old, None)
+            # If it was only assumed, the cluster never showed it with the node whose room is free now.
+            emit(core, ASSIGNED_POD_DELETE, old if old.spec.node_name else counted, None)
         elif nominated and not old.spec.node_name:
             # The room that was kept for it is free for those that had to respect it.
             emit(core, ASSIGNED_POD_DELETE, old, None, max_priority=old.priority)

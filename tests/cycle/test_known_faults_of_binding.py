@@ -130,6 +130,33 @@ def test_the_room_of_a_failed_binding_helps_those_that_wait_for_it() -> None:
     assert world.node_of("next") == "n"
 
 
+@pytest.mark.parametrize("bound", [True, False])
+def test_the_room_of_a_pod_that_is_deleted_while_it_is_bound_helps_those_that_wait_for_it(
+    bound: bool,
+) -> None:
+    # The cluster never shows the deleted pod with a node, and yet it held room on one.
+    executor = ManualExecutor()
+    world, watch = flaky_world(executor=executor)
+    world.create(make_node(cpu=2), make_pod(cpu=2))
+    watch.deliver()
+    world.cycle()
+    world.create(make_pod("next", cpu=2))
+    watch.deliver()
+    world.cycle()
+    assert world.where("next") == "unschedulable"
+    if bound:
+        executor.finish_all()
+        world.sync()
+        assert world.where() == "assumed"
+    world.delete("p")
+    watch.relist()
+    world.sync()
+    executor.finish_all()
+    world.clock.advance(2)
+    world.cycle()
+    assert world.where("next") == "binding"
+
+
 def test_node_gone_between_selection_and_bind() -> None:
     executor = ManualExecutor()
     world = World(executor=executor)
