@@ -34,8 +34,10 @@ UNKNOWN: Final = -1
 """The code of a state that was not searched yet."""
 
 _TIMED_OUT_CODE: Final = STATUSES.index(TIMED_OUT) + 1
-_KEPT: Final = 256
-"""Shapes kept at most, the ones used last."""
+_KEPT: Final = 128
+"""Sketches whose shapes are kept, the ones used last."""
+_ALIKE: Final = 8
+"""Shapes kept of one sketch."""
 
 
 @frozen(eq=False)
@@ -127,7 +129,7 @@ class Shape:
             self.codes, self.scores = np.empty(0, np.int32), np.empty(0, np.int64)
             self.found.clear()
         if states > len(self.codes):
-            size = 2 * states + 32
+            size = states + states // 4 + 32
             codes, scores = np.full(size, UNKNOWN, np.int32), np.zeros(size, np.int64)
             codes[: len(self.codes)], scores[: len(self.scores)] = self.codes, self.scores
             self.codes, self.scores = codes, scores
@@ -173,13 +175,10 @@ class Shapes:
         return shape
 
 
-_ALIKE: Final = 8
-
-
 def _sketch(asked: DeviceClaim) -> Hashable:
     return tuple(
-        (request.name, request.exactly.device_class_name, request.exactly.count)
-        if request.exactly is not None
-        else (request.name, len(request.first_available))
+        (request.name, part.device_class_name, part.count, part.selectors)
         for request in asked.requests
+        for part in (request.exactly, *request.first_available)
+        if part is not None
     )

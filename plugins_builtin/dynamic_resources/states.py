@@ -137,7 +137,7 @@ class DeviceStates:
             self._sync_rows()
         if self._uses_seen != self.usage.trail.version:
             self._sync_uses()
-        if len(self._numbers) > 4 * len(self._views) + _SPARE:
+        if len(self._numbers) > 2 * len(self._views) + _SPARE:
             self._number_anew()
 
     def _sync_rows(self) -> None:

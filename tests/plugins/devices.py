@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from attrs import define
+
 from schedframe.api import (
     AllocationResult,
     CapacityRequirements,
@@ -36,7 +38,17 @@ from schedframe.api import (
     parse_quantity,
 )
 
+from .agreement import StandInHandle
+
 DRIVER = "gpu.example.com"
+
+
+@define(eq=False)
+class DeviceHandle(StandInHandle):
+    """What DynamicResources reads of a handle until a node is chosen. Time stands still."""
+
+    def clock(self) -> float:
+        return 0.0
 
 
 def node(name: str, **resources: str) -> Node:

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from attrs import define, evolve
+from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -33,18 +33,24 @@ from schedframe.api import (
 from schedframe.framework import RECORDED, CycleState, Status
 from schedframe.state import NodeTable, ObjectStore
 
-from .agreement import OPEN, StandInHandle, call, columnar_statuses, parts_of
-from .devices import DRIVER, attributes, capacity, claim, device, device_class, node, pod, selectors, slice_of
+from .agreement import OPEN, call, columnar_statuses, parts_of
+from .devices import (
+    DRIVER,
+    DeviceHandle,
+    attributes,
+    capacity,
+    claim,
+    device,
+    device_class,
+    node,
+    pod,
+    selectors,
+    slice_of,
+)
 
 ZONE = "zone"
 GPU, NIC = "example.com/gpu", "example.com/nic"
 CLASSES = (device_class("gpu", resource=GPU), device_class("nic", f"device.driver == '{DRIVER}'"))
-
-
-@define(eq=False)
-class Handle(StandInHandle):
-    def clock(self) -> float:
-        return 0.0
 
 
 def plugin_for(nodes: list[Node], objects: list[Any]) -> DynamicResources:
@@ -53,7 +59,7 @@ def plugin_for(nodes: list[Node], objects: list[Any]) -> DynamicResources:
         table.set_node(each)
     for each in objects:
         store.set(each)
-    return DynamicResources(DynamicResourcesArgs(), Handle(table, store))
+    return DynamicResources(DynamicResourcesArgs(), DeviceHandle(table, store))
 
 
 class World:

@@ -1,0 +1,171 @@
+"""States of nodes and shapes of claims: what is alike is one, and neither grows without bounds."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from plugins_builtin.dynamic_resources.filtering import ClaimFilter
+from plugins_builtin.dynamic_resources.shapes import UNKNOWN, Shape, Shapes
+from plugins_builtin.dynamic_resources.state import PodClaims
+from plugins_builtin.dynamic_resources.states import DeviceStates
+from plugins_builtin.dynamic_resources.tracker import ClaimTracker, tracker_of
+from plugins_builtin.dynamic_resources.trail import Trail
+from plugins_builtin.dynamic_resources.usage import Holding
+from schedframe.api import DeviceClaim, DeviceRequest, ExactDeviceRequest
+from schedframe.errors import InvariantError
+from schedframe.state import NodeTable, ObjectStore
+
+from .devices import DRIVER, DeviceHandle, attributes, claim, device, device_class, node, pod, slice_of
+
+
+def world(*objects: Any, nodes: int = 3) -> tuple[ClaimTracker, DeviceStates]:
+    table, store = NodeTable(), ObjectStore()
+    for number in range(1, nodes + 1):
+        table.set_node(node(f"n{number}"))
+    for each in objects:
+        store.set(each)
+    tracker = tracker_of(store)
+    tracker.sync()
+    states = tracker.states_of(table)
+    states.sync()
+    return tracker, states
+
+
+def numbers(states: DeviceStates) -> list[int]:
+    states.sync()
+    states.check_invariants()
+    found: list[int] = states.of_rows(states.table.rows()).tolist()
+    return found
+
+
+def offered(name: str, *sizes: int) -> Any:
+    devices = [device(f"{name}-{i}", attributes=attributes(size=size)) for i, size in enumerate(sizes)]
+    return slice_of(name, devices)
+
+
+def test_nodes_with_alike_devices_in_alike_use_are_in_one_state() -> None:
+    tracker, states = world(offered("n1", 1, 2), offered("n2", 1, 2), offered("n3", 2, 1))
+    one, same, other = numbers(states)
+    assert one == same != other
+    tracker.usage.hold("somebody", (Holding((DRIVER, "n1", "n1-0")),))
+    changed, *rest = numbers(states)
+    assert changed not in (same, other)
+    assert rest == [same, other]
+    tracker.usage.hold("another", (Holding((DRIVER, "n2", "n2-0")),))
+    used, as_used, _ = numbers(states)
+    assert used == as_used
+    tracker.usage.hold("somebody", ())
+    tracker.usage.hold("another", ())
+    assert numbers(states) == [one, same, other]
+
+
+def test_devices_for_all_nodes_are_in_the_state_of_all() -> None:
+    network = slice_of("", [device("a"), device("b")])
+    tracker, states = world(network, offered("n1", 1))
+    with_own, without, also_without = numbers(states)
+    assert with_own != without == also_without
+    tracker.usage.hold("somebody", (Holding((DRIVER, "net", "a")),))
+    assert not {with_own, without} & set(numbers(states))
+
+
+def test_what_a_node_sees_follows_slices_nodes_and_labels() -> None:
+    tracker, states = world(offered("n1", 1))
+    store, table = tracker._objects, states.table
+    empty = numbers(states)[1]
+    store.set(offered("n2", 1))
+    tracker.sync()
+    assert numbers(states) == [numbers(states)[1], numbers(states)[0], empty]
+    store.remove("ResourceSlice", "slice-n1")
+    tracker.sync()
+    assert numbers(states)[0] == empty
+    table.remove_node("n2")
+    assert len(numbers(states)) == 2
+    table.set_node(node("n4"))
+    assert numbers(states)[-1] == empty
+
+
+def test_states_are_numbered_anew_when_there_are_too_many() -> None:
+    tracker, states = world(slice_of("n1", [device("a", allow_multiple_allocations=True)]), nodes=1)
+    for amount in range(1, 1100):
+        shared = Holding((DRIVER, "n1", "a"), "share", (("memory", amount),))
+        tracker.usage.hold("somebody", (shared,))
+        states.sync()
+    assert states.epoch == 1
+    assert states.count < 100
+    numbers(states)
+
+
+def test_a_wrong_state_is_noticed() -> None:
+    _, states = world(offered("n1", 1))
+    states._states[:] = states._states[::-1].copy()
+    with pytest.raises(InvariantError, match="is in another state than its row says"):
+        states.check_invariants()
+
+
+# ---- shapes ------------------------------------------------------------------------------------------------
+
+
+def asking(name: str = "r", **fields: Any) -> tuple[DeviceClaim, ...]:
+    return (DeviceClaim((DeviceRequest(name, ExactDeviceRequest("gpu", **fields)),)),)
+
+
+def test_claims_that_ask_for_the_same_are_of_one_shape() -> None:
+    shapes = Shapes()
+    first = shapes.of(asking(), 1)
+    assert shapes.of(asking(), 1) is first
+    others = [shapes.of(asking("s"), 1), shapes.of(asking(), 2), shapes.of(asking(admin_access=True), 1)]
+    assert len({id(shape) for shape in (first, *others)}) == 4
+
+
+def test_shapes_are_forgotten_when_there_are_too_many() -> None:
+    shapes = Shapes()
+    first = shapes.of(asking(), 1)
+    for number in range(200):
+        shapes.of(asking(count=number), 1)
+    assert len(shapes._shapes) <= 129
+    assert shapes.of(asking(), 1) is not first
+    alike = [shapes.of(asking(tolerations=(number,)), 1) for number in range(20)]
+    assert shapes.of(asking(tolerations=(19,)), 1) is alike[-1]
+    assert shapes.of(asking(tolerations=(0,)), 1) is not alike[0]
+
+
+def test_what_a_shape_knows_goes_with_the_numbers() -> None:
+    shape = Shape((), 1)
+    shape.fit(0, 4)
+    shape.codes[2] = 1
+    shape.fit(0, 400)
+    assert (shape.codes[2], shape.codes[399]) == (1, UNKNOWN)
+    shape.fit(1, 4)
+    assert shape.codes[2] == UNKNOWN
+
+
+def test_what_took_too_long_is_tried_again_for_the_next_pod() -> None:
+    """The clock stands still; a limit in the past is over."""
+    many = slice_of("n1", [device(f"d{i}") for i in range(20)])
+    wants = (ExactDeviceRequest("gpu", count=10), ExactDeviceRequest("gpu", count=11))
+    asked = claim("x", *(DeviceRequest(f"r{i}", exact) for i, exact in enumerate(wants)))
+    tracker, states = world(many, device_class("gpu"), asked, nodes=1)
+    claims = ClaimFilter(DeviceHandle(states.table, tracker._objects), -1.0, 600.0)
+    found = claims.read(pod("p", "x"))
+    assert isinstance(found, PodClaims)
+    status = claims.judge(found, states.table.info(0))
+    assert status is not None
+    assert status.reasons == ("timed out trying to allocate devices",)
+    shape = next(iter(found.asked.values())).shape
+    assert shape.codes[states.of_row(0)] > 0
+    shape.try_again()
+    assert shape.codes[states.of_row(0)] == UNKNOWN
+
+
+# ---- trails ------------------------------------------------------------------------------------------------
+
+
+def test_a_trail_reaches_back_so_far() -> None:
+    trail = Trail[str]()
+    for number in range(9000):
+        trail.append(str(number))
+    assert trail.since(9000) == []
+    assert trail.since(8998) == ["8998", "8999"]
+    assert trail.since(0) is None
