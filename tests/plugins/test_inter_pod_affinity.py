@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 from attrs import evolve
 
-from plugins_builtin.args import InterPodAffinityArgs
-from plugins_builtin.inter_pod_affinity import InterPodAffinity, existing, questions
 from plugins_builtin.inter_pod_affinity.filtering import AFFINITY as ALONE
 from plugins_builtin.inter_pod_affinity.filtering import ANTI_AFFINITY as UNWELCOME
 from plugins_builtin.inter_pod_affinity.filtering import EXISTING as NOT_WANTED
@@ -17,148 +13,24 @@ from schedframe.api import (
     Affinity,
     LabelSelector,
     LabelSelectorRequirement,
-    Namespace,
-    Node,
-    ObjectMeta,
-    Pod,
-    PodAffinity,
     PodAffinityTerm,
     PodAntiAffinity,
-    PodSpec,
-    PodStatus,
-    WeightedPodAffinityTerm,
 )
 from schedframe.errors import InputError
 from schedframe.framework import CycleState, CycleStateError, Status
-from schedframe.state import NodeInfo, NodeTable, ObjectStore, PodGroup
 
-from .agreement import StandInHandle, columnar_scores, columnar_statuses, per_node_scores, per_node_statuses
-
-ZONE, HOST = "zone", "host"
-
-
-# ---- building --------------------------------------------------------------------------------------------
-
-
-def make_node(name: str, **labels: str) -> Node:
-    """A node that is a host of its own."""
-    return Node(ObjectMeta(name=name, uid=name, labels={HOST: name, **labels}))
-
-
-def make_pod(
-    name: str,
-    node_name: str = "",
-    *,
-    namespace: str = "default",
-    affinity: Affinity | None = None,
-    **labels: str,
-) -> Pod:
-    """A pod with these labels."""
-    metadata = ObjectMeta(name=name, namespace=namespace, uid=name, labels=labels)
-    return Pod(metadata, PodSpec(affinity=affinity, node_name=node_name))
-
-
-def nominated(pod: Pod, node_name: str) -> Pod:
-    """The same pod, expected on a node."""
-    return evolve(pod, status=PodStatus(nominated_node_name=node_name))
-
-
-def term(app: str | None, key: str = ZONE, **more: Any) -> PodAffinityTerm:
-    """Pods of that app; ``None``: a term without selector."""
-    selector = None if app is None else LabelSelector({"app": app} if app else {})
-    return PodAffinityTerm(selector, topology_key=key, **more)
-
-
-def near(*apps: str, key: str = ZONE) -> Affinity:
-    """Wants to be with pods of these apps, by one term each."""
-    return Affinity(pod_affinity=PodAffinity(tuple(term(app, key) for app in apps)))
-
-
-def far_from(*apps: str, key: str = ZONE) -> Affinity:
-    """Must not be with pods of these apps."""
-    return Affinity(pod_anti_affinity=PodAntiAffinity(tuple(term(app, key) for app in apps)))
-
-
-def wants(*terms: PodAffinityTerm) -> Affinity:
-    """Required affinity."""
-    return Affinity(pod_affinity=PodAffinity(terms))
-
-
-def rather(
-    near: dict[str, int] | None = None, far: dict[str, int] | None = None, key: str = ZONE
-) -> Affinity:
-    """Would rather be with, or away from, pods of these apps: app → weight."""
-
-    def weighted(apps: dict[str, int]) -> tuple[WeightedPodAffinityTerm, ...]:
-        return tuple(WeightedPodAffinityTerm(weight, term(app, key)) for app, weight in apps.items())
-
-    return Affinity(
-        pod_affinity=PodAffinity(preferred=weighted(near or {})),
-        pod_anti_affinity=PodAntiAffinity(preferred=weighted(far or {})),
-    )
-
-
-class World:
-    """Two zones: ``a`` and ``b`` in z1, ``c`` in z2, and ``d`` without a zone."""
-
-    def __init__(self, *pods: Pod, hard: int = 1, ignore: bool = False) -> None:
-        self.table, self.objects = NodeTable(), ObjectStore()
-        for name, zone in (("a", "z1"), ("b", "z1"), ("c", "z2")):
-            self.table.set_node(make_node(name, zone=zone))
-        self.table.set_node(make_node("d"))
-        for pod in pods:
-            self.table.add_pod(pod.node_name, pod)
-        args = InterPodAffinityArgs(
-            hard_pod_affinity_weight=hard, ignore_preferred_terms_of_existing_pods=ignore
-        )
-        self.plugin = InterPodAffinity(args, StandInHandle(table=self.table, objects=self.objects))
-
-    def add_namespace(self, name: str, **labels: str) -> None:
-        """A namespace that exists."""
-        self.objects.set(Namespace(ObjectMeta(name=name, labels=labels)))
-
-    def info(self, name: str) -> NodeInfo:
-        """A node of the table."""
-        row = self.table.live_row(name)
-        assert row is not None
-        return self.table.info(row)
-
-    def before(self, pod: Pod) -> CycleState:
-        """The state after a pre_filter that does not skip."""
-        state = CycleState()
-        assert self.plugin.pre_filter(state, pod) is None
-        return state
-
-    def rejected(self, pod: Pod, state: CycleState | None = None) -> dict[str, int]:
-        """Node → rule that the pod would break there, by both forms."""
-        if state is None:
-            state = CycleState()
-            if self.plugin.pre_filter(state, pod) is not None:
-                return {}
-        rows = self.table.rows()
-        found = per_node_statuses(self.plugin, state, pod, rows)
-        assert columnar_statuses(self.plugin, state, pod, rows) == found
-        codes = {status: code for code, status in enumerate(STATUSES, 1)}
-        return {
-            name: codes[status]
-            for name, status in zip(rows.names(), found, strict=True)
-            if not status.is_success
-        }
-
-    def scores(self, pod: Pod) -> dict[str, int] | None:
-        """Node → raw score by both forms; ``None`` if scoring is skipped."""
-        state, rows = CycleState(), self.table.rows()
-        if self.plugin.pre_score(state, pod) is not None:
-            return None
-        found = per_node_scores(self.plugin, state, pod, rows)
-        assert columnar_scores(self.plugin, state, pod, rows) == found
-        return dict(zip(rows.names(), found, strict=True))
-
-
-def everywhere(code: int, *but: str) -> dict[str, int]:
-    """That rule on all four nodes but these."""
-    return {name: code for name in "abcd" if name not in but}
-
+from .affinity_world import (
+    HOST,
+    ZONE,
+    World,
+    everywhere,
+    far_from,
+    make_pod,
+    near,
+    rather,
+    term,
+    wants,
+)
 
 # ---- required affinity -----------------------------------------------------------------------------------
 
@@ -379,140 +251,3 @@ def test_filters_without_pre_filter_and_scores_without_pre_score_are_errors() ->
         world.plugin.filter(CycleState(), world.info("a"))
     with pytest.raises(CycleStateError):
         world.plugin.score(CycleState(), world.info("a"))
-
-
-# ---- dry runs --------------------------------------------------------------------------------------------
-
-
-def test_a_victim_that_goes_takes_its_demands_along() -> None:
-    hermit = make_pod("hermit", "a", affinity=far_from("web"))
-    world = World(hermit, make_pod("web-0", "c", app="web"))
-    pod = make_pod("p", app="web", affinity=far_from("web"))
-    state = world.before(pod)
-    assert world.rejected(pod, state) == {"a": NOT_WANTED, "b": NOT_WANTED, "c": UNWELCOME}
-    trial = state.clone()
-    world.plugin.remove_pod(trial, pod, hermit, world.info("a"))
-    assert world.rejected(pod, trial) == {"c": UNWELCOME}
-    assert world.rejected(pod, state) == {"a": NOT_WANTED, "b": NOT_WANTED, "c": UNWELCOME}
-    world.plugin.add_pod(trial, pod, hermit, world.info("a"))
-    assert world.rejected(pod, trial) == world.rejected(pod, state)
-
-
-def test_the_last_company_that_goes_makes_the_pod_the_first_of_its_kind() -> None:
-    company = make_pod("web-0", "a", app="web")
-    world, pod = World(company), make_pod("p", app="web", affinity=near("web"))
-    state = world.before(pod)
-    assert world.rejected(pod, state) == everywhere(ALONE, "a", "b")
-    world.plugin.remove_pod(state, pod, company, world.info("a"))
-    assert world.rejected(pod, state) == {"d": ALONE}
-
-
-def test_company_that_comes_counts_for_every_term() -> None:
-    world, pod = World(), make_pod("p", affinity=wants(term("web"), term("web", HOST)))
-    state = world.before(pod)
-    world.plugin.add_pod(state, pod, make_pod("web-0", app="web"), world.info("a"))
-    assert world.rejected(pod, state) == everywhere(ALONE, "a")
-
-
-def test_nodes_that_are_not_there_change_nothing() -> None:
-    world, pod = World(), make_pod("p", affinity=far_from("web"))
-    state = world.before(pod)
-    world.plugin.add_pod(state, pod, make_pod("web-0", app="web"), NodeInfo("gone"))
-    assert world.rejected(pod, state) == {}
-    assert world.plugin.filter(state, NodeInfo("gone")) is None
-
-
-# ---- what is kept ----------------------------------------------------------------------------------------
-
-
-def test_a_pod_like_an_earlier_one_asks_no_group_and_no_kind_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However many kinds of terms there are."""
-    apps = [f"app-{i}" for i in range(50)]
-    world = World(
-        *(make_pod(app, "a", app=app, affinity=far_from(app, key=HOST)) for app in apps),
-    )
-    pod = make_pod("p", app="app-7", affinity=far_from("app-7", key=HOST))
-    assert world.rejected(pod) == {"a": UNWELCOME}
-
-    def fail(*_: object) -> int:
-        raise AssertionError("asked again")
-
-    monkeypatch.setattr(existing, "terms_of_kind", fail)
-    monkeypatch.setattr(questions.Question, "weigh", fail)
-    again = make_pod("q", app="app-7", affinity=far_from("app-7", key=HOST), extra="label")
-    assert world.rejected(again) == {"a": UNWELCOME}
-    assert world.scores(again) is None
-
-
-def test_only_kinds_that_are_new_are_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
-    world = World(make_pod("x", "a", app="x", affinity=far_from("x")))
-    pod = make_pod("p", app="web")
-    assert world.rejected(pod) == {}
-    seen: list[str] = []
-
-    real = existing.terms_of_kind
-    monkeypatch.setattr(existing, "terms_of_kind", lambda kind: seen.append(kind.labels["app"]) or real(kind))
-    world.table.add_pod("c", make_pod("y", "c", app="y", affinity=far_from("web", key=HOST)))
-    assert world.rejected(pod) == {"c": NOT_WANTED}
-    assert set(seen) == {"y"}
-    world.table.add_pod("a", make_pod("z", "a", app="z", affinity=far_from("db", key=HOST)))
-    seen.clear()
-    for _ in range(2):
-        assert world.rejected(make_pod("q", app="web")) == {"c": NOT_WANTED}
-    assert seen == ["z"] * len(seen)
-    seen.clear()
-    assert world.rejected(make_pod("r", app="web")) == {"c": NOT_WANTED}
-    assert not seen
-
-
-def test_a_new_group_is_weighed_for_the_questions_that_may_mean_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    weighed: list[PodGroup] = []
-    real = questions.Question.weigh
-
-    def weigh(self: questions.Question, group: PodGroup) -> int:
-        weighed.append(group)
-        return real(self, group)
-
-    monkeypatch.setattr(questions.Question, "weigh", weigh)
-    world = World(make_pod("x", "a", app="x", affinity=far_from("x")))
-    for i in range(20):
-        assert world.rejected(make_pod("p", affinity=near(f"app-{i}"))) == everywhere(ALONE)
-    weighed.clear()
-    world.table.add_pod("a", make_pod("new", "a", app="app-7"))
-    assert [group.sample.name for group in weighed] == ["new"]
-    assert world.rejected(make_pod("p", affinity=near("app-7"))) == everywhere(ALONE, "a", "b")
-
-
-# ---- explanations ----------------------------------------------------------------------------------------
-
-
-def explained(world: World, pod: Pod) -> dict[str, str]:
-    """Node → what stands behind its rejection."""
-    state = world.before(pod)
-    lines = {info.name: world.plugin.explain(state, pod, info) for info in world.table.rows()}
-    return {name: line for name, line in lines.items() if line is not None}
-
-
-def test_the_pod_and_the_term_that_are_in_the_way_are_named() -> None:
-    world = World(make_pod("web-0", "a", app="web"))
-    line = "zone z1 has default/web-0 on a, a pod with app=web in namespace default"
-    assert explained(world, make_pod("p", affinity=far_from("web"))) == {"a": line, "b": line}
-    assert explained(world, make_pod("p", affinity=near("db"))) == {
-        **{
-            name: f"zone {zone} has no pod with app=db in namespace default"
-            for name, zone in (("a", "z1"), ("b", "z1"), ("c", "z2"))
-        },
-        "d": "no label zone",
-    }
-
-
-def test_whose_term_it_is_is_told() -> None:
-    world = World(make_pod("hermit", "c", affinity=far_from("web", key=HOST)))
-    assert explained(world, make_pod("p", app="web")) == {
-        "c": "default/hermit on c keeps pods with app=web out of host c"
-    }
-
-
-def test_nothing_is_explained_that_was_skipped() -> None:
-    world = World()
-    assert world.plugin.explain(CycleState(), make_pod("p"), world.info("a")) is None
