@@ -51,6 +51,25 @@ def test_a_clone_shares_what_cannot_be_cloned() -> None:
     assert state.read(BAG).items == [1]
 
 
+def test_a_template_makes_clones_of_what_the_state_was() -> None:
+    state = CycleState()
+    bag = Bag([1])
+    state.write(COUNT, 1)
+    state.write(BAG, bag)
+    state.skip_filter_plugins.add("Fit")
+    make = state.template()
+    state.write(COUNT, 2)
+    state.skip_filter_plugins.clear()
+    first, second = make(), make()
+    assert (first.read(COUNT), first.read(BAG), first.skip_filter_plugins) == (1, bag, {"Fit"})
+    assert first.read(BAG) is not bag
+    assert first.read(BAG) is not second.read(BAG)
+    first.write(OTHER, 5)
+    first.skip_score_plugins.add("Fit")
+    assert OTHER not in second
+    assert not second.skip_score_plugins
+
+
 def test_skipped_plugins_are_cloned() -> None:
     state = CycleState()
     state.skip_filter_plugins.add("A")

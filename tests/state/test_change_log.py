@@ -77,3 +77,16 @@ def test_a_log_that_lost_count_says_so() -> None:
     log.version += 1
     with pytest.raises(InvariantError, match="entries"):
         log.check_invariants()
+
+
+@given(st.lists(st.integers(0, 30), max_size=60), st.integers(0, 60), st.sampled_from((31, 500, 100_000)))
+def test_positions_are_the_rows_once_each_in_order(rows: list[int], since: int, size: int) -> None:
+    log = ChangeLog(limit=20)
+    for row in rows:
+        log.append(row)
+    since = min(since, log.version)
+    expected = log.since(since)
+    positions = log.positions_since(since, size)
+    assert (positions is None) == (expected is None)
+    if positions is not None and expected is not None:
+        assert positions.tolist() == sorted(set(expected))
