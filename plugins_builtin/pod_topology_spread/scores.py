@@ -120,6 +120,10 @@ class Scoring:
 
     def normalize(self, scores: Scores, rows: Rows) -> None:
         """To 0…100 in place, the lowest raw score becoming the highest; ignored rows become 0."""
+        by_code = self._normalized_codes(rows)
+        if by_code is not None:
+            self.terms[0].labels.take(by_code.astype(np.int64), rows.index, scores)
+            return
         ignored = self.ignored(rows)
         counted = scores if ignored is None else scores[~ignored]
         if len(counted):
@@ -130,6 +134,28 @@ class Scoring:
                 scores[:] = _reversed(scores, lowest, highest)
         if ignored is not None:
             scores[ignored] = 0
+
+    def _normalized_codes(self, rows: Rows) -> npt.NDArray[Any] | None:
+        """Normalised scores by code of the label, and at the end that of nodes without it.
+
+        O(domains), for a single constraint on domains and all nodes of the table; ``None`` in other cases.
+        """
+        first, table = self.terms[0], rows.table
+        if len(self.terms) > 1 or first.is_per_node or len(rows) != table.num_nodes:
+            return None
+        domains = table.pod_groups.domains(first.constraint.topology_key)
+        raw = _rounded(first.per_code, self._plain)
+        counted = raw[:-1][domains.nodes[: len(raw) - 1] > 0]
+        lacking = domains.total < table.num_nodes
+        if lacking and not self.all_keys:
+            counted = np.append(counted, raw[-1])
+        if not len(counted):
+            return np.zeros_like(raw)
+        lowest, highest = int(counted.min()), max(int(counted.max()), 0)
+        found = _reversed(raw, lowest, highest) if highest else np.full_like(raw, MAX_SCORE)
+        if self.all_keys:
+            found[-1] = 0
+        return found
 
     def ignored(self, rows: Rows) -> npt.NDArray[np.bool_] | None:
         """Rows that lack a topology key, where such are ignored; ``None`` if no node does."""

@@ -43,6 +43,8 @@ class DistinctColumn(Generic[V]):
     """Changes when codes were assigned anew, so that anything kept per code is stale."""
     version: int = -1
     """Position in the table's log of node changes up to which this column is true."""
+    _wide: npt.NDArray[np.intp] | None = None
+    """``codes`` as numpy wants them, once somebody took something for all rows."""
     _code_of: dict[V, int] = field(factory=dict)
     _answers: dict[Hashable, npt.NDArray[Any]] = field(factory=dict)
 
@@ -102,10 +104,23 @@ class DistinctColumn(Generic[V]):
         table[count] = absent
         return table
 
-    def take(self, per_code: npt.NDArray[Scalar], index: slice | npt.NDArray[np.intp]) -> npt.NDArray[Scalar]:
-        """Spread a table (one entry per value, and at the end one for "absent") over the rows of *index*."""
-        # take: indexing with anything but intp is three times as slow
-        return per_code.take(self.codes[index])
+    def take(
+        self,
+        per_code: npt.NDArray[Scalar],
+        index: slice | npt.NDArray[np.intp],
+        out: npt.NDArray[Scalar] | None = None,
+    ) -> npt.NDArray[Scalar]:
+        """Spread a table (one entry per value, and at the end one for "absent") over the rows of *index*.
+
+        Into *out* if that is given.
+        """
+        if not isinstance(index, slice):
+            return per_code.take(self.codes.take(index), out=out, mode="wrap")
+        # For narrow codes numpy makes wide ones each time: that costs more than all the rest.
+        wide = self._wide
+        if wide is None:
+            wide = self._wide = self.codes.astype(np.intp)
+        return per_code.take(wide[index], out=out, mode="wrap")
 
     def _table_of(self, codes: list[int]) -> Mask:
         table = np.zeros(len(self.values) + 1, np.bool_)
@@ -118,27 +133,40 @@ class DistinctColumn(Generic[V]):
             codes = np.full(self._table.capacity, ABSENT, np.int32)
             codes[: len(self.codes)] = self.codes
             self.codes = codes
+            self._wide = None
 
     def _rebuild(self) -> None:
-        self.codes = np.full(self._table.capacity, ABSENT, np.int32)
+        table, value_of = self._table, self._value_of
         self.values = []
         self._code_of = {}
         self._answers = {}
+        self._wide = None
         self.epoch += 1
-        for row in range(self._table.size):
-            self._set(row)
+        # As _set for each row, with a call less: this is what the first pod of a large cluster waits for.
+        code_of, codes = self._code_of, []
+        for node in map(table.node_at, range(table.size)):
+            value = None if node is None else value_of(node)
+            if value is None:
+                codes.append(ABSENT)
+                continue
+            code = code_of.get(value)
+            if code is None:
+                code = code_of[value] = len(code_of)
+            codes.append(code)
+        self.values.extend(code_of)
+        self.codes = np.full(table.capacity, ABSENT, np.int32)
+        self.codes[: table.size] = codes
 
     def _set(self, row: int) -> None:
         node = self._table.node_at(row)
         value = None if node is None else self._value_of(node)
-        if value is None:
-            self.codes[row] = ABSENT
-            return
-        code = self._code_of.get(value)
-        if code is None:
-            code = self._code_of[value] = len(self.values)
+        code = ABSENT if value is None else self._code_of.get(value, len(self.values))
+        if value is not None and code == len(self.values):
+            self._code_of[value] = code
             self.values.append(value)
         self.codes[row] = code
+        if self._wide is not None:
+            self._wide[row] = code
 
 
 @define(eq=False)
