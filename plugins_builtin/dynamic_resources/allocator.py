@@ -8,6 +8,7 @@ Source of the behaviour: k8s.io/dynamic-resource-allocation/structured (v1.36).
 from __future__ import annotations
 
 import sys
+from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
@@ -18,6 +19,7 @@ from schedframe import Node, Quantity
 from .candidates import candidates
 from .capacity import consumption, fits
 from .constraints import Constraint, constraints_of
+from .contents import TypedValue
 from .counters import Counters
 from .offers import DeviceId, OfferedDevice, PoolId
 from .pools import NodePool
@@ -62,8 +64,21 @@ class _Plan:
     """If the request is for all devices: which."""
     offers: list[OfferedDevice] = field(factory=list)
     """Else those from which to pick."""
+    doubtful: bool = False
+    """Whether a selector fails for one of them."""
     selected: dict[int, bool] = field(factory=dict)
     """Place of a device among them → whether it will do."""
+    _places: dict[str, dict[TypedValue | None, list[int]]] = field(factory=dict)
+
+    def having(self, attribute: str, value: TypedValue, start: int) -> Sequence[int]:
+        """Places from *start* on of the offers whose attribute has that value."""
+        places = self._places.get(attribute)
+        if places is None:
+            places = self._places[attribute] = {}
+            for place, offered in enumerate(self.offers):
+                places.setdefault(offered.content.typed(attribute), []).append(place)
+        found = places.get(value, [])
+        return found[bisect_left(found, start) :]
 
 
 Picks = list[list[Pick]]
@@ -132,9 +147,9 @@ class Search:
 
     def _plan(self, demand: Demand, wanted: Wanted) -> _Plan:
         if wanted.count is not None:
-            usable = [pool for pool in self.pools if pool.usable]
-            offers = [device for pool in usable for device in candidates(pool, wanted, self.usage)]
-            return _Plan(wanted.count, None, offers)
+            there = [candidates(pool, wanted, self.usage) for pool in self.pools if pool.usable]
+            offers = [device for each in there for device in each.devices]
+            return _Plan(wanted.count, None, offers, any(each.doubtful for each in there))
         devices: list[OfferedDevice] = []
         for pool in self.pools:
             if not pool.usable:
@@ -194,13 +209,22 @@ class Search:
             if not self._take(claim, wanted, plan.all[picked], must=True):
                 return False
             return self._go_on(place, wanted, picked + 1, 0)
-        for index in range(start, len(plan.offers)):
+        for index in self._promising(claim, wanted, plan, start):
             offered = plan.offers[index]
             if self._in_use(claim, wanted, offered) or not self._selected(plan, wanted, index):
                 continue
             if self._take(claim, wanted, offered) and self._go_on(place, wanted, picked + 1, index + 1):
                 return True
         return False
+
+    def _promising(self, claim: int, wanted: Wanted, plan: _Plan, start: int) -> Sequence[int]:
+        """Places of the offers to look at; those that a constraint rules out anyway may be missing."""
+        if not plan.doubtful:
+            for constraint in self._constraints[claim]:
+                value = constraint.demands(wanted)
+                if value is not None:
+                    return plan.having(constraint.attribute, value, start)
+        return range(start, len(plan.offers))
 
     def _go_on(self, place: tuple[int, int], wanted: Wanted, picked: int, start: int) -> bool:
         """Find the rest, or put the device back that was picked last."""

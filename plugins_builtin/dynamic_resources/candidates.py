@@ -8,36 +8,44 @@ from __future__ import annotations
 from .capacity import consumption, fits
 from .counters import Counters
 from .offers import OfferedDevice
-from .pools import NodePool
+from .pools import Candidates, NodePool
 from .requests import AllocationError, Wanted
 from .usage import Usage
 
 _NOTHING: dict[str, int] = {}
 
 
-def candidates(pool: NodePool, wanted: Wanted, usage: Usage) -> tuple[OfferedDevice, ...]:
+def candidates(pool: NodePool, wanted: Wanted, usage: Usage) -> Candidates:
     """In order; O(devices) after a change of the pool or of what is in use there, else O(1).
 
     A device whose selector fails is among them: that must be told, but only if the search gets there.
     """
     changes = usage.changes.get(pool.id, 0)
     known = pool.candidates.get(wanted.terms)
-    if known is None or known[0] != changes:
-        counters = Counters.of(pool, usage) if pool.counting else None
-        found = tuple([each for each in pool.devices if _can_be_had(each, wanted, usage, counters)])
-        known = pool.keep_candidates(wanted.terms, changes, found)
-    return known[1]
+    if known is None or known.changes != changes:
+        known = pool.keep_candidates(wanted.terms, _look(pool, wanted, usage, changes))
+    return known
+
+
+def _look(pool: NodePool, wanted: Wanted, usage: Usage, changes: int) -> Candidates:
+    counters = Counters.of(pool, usage) if pool.counting else None
+    found, doubtful = [], False
+    for offered in pool.devices:
+        if not wanted.admin and offered.id in usage.whole:
+            continue
+        try:
+            selected = wanted.selects(offered)
+        except AllocationError:
+            doubtful = True
+            found.append(offered)
+            continue
+        if selected and _can_be_had(offered, wanted, usage, counters):
+            found.append(offered)
+    return Candidates(changes, tuple(found), doubtful)
 
 
 def _can_be_had(offered: OfferedDevice, wanted: Wanted, usage: Usage, counters: Counters | None) -> bool:
     id, capacity = offered.id, offered.device.capacity
-    if not wanted.admin and id in usage.whole:
-        return False
-    try:
-        if not wanted.selects(offered):
-            return False
-    except AllocationError:
-        return True
     if not wanted.tolerates(offered):
         return False
     taken = consumption(wanted.capacity, capacity)

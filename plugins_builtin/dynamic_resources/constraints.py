@@ -31,6 +31,10 @@ class Constraint(ABC):
         requests = self.requests
         return not requests or wanted.request in requests or wanted.name in requests
 
+    def demands(self, wanted: Wanted) -> TypedValue | None:
+        """The only value that a device for that request may have now, ``None`` if there are several."""
+        return None
+
     @abstractmethod
     def allows(self, wanted: Wanted, offered: OfferedDevice) -> bool:
         """Whether the device goes with the others."""
@@ -50,6 +54,10 @@ class MatchAttribute(Constraint):
 
     _value: TypedValue | None = None
     _devices: int = 0
+
+    def demands(self, wanted: Wanted) -> TypedValue | None:
+        """See :class:`Constraint`."""
+        return self._value if self._devices and self.concerns(wanted) else None
 
     def allows(self, wanted: Wanted, offered: OfferedDevice) -> bool:
         """See :class:`Constraint`."""

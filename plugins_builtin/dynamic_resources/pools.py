@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import Final
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from schedframe import Node, ObjectStore, ResourceSlice
 
@@ -21,8 +21,15 @@ _LISTED: Final = 16
 """Nodes with slices of one pool, beyond which a change there is said to concern all nodes."""
 
 
-Candidates: TypeAlias = tuple[int, tuple[OfferedDevice, ...]]
-"""Number of changes of what is in use, and the devices that may be had."""
+@frozen(eq=False)
+class Candidates:
+    """Devices of a pool that a request may get."""
+
+    changes: int
+    """Number of changes of what is in use, when they were looked for."""
+    devices: tuple[OfferedDevice, ...]
+    doubtful: bool
+    """Whether a selector fails for one of them, which is an error if the search gets there."""
 
 
 @define(eq=False)
@@ -82,12 +89,12 @@ class NodePool:
             content = self._content = self.contents.of_pool(key)
         return content
 
-    def keep_candidates(self, terms: Terms, changes: int, found: tuple[OfferedDevice, ...]) -> Candidates:
-        """Remember which devices there are for these terms, *changes* telling what was in use."""
+    def keep_candidates(self, terms: Terms, found: Candidates) -> Candidates:
+        """Remember which devices there are for these terms."""
         if len(self.candidates) >= _TERMS_KEPT:
             self.candidates.clear()
-        kept = self.candidates[terms] = changes, found
-        return kept
+        self.candidates[terms] = found
+        return found
 
     def state(self, usage: Usage) -> Hashable:
         """Equal for pools from which the same can be had; O(devices) after a change there, else O(1)."""

@@ -15,9 +15,9 @@ from schedframe.api import (
     ResourceClaim,
     parse_quantity,
 )
-from schedframe.state import ObjectStore
+from schedframe.state import NodeTable, ObjectStore
 
-from .devices import DRIVER, claim
+from .devices import DRIVER, claim, device, node, slice_of
 
 DEVICES = ("a",)
 NAMES = ("x", "y", "z")
@@ -44,6 +44,10 @@ class ClaimMachine(RuleBasedStateMachine):
         self.version = 0
         self.store = ObjectStore()
         self.tracker = ClaimTracker(self.store)
+        table = NodeTable()
+        table.set_node(node("n1"))
+        self.store.set(slice_of("n1", [device(name) for name in DEVICES]))
+        self.states = self.tracker.states_of(table)
         self.server: dict[str, ResourceClaim] = {}
         self.events: dict[str, list[ResourceClaim | None]] = {name: [] for name in NAMES}
         self.past: dict[str, list[ResourceClaim]] = {name: [] for name in NAMES}
@@ -174,6 +178,7 @@ class ClaimMachine(RuleBasedStateMachine):
     def devices_in_use_are_those_of_the_claims(self) -> None:
         self.tracker.sync()
         self.tracker.check_invariants()
+        self.states.check_invariants()
 
     def teardown(self) -> None:
         for name in NAMES:
@@ -189,7 +194,7 @@ class ClaimMachine(RuleBasedStateMachine):
         assert used == {device_of(each) for each in self.server.values()} - {None}
 
 
-ClaimMachine.TestCase.settings = settings(max_examples=80, stateful_step_count=40, deadline=None)
+ClaimMachine.TestCase.settings = settings(max_examples=50, stateful_step_count=40, deadline=None)
 TestClaims = ClaimMachine.TestCase
 
 
