@@ -85,9 +85,9 @@ class DomainCounts:
             # Every node is a domain of its own.
             alone: Mask = rows.take(sums.column.counts) > 0
             return alone if everywhere else alone & (rows.take(domains.codes) >= 0)
-        codes = rows.take(domains.codes)
         if sums.nonzero > _FEW:
-            return (sums.sums > 0).take(codes)
+            return domains.take(sums.sums > 0, rows)
+        codes = rows.take(domains.codes)
         mask = np.zeros(len(rows), np.bool_)
         for code in sums.sums.nonzero()[0].tolist():
             mask |= codes == code
@@ -103,7 +103,7 @@ class DomainCounts:
         assert self.sums is not None
         sums, domains = self.sums, self.sums.domains
         if self.added or domains.count < domains.total:
-            return self.per_code().take(rows.take(domains.codes))
+            return domains.take(self.per_code(), rows)
         counts = rows.take(sums.column.counts)
         if domains.total < rows.table.num_nodes:
             return counts * (rows.take(domains.codes) >= 0)

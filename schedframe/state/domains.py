@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from .rows import Rows
 if TYPE_CHECKING:
     from .node_table import NodeTable
 
+Scalar = TypeVar("Scalar", bound=np.generic)
 Codes = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
@@ -60,6 +61,17 @@ class Domains:
     version: int = -1
     """Position in the table's log of node changes up to which this is true."""
     _labels: DistinctColumn[str] | None = None
+    _wide: npt.NDArray[np.intp] | None = None
+    """``codes`` as numpy wants them, once somebody took something for all rows."""
+
+    def take(self, per_code: npt.NDArray[Scalar], rows: Rows) -> npt.NDArray[Scalar]:
+        """An entry by code for each row, and the last one where there is no such node; O(rows)."""
+        if not isinstance(rows.index, slice):
+            return per_code.take(self.codes.take(rows.index))
+        wide = self._wide
+        if wide is None:
+            wide = self._wide = self.codes.astype(np.intp)
+        return per_code.take(wide[rows.index])
 
     @property
     def labels(self) -> DistinctColumn[str]:
@@ -89,6 +101,7 @@ class Domains:
             codes = np.full(len(labels.codes), ABSENT, np.int32)
             codes[: len(self.codes)] = self.codes
             self.codes = codes
+            self._wide = None
 
     def _set(self, row: int, code: int) -> None:
         if code != ABSENT and self.subset is not None:
@@ -99,6 +112,8 @@ class Domains:
         if old == code:
             return
         self.codes[row] = code
+        if self._wide is not None:
+            self._wide[row] = code
         nodes = self.nodes
         if old != ABSENT:
             nodes[old] -= 1
@@ -111,6 +126,7 @@ class Domains:
 
     def _rebuild(self, labels: DistinctColumn[str]) -> None:
         self.codes = labels.codes.copy()
+        self._wide = None
         if self.subset is not None:
             rows = self._table.rows()
             codes = self.codes[rows.index]
