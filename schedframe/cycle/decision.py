@@ -43,6 +43,11 @@ class Decision:
         self.pod = pod
         self.state = state
 
+    @property
+    def is_settled(self) -> bool:
+        """Whether the search is over."""
+        return self.node_name is not None or self.diagnosis is not None or self.error is not None
+
     def __repr__(self) -> str:
         shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._SHOWN)
         return f"Decision(pod={self.pod.key}, {shown})"

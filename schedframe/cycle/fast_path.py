@@ -37,8 +37,11 @@ class FastPath:
     rng: Random
 
     def decide(self, framework: Framework, pod: Pod) -> Decision | None:
-        """A decision, or ``None`` to go the long way. O(rows touched since the class was last used) where no
-        live plugin has anything to say and no nominated pod is in the way."""
+        """A decision; ``None`` to go the long way, an unsettled one to go it from after pre_filter.
+
+        O(rows touched since the class was last used) where no live plugin has anything to say and no
+        nominated pod is in the way.
+        """
         if pod.status.nominated_node_name:
             return None
         known = self.classes.lookup(framework, pod)
@@ -63,7 +66,7 @@ class FastPath:
                 decision.pre_filter = outcome
                 return _failed(decision, outcome.status)
             if outcome.status is not None or outcome.node_names is not None:
-                return None
+                return _unsettled(decision, outcome)
         decision.pre_filter = outcome
         decision.evaluated = len(rows)
         skip = decision.state.skip_filter_plugins
@@ -81,11 +84,11 @@ class FastPath:
         if nominator:
             pod = decision.pod
             if nominator.node_of(pod) is not None:
-                return None
+                return _unsettled(decision, decision.pre_filter)
             expected = found.expected(pod.priority)
             expected.sync(framework, decision.state, pod)
             if not found.usable:
-                return None
+                return _unsettled(decision, decision.pre_filter)
             if expected.any:
                 return self._beside_expected(found, decision, expected)
         if quiet and found.feasible:
@@ -238,6 +241,12 @@ class FastPath:
                 decision.pre_score_error = status
                 return _failed(decision, status)
         return self._choose_scored(found, decision, feasible)
+
+
+def _unsettled(decision: Decision, outcome: PreFilterOutcome | None) -> Decision:
+    """pre_filter was asked, and is not to be asked again: the search goes on with what it said."""
+    decision.pre_filter, decision.evaluated, decision.idle = outcome, 0, False
+    return decision
 
 
 def _failed(decision: Decision, error: Status) -> Decision:

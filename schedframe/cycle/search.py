@@ -38,11 +38,13 @@ class Search:
 
     def decide(self, framework: Framework, pod: Pod) -> Decision:
         """One pod through pre_filter, filter, pre_score, score and select."""
+        decision = None
         if self.fast is not None and self.cache.table.num_nodes:
-            remembered = self.fast.decide(framework, pod)
-            if remembered is not None:
-                return remembered
-        decision = Decision(pod, CycleState())
+            decision = self.fast.decide(framework, pod)
+            if decision is not None and decision.is_settled:
+                return decision
+        if decision is None:
+            decision = Decision(pod, CycleState())
         if self._find(framework, decision):
             self._choose(framework, decision)
         return decision
@@ -56,7 +58,9 @@ class Search:
             decision.error = NO_NODES
             return False
         rows = table.rows()
-        outcome = decision.pre_filter = framework.run_pre_filter(decision.state, decision.pod, rows)
+        outcome = decision.pre_filter
+        if outcome is None:
+            outcome = decision.pre_filter = framework.run_pre_filter(decision.state, decision.pod, rows)
         if outcome.status is not None:
             refuse(decision, table, outcome)
             return False
