@@ -32,6 +32,10 @@ DECLARATIONS: Final = {
         "an exception is a fault of the plugin (reported with its name, the pod is retried); pods, nodes and "
         "node infos must not be changed."
     ),
+    "binding": (
+        "pre_bind and bind run off the core: of the handle they use snapshot (if they declare "
+        "reads_snapshot), clock, cluster, activate, record_event and nothing else."
+    ),
     "events": "Hints answer a QueueingHint or a bool, for every event that they are registered for.",
 }
 """What is asked of a plugin beside its hooks."""

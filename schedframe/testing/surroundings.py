@@ -40,36 +40,69 @@ class StandInHandle:
 
     world: World
     profile_name: str = "default-scheduler"
-    table: NodeTable = field(factory=NodeTable)
-    objects: ObjectStore = field(factory=ObjectStore)
-    nominator: Nominator = field(factory=Nominator)
     clock: VirtualClock = field(factory=VirtualClock)
-    rng: Random = field(factory=lambda: Random(0))
     extenders: tuple[Any, ...] = ()
     waiting_pods: WaitingRoom = field(factory=lambda: WaitingRoom(lambda uid, plugin, rejection: None))
     activated: list[Pod] = field(factory=list)
     """Pods that the plugin asked to be tried again."""
     events: list[tuple[Any, str, str]] = field(factory=list)
     """What the plugin told people: (object, reason, message)."""
+    binding: bool = False
+    """Whether what runs now would run off the core."""
+    trespasses: list[str] = field(factory=list)
+    """What was used while ``binding`` that belongs to the core."""
+    _table: NodeTable = field(factory=NodeTable)
+    _objects: ObjectStore = field(factory=ObjectStore)
+    _nominator: Nominator = field(factory=Nominator)
+    _rng: Random = field(factory=lambda: Random(0))
     _cluster: DryRunCluster | None = None
     _framework: Framework | None = None
     _plugin: tuple[str, Any] | None = None
 
     def __attrs_post_init__(self) -> None:
         for node in self.world.nodes:
-            self.table.set_node(node)
+            self._table.set_node(node)
         for pod in self.world.running:
-            self.table.add_pod(pod.node_name, pod)
+            self._table.add_pod(pod.node_name, pod)
         for obj in self.world.objects:
-            self.objects.set(obj)
+            self._objects.set(obj)
 
     def attach(self, name: str, plugin: Any) -> None:
         """The plugin that ``runner`` runs."""
         self._plugin = (name, plugin)
 
+    def _used(self, what: str) -> None:
+        if self.binding:
+            self.trespasses.append(what)
+
+    @property
+    def table(self) -> NodeTable:
+        """The nodes. Core only."""
+        self._used("table")
+        return self._table
+
+    @property
+    def objects(self) -> ObjectStore:
+        """Objects of other kinds. Core only."""
+        self._used("objects")
+        return self._objects
+
+    @property
+    def nominator(self) -> Nominator:
+        """Nobody is nominated at first. Core only."""
+        self._used("nominator")
+        return self._nominator
+
+    @property
+    def rng(self) -> Random:
+        """Always the same draws. Core only."""
+        self._used("rng")
+        return self._rng
+
     @property
     def runner(self) -> Framework:
-        """The plugin, at all its extension points."""
+        """The plugin, at all its extension points. Core only."""
+        self._used("runner")
         if self._framework is None:
             assert self._plugin is not None, "plugins may use the runner from their first hook on"
             name, plugin = self._plugin
@@ -94,12 +127,15 @@ class StandInHandle:
 
     @property
     def pending(self) -> Mapping[str, Pod]:
-        """Pods that wait, by key."""
+        """Pods that wait, by key. Core only."""
+        self._used("pending")
         return {pod.key: pod for pod in self.world.pods}
 
     def snapshot(self) -> Snapshot:
-        """The nodes as they are now."""
-        return Snapshot.take(self.table)
+        """The nodes as they are now. Off the core only for plugins that declare ``reads_snapshot``."""
+        if self._plugin is not None and not getattr(self._plugin[1], "reads_snapshot", False):
+            self._used("snapshot() without reads_snapshot = True")
+        return Snapshot.take(self._table)
 
     def off_core(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
         """Here there is nothing but the core."""

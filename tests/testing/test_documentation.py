@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from schedframe.testing.checks import CHECKS
 
 from ..docs.snippets import ROOT, Block, blocks
 from ..docs.test_snippets import _commands, _pattern
@@ -83,6 +86,12 @@ def test_the_tutorial_can_be_followed(tmp_path: Path, environment: dict[str, str
     assert told.lines[0].partition(" says passes")[0].partition(": pod")[0] in broken
     assert told.lines[1].strip() in broken
     assert f"`{Path('tests') / 'test_contract.py'}`" in TUTORIAL.read_text()
+
+
+def test_every_check_is_on_the_page() -> None:
+    rows = [line for line in HOW_TO.read_text().splitlines() if line.startswith("| `")]
+    named = [name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])]
+    assert sorted(named) == sorted(check.name for check in CHECKS)
 
 
 def _python(page: Path) -> str:

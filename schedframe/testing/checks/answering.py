@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from ...api import Pod
 from ...framework import Code, Diagnosis, PostFilterResult, Status, Verdicts
 from ...queue import QueuedPodInfo
 from ..contract import of_class, of_hook
-from ..probe import BadTimeout, Nonsense, Probe, Raised, Search, Trouble
+from ..probe import PASSES, BadTimeout, Nonsense, Probe, Raised, Search, Trouble
 from ..subject import Subject
 from ..violation import FILTERS, SCORES, Check, CheckFn, Violation, having
 from ..world import World
@@ -23,9 +24,8 @@ from .forms import prepared
 _REJECTED = Status.unschedulable("rejected for the sake of the check")
 
 
-def tour(subject: Subject, world: World) -> Iterator[Any]:
-    """Every hook as the scheduler calls it, for each pod, on each feasible node."""
-    probe = Probe(subject, world)
+def tour(probe: Probe, world: World) -> Iterator[Any]:
+    """Every hook as the scheduler calls it, for each pod, on some feasible nodes."""
     for pod in world.pods:
         yield probe.status("pre_enqueue", pod)
         if "pod_signature" in probe.hooks:
@@ -98,21 +98,28 @@ def _placed(search: Search, node: str) -> Iterator[Any]:
     if status.is_success:
         yield probe.status("permit", state, assumed, node)
         flight = probe.status("pre_bind_pre_flight", state, assumed, node)
-        if not flight.is_skip:
-            yield _finished(probe, "pre_bind", state, assumed, node)
+        ready = flight.is_skip or _finished(probe, "pre_bind", state, assumed, node).is_success
+        if ready and _finished(probe, "bind", state, assumed, node).is_success and "post_bind" in probe.hooks:
+            probe.call("post_bind", state, assumed, node)
     if "unreserve" in probe.hooks:
         yield probe.call("unreserve", state, assumed, node)
 
 
-def _finished(probe: Probe, hook: str, state: Any, pod: Pod, node: str) -> Status | None:
+def _finished(probe: Probe, hook: str, state: Any, pod: Pod, node: str) -> Status:
+    """What a hook of the binding cycle answers in the end."""
     if hook not in probe.hooks:
-        return None
-    answer = probe.call(hook, state, pod, node)
-    if inspect.isawaitable(answer):
-        try:
+        return PASSES
+    probe.handle.binding = True
+    try:
+        answer = probe.call(hook, state, pod, node)
+        if inspect.isawaitable(answer):
             answer = asyncio.run(_awaited(answer))
-        except Exception as error:
-            raise Raised(hook, error) from error
+    except Trouble:
+        raise
+    except Exception as error:
+        raise Raised(hook, error) from error
+    finally:
+        probe.handle.binding = False
     return probe.checked(hook, answer)
 
 
@@ -120,10 +127,24 @@ async def _awaited(answer: Any) -> Any:
     return await answer
 
 
+def off_the_core(subject: Subject, world: World) -> None:
+    """pre_bind and bind leave alone what belongs to the core."""
+    probe = Probe(subject, world)
+    with suppress(Trouble):  # other checks report it
+        for _ in tour(probe, world):
+            pass
+    if probe.handle.trespasses:
+        used = ", ".join(f"handle.{what}" for what in dict.fromkeys(probe.handle.trespasses))
+        raise Violation(
+            f"pre_bind or bind uses {used}, which belongs to the core's thread; put what they need into the "
+            "cycle state, in reserve for example"
+        )
+
+
 def _free_of(kind: type[Trouble], *others: type[Trouble]) -> CheckFn:
     def check(subject: Subject, world: World) -> None:
         try:
-            for _ in tour(subject, world):
+            for _ in tour(Probe(subject, world), world):
                 pass
         except Trouble as trouble:
             if isinstance(trouble, kind) and not isinstance(trouble, others):
@@ -212,6 +233,12 @@ CHECKS = (
         of_hook("permit", "``Status.wait(seconds)`` parks the pod."),
         _free_of(BadTimeout),
         lambda subject: not subject.hooks.isdisjoint({"permit", "pre_bind", "bind"}),
+    ),
+    Check(
+        "binding_keeps_off_the_core",
+        of_class("binding"),
+        off_the_core,
+        lambda subject: not subject.hooks.isdisjoint({"pre_bind", "bind"}),
     ),
     Check(
         "queue_order_is_strict",

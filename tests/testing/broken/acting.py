@@ -281,6 +281,24 @@ class KeysOfAllKinds:
         return pod_info.pod.spec.priority
 
 
+@define(eq=False)
+class LooksAtTheTableWhileBinding:
+    handle: Handle
+
+    @hookimpl
+    def pre_bind(self, node_name: str) -> Status | None:
+        return None if self.handle.table.live_row(node_name) is not None else NO
+
+
+@define(eq=False)
+class TakesASnapshotWithoutNotice:
+    handle: Handle
+
+    @hookimpl
+    async def bind(self, node_name: str) -> Status | None:
+        return None if self.handle.snapshot().get(node_name) is not None else NO
+
+
 # ---- making, and the end ---------------------------------------------------------------------------------
 
 
@@ -390,6 +408,8 @@ ACTING: Final[Sequence[tuple[Any, str]]] = (
     (HintAnswersNone, "events_are_valid"),
     (HintRaises, "events_are_valid"),
     (RegistersNames, "events_are_valid"),
+    (LooksAtTheTableWhileBinding, "binding_keeps_off_the_core"),
+    (TakesASnapshotWithoutNotice, "binding_keeps_off_the_core"),
     (NotStrict, "queue_order_is_strict"),
     (KeysOfAllKinds, "queue_order_is_strict"),
     (RefusesTooLate, "args_errors_have_paths"),

@@ -190,6 +190,7 @@ class Patience:
 
     args: PatienceArgs
     handle: Handle
+    reads_snapshot: ClassVar[bool] = True
 
     @hookimpl
     def permit(self, pod: Pod) -> Status | None:
@@ -200,9 +201,10 @@ class Patience:
         return None if pod.labels else Status.skip()
 
     @hookimpl
-    async def pre_bind(self, pod: Pod) -> Status | None:
+    async def pre_bind(self, pod: Pod, node_name: str) -> Status | None:
         await asyncio.sleep(0)
-        return None
+        there = self.handle.snapshot().get(node_name) is not None
+        return None if there else Status.wait(self.handle.clock() and 5.0)
 
 
 @define(eq=False)
