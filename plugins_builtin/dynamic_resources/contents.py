@@ -58,7 +58,8 @@ class DeviceContent:
         if known is None:
             known = self._matches[expression] = self._evaluate(expression)
         if isinstance(known, CelError):
-            raise known
+            # A fresh one: an error that is raised again and again keeps all the frames that it went through.
+            raise CelError(str(known))
         return known
 
     def _evaluate(self, expression: str) -> bool | CelError:

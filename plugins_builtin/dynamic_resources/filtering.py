@@ -221,8 +221,8 @@ class ClaimFilter:
 
     def _search(self, asked: Asked, node: Node, view: View) -> Found | Status:
         demands = asked.demands(self._class_of)
-        if view.problem is not None:
-            raise view.problem
+        if view.problem:
+            raise PluginError(view.problem)
         search = Search(demands, node, view.pools, self.tracker.usage, self._alarm())
         try:
             picks = search.run()

@@ -47,8 +47,8 @@ class View:
     pools: tuple[NodePool, ...]
     usable: tuple[bool, ...] | None = None
     """Device by device; ``None`` if no device has a say."""
-    problem: PluginError | None = None
-    """Why nobody can tell; there are no pools then."""
+    problem: str = ""
+    """Why nobody can tell, if so; there are no pools then."""
     common: Common | None = None
     own: tuple[tuple[int, NodePool], ...] = ()
     """The other pools, and the places where they stand."""
@@ -118,7 +118,7 @@ class DeviceStates:
             view, node = self.view(row), self.table.node_at(row)
             assert node is not None
             users[view.number] = users.get(view.number, 0) + 1
-            if view.problem is None and view.pools is not self.pools.of_node(node):
+            if not view.problem and view.pools is not self.pools.of_node(node):
                 raise InvariantError(f"node {node.name} sees other pools than its row says")
             common = view.common
             if common is not None and common.states != [pool.state(self.usage) for pool in common.pools]:
@@ -205,7 +205,7 @@ class DeviceStates:
             pools = self.pools.of_node(node)
             usable = usable_from(pools, node)
         except PluginError as error:
-            return self._add(("broken", node.name), (), None, error)
+            return self._add(("broken", node.name), (), None, str(error))
         key = (pools, usable)
         found = self._view_of.get(key)
         return self._add(key, pools, usable) if found is None else found
@@ -215,7 +215,7 @@ class DeviceStates:
         key: Hashable,
         pools: tuple[NodePool, ...],
         usable: tuple[bool, ...] | None,
-        problem: PluginError | None = None,
+        problem: str = "",
     ) -> View:
         if self._free:
             number = self._free.pop()
@@ -225,7 +225,7 @@ class DeviceStates:
             if number >= len(self._states):
                 self._states = np.resize(self._states, 2 * number + 64)
         view = self._views[number] = View(number, pools, usable, problem)
-        if problem is None:
+        if not problem:
             self._view_of[key] = view
         view.own = tuple((place, pool) for place, pool in enumerate(pools) if pool.is_local)
         if len(view.own) < len(pools):
@@ -246,7 +246,7 @@ class DeviceStates:
         return common
 
     def _drop(self, view: View) -> None:
-        if view.problem is None:
+        if not view.problem:
             del self._view_of[view.pools, view.usable]
         for _, pool in view.own:
             self._of_pool[pool.id].discard(view.number)
@@ -264,8 +264,8 @@ class DeviceStates:
 
     def _state_of(self, view: View) -> int:
         key: Hashable
-        if view.problem is not None:
-            key = str(view.problem)
+        if view.problem:
+            key = view.problem
         else:
             own = tuple([(place, pool.state(self.usage)) for place, pool in view.own])
             key = (view.usable, own, None if view.common is None else view.common.state)

@@ -17,6 +17,9 @@ from schedframe.api import (
     ALL_DEVICES,
     DeviceRequest,
     ExactDeviceRequest,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
     Pod,
     ResourceClaim,
     ResourceClaimConsumerReference,
@@ -273,3 +276,32 @@ def test_waiting_for_one_claim_is_not_disturbed_by_others() -> None:
     cluster.memory.update(changed(cluster.claim("y"), labels={"touched": "yes"}))
     cluster.scheduler.run_until_idle()
     assert list(cluster.scheduler.core.parked._parked.values()) == [parked]
+
+
+def test_a_slice_that_nobody_understands_fails_the_pods_that_look_at_it() -> None:
+    worked, broken = (NodeSelectorRequirement("zone", operator, ("a",)) for operator in ("In", "Somehow"))
+    made = slice_of("", [device("z")])
+    cluster = Cluster(claim("x", ONE))
+
+    def chosen_by(requirement: NodeSelectorRequirement) -> Any:
+        selector = NodeSelector((NodeSelectorTerm((requirement,)),))
+        return evolve(made, spec=evolve(made.spec, all_nodes=None, node_selector=selector))
+
+    cluster.memory.create(chosen_by(broken))
+    cluster.run(pod("p", "x"), pod("plain"))
+    assert (cluster.node_of("p"), cluster.node_of("plain")) == ("", "n1")
+    assert "failed to parse node selector" in cluster.faults[0].message
+    cluster.memory.apply(chosen_by(worked))
+    cluster.later()
+    assert cluster.node_of("p") == "n1"
+
+
+def test_an_expression_that_fails_is_told_of_each_time() -> None:
+    absent = "device.attributes['gpu.example.com'].absent == 1"
+    cluster = Cluster(claim("x", DeviceRequest("r", ExactDeviceRequest("gpu", selectors=selectors(absent)))))
+    cluster.run(pod("p", "x"))
+    cluster.later()
+    first, second = cluster.faults
+    assert first == second
+    assert "device gpu.example.com/n1/d0: CEL runtime error" in first.message
+    cluster.others_go_on()
