@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from attrs import evolve
+from gpus import TASKS
 from hypothesis import strategies as st
 from schedframe_fgd import FGD
 from schedframe_fgd.trace import MODEL_LABEL, RESOURCE
 
 from schedframe import Container, Node, Pod, ResourceRequirements, parse_quantity
 from schedframe.testing import check_plugin, strategies
-
-from .gpus import TASKS
 
 
 def with_gpus(node: Node, gpus: int) -> Node:

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from gpus import devices, node, plugin_of, pod, simulation, stored
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from schedframe_fgd.plugin import NO_DEVICE, NOT_IDLE, ODD_REQUEST
 
 from schedframe import ConfigError, Pod, Rows, Simulation, from_manifest
-
-from .gpus import devices, node, plugin_of, pod, simulation, stored
 
 
 def placed(world: Simulation, *pods: dict[str, Any]) -> list[str | None]:

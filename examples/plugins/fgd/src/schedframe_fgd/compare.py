@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any, Final
 
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from schedframe import InMemoryCluster, Scheduler, VirtualClock
 
@@ -31,25 +31,26 @@ _RESOURCES: Final = [{"name": "cpu", "weight": 1}, {"name": RESOURCE, "weight": 
 
 @frozen
 class Strategy:
-    """How a node is chosen: the plugin that scores, and how a device on it."""
+    """How a node is chosen: the plugins that score, and how a device on it."""
 
-    scorer: str
     devices: str
-    args: dict[str, Any]
+    scorers: dict[str, int] = field(factory=dict)
+    """Plugin → weight."""
+    allocated: str = ""
+    """Which strategy of NodeResourcesFit, where that is among them."""
 
 
-def _allocated(kind: str) -> dict[str, Any]:
-    return {"scoringStrategy": {"type": kind, "resources": _RESOURCES}}
-
-
+_FIT: Final = "NodeResourcesFit"
 STRATEGIES: Final[dict[str, Strategy]] = {
-    "random": Strategy("", "first", {}),
-    "least allocated": Strategy("NodeResourcesFit", "emptiest", _allocated("LeastAllocated")),
-    "dot product": Strategy("DotProduct", "fullest", {}),
-    "most allocated": Strategy("NodeResourcesFit", "fullest", _allocated("MostAllocated")),
-    "best fit": Strategy("BestFit", "fullest", {}),
-    "FGD": Strategy("FGD", "fragmentation", {}),
+    "random": Strategy("first"),
+    "least allocated": Strategy("emptiest", {_FIT: 1}, "LeastAllocated"),
+    "dot product": Strategy("fullest", {"DotProduct": 1}),
+    "most allocated": Strategy("fullest", {_FIT: 1}, "MostAllocated"),
+    "best fit": Strategy("fullest", {"BestFit": 1}),
+    "FGD alone": Strategy("fragmentation", {"FGD": 1}),
+    "FGD": Strategy("fragmentation", {"FGD": 100, "BestFit": 1}),
 }
+"""The last one goes by FGD, and among the nodes that are equal in that by best fit."""
 
 
 @define
@@ -72,9 +73,10 @@ def configuration(strategy: Strategy, trace: Trace, scale: int) -> dict[str, Any
     args: dict[str, dict[str, Any]] = {
         "FGD": {"tasks": tasks, "deviceChoice": strategy.devices, "scale": scale},
     }
-    if strategy.args:
-        args[strategy.scorer] = strategy.args
+    if strategy.allocated:
+        args[_FIT] = {"scoringStrategy": {"type": strategy.allocated, "resources": _RESOURCES}}
     off = [{"name": "*"}]
+    scorers = [{"name": name, "weight": weight} for name, weight in strategy.scorers.items()]
 
     def point(*names: str) -> dict[str, Any]:
         return {"disabled": off, "enabled": [{"name": name} for name in names]}
@@ -89,8 +91,8 @@ def configuration(strategy: Strategy, trace: Trace, scale: int) -> dict[str, Any
                     "queueSort": point("PrioritySort"),
                     "preFilter": point("NodeAffinity", "NodeResourcesFit"),
                     "filter": point("NodeAffinity", "NodeResourcesFit", "FGD"),
-                    "preScore": point(*([strategy.scorer] if strategy.args else [])),
-                    "score": point(*([strategy.scorer] if strategy.scorer else [])),
+                    "preScore": point(*([_FIT] if strategy.allocated else [])),
+                    "score": {"disabled": off, "enabled": scorers},
                     "reserve": point("FGD"),
                     "preBind": point("FGD"),
                     "bind": point("DefaultBinder"),
