@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from attrs import define, field, frozen
+from attrs import define, frozen
 
 from ..errors import ConfigError, PluginError
 from .checks import CHECKS
@@ -145,7 +145,6 @@ class _Inspection:
 
     subject: Subject
     worlds: Worlds
-    _made: bool = field(default=False)
 
     @classmethod
     def of(
@@ -167,17 +166,18 @@ class _Inspection:
         known = {check.name for check in CHECKS}
         if unknown := sorted(set(leave_out) - known):
             raise ValueError(f"there are no checks {unknown}; the checks are {', '.join(sorted(known))}")
-        self._look()
-        return (check for check in CHECKS if check.name not in leave_out and check.concerns(self.subject))
+        checks = CHECKS if self._look() else CHECKS[:1]
+        return (check for check in checks if check.name not in leave_out and check.concerns(self.subject))
 
-    def _look(self) -> None:
-        """Find out which hooks the plugin has; that it cannot be made is for a check to say."""
+    def _look(self) -> bool:
+        """Find out which hooks the plugin has; if it cannot be made, that is for the first check to say."""
         from .surroundings import StandInHandle
 
         try:
             self.subject.calls(self.subject.make(StandInHandle(self.worlds.first)))
-        except Exception:  # noqa: BLE001 - can_be_registered, which always comes first, reports it
-            self.subject.hooks = frozenset()
+        except Exception:  # noqa: BLE001 - can_be_registered, the first of the checks, reports it
+            return False
+        return True
 
     def run(self, check: Check) -> Failure | None:
         """The failure, if the plugin fails *check*."""
@@ -272,8 +272,8 @@ class Worlds:
 
     @property
     def first(self) -> World:
-        """One of them."""
-        return self.all()[0]
+        """One of them; the others need not be made up for it."""
+        return self._drawn[0] if self._drawn else self._draw(0)
 
     def all(self) -> tuple[World, ...]:
         """All of them."""

@@ -154,6 +154,12 @@ def test_only_what_concerns_a_plugin_is_asked() -> None:
     assert "filter_forms_agree" not in names
 
 
+def test_of_a_plugin_that_cannot_be_made_nothing_else_is_asked() -> None:
+    (check,) = plugin_checks(acting.NeedsMoreThanItGets)
+    with pytest.raises(PluginCheckFailed, match="can_be_registered: cannot be made: TypeError"):
+        check()
+
+
 def test_checks_are_left_out_with_a_reason() -> None:
     check_plugin(
         acting.ClosesOnce, max_examples=2, leave_out={"close_is_idempotent": "the process ends anyway"}
