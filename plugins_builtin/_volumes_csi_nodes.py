@@ -59,7 +59,7 @@ class CsiNodes:
         return found
 
     def limit(self, driver: str) -> Limits | None:
-        """Volumes of *driver* that a node can have, ``NO_LIMIT`` where nothing is said; ``None`` if that is so
+        """Volumes of *driver* by row, ``NO_LIMIT`` where nothing is said; ``None`` if that is so
         everywhere."""
         return self._limits.get(driver)
 
