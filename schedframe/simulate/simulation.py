@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from random import Random
 from typing import Any
 
 from attrs import define, evolve
@@ -12,12 +11,11 @@ from ..api import ClusterObject, Pod, from_manifest
 from ..cluster import InMemoryCluster
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.build import ScoreAllNodes
-from ..cycle.search import Search
 from ..errors import InputError
+from ..framework import Registry
 from ..framework.registry import Factory
-from .dry_run import dry_run
-from .evaluation import Evaluation, PostFilterReport
-from .explaining import explain
+from .evaluation import Evaluation
+from .evaluator import Evaluator
 
 Manifest = Mapping[str, Any]
 
@@ -65,6 +63,7 @@ class Simulation:
         seed: int | None = 0,
         score_all_nodes: ScoreAllNodes = "auto",
         plugins: Mapping[str, Factory] | None = None,
+        registry: Registry | None = None,
     ) -> None:
         self.clock = VirtualClock()
         self.cluster = InMemoryCluster(clock=self.clock)
@@ -75,9 +74,10 @@ class Simulation:
             clock=self.clock,
             score_all_nodes=score_all_nodes,
             plugins=plugins,
+            registry=registry,
         )
         self._core = self.scheduler.core
-        self._search = Search(self._core.cache, Random(0), shortcuts=False)
+        self.evaluator = Evaluator(self._core)
         self.add(*objects)
 
     # ---- the cluster -------------------------------------------------------------------------------------
@@ -116,23 +116,7 @@ class Simulation:
 
         All nodes are evaluated: neither sampling nor the shortcuts for a nominated or a single node apply.
         """
-        pod = _with_uid(as_pod(pod))
-        name = pod.spec.scheduler_name
-        framework = self._core.frameworks.get(name)
-        if framework is None or pod.is_terminating:
-            return Evaluation(pod, name, skipped=True)
-        gate = framework.run_pre_enqueue(pod)
-        if gate is not None:
-            return Evaluation(pod, name, pre_enqueue=gate)
-        with dry_run(self._core) as writes:
-            decision = self._search.decide(framework, pod)
-            found = explain(framework, decision)
-            evaluation = Evaluation(pod, name, decision=decision, told=found)
-            if decision.diagnosis is not None and framework.plan.post_filter and not pod.spec.node_name:
-                result, status = framework.run_post_filter(decision.state, pod, decision.diagnosis)
-                decision.diagnosis.post_filter_message = status.message
-                evaluation.post_filter = PostFilterReport(result, status, writes)
-        return evaluation
+        return self.evaluator.evaluate(_with_uid(as_pod(pod)))
 
     def assume(self, pod: Any, node_name: str) -> None:
         """Count *pod* as running on the node from now on; nothing else happens."""

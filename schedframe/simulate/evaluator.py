@@ -1,0 +1,73 @@
+"""Asking a scheduler's core about a pod, on any core: a simulation's, or that of a running scheduler."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+from attrs import define, field
+
+from ..api import Pod
+from ..cycle.core import Core
+from ..cycle.search import Search
+from ..framework import CycleState, Framework
+from ..state import Rows
+from .dry_run import dry_run
+from .evaluation import Evaluation, PostFilterReport
+from .explaining import explain
+
+
+@define(eq=False)
+class Evaluator:
+    """Looks at all nodes, without shortcuts, and changes nothing; to be used in the core's thread."""
+
+    core: Core
+    _search: Search = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._search = Search(self.core.cache, Random(0), shortcuts=False)
+
+    def framework_of(self, pod: Pod) -> Framework | None:
+        """The profile that would schedule *pod*, ``None`` if no scheduler here would."""
+        return self.core.frameworks.get(pod.spec.scheduler_name)
+
+    def evaluate(self, pod: Pod) -> Evaluation:
+        """What would happen to *pod* now, preemption included."""
+        name = pod.spec.scheduler_name
+        framework = self.framework_of(pod)
+        if framework is None or pod.is_terminating:
+            return Evaluation(pod, name, skipped=True)
+        gate = framework.run_pre_enqueue(pod)
+        if gate is not None:
+            return Evaluation(pod, name, pre_enqueue=gate)
+        with dry_run(self.core) as writes:
+            decision = self._search.decide(framework, pod)
+            found = explain(framework, decision)
+            evaluation = Evaluation(pod, name, decision=decision, told=found)
+            if decision.diagnosis is not None and framework.plan.post_filter and not pod.spec.node_name:
+                result, status = framework.run_post_filter(decision.state, pod, decision.diagnosis)
+                decision.diagnosis.post_filter_message = status.message
+                evaluation.post_filter = PostFilterReport(result, status, writes)
+        return evaluation
+
+    def feasible(self, pod: Pod) -> list[str]:
+        """The nodes on which *pod* can run, in order of the table; empty also for a pod that is held back.
+
+        Filters only: a fraction of the cost of :meth:`evaluate`.
+        """
+        framework = self.framework_of(pod)
+        if framework is None or pod.is_terminating or framework.run_pre_enqueue(pod) is not None:
+            return []
+        table, state = self.core.cache.table, CycleState()
+        if not table.num_nodes:
+            return []
+        rows = table.rows()
+        with dry_run(self.core):
+            outcome = framework.run_pre_filter(state, pod, rows)
+            if outcome.status is not None:
+                return []
+            if outcome.node_names is not None:
+                named = {table.live_row(name) for name in outcome.node_names}
+                rows = Rows.at(table, np.array(sorted(row for row in named if row is not None), np.intp))
+            verdicts = framework.filter_rows(state, pod, rows)
+        return [] if verdicts.first_error() is not None else rows.select(verdicts.passing()).names()
