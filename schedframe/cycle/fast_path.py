@@ -65,7 +65,11 @@ class FastPath:
             if outcome.status is not None and outcome.status.code is Code.ERROR:
                 decision.pre_filter = outcome
                 return _failed(decision, outcome.status)
-            if outcome.status is not None or outcome.node_names is not None:
+            if outcome.status is not None:
+                # The state has what remembered plugins behind the rejecting one noted, which in the search
+                # are not asked: post_filter would tell something else.
+                return None
+            if outcome.node_names is not None:
                 return _unsettled(decision, outcome)
         decision.pre_filter = outcome
         decision.evaluated = len(rows)
