@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import os
 from collections.abc import Sequence
 from pathlib import Path
 from random import Random
@@ -76,3 +77,15 @@ def test_the_table_is_printed_for_a_folder_given_by_option_or_variable(
 def test_a_missing_trace_is_said_so(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="cannot read the trace"):
         main(["--trace", str(tmp_path)])
+
+
+REAL = os.environ.get("OPENB_TRACE", "")
+if REAL:  # takes a minute
+
+    def test_on_the_real_trace_the_strategies_are_in_the_order_of_the_paper() -> None:
+        trace = read_trace(Path(REAL))
+        tasks = inflated(trace, 1.1, Random(42))
+        names = ("random", "dot product", "best fit", "FGD")
+        left = [min(run(trace, STRATEGIES[name], tasks, seed=42).unallocated.values()) for name in names]
+        assert left == sorted(left, reverse=True)
+        assert left[0] > 1.2 * left[1] > 1.2 * 1.2 * left[2] > 1.2**3 * left[3]
