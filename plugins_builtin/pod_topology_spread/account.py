@@ -31,7 +31,7 @@ def of_node(spreading: Spreading, node: Node) -> str | None:
 
 
 def of_pod(spreading: Spreading | None, soft: Constraints, table: NodeTable) -> Iterator[str]:
-    """A line for each constraint: matching pods by domain."""
+    """A line for each constraint: matching pods by domain, and the skew if this pod joined them."""
     if spreading is not None:
         for i, baseline in enumerate(spreading.baselines):
             counts = {
@@ -39,7 +39,7 @@ def of_pod(spreading: Spreading | None, soft: Constraints, table: NodeTable) -> 
                 for code, value in enumerate(baseline.labels.values)
                 if baseline.is_domain(code)
             }
-            yield _line(DO_NOT_SCHEDULE, baseline.constraint, counts)
+            yield _line(DO_NOT_SCHEDULE, baseline.constraint, counts, spreading.lowest(i) if counts else 0)
     for constraint in soft:
         sums = constraint.column(table).by_domain(constraint.topology_key, constraint.subset)
         counts = {
@@ -47,7 +47,7 @@ def of_pod(spreading: Spreading | None, soft: Constraints, table: NodeTable) -> 
             for code, value in enumerate(sums.labels.values)
             if sums.domains.nodes[code]
         }
-        yield _line(SCHEDULE_ANYWAY, constraint, counts)
+        yield _line(SCHEDULE_ANYWAY, constraint, counts, min(counts.values(), default=0))
 
 
 def _too_few(spreading: Spreading, i: int) -> str:
@@ -55,11 +55,13 @@ def _too_few(spreading: Spreading, i: int) -> str:
     return f" (domains {found}, minDomains is {wanted})" if found < wanted else ""
 
 
-def _line(action: str, constraint: Constraint, counts: Mapping[str, int]) -> str:
+def _line(action: str, constraint: Constraint, counts: Mapping[str, int], lowest: int) -> str:
     ordered = sorted(counts.items(), key=lambda each: (each[1], each[0]))
-    shown = [f"{value or '(empty)'} {count}" for value, count in ordered]
+    own = constraint.self_match - lowest
+    shown = [f"{value or '(empty)'} {count} ({count + own})" for value, count in ordered]
     if len(shown) > _SHOWN:
         left_out = len(shown) - _SHOWN
         shown[_SHOWN // 2 : -_SHOWN // 2] = [f"({left_out} more)"]
     domains = ", ".join(shown) if shown else "no domain"
-    return f"{action} {constraint.topology_key}, maxSkew {constraint.max_skew}, matching pods: {domains}"
+    rule = f"{action} {constraint.topology_key}, maxSkew {constraint.max_skew}"
+    return f"{rule}, matching pods (skew with this one): {domains}"

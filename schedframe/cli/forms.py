@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any, Final
 
 from ..api import CPU, MEMORY, Pod
-from .amounts import amount_text, share_text
+from ..simulate.amounts import amount_text, share_text
 from .outcome import Fate, Outcome
 from .terminal import colourful, columns, heading, success, warning
 from .yaml_text import yaml_text
@@ -143,8 +143,20 @@ def document(outcome: Outcome) -> dict[str, Any]:
         },
     }
     if outcome.explanations:
-        data["explanations"] = {each.pod.key: each.to_dict() for each in outcome.explanations}
+        data["explanations"] = _explanations(outcome)
     return data
+
+
+def _explanations(outcome: Outcome) -> dict[str, Any]:
+    """By pod; of one that preempted before, also how it chose its victims."""
+    found: dict[str, Any] = {}
+    for each in outcome.explanations:
+        document = each.to_dict()
+        earlier = found.get(each.pod.key)
+        if earlier is not None:
+            document["preempted_before"] = earlier["post_filter"]
+        found[each.pod.key] = document
+    return found
 
 
 def _pod_document(fate: Fate) -> dict[str, Any]:

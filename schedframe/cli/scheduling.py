@@ -57,7 +57,7 @@ class Notes:
 class ExplainingSearch(Search):
     """A search that has one pod evaluated on all nodes just before its turn, as the cluster is then."""
 
-    __slots__ = ("_simulation", "evaluation", "key")
+    __slots__ = ("_simulation", "evaluation", "key", "preempting")
 
     def __init__(self, simulation: Simulation, key: str) -> None:
         real = simulation.scheduler.core.search
@@ -65,10 +65,14 @@ class ExplainingSearch(Search):
         self._simulation = simulation
         self.key = key
         self.evaluation: Evaluation | None = None
+        self.preempting: Evaluation | None = None
+        """An earlier turn, in which it made room for itself."""
 
     def decide(self, framework: Framework, pod: Pod) -> Decision:
         """As the search it stands in for; the evaluation changes nothing and draws nothing."""
         if pod.key == self.key:
+            if self.evaluation is not None and self.evaluation.preemption is not None:
+                self.preempting = self.evaluation
             self.evaluation = self._simulation.evaluate(pod)
         return super().decide(framework, pod)
 
@@ -113,6 +117,8 @@ def _explanations(
 ) -> Iterator[Evaluation]:
     """Of the pod that was asked for as it was when its turn came; of pending ones as the cluster is now."""
     if search is not None and search.evaluation is not None:
+        if search.preempting is not None:
+            yield search.preempting
         yield search.evaluation
         return
     for fate in outcome.pending:

@@ -13,6 +13,8 @@ from schedframe.state import NodeTable
 from tests.plugins.agreement import StandInHandle
 from tests.plugins.spreading import HOSTNAME, cluster, constraint, make_node, make_pod, run
 
+COUNTS = "matching pods (skew with this one)"
+
 
 def told(table: NodeTable, pod: Pod) -> tuple[dict[str, str | None], list[str]]:
     """What is said of each node, and of the pod."""
@@ -51,12 +53,14 @@ def test_domains_are_told_for_each_constraint() -> None:
     soft = constraint(HOSTNAME, 3, SCHEDULE_ANYWAY, LabelSelector({"app": "db"}))
     run(table, "a1", 1, labels={"app": "db"})
     assert told(table, make_pod("p", soft, constraint()))[1] == [
-        "DoNotSchedule topology.kubernetes.io/zone, maxSkew 1, matching pods: (empty) 0, a 0, b 2",
-        "ScheduleAnyway kubernetes.io/hostname, maxSkew 3, matching pods: b1 0, nameless 0, a1 1",
+        f"DoNotSchedule topology.kubernetes.io/zone, maxSkew 1, {COUNTS}: (empty) 0 (1), a 0 (1), b 2 (3)",
+        f"ScheduleAnyway kubernetes.io/hostname, maxSkew 3, {COUNTS}: b1 0 (0), nameless 0 (0), a1 1 (1)",
     ]
     assert told(table, make_pod("p"))[1] == []
     nowhere = make_pod("p", constraint("no.such/key"))
-    assert told(table, nowhere)[1] == ["DoNotSchedule no.such/key, maxSkew 1, matching pods: no domain"]
+    assert told(table, nowhere)[1] == [
+        "DoNotSchedule no.such/key, maxSkew 1, matching pods (skew with this one): no domain"
+    ]
 
 
 def test_of_many_domains_the_fewest_and_the_most_are_told() -> None:
@@ -66,7 +70,8 @@ def test_of_many_domains_the_fewest_and_the_most_are_told() -> None:
         run(table, f"n{i:02}", i)
     (line,) = told(table, make_pod("p", constraint(HOSTNAME)))[1]
     assert line.endswith(
-        "matching pods: n00 0, n01 1, n02 2, n03 3, (12 more), n16 16, n17 17, n18 18, n19 19"
+        f"{COUNTS}: n00 0 (1), n01 1 (2), n02 2 (3), n03 3 (4), (12 more), "
+        "n16 16 (17), n17 17 (18), n18 18 (19), n19 19 (20)"
     )
 
 
