@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .builders import ManifestBuilder, NodeBuilder, PodBuilder, node, pod
+    from .exercise import PluginNotExercised
     from .kit import Failure, PluginCheck, PluginCheckFailed, check_plugin, plugin_checks
     from .recorder import PluginCall, Recorder
     from .surroundings import StandInHandle
@@ -25,6 +26,7 @@ __all__ = [
     "PluginCall",
     "PluginCheck",
     "PluginCheckFailed",
+    "PluginNotExercised",
     "PodBuilder",
     "Recorder",
     "StandInHandle",
@@ -39,6 +41,7 @@ _HOME = {
     **dict.fromkeys(("ManifestBuilder", "NodeBuilder", "PodBuilder", "node", "pod"), "builders"),
     **dict.fromkeys(("Failure", "PluginCheck", "PluginCheckFailed", "check_plugin", "plugin_checks"), "kit"),
     **dict.fromkeys(("PluginCall", "Recorder"), "recorder"),
+    "PluginNotExercised": "exercise",
     "StandInHandle": "surroundings",
     **dict.fromkeys(("Change", "World"), "world"),
 }

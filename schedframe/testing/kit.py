@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -11,6 +12,7 @@ from attrs import define, frozen
 from ..errors import ConfigError, PluginError
 from .checks import CHECKS
 from .contract import Clause
+from .exercise import PluginNotExercised, idle
 from .fingerprint import contents
 from .probe import Trouble
 from .subject import Subject
@@ -97,7 +99,8 @@ def check_plugin(
 
     The clusters know the labels, taints and resources that the builtin plugins look at. A plugin that looks
     at others needs strategies of its own for *pods*, *nodes* (see :mod:`schedframe.testing.strategies`) or
-    *objects* (sequences of objects of other kinds): what never occurs is never checked.
+    *objects* (sequences of objects of other kinds): what never occurs is never checked. A plugin
+    that passes without having rejected anything, or told nodes apart, causes a :class:`PluginNotExercised`.
 
     *leave_out* maps names of checks to the reason why they are left out. Raises ``ValueError`` for a name
     that is none, :class:`schedframe.ConfigError` for *args* that do not fit.
@@ -113,6 +116,13 @@ def check_plugin(
                 break
     if failures:
         raise PluginCheckFailed(inspection.subject.name, failures)
+    for nothing in idle(inspection.subject, inspection.worlds.all()):
+        warnings.warn(
+            f"plugin {inspection.subject.name} {nothing} in {max_examples} clusters, and little was checked; "
+            "give check_plugin pods, nodes or objects that have what the plugin looks at",
+            PluginNotExercised,
+            stacklevel=2,
+        )
 
 
 def plugin_checks(

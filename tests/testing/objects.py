@@ -8,7 +8,7 @@ from typing import Any
 from attrs import evolve
 from hypothesis import strategies as st
 
-from schedframe import Node, Pod
+from schedframe import Node, Pod, from_manifest
 from schedframe.api import (
     AWSElasticBlockStore,
     ClaimVolumeSource,
@@ -94,6 +94,22 @@ def storage(draw: st.DrawFn) -> list[Any]:
     if draw(st.booleans()):
         objects.append(make_attachment("at", "n0", draw(st.sampled_from(("v0", "v2")))))
     return objects
+
+
+def services() -> st.SearchStrategy[list[Any]]:
+    """A service for pods of an app in each namespace."""
+    return st.builds(
+        lambda app: [_service(each, app) for each in ("default", "shop")], st.sampled_from(("web", "db"))
+    )
+
+
+def _service(namespace: str, app: str) -> Any:
+    manifest = {
+        "kind": "Service",
+        "metadata": {"name": app, "namespace": namespace},
+        "spec": {"selector": {"app": app}},
+    }
+    return from_manifest(manifest)
 
 
 def _with_devices(pod: Pod, names: Sequence[str]) -> Pod:

@@ -10,7 +10,14 @@ from hypothesis import strategies as st
 from plugins_builtin.selector_spread import SelectorSpread
 from schedframe import ConfigError, NodeInfo, Pod, Registry, Status, hookimpl
 from schedframe.framework import Hookspecs
-from schedframe.testing import Failure, PluginCheckFailed, check_plugin, plugin_checks, strategies
+from schedframe.testing import (
+    Failure,
+    PluginCheckFailed,
+    PluginNotExercised,
+    check_plugin,
+    plugin_checks,
+    strategies,
+)
 from schedframe.testing.checks import CHECKS
 from schedframe.testing.contract import DECLARATIONS, of_hook
 
@@ -42,15 +49,17 @@ def installed() -> list[str]:
     return [origin.name for origin in origins if origin.target.startswith("plugins_builtin")]
 
 
+@pytest.mark.filterwarnings("ignore::schedframe.testing.PluginNotExercised")  # volumes and devices come below
 @pytest.mark.parametrize("name", installed())
 def test_builtin_plugins_keep_the_contract(name: str) -> None:
     check_plugin(Registry.installed().factory(name), max_examples=EXAMPLES)
 
 
 def test_a_plugin_under_a_name_of_ones_own_does_too() -> None:
-    check_plugin(SelectorSpread, max_examples=EXAMPLES)
+    check_plugin(SelectorSpread, objects=objects.services(), max_examples=EXAMPLES)
 
 
+@pytest.mark.filterwarnings("ignore::schedframe.testing.PluginNotExercised")
 @pytest.mark.parametrize("name", ["VolumeBinding", "VolumeRestrictions", "VolumeZone", "NodeVolumeLimits"])
 def test_builtin_plugins_that_look_at_volumes_do_with_volumes(name: str) -> None:
     check_plugin(
@@ -63,6 +72,7 @@ def test_builtin_plugins_that_look_at_volumes_do_with_volumes(name: str) -> None
     )
 
 
+@pytest.mark.filterwarnings("ignore::schedframe.testing.PluginNotExercised")  # scores are for alternatives
 def test_the_builtin_plugin_for_devices_does_with_devices() -> None:
     check_plugin(
         Registry.installed().factory("DynamicResources"),
@@ -72,6 +82,7 @@ def test_the_builtin_plugin_for_devices_does_with_devices() -> None:
     )
 
 
+@pytest.mark.filterwarnings("error::schedframe.testing.PluginNotExercised")
 @pytest.mark.parametrize("plugin", CORRECT, ids=lambda plugin: plugin.__name__)
 def test_nothing_is_said_of_correct_plugins(plugin: Any) -> None:
     check_plugin(plugin, max_examples=EXAMPLES)
@@ -160,6 +171,7 @@ def test_of_a_plugin_that_cannot_be_made_nothing_else_is_asked() -> None:
         check()
 
 
+@pytest.mark.filterwarnings("ignore::schedframe.testing.PluginNotExercised")
 def test_checks_are_left_out_with_a_reason() -> None:
     check_plugin(
         acting.ClosesOnce, max_examples=2, leave_out={"close_is_idempotent": "the process ends anyway"}
@@ -175,6 +187,7 @@ def test_args_are_given_as_data_or_as_an_instance() -> None:
         check_plugin(DiskByLabel, {"worth": "much"})
 
 
+@pytest.mark.filterwarnings("ignore::schedframe.testing.PluginNotExercised")
 def test_clusters_may_be_ones_own() -> None:
     class Picky:
         """Fails on a label that clusters usually do not have."""
@@ -191,6 +204,27 @@ def test_clusters_may_be_ones_own() -> None:
     assert "invalid literal for int" in failure.what
 
 
+def test_a_plugin_that_made_no_difference_is_told_of() -> None:
+    class Absent:
+        @hookimpl
+        def filter(self, node_info: NodeInfo) -> Status | None:
+            assert node_info.node is not None
+            return NO if "example.com/rank" in node_info.node.labels else None
+
+        @hookimpl
+        def score(self, node_info: NodeInfo) -> int:
+            return min(node_info.allocatable.get("example.com/nic", 0), 100)
+
+    with pytest.warns(PluginNotExercised) as caught:
+        check_plugin(Absent, max_examples=4)
+    assert [str(warning.message).partition(" in 4 clusters")[0] for warning in caught] == [
+        "plugin Absent rejected no pod on any node",
+        "plugin Absent gave all nodes the same score",
+    ]
+    assert {warning.filename for warning in caught} == {__file__}
+
+
+@pytest.mark.filterwarnings("ignore::schedframe.testing.PluginNotExercised")
 def test_other_objects_may_be_ones_own() -> None:
     seen: set[str] = set()
 
