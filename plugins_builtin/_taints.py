@@ -49,12 +49,12 @@ def toleration_signature(spec: PodSpec) -> TolerationSignature:
 
 def hard_taints(table: NodeTable) -> DistinctColumn[Taints]:
     """The NoSchedule and NoExecute taints of each node, in order, without the time of their addition."""
-    return table.distinct(_HARD_COLUMN, _hard_taints_of)
+    return table.distinct(_HARD_COLUMN, _hard_taints_of, table.tainted)
 
 
 def soft_taints(table: NodeTable) -> DistinctColumn[Taints]:
     """The PreferNoSchedule taints of each node, in order, without the time of their addition."""
-    return table.distinct(_SOFT_COLUMN, _soft_taints_of)
+    return table.distinct(_SOFT_COLUMN, _soft_taints_of, table.tainted)
 
 
 def untolerated_rows(spec: PodSpec, rows: Rows) -> npt.NDArray[np.bool_] | None:
@@ -107,5 +107,7 @@ def _soft_taints_of(node: Node) -> Taints | None:
 
 
 def _taints_of(node: Node, effects: tuple[str, ...]) -> Taints | None:
+    if not node.spec.taints:
+        return None
     # without the time of their addition, so that nodes tainted one after another share a value
     return tuple(Taint(t.key, t.value, t.effect) for t in node.spec.taints if t.effect in effects) or None

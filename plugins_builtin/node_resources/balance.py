@@ -19,7 +19,7 @@ from schedframe import MAX_SCORE, NodeInfo, NodeTable, Rows
 
 from .arithmetic import EXACT, Column
 from .scored import Scored, cells_of
-from .usage import Index, Used, followed
+from .usage import Index, Used, followed, longer
 
 Fractions = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int16]
@@ -39,7 +39,8 @@ class BalancedUsage(Used):
     def lay_out(self) -> None:
         """As for any usage."""
         super().lay_out()
-        self.without = np.pad(self.without, (0, self.table.capacity - len(self.without)))
+        if len(self.without) < self.table.capacity:
+            self.without = longer(self.without, self.table.capacity)
 
     @override
     def fill(self, index: Index) -> None:

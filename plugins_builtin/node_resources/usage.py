@@ -22,6 +22,7 @@ Index = slice | npt.NDArray[np.intp]
 Resource = tuple[str, bool]
 """Its name, and whether containers without a request count as if they had one."""
 U = TypeVar("U", bound="Usage")
+Scalar = TypeVar("Scalar", bound=np.generic)
 
 _ONE: Final = 1.0
 
@@ -56,12 +57,12 @@ class Usage(FollowingColumns):
     @override
     def lay_out(self) -> None:
         """See :class:`FollowingColumns`."""
-        table, old = self.table, len(self._odd)
-        if old < table.capacity:
-            more = ((0, 0), (0, table.capacity - old))
-            self.capacity = np.pad(self.capacity, more, constant_values=_ONE)
-            self.value = np.pad(self.value, more)
-            self._odd = np.pad(self._odd, more[1:])
+        table, old = self.table, self.capacity
+        if len(self._odd) < table.capacity:
+            self.capacity = np.ones((len(self.resources), table.capacity))
+            self.capacity[:, : old.shape[1]] = old
+            self.value = longer(self.value, table.capacity)
+            self._odd = longer(self._odd, table.capacity)
             self._scratch = np.empty_like(self.value)
         self._columns = [
             (table.allocatable(name), table.non_zero_requested(name) if non_zero else table.requested(name))
@@ -204,9 +205,11 @@ class Room(FollowingColumns):
     @override
     def lay_out(self) -> None:
         """See :class:`FollowingColumns`."""
-        table, more = self.table, (0, self.table.capacity - len(self.full))
-        self.left = [np.pad(left, more) for left in self.left or [np.zeros(0, np.int64)] * len(self.names)]
-        self.full = np.pad(self.full, more)
+        table = self.table
+        if len(self.full) < table.capacity:
+            left = self.left or [np.zeros(0, np.int64)] * len(self.names)
+            self.left = [longer(column, table.capacity) for column in left]
+            self.full = longer(self.full, table.capacity)
         self._columns = [(table.allocatable(name), table.requested(name)) for name in self.names]
         mine = zip(self._columns, self.left, strict=True)
         self._cells = [(there.data, used.data, left.data) for (there, used), left in mine]
@@ -224,6 +227,13 @@ class Room(FollowingColumns):
         for there, used, left in self._cells:
             left[row] = there[row] - used[row]
         self.full[row] = self.table.pod_count[row] >= self.table.allowed_pods[row]
+
+
+def longer(old: npt.NDArray[Scalar], capacity: int) -> npt.NDArray[Scalar]:
+    """A copy whose last axis has room for *capacity* rows, zeros at its end."""
+    new = np.zeros((*old.shape[:-1], capacity), old.dtype)
+    new[..., : old.shape[-1]] = old
+    return new
 
 
 def room(names: tuple[str, ...], table: NodeTable) -> Room:

@@ -36,6 +36,8 @@ class DistinctColumn(Generic[V]):
 
     _table: NodeTable
     _value_of: Callable[[Node], V | None]
+    _among: Collection[int] | None = None
+    """Rows that may have a value, ``None``: any."""
     codes: Codes = field(factory=lambda: np.empty(0, np.int32))
     """int32, shape ``(capacity,)``: valid up to the table's size."""
     values: list[V] = field(factory=list)
@@ -142,9 +144,11 @@ class DistinctColumn(Generic[V]):
         self._answers = {}
         self._wide = None
         self.epoch += 1
+        self.codes = np.full(table.capacity, ABSENT, np.int32)
+        rows = range(table.size) if self._among is None else sorted(self._among)
         # As _set for each row, with a call less: this is what the first pod of a large cluster waits for.
         code_of, codes = self._code_of, []
-        for node in map(table.node_at, range(table.size)):
+        for node in map(table.node_at, rows):
             value = None if node is None else value_of(node)
             if value is None:
                 codes.append(ABSENT)
@@ -154,8 +158,7 @@ class DistinctColumn(Generic[V]):
                 code = code_of[value] = len(code_of)
             codes.append(code)
         self.values.extend(code_of)
-        self.codes = np.full(table.capacity, ABSENT, np.int32)
-        self.codes[: table.size] = codes
+        self.codes[slice(0, table.size) if self._among is None else rows] = codes
 
     def _set(self, row: int) -> None:
         node = self._table.node_at(row)

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
-from typing import Any, TypeVar
+from collections.abc import Callable, Collection, Hashable, Iterator
+from typing import Any, TypeVar, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -55,6 +55,8 @@ class NodeTable:
     exchange_log: ChangeLog = field(factory=ChangeLog)
     """Rows on which a pod was exchanged for one that counts the same (:meth:`replace_pod`)."""
     images: ImageIndex = field(factory=ImageIndex)
+    tainted: set[int] = field(factory=set)
+    """Rows whose node has taints of any kind. Not to be changed."""
     ports: dict[tuple[str, int], dict[int, dict[str, int]]] = field(factory=dict)
     """(protocol, port) → row → host IP → users."""
     _amounts: ResourceColumns = field(factory=ResourceColumns)
@@ -151,14 +153,17 @@ class NodeTable:
         """The values of a node label, up to date."""
         return self.distinct(("label", key), lambda node: node.labels.get(key))
 
-    def distinct(self, key: Hashable, value_of: Callable[[Node], Any]) -> DistinctColumn[Any]:
+    def distinct(
+        self, key: Hashable, value_of: Callable[[Node], Any], among: Collection[int] | None = None
+    ) -> DistinctColumn[Any]:
         """A dictionary-encoded property of nodes, made at first use and up to date.
 
-        *key* names it for good: the same key must always come with an equivalent *value_of*.
+        *key* names it for good: the same key must always come with an equivalent *value_of*. *among*: the
+        rows that may have such a property at all, kept in step by the table (:attr:`tainted`).
         """
         column = self._columns.get(key)
         if column is None:
-            column = self._columns[key] = DistinctColumn(self, value_of)
+            column = self._columns[key] = DistinctColumn(self, value_of, among)
         assert isinstance(column, DistinctColumn)
         return column.sync()
 
@@ -177,14 +182,13 @@ class NodeTable:
 
         The same key must always come with an equivalent *make*. Of many, the oldest are dropped.
         """
-        columns: Any = self._following.get(key)
-        if columns is None:
+        found: Any = self._following.get(key)
+        if found is None:
             if len(self._following) >= _MOST_FOLLOWING:
                 del self._following[next(iter(self._following))]
-            columns = self._following[key] = make(self)
-        columns.sync()
-        following: Following = columns
-        return following
+            found = self._following[key] = make(self)
+        found.sync()
+        return cast("Following", found)
 
     # ---- nodes -------------------------------------------------------------------------------------------
 
@@ -205,6 +209,10 @@ class NodeTable:
             self.images.add(row, node)
         self._amounts.offer(row, node.allocatable, {} if old is None else old.allocatable)
         self.unschedulable[row] = node.spec.unschedulable
+        if node.spec.taints:
+            self.tainted.add(row)
+        elif old is not None:
+            self.tainted.discard(row)
         info = self._infos[row]
         if info is not None:
             info.node = node
@@ -225,6 +233,7 @@ class NodeTable:
         self._all = None
         self._amounts.offer(row, {}, node.allocatable)
         self.unschedulable[row] = False
+        self.tainted.discard(row)
         info = self._infos[row]
         if info is not None:
             info.node = None
@@ -308,6 +317,11 @@ class NodeTable:
         """Begin a trial, or one within it; what takes :meth:`rollback` back to the pods of now."""
         return self._trials.begin()
 
+    @property
+    def on_trial(self) -> bool:
+        """Whether a trial is under way."""
+        return bool(self._trials.marks)
+
     def rollback(self, mark: int) -> None:
         """End the trial that began with *mark* and those within it: undo their pod changes, order included.
 
@@ -328,6 +342,8 @@ class NodeTable:
             for row in sorted(trials.vacant):
                 self._release_if_empty(row)
             trials.vacant.clear()
+            if self._groups is not None:
+                self._groups.end_trial()
 
     # ---- rows --------------------------------------------------------------------------------------------
 
