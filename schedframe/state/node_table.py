@@ -319,8 +319,8 @@ class NodeTable:
 
     @property
     def on_trial(self) -> bool:
-        """Whether a trial is under way."""
-        return bool(self._trials.marks)
+        """Whether a trial is under way, or is being undone."""
+        return bool(self._trials.marks) or self._trials.undoing
 
     def rollback(self, mark: int) -> None:
         """End the trial that began with *mark* and those within it: undo their pod changes, order included.
@@ -329,7 +329,8 @@ class NodeTable:
         back when the outermost trial ends.
         """
         trials = self._trials
-        for row, pod, order in trials.end(mark):
+        entries, trials.undoing = trials.end(mark), True
+        for row, pod, order in entries:
             pods = self.pods_at(row)
             if order is None:
                 del pods[pod.uid]
@@ -338,6 +339,7 @@ class NodeTable:
             else:
                 put_back(pods, pod, order)
                 self._apply(row, pod, 1)
+        trials.undoing = False
         if not trials.marks:
             for row in sorted(trials.vacant):
                 self._release_if_empty(row)

@@ -87,6 +87,8 @@ class PodGroups:
     _scopes: dict[Hashable, list[CountColumn]] = field(factory=dict)
     """Columns by their scope, so that a new group is weighed only by those that may count it."""
     _domains: OrderedDict[Hashable, Domains] = field(factory=OrderedDict)
+    _vacant: list[tuple[Hashable, PodGroup]] = field(factory=list)
+    """Groups that lost their last pod in the trial under way."""
 
     @classmethod
     def of(cls, table: NodeTable) -> PodGroups:
@@ -134,7 +136,7 @@ class PodGroups:
         return domains.sync()
 
     def groups(self) -> list[PodGroup]:
-        """All groups that have pods."""
+        """All groups that have pods, or had some before the trial under way."""
         return list(self._groups.values())
 
     def kinds(self) -> list[TermKind]:
@@ -197,7 +199,18 @@ class PodGroups:
         if dead:
             group.columns = [entry for entry in group.columns if not entry[0].dropped]
         if not group.pods:
-            self._forget(key, group)
+            if self.table.on_trial:
+                # It may come back, and columns know its kind by identity.
+                self._vacant.append((key, group))
+            else:
+                self._forget(key, group)
+
+    def end_trial(self) -> None:
+        """The outermost trial is over: forget the groups that it left without pods."""
+        vacant, self._vacant = self._vacant, []
+        for key, group in vacant:
+            if not group.pods and self._groups.get(key) is group:
+                self._forget(key, group)
 
     def _group(self, pod: Pod) -> tuple[PodGroup, Hashable]:
         """The group of a pod, made if need be; found through the spec for a pod like an earlier one."""
@@ -300,10 +313,10 @@ class PodGroups:
 
 def _check_groups(mine: PodGroups, fresh: PodGroups) -> None:
     if {key: group.rows for key, group in fresh._groups.items()} != {
-        key: group.rows for key, group in mine._groups.items()
+        key: group.rows for key, group in mine._groups.items() if group.pods
     }:
         raise InvariantError("pod groups are not those of the pods in the table")
-    if {key: kind.groups for key, kind in fresh._kinds.items()} != {
+    if not mine._vacant and {key: kind.groups for key, kind in fresh._kinds.items()} != {
         key: kind.groups for key, kind in mine._kinds.items()
     }:
         raise InvariantError("kinds of pod affinity terms are not those of the groups")

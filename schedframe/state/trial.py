@@ -26,6 +26,8 @@ class UndoLog:
     """Row, pod, and ``None`` if it was added, else all uids before it was removed (none if it was last)."""
     vacant: set[int] = field(factory=set)
     """Rows left empty, to be given back when the outermost trial ends."""
+    undoing: bool = False
+    """Whether a trial is being undone at the moment."""
 
     def begin(self) -> int:
         """Begin a trial; its depth."""

@@ -327,6 +327,29 @@ def test_a_column_of_kinds_asks_about_their_groups_alone() -> None:
     table.pod_groups.check_invariants()
 
 
+def test_a_kind_whose_pods_are_away_in_a_trial_is_the_same_afterwards() -> None:
+    table = table_of(a="east")
+    groups = table.pod_groups
+    place(table, "a", "p1", app="api", affinity=near("db"))
+    (kind,) = groups.kinds()
+    column = groups.column("kind", lambda group: int(group.kind is kind), kind)
+    mark = table.mark()
+    table.remove_pod("a", "uid-p1")
+    assert column.counts[table.live_row("a")] == 0
+    table.pod_groups.check_invariants()
+    table.rollback(mark)
+    assert column.counts[table.live_row("a")] == 1
+    assert (groups.kinds(), groups.kinds_version) == ([kind], 1)
+    mark = table.mark()
+    table.remove_pod("a", "uid-p1")
+    place(table, "a", "p2", app="web", affinity=near("web"))
+    place(table, "a", "p3", app="api", affinity=near("db"))
+    table.rollback(mark)
+    assert column.counts[table.live_row("a")] == 1
+    assert groups.kinds() == [kind]
+    table.pod_groups.check_invariants()
+
+
 def test_the_kinds_that_appeared_are_told_as_long_as_anybody_may_remember(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
