@@ -160,7 +160,7 @@ class NodeView:
 
     def _fill(self, positions: Positions) -> None:
         """Judge and score these rows, which have a node."""
-        rows = Rows.at(self.framework.handle.table, positions)
+        rows = Rows.ascending(self.framework.handle.table, positions)
         numbering = self.numbering
         codes = np.zeros(len(positions), np.int32)
         verdicts = Verdicts(rows, codes, numbering.statuses, numbering.numbers)
@@ -169,7 +169,7 @@ class NodeView:
             ask(entry, self.parts.order[entry.name], self.state, self.pod, verdicts, places)
         self.usable &= numbering.register()
         self.codes[positions] = verdicts.codes
-        passing = Rows.at(rows.table, positions[verdicts.codes == 0])
+        passing = Rows.ascending(rows.table, positions[verdicts.codes == 0])
         scorer = Scorer(self.state, self.pod)
         self.fixed[passing.index] = scorer.total(self._scores, passing)
         for each in self.normalized:

@@ -254,7 +254,7 @@ class PodClass:
         rows = table.rows().positions
         self.codes = view.codes.copy()
         found = self._filter(rows)
-        status = run_pre_score(parts.remembered, self.state, self.pod, Rows.at(table, found))
+        status = run_pre_score(parts.remembered, self.state, self.pod, Rows.ascending(table, found))
         self.usable = self.usable and status is None
         self.new_state = self.state.template()
         self._plan_scores()
@@ -323,7 +323,8 @@ class PodClass:
         """
         numbering = self.numbering
         codes = self.codes[positions]
-        verdicts = Verdicts(Rows.at(self.table, positions), codes, numbering.statuses, numbering.numbers)
+        rows = Rows.ascending(self.table, positions)
+        verdicts = Verdicts(rows, codes, numbering.statuses, numbering.numbers)
         places = numbering.places_of(codes)
         for entry, place in self.pod_filters:
             ask(entry, place, self.state, self.pod, verdicts, places)
@@ -337,7 +338,7 @@ class PodClass:
 
     def _score(self, positions: Positions) -> None:
         """Totals of feasible rows, by the highest raw scores of the last totals."""
-        rows, scorer = Rows.at(self.table, positions), Scorer(self.state, self.pod)
+        rows, scorer = Rows.ascending(self.table, positions), Scorer(self.state, self.pod)
         totals = scorer.total(self.pod_scores, rows)
         totals += self.view.fixed[positions]
         totals += self.standing[positions]

@@ -33,6 +33,13 @@ class Rows:
         """The rows at *positions*."""
         return cls(table, positions, len(positions))
 
+    @classmethod
+    def ascending(cls, table: NodeTable, positions: npt.NDArray[np.intp]) -> Rows:
+        """The rows at *positions*, ascending, each once and with a node; if that is all of them, views of
+        columns do where :meth:`at` takes copies.
+        """
+        return table.rows() if len(positions) == table.num_nodes else cls.at(table, positions)
+
     def __len__(self) -> int:
         return self._count
 
