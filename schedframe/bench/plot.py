@@ -8,21 +8,20 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Mapping, Sequence
-from math import log10, sqrt
+from collections.abc import Iterable, Mapping, Sequence
+from math import log10
 from pathlib import Path
-from typing import Final
+from statistics import median
+from typing import Any, Final
 
 from attrs import frozen
 
+from .peer import ALL_NODES, SAMPLING, typical
+
 Points = Sequence[tuple[float, float]]
 
-PEER: Final[Mapping[str, Mapping[int, tuple[float, float]]]] = {
-    "kube-scheduler, sampling": {500: (875, 1710), 5000: (890, 1020), 50_000: (170, 214)},
-    "kube-scheduler, all nodes scored": {5000: (106, 106), 50_000: (10, 12)},
-}
-"""Pods per second, lowest and highest run: kube-scheduler v1.36.2, the core without an API server and with a
-bind that does nothing, two cores."""
+TEMPLATE: Final = "basic"
+"""What is drawn."""
 
 WIDTH, HEIGHT = 640, 400
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 20, 50
@@ -47,18 +46,21 @@ class Scale:
 
 
 def peer_series() -> dict[str, Points]:
-    """Microseconds a pod of the peer: the geometric mean of the lowest and the highest run."""
+    """Microseconds a pod of the peer."""
+    known = {"kube-scheduler, sampling": SAMPLING, "kube-scheduler, all nodes scored": ALL_NODES}
     return {
-        name: [(nodes, 1e6 / sqrt(low * high)) for nodes, (low, high) in sorted(rates.items())]
-        for name, rates in PEER.items()
+        name: [(nodes, 1e6 / typical(rates)) for nodes, rates in sorted(by_template[TEMPLATE].items())]
+        for name, by_template in known.items()
     }
 
 
-def own_series(file: Path) -> Points:
-    """Microseconds of CPU time a pod by number of nodes, from lines of figures."""
-    runs = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
-    basic = [run for run in runs if run.get("template") == "basic" and run["pods_per_cpu_s"]]
-    return sorted((run["nodes"], 1e6 / run["pods_per_cpu_s"]) for run in basic)
+def own_series(figures: Iterable[Mapping[str, Any]]) -> Points:
+    """Microseconds of CPU time a pod by number of nodes; the median of equal runs."""
+    rates: dict[int, list[float]] = {}
+    for run in figures:
+        if run.get("template") == TEMPLATE and run["pods_per_cpu_s"]:
+            rates.setdefault(run["nodes"], []).append(run["pods_per_cpu_s"])
+    return [(nodes, 1e6 / median(found)) for nodes, found in sorted(rates.items())]
 
 
 def draw(series: Mapping[str, Points]) -> str:
@@ -117,7 +119,9 @@ def main(arguments: Sequence[str]) -> str:
     """The SVG for the file named by the only argument."""
     if len(arguments) != 1:
         return "usage: python -m schedframe.bench.plot FIGURES.json > plot.svg\n"
-    return draw({"schedframe, all nodes scored": own_series(Path(arguments[0])), **peer_series()})
+    lines = Path(arguments[0]).read_text(encoding="utf-8").splitlines()
+    figures = [json.loads(line) for line in lines if line.strip()]
+    return draw({"schedframe, all nodes scored": own_series(figures), **peer_series()})
 
 
 if __name__ == "__main__":

@@ -18,14 +18,15 @@ def test_axes_are_logarithmic() -> None:
 
 def test_costs_are_the_inverse_of_rates(tmp_path: Path) -> None:
     file = tmp_path / "figures.json"
-    runs = [("basic", 500, 10_000.0), ("basic", 50, 20_000.0), ("taints", 50, 1.0)]
-    lines = [json.dumps({"template": t, "nodes": n, "pods_per_cpu_s": r}) for t, n, r in runs]
-    file.write_text("\n".join([*lines, ""]), encoding="utf-8")
-    assert own_series(file) == [(50, 50.0), (500, 100.0)]
+    runs = [("basic", 500, n) for n in (8_000.0, 10_000.0, 30_000.0)]
+    runs += [("basic", 50, 20_000.0), ("taints", 50, 1.0)]
+    figures = [{"template": t, "nodes": n, "pods_per_cpu_s": r} for t, n, r in runs]
+    file.write_text("\n".join([*map(json.dumps, figures), ""]), encoding="utf-8")
+    assert own_series(figures) == [(50, 50.0), (500, 100.0)]
     nodes, cost = peer_series()["kube-scheduler, all nodes scored"][0]
     assert nodes == 5000
     assert cost == pytest.approx(1e6 / 106)
-    assert main([str(file)]) == draw({"schedframe, all nodes scored": own_series(file), **peer_series()})
+    assert main([str(file)]) == draw({"schedframe, all nodes scored": own_series(figures), **peer_series()})
 
 
 def test_the_plot_is_an_image_with_every_point() -> None:
