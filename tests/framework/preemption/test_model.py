@@ -96,7 +96,9 @@ def clusters(draw: st.DrawFn) -> Cluster:
     for n in range(draw(st.integers(1, 4))):
         shapes = draw(
             st.lists(
-                st.tuples(st.integers(0, 2), st.sampled_from([-3, 0, 1, 4, 5]), st.sampled_from(["", "a", "b"])),
+                st.tuples(
+                    st.integers(0, 2), st.sampled_from([-3, 0, 1, 4, 5]), st.sampled_from(["", "a", "b"])
+                ),
                 min_size=1,
                 max_size=5,
             )
