@@ -266,6 +266,17 @@ if TYPE_CHECKING:
         port_conflicts,
         zone_of,
     )
+    from .why import (
+        ChangeKind,
+        Explanation,
+        NearMiss,
+        Obstacle,
+        RecordedDecision,
+        Recorder,
+        ScoreComparison,
+        VerifiedChange,
+        explain,
+    )
 
 __all__ = [
     "ALL_DEVICES",
@@ -311,6 +322,7 @@ __all__ = [
     "CapacityRequestPolicyRange",
     "CapacityRequirements",
     "CatalogueEntry",
+    "ChangeKind",
     "ClaimController",
     "Clock",
     "ClusterError",
@@ -368,6 +380,7 @@ __all__ = [
     "EventResource",
     "ExactDeviceRequest",
     "Executor",
+    "Explanation",
     "FieldError",
     "FlakyCluster",
     "FlakyWatch",
@@ -388,6 +401,7 @@ __all__ = [
     "LabelSelectorRequirement",
     "Namespace",
     "NamespacedObject",
+    "NearMiss",
     "Node",
     "NodeAffinity",
     "NodeInfo",
@@ -408,6 +422,7 @@ __all__ = [
     "ObjectReference",
     "ObjectStore",
     "Observer",
+    "Obstacle",
     "OutcomeUnknown",
     "OwnerReference",
     "PendingPod",
@@ -442,6 +457,8 @@ __all__ = [
     "QueuedPodInfo",
     "QueueingHint",
     "RBDVolume",
+    "RecordedDecision",
+    "Recorder",
     "RegisteredEvent",
     "Registry",
     "RemovedPlugin",
@@ -460,6 +477,7 @@ __all__ = [
     "Rows",
     "SchedframeError",
     "Scheduler",
+    "ScoreComparison",
     "ScoreTable",
     "Simulation",
     "Snapshot",
@@ -474,6 +492,7 @@ __all__ = [
     "TopologySelectorTerm",
     "TopologySpreadConstraint",
     "Verdicts",
+    "VerifiedChange",
     "VirtualClock",
     "Volume",
     "VolumeAttachment",
@@ -489,6 +508,7 @@ __all__ = [
     "derive_object_events",
     "dump_config",
     "evaluate",
+    "explain",
     "find_untolerated_taint",
     "from_manifest",
     "hookimpl",
@@ -511,7 +531,7 @@ __all__ = [
     "zone_of",
 ]
 
-_PARTS = ("errors", "api", "cluster", "queue", "config", "state", "framework", "cycle", "simulate")
+_PARTS = ("errors", "api", "cluster", "queue", "config", "state", "framework", "cycle", "simulate", "why")
 """Where the names above come from, each part needing only those before it."""
 _NOT_THE_FIRST = {"EVERYTHING": "queue", "wire": "api._wire"}
 """Names that an earlier part uses for something else, or keeps to itself."""

@@ -11,7 +11,7 @@ import typer
 
 from .._version import __version__
 from . import exits
-from .forms import Form, render
+from .forms import ExplainForm, Form, render
 from .options import with_explain_value
 from .terminal import emit
 
@@ -98,6 +98,40 @@ def schedule(
         if text:
             emit(text)
         if outcome.pending:
+            raise typer.Exit(exits.SOME_PENDING)
+
+
+@app.command(epilog=exits.CODES)
+def explain(
+    pod: Annotated[str, typer.Argument(metavar="POD", help="The pod: name or namespace/name.")],
+    files: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="FILE", help="Manifests, YAML or JSON; a folder; - is stdin."),
+    ] = None,
+    config: ConfigFile = None,
+    output: Annotated[
+        ExplainForm, typer.Option("--output", "-o", help="How the answer is written.")
+    ] = ExplainForm.TEXT,
+    changes: Annotated[
+        int, typer.Option(metavar="N", min=0, help="Kinds of changes to find that would help.")
+    ] = 5,
+    nearest: Annotated[int, typer.Option(metavar="N", min=0, help="Nearest nodes to tell of.")] = 5,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show faults of plugins with tracebacks on stderr.")
+    ] = False,
+) -> None:
+    """Why a pod stays pending, and the smallest change that would help; or why it has the node it has.
+
+    The cluster is taken as the manifests have it: other pending pods stay where they are.
+    """
+    with exits.reporting():
+        from .explain import ExplainRequest, form, has_node, run_explain
+
+        if not files:
+            raise typer.BadParameter("name at least one file with manifests, or - for standard input")
+        explanation = run_explain(ExplainRequest(pod, files, config, changes, nearest, verbose))
+        emit(form(explanation, output))
+        if not has_node(explanation):
             raise typer.Exit(exits.SOME_PENDING)
 
 

@@ -26,6 +26,14 @@ class Form(StrEnum):
     BINDINGS = "bindings"
 
 
+class ExplainForm(StrEnum):
+    """What ``-o`` takes for one pod."""
+
+    TEXT = "text"
+    JSON = "json"
+    YAML = "yaml"
+
+
 def render(outcome: Outcome, form: Form) -> str:
     """The whole answer."""
     return _FORMS[form](outcome)

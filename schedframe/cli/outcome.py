@@ -9,8 +9,8 @@ from attrs import define, field, frozen
 
 from ..api import Pod
 from ..simulate import Evaluation
+from ..simulate.amounts import unit_of
 from ..state import NodeTable
-from .amounts import unit_of
 
 REQUIRED = ("cpu", "memory")
 """Resources that are always shown; others only where some node has them or some pod wants them."""

@@ -29,10 +29,9 @@ def explain(framework: Framework, decision: Decision) -> Explanations:
     if plan.explain and verdicts is not None:
         for position in verdicts.codes.nonzero()[0].tolist():
             status = verdicts.status_at(position)
-            call = _account_of(framework, status)
-            if call is not None:
+            if _account_of(framework, status) is not None:
                 info = verdicts.rows.table.info(int(verdicts.rows.positions[position]))
-                line = _of_node(framework, call, state, pod, info)
+                line = account(framework, status, state, pod, info)
                 if line:
                     found.nodes[info.name] = line
     for plugin, tell in plan.explain_pod.items():
@@ -43,6 +42,14 @@ def explain(framework: Framework, decision: Decision) -> Explanations:
         if lines:
             found.pod[plugin] = lines
     return found
+
+
+def account(
+    framework: Framework, status: Status | None, state: CycleState, pod: Pod, info: NodeInfo
+) -> str | None:
+    """What the plugin behind *status* says of its rejection of that node, if it has anything to say."""
+    call = _account_of(framework, status)
+    return _of_node(framework, call, state, pod, info) if call is not None else None
 
 
 def _account_of(framework: Framework, status: Status | None) -> Call | None:

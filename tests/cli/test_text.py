@@ -9,7 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedframe.cli.amounts import amount_text, share_text, unit_of
+from schedframe.simulate.amounts import amount_text, share_text, unit_of
 from schedframe.cli.terminal import columns
 from schedframe.cli.yaml_text import yaml_text
 

@@ -1,0 +1,66 @@
+"""``schedframe explain POD FILE…``: why one pod is where it is, in the cluster of the manifests."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from attrs import frozen
+
+from ..errors import InputError
+from ..framework import Registry
+from ..why import Explanation, explain
+from ..why.explanation import Verdict
+from .commands import configuration
+from .forms import ExplainForm
+from .scheduling import faults_shown
+from .sources import read_manifests
+from .terminal import note, progress
+from .yaml_text import yaml_text
+
+
+@frozen
+class ExplainRequest:
+    """The options of ``schedframe explain``."""
+
+    pod: str
+    files: list[str]
+    config: Path | None
+    changes: int
+    nearest: int
+    verbose: bool
+
+
+def run_explain(request: ExplainRequest) -> Explanation:
+    """Read, and explain. Raises ConfigError, InputError."""
+    config = configuration(request.config, Registry.installed())
+    with progress("reading manifests") as advance:
+        manifests = read_manifests(request.files, advance)
+    if skipped := manifests.skipped_note():
+        note(skipped)
+    with faults_shown(request.verbose):
+        try:
+            return explain(
+                manifests.objects, request.pod, config, changes=request.changes, nearest=request.nearest
+            )
+        except InputError as error:
+            raise (_as_argument(error) if error.path == "pod" else error) from None
+
+
+def _as_argument(error: InputError) -> InputError:
+    return InputError("POD", error.problem, error.fix)
+
+
+def has_node(explanation: Explanation) -> bool:
+    """Whether the pod has a node, or would get one."""
+    return explanation.verdict in (Verdict.PLACED, Verdict.FITS)
+
+
+def form(explanation: Explanation, wanted: ExplainForm) -> str:
+    """The answer on stdout."""
+    if wanted is ExplainForm.TEXT:
+        return str(explanation)
+    document = explanation.to_dict()
+    if wanted is ExplainForm.YAML:
+        return yaml_text(document)
+    return json.dumps(document, indent=2, ensure_ascii=False)

@@ -1,0 +1,32 @@
+"""Ask why: explanations of single pods, and the last decisions of a running scheduler."""
+
+from __future__ import annotations
+
+from .change import WEIGHTS, Change, ChangeKind, Edit, VerifiedChange
+from .comparison import ScoreComparison, ScoreLine
+from .explain import explain
+from .explanation import Explanation, Reason, Verdict
+from .obstacles import NearMiss, Obstacle, Shortage
+from .recorder import RecordedDecision, Recorder
+from .waiting import WaitedEvents, Waiting
+
+__all__ = [
+    "WEIGHTS",
+    "Change",
+    "ChangeKind",
+    "Edit",
+    "Explanation",
+    "NearMiss",
+    "Obstacle",
+    "Reason",
+    "RecordedDecision",
+    "Recorder",
+    "ScoreComparison",
+    "ScoreLine",
+    "Shortage",
+    "Verdict",
+    "VerifiedChange",
+    "WaitedEvents",
+    "Waiting",
+    "explain",
+]

@@ -1,0 +1,148 @@
+"""A single change of a pod or its cluster, and how large it is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from enum import StrEnum
+from math import log2
+from typing import Any, Final
+
+from attrs import field, frozen
+
+from ..api import Pod
+
+
+class ChangeKind(StrEnum):
+    """What is changed, from what concerns nobody else to what others pay for."""
+
+    WAIT_FOR_DELETION = "wait-for-deletion"
+    REMOVE_GATE = "remove-gate"
+    SET_SCHEDULER_NAME = "set-scheduler-name"
+    LOWER_REQUEST = "lower-request"
+    TOLERATE_TAINT = "tolerate-taint"
+    RAISE_MAX_SKEW = "raise-max-skew"
+    RELAX_NODE_SELECTION = "relax-node-selection"
+    DROP_SPREADING = "drop-spread-constraint"
+    DROP_POD_AFFINITY = "drop-pod-affinity"
+    DROP_HOST_PORT = "drop-host-port"
+    UNCORDON = "uncordon-node"
+    LABEL_NODE = "label-node"
+    REMOVE_TAINT = "remove-taint"
+    CREATE_CLAIM = "create-claim"
+    BIND_CLAIM = "bind-claim"
+    RAISE_ALLOCATABLE = "raise-allocatable"
+    DROP_VOLUME = "drop-volume"
+    DROP_CLAIM = "drop-claim"
+    DELETE_POD = "delete-pod"
+    ADD_NODE = "add-node"
+
+
+WEIGHTS: Final[Mapping[ChangeKind, float]] = {
+    ChangeKind.WAIT_FOR_DELETION: 0.5,
+    ChangeKind.REMOVE_GATE: 1,
+    ChangeKind.SET_SCHEDULER_NAME: 1,
+    ChangeKind.LOWER_REQUEST: 1,
+    ChangeKind.TOLERATE_TAINT: 1,
+    ChangeKind.RAISE_MAX_SKEW: 1,
+    ChangeKind.RELAX_NODE_SELECTION: 1.5,
+    ChangeKind.DROP_SPREADING: 2,
+    ChangeKind.DROP_POD_AFFINITY: 2,
+    ChangeKind.DROP_HOST_PORT: 2,
+    ChangeKind.UNCORDON: 2,
+    ChangeKind.LABEL_NODE: 2,
+    ChangeKind.REMOVE_TAINT: 2,
+    ChangeKind.CREATE_CLAIM: 2,
+    ChangeKind.BIND_CLAIM: 2,
+    ChangeKind.RAISE_ALLOCATABLE: 3,
+    ChangeKind.DROP_VOLUME: 4,
+    ChangeKind.DROP_CLAIM: 4,
+    ChangeKind.DELETE_POD: 6,
+    ChangeKind.ADD_NODE: 8,
+}
+"""The size of one step of each kind; changes of equal size come in the order of :class:`ChangeKind`."""
+
+_ORDER: Final = {kind: i for i, kind in enumerate(ChangeKind)}
+
+
+@frozen
+class Edit:
+    """One field of one object; ``None`` is absent."""
+
+    object: str
+    """``Pod shop/web``, ``Node n1``."""
+    field: str
+    before: Any = None
+    after: Any = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain types."""
+        return {"object": self.object, "field": self.field, "before": self.before, "after": self.after}
+
+
+@frozen(eq=False)
+class Change:
+    """Something that could be done, and what the world is then; nobody says yet that it helps."""
+
+    kind: ChangeKind
+    description: str
+    """An imperative: ``tolerate the taint team=ml:NoSchedule``."""
+    steps: float = 1.0
+    """Entries added or removed count 1 each, an amount as often as it is doubled or halved."""
+    edits: tuple[Edit, ...] = ()
+    pod: Pod | None = field(default=None, repr=False)
+    """The pod after the change, ``None`` if it stays as it is."""
+    objects: tuple[Any, ...] = field(default=(), repr=False)
+    """Objects that are created or replaced."""
+    deleted: tuple[Pod, ...] = field(default=(), repr=False)
+    rank: tuple[Any, ...] = ()
+    """Orders changes of one kind and size."""
+
+    @property
+    def size(self) -> float:
+        """:data:`WEIGHTS` times steps."""
+        return round(WEIGHTS[self.kind] * self.steps, 6)
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """What changes are sorted by, smallest first."""
+        return (self.size, _ORDER[self.kind], self.rank, self.description)
+
+
+@frozen(eq=False)
+class VerifiedChange:
+    """A change after which the pod can run, found out by evaluating it in a copy of the cluster."""
+
+    change: Change
+    nodes: tuple[str, ...]
+    """Where the pod can run then, sorted."""
+    best: str
+    """The node that the scheduler takes then (one of the best)."""
+
+    @property
+    def kind(self) -> ChangeKind:
+        """What is changed."""
+        return self.change.kind
+
+    @property
+    def description(self) -> str:
+        """What to do."""
+        return self.change.description
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain types."""
+        return {
+            "kind": str(self.kind),
+            "description": self.description,
+            "size": self.change.size,
+            "edits": [edit.to_dict() for edit in self.change.edits],
+            "feasible_then": list(self.nodes),
+            "node_then": self.best,
+        }
+
+    def __str__(self) -> str:
+        return f"{self.description}: then it runs on {self.best}"
+
+
+def doublings(larger: float, smaller: float) -> float:
+    """How often *smaller* is to be doubled to reach *larger*; at least 0.01, so that nothing is for free."""
+    return max(0.01, log2(larger / smaller)) if smaller > 0 else 10.0

@@ -1,0 +1,103 @@
+"""More of a node, or more nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import evolve
+
+from ...api import Node, NodeSpec, NodeStatus, ObjectMeta, Quantity
+from ...api.node import LABEL_HOSTNAME, TAINT_UNSCHEDULABLE
+from ...simulate.amounts import BYTES, unit_of
+from ..change import Change, ChangeKind, Edit, doublings
+from . import Case, Near
+from .requests import exact, notation_of, quantity
+
+_SHAPES = 8
+_MEBI = 1 << 20
+
+
+def propose(case: Case) -> Iterator[Change]:
+    """Allocatable of near nodes, and nodes like them."""
+    shapes: dict[Any, Near] = {}
+    for near in case.near:
+        node = near.info.node
+        if node is None:
+            continue
+        if near.miss.shortages:
+            yield _raised(near, node)
+        labels = {key: value for key, value in node.labels.items() if key != LABEL_HOSTNAME}
+        shape = (sorted(node.allocatable.items()), sorted(labels.items()), node.spec.taints)
+        shapes.setdefault(repr(shape), near)
+    for near in list(shapes.values())[:_SHAPES]:
+        yield _another(case, near)
+    if not case.cluster.list("Node"):
+        yield _first(case)
+
+
+def _raised(near: Near, node: Node) -> Change:
+    status = node.status
+    allocatable = dict(status.allocatable or status.capacity)
+    steps, parts, edits = 0.0, [], []
+    for short in near.miss.shortages:
+        name, now = short.resource, node.allocatable.get(short.resource, 0)
+        then = now + short.lacking
+        if unit_of(name) == BYTES:
+            then = -(-then // _MEBI) * _MEBI
+        known = allocatable.get(name)
+        notation = (
+            known.format if known is not None else "BinarySI" if unit_of(name) == BYTES else "DecimalSI"
+        )
+        allocatable[name] = quantity(name, then, notation)
+        steps += doublings(then, now)
+        parts.append(f"{name} from {exact(name, now)} to {exact(name, then)}")
+        edits.append(
+            Edit(
+                f"Node {node.name}",
+                f"status.allocatable.{name}",
+                str(known) if known is not None else None,
+                str(allocatable[name]),
+            )
+        )
+    after = evolve(node, status=evolve(status, allocatable=allocatable))
+    text = f"raise the allocatable {' and '.join(parts)} on node {node.name}"
+    return Change(ChangeKind.RAISE_ALLOCATABLE, text, steps, tuple(edits), objects=(after,))
+
+
+def _another(case: Case, near: Near) -> Change:
+    """A node like that one, empty and ready."""
+    node = near.info.node
+    assert node is not None
+    name = _free_name(case, f"{node.name}-like")
+    labels = dict(node.labels)
+    if LABEL_HOSTNAME in labels:
+        labels[LABEL_HOSTNAME] = name
+    spec = NodeSpec(taints=tuple(taint for taint in node.spec.taints if taint.key != TAINT_UNSCHEDULABLE))
+    after = evolve(node, metadata=ObjectMeta(name=name, labels=labels), spec=spec)
+    edit = Edit(f"Node {name}", "", None, f"like {node.name}")
+    text = f"add a node like {node.name}"
+    return Change(ChangeKind.ADD_NODE, text, 1, (edit,), objects=(after,))
+
+
+def _first(case: Case) -> Change:
+    """The smallest node that the pod fills."""
+    pod, name = case.pod, "new-node"
+    amounts = {
+        resource: quantity(resource, amount, notation_of(resource))
+        for resource, amount in pod.requests.items()
+    }
+    amounts["pods"] = Quantity.of(1)
+    node = Node(
+        ObjectMeta(name=name, labels={LABEL_HOSTNAME: name, **pod.spec.node_selector}),
+        status=NodeStatus(allocatable=amounts),
+    )
+    wanted = ", ".join(f"{resource} {amount}" for resource, amount in amounts.items())
+    edit = Edit(f"Node {name}", "", None, wanted)
+    return Change(ChangeKind.ADD_NODE, f"add a node with {wanted}", 1, (edit,), objects=(node,))
+
+
+def _free_name(case: Case, name: str) -> str:
+    while case.cluster.get("Node", name) is not None:
+        name += "-x"
+    return name

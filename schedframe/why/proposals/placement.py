@@ -1,0 +1,185 @@
+"""Pod and node come to terms about labels and taints."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from attrs import evolve
+
+from ...api import (
+    DOES_NOT_EXIST,
+    EXISTS,
+    GT,
+    IN,
+    LT,
+    NO_EXECUTE,
+    NO_SCHEDULE,
+    NOT_IN,
+    NodeSelector,
+    NodeSelectorRequirement,
+    NodeSelectorTerm,
+    Pod,
+    Taint,
+    Toleration,
+    compile_node_selector,
+)
+from ...api.node import LABEL_HOSTNAME, TAINT_UNSCHEDULABLE, Node
+from ..change import Change, ChangeKind, Edit
+from . import Case
+
+Labels = dict[str, str | None]
+"""What is to be set, ``None``: to be removed."""
+
+
+def propose(case: Case) -> Iterator[Change]:
+    """Tolerations, taints, cordons, selectors, required node affinity, labels."""
+    for near in case.near:
+        node = near.info.node
+        if node is None:
+            continue
+        yield from _taints(case.pod, node)
+        if node.spec.unschedulable:
+            yield _uncordoned(node)
+        yield from _labels(case.pod, node)
+
+
+def taint_text(taint: Taint) -> str:
+    """As kubectl writes it."""
+    return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
+
+
+def _taints(pod: Pod, node: Node) -> Iterator[Change]:
+    hard = [taint for taint in node.spec.taints if taint.effect in (NO_SCHEDULE, NO_EXECUTE)]
+    bad = [taint for taint in hard if not any(each.tolerates(taint) for each in pod.spec.tolerations)]
+    if not bad:
+        return
+    names = ", ".join(taint_text(taint) for taint in bad)
+    plural = "s" * (len(bad) > 1)
+    own = [taint for taint in bad if taint.key != TAINT_UNSCHEDULABLE or not node.spec.unschedulable]
+    if own:
+        new = tuple(Toleration(t.key, "Equal" if t.value else "Exists", t.value, t.effect) for t in bad)
+        after = evolve(pod, spec=evolve(pod.spec, tolerations=(*pod.spec.tolerations, *new)))
+        edit = Edit(f"Pod {pod.key}", "spec.tolerations", None, [taint_text(taint) for taint in bad])
+        text = f"tolerate the taint{plural} {names}"
+        yield Change(ChangeKind.TOLERATE_TAINT, text, len(bad), (edit,), pod=after)
+        left = tuple(taint for taint in node.spec.taints if taint not in bad)
+        untainted = evolve(node, spec=evolve(node.spec, taints=left))
+        edit = Edit(f"Node {node.name}", "spec.taints", [taint_text(taint) for taint in bad], None)
+        text = f"remove the taint{plural} {names} from node {node.name}"
+        yield Change(ChangeKind.REMOVE_TAINT, text, len(bad), (edit,), objects=(untainted,))
+
+
+def _uncordoned(node: Node) -> Change:
+    taints = tuple(taint for taint in node.spec.taints if taint.key != TAINT_UNSCHEDULABLE)
+    after = evolve(node, spec=evolve(node.spec, unschedulable=False, taints=taints))
+    edit = Edit(f"Node {node.name}", "spec.unschedulable", True, False)
+    return Change(ChangeKind.UNCORDON, f"uncordon node {node.name}", 1, (edit,), objects=(after,))
+
+
+# ---- selectors and labels ----------------------------------------------------------------------------------
+
+
+def _labels(pod: Pod, node: Node) -> Iterator[Change]:
+    selector = pod.spec.node_selector
+    missing = {key: value for key, value in selector.items() if node.labels.get(key) != value}
+    affinity = pod.spec.affinity.node_affinity if pod.spec.affinity is not None else None
+    required = affinity.required if affinity is not None else None
+    if required is not None and compile_node_selector(required).matches(node):
+        required = None
+    if required is None:
+        if missing:
+            yield _relaxed(pod, missing, None, None)
+            yield from _labelled(node, dict(missing))
+        return
+    for i, term in enumerate(required.terms):
+        failing = [each for each in term.match_expressions if not _holds(each, node)]
+        left = tuple(each for each in term.match_expressions if each not in failing)
+        fields = all(_field_holds(each, node) for each in term.match_fields)
+        if left or (term.match_fields and fields):
+            kept = evolve(term, match_expressions=left, match_fields=term.match_fields if fields else ())
+            yield _relaxed(pod, missing, i, kept)
+        if fields:
+            labels: Labels = dict(missing)
+            for each in failing:
+                labels |= _satisfying(each, node)
+            yield from _labelled(node, labels)
+    yield _relaxed(pod, missing, None, None, drop=True)
+
+
+def _holds(each: NodeSelectorRequirement, node: Node) -> bool:
+    return compile_node_selector(NodeSelector((NodeSelectorTerm((each,)),))).matches(node)
+
+
+def _field_holds(each: NodeSelectorRequirement, node: Node) -> bool:
+    return compile_node_selector(NodeSelector((NodeSelectorTerm((), (each,)),))).matches(node)
+
+
+def _satisfying(each: NodeSelectorRequirement, node: Node) -> Labels:
+    """Labels with which the node would satisfy the expression; none if nobody knows."""
+    if each.operator == IN and each.values:
+        return {each.key: each.values[0]}
+    if each.operator == EXISTS:
+        return {each.key: ""}
+    if each.operator in (NOT_IN, DOES_NOT_EXIST):
+        return {each.key: None}
+    if each.operator in (GT, LT) and each.values and each.values[0].lstrip("-").isdigit():
+        return {each.key: str(int(each.values[0]) + (1 if each.operator == GT else -1))}
+    return {}
+
+
+def _labelled(node: Node, labels: Labels) -> Iterator[Change]:
+    """The host name is what the node is called, not what somebody would like it to be called."""
+    if not labels or LABEL_HOSTNAME in labels:
+        return
+    now = {**node.labels, **{key: value for key, value in labels.items() if value is not None}}
+    now = {key: value for key, value in now.items() if labels.get(key, "") is not None}
+    after = evolve(node, metadata=evolve(node.metadata, labels=now))
+    set_to = [f"{key}={value}" for key, value in labels.items() if value is not None]
+    removed = [key for key, value in labels.items() if value is None]
+    parts = [f"label node {node.name} with {', '.join(set_to)}"] if set_to else []
+    parts += [f"remove the label {', '.join(removed)} from node {node.name}"] if removed else []
+    edits = tuple(
+        Edit(f"Node {node.name}", f"metadata.labels[{key}]", node.labels.get(key), value)
+        for key, value in labels.items()
+    )
+    yield Change(ChangeKind.LABEL_NODE, " and ".join(parts), len(labels), edits, objects=(after,))
+
+
+def _relaxed(
+    pod: Pod, missing: Mapping[str, str], index: int | None, term: NodeSelectorTerm | None, drop: bool = False
+) -> Change:
+    """Without the selector's *missing* labels, and with *term* in place of the required one at *index*."""
+    spec, name = pod.spec, f"Pod {pod.key}"
+    edits = [Edit(name, f"spec.nodeSelector[{key}]", value, None) for key, value in missing.items()]
+    parts = (
+        [f"drop {', '.join(f'{k}={v}' for k, v in missing.items())} from the node selector"]
+        if missing
+        else []
+    )
+    steps = len(missing)
+    after = evolve(spec, node_selector={k: v for k, v in spec.node_selector.items() if k not in missing})
+    if drop or term is not None:
+        assert spec.affinity is not None
+        affinity = spec.affinity.node_affinity
+        assert affinity is not None
+        assert affinity.required is not None
+        terms = list(affinity.required.terms)
+        where = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
+        if term is None:
+            gone = [each.key for one in terms for each in (*one.match_expressions, *one.match_fields)]
+            required, path = None, where
+        else:
+            assert index is not None
+            gone = [each.key for each in terms[index].match_expressions if each not in term.match_expressions]
+            gone += [each.key for each in terms[index].match_fields if each not in term.match_fields]
+            terms[index] = term
+            required, path = NodeSelector(tuple(terms)), f"{where}.nodeSelectorTerms[{index}]"
+        after = evolve(
+            after, affinity=evolve(spec.affinity, node_affinity=evolve(affinity, required=required))
+        )
+        keys = ", ".join(dict.fromkeys(gone))
+        parts.append(f"drop the required node affinity{f' for {keys}' if keys else ''}")
+        edits.append(Edit(name, path, list(dict.fromkeys(gone)), None))
+        steps += max(1, len(gone))
+    changed = evolve(pod, spec=after)
+    return Change(ChangeKind.RELAX_NODE_SELECTION, " and ".join(parts), steps, tuple(edits), pod=changed)

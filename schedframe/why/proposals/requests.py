@@ -1,0 +1,145 @@
+"""The pod asks for less, waits for nobody, or for another scheduler."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from attrs import evolve
+
+from ...api import BINARY_SI, CPU, Container, Pod, Quantity, ResourceRequirements
+from ...api.quantity import DECIMAL_SI
+from ...simulate.amounts import BYTES, unit_of
+from ..change import Change, ChangeKind, Edit, doublings
+from ..obstacles import PODS
+from . import Case
+
+_MEBI = 1 << 20
+
+
+def propose(case: Case) -> Iterator[Change]:
+    """Gates, scheduler name, and requests that fit into what near nodes have left."""
+    pod = case.pod
+    name = f"Pod {pod.key}"
+    if gates := pod.spec.scheduling_gates:
+        after = evolve(pod, spec=evolve(pod.spec, scheduling_gates=()))
+        edit = Edit(name, "spec.schedulingGates", list(gates), [])
+        text = f"remove the scheduling gate{'s' * (len(gates) > 1)} {', '.join(gates)}"
+        yield Change(ChangeKind.REMOVE_GATE, text, len(gates), (edit,), pod=after)
+    old = pod.spec.scheduler_name
+    if old not in case.profiles:
+        for profile in case.profiles:
+            after = evolve(pod, spec=evolve(pod.spec, scheduler_name=profile))
+            edit = Edit(name, "spec.schedulerName", old, profile)
+            text = f"set the scheduler name to {profile}"
+            yield Change(ChangeKind.SET_SCHEDULER_NAME, text, 1, (edit,), pod=after)
+    for near in case.near:
+        targets = {short.resource: rounded_down(short.resource, short.free) for short in near.miss.shortages}
+        if targets and PODS not in targets and min(targets.values()) > 0:
+            change = _lowered(pod, targets)
+            if change is not None:
+                yield change
+
+
+def rounded_down(resource: str, amount: int) -> int:
+    """*amount*, bytes in whole MiB where there are that many."""
+    return amount // _MEBI * _MEBI if unit_of(resource) == BYTES and amount >= _MEBI else amount
+
+
+def quantity(resource: str, amount: int, notation: str) -> Quantity:
+    """*amount* as it is written in manifests; milli-CPU, else whole units."""
+    return Quantity.of_milli(amount) if resource == CPU else Quantity.of(amount, notation)
+
+
+def exact(resource: str, amount: int) -> str:
+    """*amount* for people, all digits."""
+    if resource == CPU:
+        return f"{amount / 1000:g}"
+    return str(Quantity.of(amount, notation_of(resource)))
+
+
+def notation_of(resource: str) -> str:
+    """In which notation amounts of the resource are usual."""
+    return BINARY_SI if unit_of(resource) == BYTES else DECIMAL_SI
+
+
+def _lowered(pod: Pod, targets: Mapping[str, int]) -> Change | None:
+    """The pod with requests of at most *targets*, taken from its largest containers."""
+    after, steps, parts = pod, 0.0, []
+    for resource, target in targets.items():
+        lowered = _with_request(after, resource, target)
+        if lowered is None:
+            return None
+        after = lowered
+        now, then = pod.requests[resource], after.requests[resource]
+        steps += doublings(now, then)
+        parts.append(f"{resource} from {exact(resource, now)} to {exact(resource, then)}")
+    text = f"lower the requested {' and '.join(parts)}"
+    return Change(ChangeKind.LOWER_REQUEST, text, steps, tuple(_edits(pod, after)), pod=after)
+
+
+def _with_request(pod: Pod, resource: str, target: int) -> Pod | None:
+    spec = pod.spec
+    whole = spec.resources
+    if whole is not None and resource in whole.requests:
+        return _checked(
+            evolve(pod, spec=evolve(spec, resources=_set(whole, resource, target))), resource, target
+        )
+    overhead = _amount(spec.overhead.get(resource), resource)
+    room = target - overhead
+    if room <= 0:
+        return None
+    inits = tuple(_capped(each, resource, room) for each in spec.init_containers)
+    after = evolve(pod, spec=evolve(spec, init_containers=inits))
+    containers = list(spec.containers)
+    order = sorted(range(len(containers)), key=lambda i: -_request(containers[i], resource))
+    for i in order:
+        excess = after.requests.get(resource, 0) - target
+        if excess <= 0:
+            break
+        asked = _request(containers[i], resource)
+        containers[i] = _capped(containers[i], resource, max(min(asked, 1), asked - excess))
+        after = evolve(pod, spec=evolve(after.spec, containers=tuple(containers)))
+    return _checked(after, resource, target)
+
+
+def _checked(pod: Pod, resource: str, target: int) -> Pod | None:
+    return pod if 0 < pod.requests.get(resource, 0) <= target else None
+
+
+def _amount(amount: Quantity | None, resource: str) -> int:
+    if amount is None:
+        return 0
+    return amount.milli_value() if resource == CPU else amount.value()
+
+
+def _request(container: Container, resource: str) -> int:
+    return _amount(container.resources.requests.get(resource), resource)
+
+
+def _capped(container: Container, resource: str, most: int) -> Container:
+    if _request(container, resource) <= most:
+        return container
+    return evolve(container, resources=_set(container.resources, resource, most))
+
+
+def _set(resources: ResourceRequirements, resource: str, amount: int) -> ResourceRequirements:
+    notation = resources.requests[resource].format
+    return evolve(resources, requests={**resources.requests, resource: quantity(resource, amount, notation)})
+
+
+def _edits(before: Pod, after: Pod) -> Iterator[Edit]:
+    pairs = [
+        (f"{kind}[{i}].", old.resources, new.resources)
+        for kind, olds, news in (
+            ("containers", before.spec.containers, after.spec.containers),
+            ("initContainers", before.spec.init_containers, after.spec.init_containers),
+        )
+        for i, (old, new) in enumerate(zip(olds, news, strict=True))
+    ]
+    if before.spec.resources is not None and after.spec.resources is not None:
+        pairs.append(("", before.spec.resources, after.spec.resources))
+    for path, old, new in pairs:
+        for resource, amount in old.requests.items():
+            if amount != new.requests[resource]:
+                where = f"spec.{path}resources.requests.{resource}"
+                yield Edit(f"Pod {before.key}", where, str(amount), str(new.requests[resource]))

@@ -1,0 +1,132 @@
+"""The last decisions of a running scheduler; kept only where somebody asked for it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from typing import Any
+
+from attrs import define, field, frozen
+from typing_extensions import override
+
+from ..cycle import Decision
+from ..cycle.core import Core
+from ..errors import InputError
+from ..framework import Framework
+from ..queue import QueuedPodInfo
+from ..simulate.evaluator import Evaluator
+from .comparison import ScoreComparison, compared
+
+
+@frozen
+class RecordedDecision:
+    """What one scheduling cycle decided about a pod, before permit and binding."""
+
+    at: float
+    """Seconds of the scheduler's clock."""
+    pod: str
+    uid: str
+    attempt: int
+    profile: str
+    node: str | None
+    """The chosen node; ``None`` if there was none."""
+    message: str
+    """Why there was none, without what preemption made of it; or the fault that ended the cycle."""
+    rejected_by: tuple[str, ...]
+    feasible: int
+    """Nodes on which the pod could run."""
+    evaluated: int
+    """Nodes that were looked at."""
+    comparison: ScoreComparison | None = None
+    """The chosen node against the runner-up, if the recorder keeps scores."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain types."""
+        return {
+            "at": self.at,
+            "pod": self.pod,
+            "uid": self.uid,
+            "attempt": self.attempt,
+            "profile": self.profile,
+            "node": self.node,
+            "message": self.message,
+            "rejected_by": list(self.rejected_by),
+            "feasible": self.feasible,
+            "evaluated": self.evaluated,
+            "comparison": self.comparison.to_dict() if self.comparison is not None else None,
+        }
+
+    def __str__(self) -> str:
+        where = f"on {self.node}, of {self.feasible} feasible" if self.node is not None else self.message
+        why = f" ({self.comparison.reason})" if self.comparison is not None else ""
+        return f"{self.at:.3f} {self.pod} attempt {self.attempt}: {where}{why}"
+
+
+@define(eq=False)
+class Recorder:
+    """Keeps the last *capacity* decisions: ``Scheduler(cluster, recorder=Recorder())``.
+
+    A few microseconds a decision, and O(nodes) more for a pod without a node, whose reasons are counted. With
+    ``scores`` each pod that gets a node is scored once more on all nodes, which costs far more than the
+    decision itself but tells why that node won. To be read in the scheduler's thread, or while it stands
+    still. Raises :class:`InputError` for a capacity below 1.
+    """
+
+    capacity: int = 1000
+    scores: bool = False
+    _kept: deque[RecordedDecision] = field(init=False, repr=False)
+
+    def __attrs_post_init__(self) -> None:
+        if self.capacity < 1:
+            raise InputError("capacity", f"{self.capacity} decisions are none", "give a number from 1")
+        self._kept = deque(maxlen=self.capacity)
+
+    def decided(self, core: Core, framework: Framework, info: QueuedPodInfo, decision: Decision) -> None:
+        """Called by the scheduler."""
+        diagnosis, error, pod = decision.diagnosis, decision.error, info.pod
+        message = ""
+        if decision.node_name is None:
+            message = diagnosis.message() if diagnosis is not None else error.message if error else ""
+        rejected: set[str] = set()
+        if diagnosis is not None:
+            rejected = diagnosis.unschedulable_plugins | diagnosis.pending_plugins
+        comparison = None
+        if self.scores and decision.node_name is not None:
+            comparison = compared(Evaluator(core).evaluate(pod), decision.node_name)
+        self._kept.append(
+            RecordedDecision(
+                core.clock(),
+                pod.key,
+                pod.uid,
+                info.attempts,
+                framework.profile_name,
+                decision.node_name,
+                message,
+                tuple(sorted(rejected)),
+                len(decision.feasible) if decision.feasible is not None else 0,
+                decision.evaluated,
+                comparison,
+            )
+        )
+
+    def of(self, pod: str) -> tuple[RecordedDecision, ...]:
+        """Decisions about the pod of that key, name or uid, oldest first; O(capacity)."""
+        return tuple(each for each in self._kept if pod in (each.pod, each.uid, each.pod.partition("/")[2]))
+
+    def clear(self) -> None:
+        """Forget everything."""
+        self._kept.clear()
+
+    def __iter__(self) -> Iterator[RecordedDecision]:
+        return iter(tuple(self._kept))
+
+    def __len__(self) -> int:
+        return len(self._kept)
+
+    def to_dict(self) -> list[dict[str, Any]]:
+        """All decisions in plain types, oldest first."""
+        return [each.to_dict() for each in self._kept]
+
+    @override
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._kept))

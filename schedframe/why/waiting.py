@@ -1,0 +1,142 @@
+"""What a pod waits for, and until when."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import frozen
+
+from ..api import Pod
+from ..cycle import Scheduler
+from ..framework import Framework
+from ..queue import Action, ClusterEvent, EventOf, Pool
+from ..simulate import Evaluation
+
+
+@frozen
+class WaitedEvents:
+    """The events after which a plugin that rejected the pod wants it to be tried again."""
+
+    plugin: str
+    events: tuple[str, ...]
+    """``Node: Add, UpdateNodeTaint``; ``every event`` for a plugin that did not say."""
+
+    def __str__(self) -> str:
+        return f"{self.plugin}: {'; '.join(self.events)}"
+
+
+@frozen
+class Waiting:
+    """Where the pod waits. Times are seconds from now, ``None`` where nothing happens by itself."""
+
+    place: str
+    """``unschedulable``, ``backoff``, ``gated``, ``permit``, ``binding``; empty if none runs."""
+    until_s: float | None = None
+    attempts: int = 0
+    plugins: tuple[str, ...] = ()
+    """Who holds it there."""
+    events: tuple[WaitedEvents, ...] = ()
+    node: str = ""
+    """Of a pod that was given a node and is not bound yet."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """In plain types."""
+        return {
+            "place": self.place,
+            "until_s": self.until_s,
+            "attempts": self.attempts,
+            "plugins": list(self.plugins),
+            "events": {each.plugin: list(each.events) for each in self.events},
+            "node": self.node,
+        }
+
+    def lines(self) -> list[str]:
+        """For people."""
+        until = f", until {self.until_s:g} s from now" if self.until_s is not None else ""
+        found = []
+        if self.place:
+            on = f" on {self.node}" if self.node else ""
+            by = f" ({', '.join(self.plugins)})" if self.plugins else ""
+            tried = f", tried {self.attempts} time{'s' * (self.attempts != 1)}" if self.attempts else ""
+            found.append(f"{self.place}{on}{by}{until}{tried}")
+        return found + [str(each) for each in self.events]
+
+
+def waiting_of(
+    framework: Framework | None, evaluation: Evaluation | None, pod: Pod, scheduler: Scheduler | None
+) -> Waiting | None:
+    """What is known of *pod*'s waiting, ``None`` if it does not wait. O(pods of the queue)."""
+    if scheduler is not None:
+        found = _on_its_node(scheduler, pod)
+        if found is not None:
+            return found
+    plugins = _rejecting(evaluation)
+    events = _events(framework, plugins)
+    queued = None
+    if scheduler is not None:
+        queued = next((each for each in scheduler.core.queue.pending() if each.uid == pod.uid), None)
+    if queued is None or scheduler is None:
+        return Waiting("", plugins=plugins, events=events) if plugins else None
+    until = None if queued.wake_at is None else _from_now(scheduler, queued.wake_at)
+    holding = (queued.gating_plugin,) if queued.pool is Pool.GATED else queued.unschedulable_plugins
+    return Waiting(str(queued.pool), until, queued.attempts, holding, _events(framework, holding) or events)
+
+
+def _on_its_node(scheduler: Scheduler, pod: Pod) -> Waiting | None:
+    """Of a pod in permit, or one that is being bound."""
+    core = scheduler.core
+    waiting = core.waiting.get(pod.uid)
+    if waiting is not None:
+        until = _from_now(scheduler, min(waiting.deadlines.values()))
+        return Waiting("permit", until, plugins=waiting.pending_plugins, node=waiting.node_name)
+    parked = core.parked.get(pod.uid)
+    if parked is not None:
+        place = "binding, to be verified" if parked.verify else "binding, parked"
+        events = (WaitedEvents("binding", _labels(parked.events)),) if parked.events else ()
+        until = _from_now(scheduler, parked.deadline)
+        return Waiting(place, until, events=events, node=parked.attempt.node_name)
+    attempt = core.binding.get(pod.uid)
+    return Waiting("binding", node=attempt.node_name) if attempt is not None else None
+
+
+def _from_now(scheduler: Scheduler, moment: float) -> float:
+    return round(max(0.0, moment - scheduler.core.clock()), 3)
+
+
+def _rejecting(evaluation: Evaluation | None) -> tuple[str, ...]:
+    if evaluation is None:
+        return ()
+    if evaluation.pre_enqueue is not None:
+        return (evaluation.pre_enqueue.plugin,)
+    decision = evaluation.decision
+    if decision is None or decision.diagnosis is None:
+        return ()
+    diagnosis = decision.diagnosis
+    return tuple(sorted(diagnosis.unschedulable_plugins | diagnosis.pending_plugins))
+
+
+def _events(framework: Framework | None, plugins: Iterable[str]) -> tuple[WaitedEvents, ...]:
+    registered = framework.events() if framework is not None else {}
+    found = []
+    for plugin in plugins:
+        if plugin in registered:
+            own = registered[plugin]
+            labels = ("every event",) if own is None else _labels(each.event for each in own)
+            found.append(WaitedEvents(plugin, labels))
+    return tuple(found)
+
+
+def _labels(events: Iterable[ClusterEvent | EventOf]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(map(_label, events)))
+
+
+def _label(event: ClusterEvent | EventOf) -> str:
+    if isinstance(event, EventOf):
+        return f"{_label(event.event)} of {event.key}"
+    actions = event.actions
+    if not actions.label:
+        whole = [Action.UPDATE] if actions & Action.UPDATE == Action.UPDATE else []
+        rest = actions & ~Action.UPDATE if whole else actions
+        return f"{event.resource}: {', '.join(each.label for each in (*rest, *whole))}"
+    return f"{event.resource}: {actions.label}"
