@@ -220,7 +220,7 @@ NODES = st.builds(
 )
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=12, deadline=None)
 @given(
     st.lists(NODES, max_size=3),
     st.lists(st.tuples(st.sampled_from(["500m", "1"]), st.integers(0, 2), st.booleans()), max_size=4),
