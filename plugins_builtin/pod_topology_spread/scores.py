@@ -24,6 +24,8 @@ Scores: TypeAlias = npt.NDArray[np.int64]
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 _INT32_END: Final = 2**31
+_FEW_CODES: Final = 32
+"""Up to so many numbers cost less in plain Python than the calls to have arrays of them worked on."""
 _PREFIX: Final = 256
 """Rows among which each domain is likely to show up."""
 
@@ -79,6 +81,7 @@ class Scoring:
     """Whether nodes that lack some topology key are ignored: they score 0."""
     _plain: bool = field(init=False)
     """Whether a sum is 0 or at least log(2), as it is unless some max_skew is less than 1."""
+    _raw: Scores | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._plain = all(term.surplus >= 0 for term in self.terms)
@@ -107,7 +110,7 @@ class Scoring:
         """As :meth:`score` for each row; O(rows)."""
         first = self.terms[0]
         if len(self.terms) == 1 and not first.is_per_node:
-            scores: Scores = first.labels.take(_rounded(first.per_code, self._plain), rows.index)
+            scores: Scores = first.labels.take(self._raw_by_code(), rows.index)
             return scores
         total = first.of_rows(rows)
         for term in self.terms[1:]:
@@ -122,7 +125,7 @@ class Scoring:
         """To 0…100 in place, the lowest raw score becoming the highest; ignored rows become 0."""
         by_code = self._normalized_codes(rows)
         if by_code is not None:
-            self.terms[0].labels.take(by_code.astype(np.int64), rows.index, scores)
+            self.terms[0].labels.take(by_code, rows.index, scores)
             return
         ignored = self.ignored(rows)
         counted = scores if ignored is None else scores[~ignored]
@@ -135,7 +138,15 @@ class Scoring:
         if ignored is not None:
             scores[ignored] = 0
 
-    def _normalized_codes(self, rows: Rows) -> npt.NDArray[Any] | None:
+    def _raw_by_code(self) -> Scores:
+        """Of a single constraint on domains: the raw score by code of the label, and at the end that of nodes
+        without it.
+        """
+        if self._raw is None:
+            self._raw = _rounded(self.terms[0].per_code, self._plain)
+        return self._raw
+
+    def _normalized_codes(self, rows: Rows) -> Scores | None:
         """Normalised scores by code of the label, and at the end that of nodes without it.
 
         O(domains), for a single constraint on domains and all nodes of the table; ``None`` in other cases.
@@ -144,15 +155,14 @@ class Scoring:
         if len(self.terms) > 1 or first.is_per_node or len(rows) != table.num_nodes:
             return None
         domains = table.pod_groups.domains(first.constraint.topology_key)
-        raw = _rounded(first.per_code, self._plain)
-        counted = raw[:-1][domains.nodes[: len(raw) - 1] > 0]
-        lacking = domains.total < table.num_nodes
-        if lacking and not self.all_keys:
-            counted = np.append(counted, raw[-1])
-        if not len(counted):
-            return np.zeros_like(raw)
-        lowest, highest = int(counted.min()), max(int(counted.max()), 0)
-        found = _reversed(raw, lowest, highest) if highest else np.full_like(raw, MAX_SCORE)
+        raw = self._raw_by_code()
+        nodes = domains.nodes[: len(raw) - 1]
+        lacking = domains.total < table.num_nodes and not self.all_keys
+        if len(raw) <= _FEW_CODES:
+            found = _few_normalized(raw.tolist(), nodes.tolist(), lacking)
+        else:
+            counted = raw[:-1][nodes > 0]
+            found = _all_normalized(raw, np.append(counted, raw[-1]) if lacking else counted)
         if self.all_keys:
             found[-1] = 0
         return found
@@ -262,6 +272,28 @@ def _rounded(values: Floats, whole_or_large: bool) -> Scores:
     whole = np.trunc(values)
     whole += np.copysign(np.abs(values - whole) >= 0.5, values)
     return whole.astype(np.int64)
+
+
+def _few_normalized(raw: list[int], nodes: list[int], lacking: bool) -> Scores:
+    """:func:`_reversed` by code, where ``nodes`` says which codes nodes have, and *lacking* whether the last
+    one counts, too.
+    """
+    counted = [score for score, here in zip(raw, nodes, strict=False) if here]
+    if lacking:
+        counted.append(raw[-1])
+    lowest, highest = min(counted, default=0), max(counted, default=0)
+    if highest <= 0:
+        return np.full(len(raw), MAX_SCORE, np.int64)
+    scaled = [MAX_SCORE * (highest + lowest - score) for score in raw]
+    return np.array([n // highest if n >= 0 else -(-n // highest) for n in scaled], np.int64)
+
+
+def _all_normalized(raw: Scores, counted: Scores) -> Scores:
+    """The same for any number of codes; *counted* are the scores that count."""
+    lowest, highest = int(counted.min(initial=_INT32_END)), int(counted.max(initial=0))
+    if highest <= 0:
+        return np.full(len(raw), MAX_SCORE, np.int64)
+    return _reversed(raw, lowest, highest).astype(np.int64)
 
 
 def _reversed(scores: Scores, lowest: int, highest: int) -> npt.NDArray[Any]:

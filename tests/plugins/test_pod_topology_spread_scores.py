@@ -7,10 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 
 from plugins_builtin.args import LIST_DEFAULTING, PodTopologySpreadArgs
 from plugins_builtin.pod_topology_spread import PodTopologySpread
-from plugins_builtin.pod_topology_spread.scores import _reversed, _rounded
+from plugins_builtin.pod_topology_spread.scores import _all_normalized, _few_normalized, _reversed, _rounded
 from schedframe.api import SCHEDULE_ANYWAY, LabelSelector, Pod, TopologySpreadConstraint
 from schedframe.framework import CycleState, Status
 from schedframe.state import NodeInfo, NodeTable, Rows
@@ -162,3 +164,14 @@ def test_listed_defaults_need_not_exist() -> None:
     plugin = PodTopologySpread(PodTopologySpreadArgs((), LIST_DEFAULTING), StandInHandle(table=table))
     assert plugin.pre_filter(CycleState(), make_pod("p"), table.rows()) == Status.skip()
     assert plugin.pre_score(CycleState(), make_pod("p"), table.rows()) == Status.skip()
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.tuples(st.integers(-50, 500), st.integers(0, 2)), min_size=1, max_size=6), st.booleans())
+def test_few_domains_and_many_are_normalised_alike(domains: list[tuple[int, int]], lacking: bool) -> None:
+    raw, nodes = [score for score, _ in domains] + [0], [count for _, count in domains]
+    counted = [score for score, count in domains if count] + [0] * lacking
+    assume(counted)
+    few, many = _few_normalized(raw, nodes, lacking), _all_normalized(np.array(raw), np.array(counted))
+    here = [*(i for i, count in enumerate(nodes) if count), *([len(nodes)] if lacking else [])]
+    assert few[here].tolist() == many[here].tolist()
