@@ -9,9 +9,9 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedframe.simulate.amounts import amount_text, share_text, unit_of
 from schedframe.cli.terminal import columns
 from schedframe.cli.yaml_text import yaml_text
+from schedframe.simulate.amounts import amount_text, share_text, unit_of
 
 words = st.sampled_from(
     ["yes", "n", "null", "~", "1e3", "0x1F", "12:30", "a: b", "- x", "#", "", " ", "=", "é\x85"]

@@ -11,7 +11,7 @@ from attrs import frozen
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
-_FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*)$")
+_FENCE = re.compile(r"^(?P<indent> *)```(?P<language>[\w-]*|\{toctree\})$")
 
 
 @frozen

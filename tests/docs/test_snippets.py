@@ -13,7 +13,7 @@ import pytest
 
 from .snippets import PAGES, ROOT, Block, blocks, page_id
 
-LANGUAGES = {"python", "console", "sh", "yaml", "json", "toml", "text"}
+LANGUAGES = {"python", "console", "sh", "yaml", "json", "toml", "text", "{toctree}"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
