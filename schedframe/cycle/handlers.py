@@ -81,8 +81,11 @@ class EventHandlers:
             self._pod(old, None)
             self._pod(None, new)
             return
-        old, new = self._concerning(old), self._concerning(new)
+        told, old, new = new or old, self._concerning(old), self._concerning(new)
         if new is None:
+            if old is None and told is not None and self._is_known(told):
+                # It ended, and the event that said so never came.
+                old = told
             if old is not None:
                 self._pod_gone(old)
         elif new.spec.node_name:
@@ -103,6 +106,13 @@ class EventHandlers:
             return None
         spec = pod.spec
         return pod if spec.node_name or spec.scheduler_name in self.core.frameworks else None
+
+    def _is_known(self, pod: Pod) -> bool:
+        """Whether that very pod waits here, or counts on a node."""
+        pending = self.core.pending.get(pod.key)
+        return (pending is not None and pending.uid == pod.uid) or self.core.cache.get_pod(
+            pod.uid
+        ) is not None
 
     def _pod_gone(self, old: Pod) -> None:
         core = self.core

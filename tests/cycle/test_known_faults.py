@@ -47,6 +47,31 @@ def _nodes(self: Any) -> Sequence[EventRegistration]:
     return (EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD)),)
 
 
+@pytest.mark.parametrize("then", ["deleted", "changed"])
+@pytest.mark.parametrize("where", ["placed", "pending"])
+def test_the_end_of_a_pod_is_missed(where: str, then: str) -> None:
+    # The event that it ended is lost; all that comes later speaks of a pod that has ended already.
+    world, watch = flaky_world()
+    world.create(make_node(cpu=1))
+    world.create(make_pod(cpu=1 if where == "placed" else 2))
+    watch.deliver()
+    world.settle()
+    watch.deliver()
+    world.settle()
+    assert world.where() == ("placed" if where == "placed" else "unschedulable")
+    pod = world.cluster.get("Pod", "default/p")
+    ended = world.cluster.update(evolve(pod, status=evolve(pod.status, phase="Succeeded")))
+    watch.drop(0)
+    if then == "deleted":
+        world.cluster.delete("Pod", "default/p")
+    else:
+        world.cluster.update(evolve(ended, metadata=evolve(ended.metadata, labels={"a": "b"})))
+    watch.deliver()
+    world.settle()
+    core = world.scheduler.core
+    assert (dict(core.pending), core.cache.pod_count, len(core.queue)) == ({}, 0, 0)
+
+
 def test_an_update_of_a_waiting_pod_is_missed() -> None:
     def toleration_added(pod: Pod, old: Any, new: Any) -> bool:
         return isinstance(new, Pod) and new.uid == pod.uid and "fixed" in new.labels
