@@ -28,6 +28,7 @@ from .scored import Scored, cells_of
 from .usage import Amounts, Left, Taken, followed
 
 _FULL: Final = 100
+_PAIR: Final = 2
 _TWO: Final = 2
 
 
@@ -93,7 +94,24 @@ class LeastAllocated:
                     total += score * weight
             return int(total / weights) if weights else 0
 
-        return of_row
+        if len(resources) != _PAIR:
+            return of_row
+        (capacities, used, amount, weight), (other_capacities, other_used, other_amount, other) = resources
+        weights = weight + other
+
+        def of_pair(row: int) -> int:
+            # As above with two resources; a loop would take as long again.
+            capacity, second = capacities[row], other_capacities[row]
+            if not 0 < capacity < EXACT or not 0 < second < EXACT:
+                return of_row(row)
+            left = capacity - used[row] - amount
+            total = left * MAX_SCORE // capacity * weight if left > 0 else 0
+            left = second - other_used[row] - other_amount
+            if left > 0:
+                total += left * MAX_SCORE // second * other
+            return int(total / weights)
+
+        return of_pair if weights else of_row
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
