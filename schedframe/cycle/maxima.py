@@ -27,7 +27,7 @@ class BlockedMaxima:
     Larger columns have blocks of 2,048 rows, so that a million rows cost little more than a thousand.
     """
 
-    __slots__ = ("_best", "_cells", "_count", "_shift", "_size", "_ties", "_top", "values")
+    __slots__ = ("_best", "_cells", "_count", "_folded", "_shift", "_size", "_ties", "_top", "values")
 
     def __init__(self, values: Values, size: int) -> None:
         self._top, self._ties = OUT, 0
@@ -41,6 +41,15 @@ class BlockedMaxima:
         """Take in that anything may have changed, and that the first *size* rows count; O(size)."""
         self._size = size
         self._cells = self.values.data
+        part = self.values[:size]
+        self._top = int(part.max(initial=OUT))
+        self._ties = int(np.count_nonzero(part == self._top))
+        # Blocks are made at the first update: many a column is made for one choice.
+        self._folded = False
+
+    def _fold(self) -> None:
+        """Look at the column block by block; O(size)."""
+        self._folded, size = True, self._size
         self._shift = min(max(_SMALLEST_SHIFT, (max(size, 1) - 1).bit_length() - 5), _LARGEST_SHIFT)
         width = 1 << self._shift
         blocks = max(1, -(-size // width))
@@ -67,6 +76,9 @@ class BlockedMaxima:
         old = cells[row]
         if old == value:
             return
+        if not self._folded:
+            self._fold()
+            cells = self._cells
         cells[row] = value
         if row >= self._size:
             self.rebuild(row + 1)
@@ -106,6 +118,8 @@ class BlockedMaxima:
         if top == OUT:
             return None
         chosen = rng.randrange(self._ties) if self._ties > 1 else 0
+        if not self._folded:
+            return int((self.values[: self._size] == top).nonzero()[0][chosen])
         if isinstance(self._best, list):
             block, counts = 0, self._count
             for block, best in enumerate(self._best):
@@ -148,12 +162,16 @@ class BlockedMaxima:
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if a block's maximum or count is not that of its rows; O(rows)."""
-        best, count = np.array(self._best), np.array(self._count)
+        top, ties = self._top, self._ties
         fresh = BlockedMaxima(self.values, self._size)
+        if top != fresh._top or (top != OUT and ties != fresh._ties):
+            raise InvariantError("the highest value, or how many rows have it, is not that of the column")
+        if not self._folded:
+            return
+        fresh._fold()
+        best, count = np.array(self._best), np.array(self._count)
         counted = best != OUT
         if not np.array_equal(best, np.array(fresh._best)) or not np.array_equal(
             count[counted], np.array(fresh._count)[counted]
         ):
             raise InvariantError("blocked maxima are not those of the column")
-        if self._top != fresh._top or (self._top != OUT and self._ties != fresh._ties):
-            raise InvariantError("the highest value, or how many rows have it, is not that of the column")

@@ -177,6 +177,9 @@ class NodeView:
         self.usable &= scorer.sound
 
 
+_LARGEST = int(np.iinfo(np.int64).max)
+
+
 @define(eq=False)
 class Scorer:
     """Asks score plugins about many rows.
@@ -190,11 +193,12 @@ class Scorer:
 
     def total(self, entries: Iterable[ScoreEntry], rows: Rows) -> Column:
         """Weighted sum, none of them normalised."""
-        total = np.zeros(len(rows), np.int64)
+        total: Column | None = None
         for entry in entries:
             raw = self.raw(entry, rows)
-            total += raw if entry.weight == 1 else raw * entry.weight
-        return total
+            part = raw if entry.weight == 1 else raw * entry.weight
+            total = part.copy() if total is None else np.add(total, part, out=total)
+        return np.zeros(len(rows), np.int64) if total is None else total
 
     def raw(self, entry: ScoreEntry, rows: Rows) -> Column:
         """What one plugin says."""
@@ -217,6 +221,11 @@ class Scorer:
 def _in_range(entry: ScoreEntry, raw: Column) -> bool:
     if not len(raw):
         return True
+    if raw.dtype == np.int64:
+        # MIN_SCORE is 0: seen as unsigned, a negative score is larger than any, and one pass tells both.
+        highest = int(raw.view(np.uint64).max())
+        most = MAX_SCORE if entry.normalization is None else _LARGEST
+        return highest <= most
     lowest, highest = int(raw.min()), int(raw.max())
     # Of raw scores below zero a normalisation makes something that cannot be followed row by row.
     return lowest >= MIN_SCORE and (entry.normalization is not None or highest <= MAX_SCORE)

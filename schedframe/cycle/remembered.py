@@ -19,6 +19,7 @@ from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
 from ..state import LazyRows, ObjectStore, Rows
+from . import all_at_once
 from .expected import ExpectedPods
 from .maxima import OUT, BlockedMaxima
 from .merging import ask
@@ -96,6 +97,8 @@ class PodClass:
         self._read_versions: tuple[int, ...] = ()
         self._row_wise = False
         """Whether all its plugins have a per-node form."""
+        self._columnar = False
+        """Whether all its filters have a columnar form."""
         self._version = self._node_version = self._view_builds = -1
 
     # ---- looking -----------------------------------------------------------------------------------------
@@ -169,6 +172,12 @@ class PodClass:
             self.feasible += change
             self._passing = None
 
+    def count_anew(self, counts: list[int]) -> None:
+        """So many rows have each code, from 0 on."""
+        self._counts = counts
+        self.feasible = counts[0] if counts else 0
+        self._passing = None
+
     def expected(self, priority: int) -> ExpectedPods:
         """The class as pods of that priority see it, nominated pods considered; the caller syncs it."""
         expected = self._expected.get(priority)
@@ -227,6 +236,9 @@ class PodClass:
             if rows is not None:
                 self._one_by_one.refresh(rows if missed == 1 else set(rows), counting=counting)
             return rows is not None
+        if self._columnar and all_at_once.pays(missed, self.table.num_nodes):
+            all_at_once.refresh(self)
+            return True
         positions = log.positions_since(since, self.table.size)
         if positions is not None:
             self._refresh_rows(positions, counting=counting)
@@ -284,6 +296,7 @@ class PodClass:
         self.normalized = (*map(Normalized, self.view.normalized), *self.moving)
         self.standing = self._standing()
         entries: list[Any] = [entry for entry, _ in self.pod_filters]
+        self._columnar = all(entry.filter_rows is not None for entry in entries)
         self._row_wise = all(entry.filter is not None for entry in entries) and all(
             entry.score is not None for entry in asked
         )

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from random import Random
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schedframe import Pod
+from schedframe.cycle import all_at_once, remembered
 
 from . import workload
 from .build import make_node
@@ -41,20 +45,43 @@ def _act(worlds: Triplets, random: Random, templates: list[Pod], nodes: int, pod
         worlds.pass_time(random.choice((1.0, 5.0, 12.0, 301.0)))
 
 
+WAYS = ((48, 4096), (0, -(2**40)), (0, 4096))
+"""Up to how many touched rows are refreshed one by one, and how many cost nothing to look at all at once:
+so touched rows are refreshed one by one, or are picked out, or make all rows be looked at.
+"""
+
+
+@contextmanager
+def catching_up(one_by_one: int, free: int) -> Iterator[None]:
+    """Small clusters take all the ways that large ones do."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(remembered, "ONE_BY_ONE", one_by_one)
+        patch.setattr(all_at_once, "_FREE", free)
+        yield
+
+
 @given(
     seed=st.integers(0, 2**32 - 1),
+    way=st.sampled_from(WAYS),
     steps=st.integers(10, 60),
     plugins=st.sets(st.sampled_from(sorted(PLUGINS))).map(sorted),
     alone=st.booleans(),
     images=st.booleans(),
 )
-@example(seed=0, steps=60, plugins=sorted(PLUGINS), alone=False, images=True)
-@example(seed=1, steps=60, plugins=[], alone=True, images=False)
-@example(seed=2, steps=60, plugins=["Local", "Peak"], alone=True, images=False)
-@example(seed=3, steps=60, plugins=["Columns"], alone=True, images=False)
+@example(seed=0, way=WAYS[0], steps=60, plugins=sorted(PLUGINS), alone=False, images=True)
+@example(seed=1, way=WAYS[1], steps=60, plugins=[], alone=True, images=False)
+@example(seed=2, way=WAYS[2], steps=60, plugins=["Local", "Peak"], alone=True, images=False)
+@example(seed=3, way=WAYS[0], steps=60, plugins=["Columns"], alone=True, images=False)
 @settings(max_examples=examples(120))
-def test_no_decision_changes(seed: int, steps: int, plugins: list[str], alone: bool, images: bool) -> None:
+def test_no_decision_changes(
+    seed: int, way: tuple[int, int], steps: int, plugins: list[str], alone: bool, images: bool
+) -> None:
     """Placements, messages, blame, draws, faults and calls are the same step by step."""
+    with catching_up(*way):
+        _compare(seed, steps, plugins, alone, images)
+
+
+def _compare(seed: int, steps: int, plugins: list[str], alone: bool, images: bool) -> None:
     random = Random(seed)
     worlds = Triplets(plugins, alone, seed % 3)
     templates = [

@@ -1,0 +1,74 @@
+"""Refresh a remembered class for all rows at once.
+
+Where many rows were touched this takes fewer passes than to pick them out, and each pass costs less.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..framework import Verdicts
+from ..state import Rows
+from .maxima import OUT
+from .merging import ask_all, merge
+from .node_view import Scorer
+
+if TYPE_CHECKING:
+    from .remembered import PodClass
+
+_SHARE = 6
+"""Picking out a row costs as much as looking at so many as they stand in the columns,"""
+_FREE = 4096
+"""and so many cost no more than the calls that it takes to pick out any."""
+
+
+def pays(touched: int, nodes: int) -> bool:
+    """Whether to refresh all rows of the *nodes* is cheaper than those that were touched."""
+    return touched * _SHARE + _FREE >= nodes
+
+
+def refresh(found: PodClass) -> None:
+    """Judge and score all rows; its view and ``standing`` are up to date. Its filters have a columnar form.
+
+    O(rows). A plugin that fails makes the class unusable.
+    """
+    table, rows = found.table, found.table.rows()
+    before, codes = rows.take(found.codes), _judged(found, rows)
+    all_pass = not codes.any()
+    all_passed = found.feasible == len(rows) and not before.any()
+    found.count_anew([len(codes)] if all_pass else np.bincount(codes).tolist())
+    passing = rows if all_pass else rows.select(codes == 0)
+    values, size = found.maxima.values, table.size
+    if len(passing) < size:
+        found.codes[:size] = found.view.codes[:size]
+        values[:size] = OUT
+    found.codes[rows.index] = codes
+    scorer = Scorer(found.state, found.pod)
+    totals = scorer.total(found.pod_scores, passing)
+    totals += passing.take(found.view.fixed)
+    totals += passing.take(found.standing)
+    for column in found.moving:
+        raw = column.raw[passing.index] = scorer.raw(column.scores.entry, passing)
+        totals += column.weighted_rows(raw, column.highest)
+    values[passing.index] = totals
+    found.maxima.rebuild(size)
+    found.usable &= scorer.sound
+    for column in found.moving if all_pass and all_passed else found.normalized:
+        column.recount(passing.positions)
+
+
+def _judged(found: PodClass, rows: Rows) -> np.typing.NDArray[np.int32]:
+    """The code of each row; a fresh array."""
+    codes = rows.take(found.view.codes).copy()
+    entries = [entry for entry, _ in found.pod_filters]
+    answers = ask_all(entries, found.parts.order, found.state, found.pod, rows)
+    if answers:
+        numbering = found.numbering
+        verdicts = Verdicts(rows, codes, numbering.statuses, numbering.numbers)
+        places = numbering.places_of(codes)
+        for answer in answers:
+            merge(answer, verdicts, places)
+        found.usable &= numbering.register()
+    return codes
