@@ -19,7 +19,7 @@ from schedframe import MAX_SCORE, NodeInfo, NodeTable, Rows
 
 from .arithmetic import EXACT, Column
 from .scored import Scored, cells_of
-from .usage import Index, Used, followed, longer
+from .usage import Index, Used, by_portions, followed, longer
 
 Fractions = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int16]
@@ -107,12 +107,17 @@ def balance_scores(scored: Sequence[Scored], rows: Rows) -> Column:
     """:func:`balance_score` for many rows: one group of rows for each set of resources that they have."""
     usage = followed(BalancedUsage, scored, rows.table)
     if usage is not None:
-        fractions = usage.with_pod(rows, [resource.amount for resource in scored])
-        if not usage.fits(scored):
-            np.minimum(fractions, 1.0, out=fractions)
-        change = _balances(list(fractions), len(rows))
-        change -= rows.take(usage.without)
-        return _scores_of(change)
+        amounts, fits = [resource.amount for resource in scored], usage.fits(scored)
+
+        def of_portion(index: Index) -> Column:
+            fractions = usage.with_pod(index, amounts)
+            if not fits:
+                np.minimum(fractions, 1.0, out=fractions)
+            change = _balances(list(fractions), fractions.shape[1])
+            change -= usage.without[index]
+            return _scores_of(change)
+
+        return by_portions(rows, of_portion)
     capacities = [resource.capacity_rows(rows) for resource in scored]
     if all(len(capacity) and int(capacity.min()) > 0 for capacity in capacities):
         return _scores(scored, capacities, rows)

@@ -25,7 +25,7 @@ from ..args import (
 )
 from .arithmetic import EXACT, Column, Whole, percent, percents
 from .scored import Scored, cells_of
-from .usage import Amounts, Left, Taken, followed
+from .usage import Amounts, Index, Left, Taken, by_portions, followed
 
 _FULL: Final = 100
 _PAIR: Final = 2
@@ -117,10 +117,13 @@ class LeastAllocated:
         """As :meth:`score`."""
         usage = followed(Left, scored, rows.table)
         if usage is not None:
-            remaining = usage.with_pod(rows, [-MAX_SCORE * resource.amount for resource in scored])
-            if not usage.fits(scored):
-                np.maximum(remaining, 0, out=remaining)
-            return _mean(remaining, scored)
+            amounts, fits = [-MAX_SCORE * resource.amount for resource in scored], usage.fits(scored)
+
+            def means(index: Index) -> Column:
+                remaining = usage.with_pod(index, amounts)
+                return _mean(remaining if fits else np.maximum(remaining, 0, out=remaining), scored)
+
+            return by_portions(rows, means)
         mean = _Mean(np.zeros(len(rows)))
         for resource in scored:
             capacity = resource.capacity_rows(rows)
@@ -168,10 +171,13 @@ class MostAllocated:
         """As :meth:`score`."""
         usage = followed(Taken, scored, rows.table)
         if usage is not None:
-            taken = usage.with_pod(rows, [MAX_SCORE * resource.amount for resource in scored])
-            if not usage.fits(scored):
-                np.minimum(taken, MAX_SCORE, out=taken)
-            return _mean(taken, scored)
+            amounts, fits = [MAX_SCORE * resource.amount for resource in scored], usage.fits(scored)
+
+            def means(index: Index) -> Column:
+                taken = usage.with_pod(index, amounts)
+                return _mean(taken if fits else np.minimum(taken, MAX_SCORE, out=taken), scored)
+
+            return by_portions(rows, means)
         mean = _Mean(np.zeros(len(rows)))
         for resource in scored:
             capacity = resource.capacity_rows(rows)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import operator
 from abc import abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, TypeVar
 
 import numpy as np
@@ -24,6 +24,8 @@ Resource = tuple[str, bool]
 U = TypeVar("U", bound="Usage")
 Scalar = TypeVar("Scalar", bound=np.generic)
 
+PORTION: Final = 1 << 14
+"""So many rows are worked on at a time: what is written in one pass is still in the cache at the next."""
 _ONE: Final = 1.0
 
 
@@ -44,7 +46,7 @@ class Usage(FollowingColumns):
     odd_rows: int = 0
     least_spare: list[int] = field(factory=list)
     """Per resource: no node has less than this left, or fewer than none; perhaps all have more."""
-    _scratch: Amounts = field(init=False)
+    _scratch: Amounts = field(init=False, repr=False)
     _odd: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
     _columns: list[tuple[Column, Column]] = field(factory=list)
     _cells: list[tuple[Any, Any, Any, Any]] = field(factory=list)
@@ -52,18 +54,18 @@ class Usage(FollowingColumns):
 
     def __attrs_post_init__(self) -> None:
         self.capacity = np.ones((len(self.resources), 0))
-        self.value = self._scratch = np.zeros((len(self.resources), 0))
+        self.value = np.zeros((len(self.resources), 0))
+        self._scratch = np.empty((len(self.resources), PORTION))
 
     @override
     def lay_out(self) -> None:
         """See :class:`FollowingColumns`."""
         table, old = self.table, self.capacity
         if len(self._odd) < table.capacity:
-            self.capacity = np.ones((len(self.resources), table.capacity))
+            self.capacity = np.empty((len(self.resources), table.capacity))
             self.capacity[:, : old.shape[1]] = old
             self.value = longer(self.value, table.capacity)
             self._odd = longer(self._odd, table.capacity)
-            self._scratch = np.empty_like(self.value)
         self._columns = [
             (table.allocatable(name), table.non_zero_requested(name) if non_zero else table.requested(name))
             for name, non_zero in self.resources
@@ -83,8 +85,8 @@ class Usage(FollowingColumns):
             capacity[index] = np.maximum(available, 1)
             value[index] = self.values_of(available.astype(np.float64), taken)
             spare.append(int(np.subtract(available, taken)[alive].min(initial=EXACT)))
-        whole = isinstance(index, slice)
-        self.least_spare = spare if whole else [*map(min, self.least_spare, spare)]
+        anew = isinstance(index, slice) and not index.start
+        self.least_spare = spare if anew else [*map(min, self.least_spare, spare)]
         odd &= alive
         self.odd_rows += int(np.count_nonzero(odd)) - int(np.count_nonzero(self._odd[index]))
         self._odd[index] = odd
@@ -119,22 +121,25 @@ class Usage(FollowingColumns):
         """Whether surely no node has less left than is asked for; O(resources)."""
         return all(map(operator.ge, self.least_spare, [resource.amount for resource in scored]))
 
-    def with_pod(self, rows: Rows, amounts: Sequence[float]) -> Amounts:
-        """(``value`` + the amount of each resource) / ``capacity``, shape ``(resources, len(rows))``.
+    def with_pod(self, index: Index, amounts: Sequence[float]) -> Amounts:
+        """(``value`` + the amount of each resource) / ``capacity``, shape ``(resources, rows)``.
 
-        Good until the next call: large arrays made anew each time cost more than what is done with them.
+        For at most :data:`PORTION` rows; good until the next call.
         """
-        index = rows.index
-        changed = self._scratch[:, : len(rows)]
+        value, capacity = self.value, self.capacity
+        if isinstance(index, slice):
+            changed = self._scratch[:, : index.stop - index.start]
+            for i, amount in enumerate(amounts):
+                out = changed[i]
+                np.add(value[i, index], amount, out=out)
+                out /= capacity[i, index]
+            return changed
+        changed = self._scratch[:, : len(index)]
         for i, amount in enumerate(amounts):
             out = changed[i]
-            if isinstance(index, slice):
-                np.add(self.value[i, index], amount, out=out)
-                out /= self.capacity[i, index]
-            else:
-                self.value[i].take(index, out=out, mode="clip")
-                out += amount
-                out /= self.capacity[i].take(index)
+            value[i].take(index, out=out, mode="clip")
+            out += amount
+            out /= capacity[i].take(index)
         return changed
 
 
@@ -227,6 +232,19 @@ class Room(FollowingColumns):
         for there, used, left in self._cells:
             left[row] = there[row] - used[row]
         self.full[row] = self.table.pod_count[row] >= self.table.allowed_pods[row]
+
+
+def by_portions(rows: Rows, work: Callable[[Index], npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
+    """What *work* gives for all *rows*, which it is asked for in portions."""
+    index, count = rows.index, len(rows)
+    whole = isinstance(index, slice)
+    if count <= PORTION:
+        return work(slice(0, count) if whole else index)
+    found = np.empty(count, np.int64)
+    for start in range(0, count, PORTION):
+        part = slice(start, min(start + PORTION, count))
+        found[part] = work(part if isinstance(index, slice) else index[part])
+    return found
 
 
 def longer(old: npt.NDArray[Scalar], capacity: int) -> npt.NDArray[Scalar]:

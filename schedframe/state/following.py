@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
 _FEW = 16
 """Up to so many touched rows are caught up with one by one, more of them by columns."""
+_PORTION = 1 << 14
+"""All rows are worked out so many at a time: what one pass writes is still in the cache at the next."""
 
 
 @define(eq=False)
@@ -44,7 +46,11 @@ class FollowingColumns(ABC):
                 self.fill_row(row)
         else:
             rows = log.positions_since(self.version, table.size) if self.version >= 0 else None
-            self.fill(slice(0, table.size) if rows is None else rows)
+            if rows is not None:
+                self.fill(rows)
+            else:
+                for start in range(0, max(table.size, 1), _PORTION):
+                    self.fill(slice(start, min(start + _PORTION, table.size)))
         self.version = log.version
 
     @abstractmethod
@@ -56,7 +62,10 @@ class FollowingColumns(ABC):
 
     @abstractmethod
     def fill(self, index: slice | npt.NDArray[np.intp]) -> None:
-        """Work out the rows at *index*, each once; some may have no node."""
+        """Work out the rows at *index*, each once; some may have no node.
+
+        A slice is one of those that make up all rows, the first of which begins at 0.
+        """
 
     @abstractmethod
     def fill_row(self, row: int) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,11 +15,12 @@ from plugins_builtin.args import (
     NodeResourcesFitArgs,
     ScoringStrategy,
 )
+from plugins_builtin.node_resources import usage
 from plugins_builtin.node_resources.arithmetic import EXACT
 from plugins_builtin.node_resources.balanced_allocation import NodeResourcesBalancedAllocation
 from plugins_builtin.node_resources.fit import NodeResourcesFit
 from schedframe.api import Pod
-from schedframe.state import NodeTable
+from schedframe.state import NodeTable, following
 from tests.plugins.agreement import StandInHandle, check_filter_agreement, check_score_agreement
 from tests.plugins.resources import make_node, make_pod
 
@@ -103,3 +105,15 @@ def test_a_trial_that_is_rolled_back_leaves_nothing() -> None:
     ask(table, pod)
     table.rollback(mark)
     ask(table, pod)
+
+
+def test_more_rows_than_are_worked_on_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(usage, "PORTION", 4)
+    monkeypatch.setattr(following, "_PORTION", 4)
+    table = NodeTable()
+    for i, name in enumerate(NAMES[:11]):
+        table.set_node(make_node({"cpu": 4, "memory": 1000 + i}, name))
+        table.add_pod(name, make_pod({"cpu": i % 5, "memory": 90 * i}, name=f"p{i}", node=name))
+    ask(table, make_pod({"cpu": 1, "memory": 100}, name="asked"))
+    table.remove_node("n3")
+    ask(table, make_pod({"cpu": "100m", "memory": 1}, name="asked"))
