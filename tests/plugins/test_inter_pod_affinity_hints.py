@@ -23,9 +23,9 @@ from .affinity_model import (
     pods,
     required_terms,
 )
+from .affinity_world import far_from, make_node, make_pod, near, nominated
 from .agreement import StandInHandle
 from .events import hint_of
-from .test_inter_pod_affinity import far_from, make_node, make_pod, near, nominated
 
 PLUGIN = InterPodAffinity(InterPodAffinityArgs(), StandInHandle())
 WEB = make_pod("web-0", "n", app="web")
