@@ -19,6 +19,10 @@ from .remembered import PodClass
 from .split_plan import SplitPlan, split
 
 DEFAULT_BYTES = 256 * 2**20
+MADE_AT_ONCE = 16
+"""Beyond so many classes one is made for the second of its pods: to make it costs more than to do without."""
+MOST_ONCE = 8192
+"""So many kinds of pods that were seen once are known."""
 _MEMO = object()
 """Key under which a pod's spec remembers its class."""
 
@@ -40,6 +44,8 @@ class RememberedClasses:
     _views: WeakValueDictionary[Any, NodeView] = field(factory=WeakValueDictionary)
     """What classes share; gone with the last of them."""
     _splits: dict[Framework, SplitPlan | None] = field(factory=dict)
+    _once: dict[Any, bool] = field(factory=dict)
+    """Keys of pods that were seen once, the last one at the end; the value is always false."""
     _bytes: int = 0
     _latest: Known | None = None
     """Of the last look, whose class is the one used last."""
@@ -56,7 +62,10 @@ class RememberedClasses:
             key = None if parts is None else self._key(framework, parts, pod)
             if parts is None or key is None:
                 return None
-            known = Known(framework, pod.metadata, key, self._get(key, framework, parts, pod))
+            found = self._get(key, framework, parts, pod)
+            if found is None:
+                return None
+            known = Known(framework, pod.metadata, key, found)
             pod.spec.memo[_MEMO] = known
         elif known is not self._latest:
             self._classes.move_to_end(known.key)
@@ -74,11 +83,17 @@ class RememberedClasses:
         of_nodes, of_pods = signed(parts.node_signatures, pod), signed(parts.pod_signatures, pod)
         return None if of_nodes is None or of_pods is None else (framework.profile_name, of_nodes, of_pods)
 
-    def _get(self, key: Any, framework: Framework, parts: SplitPlan, pod: Pod) -> PodClass:
+    def _get(self, key: Any, framework: Framework, parts: SplitPlan, pod: Pod) -> PodClass | None:
+        """The class of that key; ``None`` for the first pod of one of many kinds: there may be no other."""
         found = self._classes.get(key)
         if found is not None:
             self._classes.move_to_end(key)
             return found
+        if len(self._classes) >= MADE_AT_ONCE and self._once.pop(key, True):
+            self._once[key] = False
+            if len(self._once) > MOST_ONCE:
+                del self._once[next(iter(self._once))]
+            return None
         view = self._view(key[:2], framework, parts, pod)
         found = self._classes[key] = PodClass(framework, parts, pod, self.objects, view)
         self._bytes += found.nbytes
