@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schedframe import Pod
-from schedframe.cycle import all_at_once, remembered
+from schedframe.cycle import all_at_once, classes, remembered
 
 from . import workload
 from .build import make_node
@@ -45,18 +45,20 @@ def _act(worlds: Triplets, random: Random, templates: list[Pod], nodes: int, pod
         worlds.pass_time(random.choice((1.0, 5.0, 12.0, 301.0)))
 
 
-WAYS = ((48, 4096), (0, -(2**40)), (0, 4096))
+WAYS = ((48, 4096, 16), (0, -(2**40), 0), (0, 4096, 2))
 """Up to how many touched rows are refreshed one by one, and how many cost nothing to look at all at once:
-so touched rows are refreshed one by one, or are picked out, or make all rows be looked at.
+so touched rows are refreshed one by one, or are picked out, or make all rows be looked at. And how many
+classes are made for the first of their pods.
 """
 
 
 @contextmanager
-def catching_up(one_by_one: int, free: int) -> Iterator[None]:
+def catching_up(one_by_one: int, free: int, at_once: int) -> Iterator[None]:
     """Small clusters take all the ways that large ones do."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(remembered, "ONE_BY_ONE", one_by_one)
         patch.setattr(all_at_once, "_FREE", free)
+        patch.setattr(classes, "MADE_AT_ONCE", at_once)
         yield
 
 
