@@ -112,3 +112,11 @@ def pool_of(pending: PriorityQueue, name: str) -> str | None:
     """The pool of a queued pod of namespace ``default``."""
     info = pending.get(f"default/{name}")
     return None if info is None or info.pool is None else str(info.pool)
+
+
+def popped(pending: PriorityQueue) -> list[str]:
+    """Names of all pods that can be popped, in order."""
+    names = []
+    while (info := pending.pop()) is not None:
+        names.append(info.pod.name)
+    return names

@@ -27,11 +27,6 @@ from .support import (
 POD_DELETE = ClusterEvent("Pod", Action.DELETE)
 
 
-@pytest.fixture
-def clock() -> ManualClock:
-    return ManualClock()
-
-
 def test_in_flight_marker_removed_so_that_concurrent_events_are_missed(clock: ManualClock) -> None:
     """Ending one flight must not lose events that another pod in flight still needs."""
     pending = queue(clock, {"P": (on(NODE_ADD),)})
