@@ -7,7 +7,7 @@ from typing import Any
 
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, rule
 
 from schedframe import (
     BindRefused,
@@ -27,28 +27,27 @@ from schedframe.cycle.search import Search
 
 from .build import PROFILE, World, config_with, make_node, make_pod
 from .chaos import PARK, WAIT
+from .driven import DrivenMachine, steps
 from .executors import ManualExecutor
-from .invariants import check_agreement, check_nobody_else, check_places, come_to_rest
+from .invariants import check_agreement, check_nobody_else, check_places
 from .preempting import Guard, WatchedCluster, WatchedEviction
 from .scale import examples
 
 POD_NAMES = tuple(f"p{i}" for i in range(7))
 NODE_NAMES = ("n0", "n1")
 APPS = ("a", "b")
-SECONDS = (0.5, 1.0, 4.0, 11.0, 61.0, 301.0)
 CHANGES = ("delete", "delete", "release", "end", "nominate", "relabel")
 FAILURES = ("evict", "evict", "evict", "bind", "get", "patch_pod_status", "record_event")
 
 pods = st.sampled_from(POD_NAMES)
 nodes = st.sampled_from(NODE_NAMES)
 apps = st.sampled_from(APPS)
-places = st.integers(0, 7)
-steps = st.integers(0, 2)
-"""How many steps of the scheduler follow, with all events delivered; 0 leaves everything as it is."""
 
 
-class PreemptionMachine(RuleBasedStateMachine):
+class PreemptionMachine(DrivenMachine):
     """Evictions fail, come late, or find nobody; victims wait or are being bound; budgets change."""
+
+    gatekeeper = "Guard"
 
     def __init__(self) -> None:
         super().__init__()
@@ -182,55 +181,7 @@ class PreemptionMachine(RuleBasedStateMachine):
             self.cluster.delete("PodDisruptionBudget", f"default/{app}")
         self._go(go)
 
-    # ---- the watch ----
-
-    @rule(place=places, what=st.sampled_from(("drop", "duplicate", "shuffle", "deliver")))
-    @precondition(lambda self: self.watch.pending)
-    def disturb_watch(self, place: int, what: str) -> None:
-        """An event is lost, or comes twice; events of different kinds overtake each other; some arrive."""
-        index = place % len(self.watch.pending)
-        if what == "drop":
-            self.watch.drop(index)
-        elif what == "duplicate":
-            self.watch.duplicate(index)
-        elif what == "shuffle":
-            self.watch.shuffle(Random(place))
-        else:
-            self.watch.deliver(index + 1)
-
-    @rule(go=steps)
-    def relist(self, go: int) -> None:
-        """The watcher lost its connection and lists anew."""
-        self.watch.relist()
-        self._go(go)
-
-    # ---- the scheduler and its executor ----
-
-    @rule(deliver=st.booleans(), go=st.integers(1, 5))
-    def step(self, deliver: bool, go: int) -> None:
-        """Some steps of the loop."""
-        if deliver:
-            self.watch.deliver()
-        for _ in range(go):
-            self.world.scheduler.step()
-
-    def _go(self, count: int) -> None:
-        if count:
-            self.step(deliver=True, go=count)
-
-    @rule(place=places, what=st.sampled_from(("run", "tell", "complete", "all")), go=steps)
-    @precondition(lambda self: bool(len(self.executor)))
-    def do_job(self, place: int, what: str, go: int) -> None:
-        """Work happens, or the news of it comes, or both."""
-        executor = self.executor
-        if what == "all":
-            executor.finish_all()
-        elif what == "tell" and executor.finished:
-            executor.tell(place % len(executor.finished))
-        elif executor.waiting:
-            index = place % len(executor.waiting)
-            executor.complete(index) if what == "complete" else executor.run(index)
-        self._go(go)
+    # ---- trouble ----
 
     @rule(
         operation=st.sampled_from(FAILURES),
@@ -247,25 +198,6 @@ class PreemptionMachine(RuleBasedStateMachine):
         self.cluster.fail_next(operation, error, times=times, applied=applied)
         self._go(go)
 
-    @rule(place=places, allow=st.booleans(), go=steps)
-    @precondition(lambda self: bool(len(self.core.waiting)))
-    def judge(self, place: int, allow: bool, go: int) -> None:
-        """A waiting pod is let go, or turned down."""
-        waiting = list(self.core.waiting)
-        pod = waiting[place % len(waiting)]
-        pod.allow("Guard") if allow else pod.reject("Guard", "chosen to be")
-        self._go(go)
-
-    @rule(seconds=st.sampled_from((*SECONDS, None)), go=steps)
-    def pass_time(self, seconds: float | None, go: int) -> None:
-        """Time passes, maybe just until something is due."""
-        deadline = self.world.scheduler.next_deadline()
-        if seconds is not None:
-            self.world.clock.advance(seconds)
-        elif deadline is not None:
-            self.world.clock.advance_to(deadline)
-        self._go(go)
-
     @rule()
     def settle(self) -> None:
         """Everything that is under way ends; then scheduler and cluster agree."""
@@ -273,9 +205,6 @@ class PreemptionMachine(RuleBasedStateMachine):
         self._come_to_rest()
         check_agreement(self.world, self.watch)
         self._nobody_waits_for_room_that_is_there()
-
-    def _come_to_rest(self) -> None:
-        come_to_rest(self.world, self.executor, self.watch)
 
     # ---- what must hold ----
 

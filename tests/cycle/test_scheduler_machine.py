@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from random import Random
 from typing import Any
 
 from attrs import evolve
 from hypothesis import settings
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
+from hypothesis.stateful import invariant, rule
 
 from schedframe import BindRefused, ClusterError, OutcomeUnknown, Pod
 from schedframe.api import Namespace, ObjectMeta
@@ -16,24 +15,23 @@ from schedframe.cluster import FlakyCluster, FlakyWatch
 
 from .build import World, make_node, make_pod
 from .chaos import MOODS, PARK, POINTS, WAIT, Chaos
+from .driven import DrivenMachine, steps
 from .executors import ManualExecutor
-from .invariants import check_agreement, check_nobody_else, check_places, come_to_rest
+from .invariants import check_agreement, check_nobody_else, check_places
 from .scale import examples
 
 POD_NAMES = tuple(f"p{i}" for i in range(6))
 NODE_NAMES = tuple(f"n{i}" for i in range(3))
-SECONDS = (0.5, 1.0, 4.0, 11.0, 61.0, 301.0)
 CHANGES = ("delete", "delete", "label", "ungate", "release", "end", "nominate", "bind")
 
 pods = st.sampled_from(POD_NAMES)
 nodes = st.sampled_from(NODE_NAMES)
-places = st.integers(0, 7)
-steps = st.integers(0, 2)
-"""How many steps of the scheduler follow, with all events delivered; 0 leaves everything as it is."""
 
 
-class SchedulerMachine(RuleBasedStateMachine):
+class SchedulerMachine(DrivenMachine):
     """Events are lost, doubled and late, binds fail and come back in any order, plugins do as they like."""
+
+    gatekeeper = "Chaos"
 
     def __init__(self) -> None:
         super().__init__()
@@ -146,55 +144,7 @@ class SchedulerMachine(RuleBasedStateMachine):
         else:
             self.cluster.delete(obj)
 
-    # ---- the watch ----
-
-    @rule(place=places, what=st.sampled_from(("drop", "duplicate", "shuffle", "deliver")))
-    @precondition(lambda self: self.watch.pending)
-    def disturb_watch(self, place: int, what: str) -> None:
-        """An event is lost, or comes twice; events of different kinds overtake each other; some arrive."""
-        index = place % len(self.watch.pending)
-        if what == "drop":
-            self.watch.drop(index)
-        elif what == "duplicate":
-            self.watch.duplicate(index)
-        elif what == "shuffle":
-            self.watch.shuffle(Random(place))
-        else:
-            self.watch.deliver(index + 1)
-
-    @rule(resync=st.booleans(), go=steps)
-    def relist(self, resync: bool, go: int) -> None:
-        """The watcher lost its connection and lists anew."""
-        self.watch.relist(resync=resync)
-        self._go(go)
-
-    # ---- the scheduler, its executor and its plugins ----
-
-    @rule(deliver=st.booleans(), go=st.integers(1, 5))
-    def step(self, deliver: bool, go: int) -> None:
-        """Some steps of the loop."""
-        if deliver:
-            self.watch.deliver()
-        for _ in range(go):
-            self.world.scheduler.step()
-
-    def _go(self, count: int) -> None:
-        if count:
-            self.step(deliver=True, go=count)
-
-    @rule(place=places, what=st.sampled_from(("run", "tell", "complete", "all")), go=steps)
-    @precondition(lambda self: bool(len(self.executor)))
-    def do_job(self, place: int, what: str, go: int) -> None:
-        """Work happens, or the news of it comes, or both."""
-        executor = self.executor
-        if what == "all":
-            executor.finish_all()
-        elif what == "tell" and executor.finished:
-            executor.tell(place % len(executor.finished))
-        elif executor.waiting:
-            index = place % len(executor.waiting)
-            executor.complete(index) if what == "complete" else executor.run(index)
-        self._go(go)
+    # ---- trouble ----
 
     @rule(
         operation=st.sampled_from(("bind", "bind", "get", "patch_pod_status", "record_event")),
@@ -215,25 +165,6 @@ class SchedulerMachine(RuleBasedStateMachine):
         self.chaos.moods[point] = mood
         self._go(go)
 
-    @rule(place=places, allow=st.booleans(), go=steps)
-    @precondition(lambda self: bool(len(self.core.waiting)))
-    def judge(self, place: int, allow: bool, go: int) -> None:
-        """A waiting pod is let go, or turned down."""
-        waiting = list(self.core.waiting)
-        pod = waiting[place % len(waiting)]
-        pod.allow("Chaos") if allow else pod.reject("Chaos", "chosen to be")
-        self._go(go)
-
-    @rule(seconds=st.sampled_from((*SECONDS, None)), go=steps)
-    def pass_time(self, seconds: float | None, go: int) -> None:
-        """Time passes, maybe just until something is due."""
-        deadline = self.world.scheduler.next_deadline()
-        if seconds is not None:
-            self.world.clock.advance(seconds)
-        elif deadline is not None:
-            self.world.clock.advance_to(deadline)
-        self._go(go)
-
     @rule(name=pods)
     def activate(self, name: str) -> None:
         """A plugin wants a pod to be tried at once."""
@@ -247,9 +178,6 @@ class SchedulerMachine(RuleBasedStateMachine):
         self.watch.relist()
         self._come_to_rest()
         self._agree()
-
-    def _come_to_rest(self) -> None:
-        come_to_rest(self.world, self.executor, self.watch)
 
     # ---- what must hold ----
 
