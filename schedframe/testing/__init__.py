@@ -14,11 +14,12 @@ if TYPE_CHECKING:
     from .builders import ManifestBuilder, NodeBuilder, PodBuilder, node, pod
     from .exercise import PluginNotExercised
     from .kit import Failure, PluginCheck, PluginCheckFailed, check_plugin, plugin_checks
-    from .recorder import PluginCall, Recorder
+    from .recorder import CallRecorder, PluginCall
     from .surroundings import StandInHandle
     from .world import Change, World
 
 __all__ = [
+    "CallRecorder",
     "Change",
     "Failure",
     "ManifestBuilder",
@@ -28,7 +29,6 @@ __all__ = [
     "PluginCheckFailed",
     "PluginNotExercised",
     "PodBuilder",
-    "Recorder",
     "StandInHandle",
     "World",
     "check_plugin",
@@ -40,7 +40,7 @@ __all__ = [
 _HOME = {
     **dict.fromkeys(("ManifestBuilder", "NodeBuilder", "PodBuilder", "node", "pod"), "builders"),
     **dict.fromkeys(("Failure", "PluginCheck", "PluginCheckFailed", "check_plugin", "plugin_checks"), "kit"),
-    **dict.fromkeys(("PluginCall", "Recorder"), "recorder"),
+    **dict.fromkeys(("PluginCall", "CallRecorder"), "recorder"),
     "PluginNotExercised": "exercise",
     "StandInHandle": "surroundings",
     **dict.fromkeys(("Change", "World"), "world"),

@@ -9,7 +9,7 @@ import pytest
 
 if TYPE_CHECKING:
     from .. import InMemoryCluster, Scheduler, VirtualClock
-    from .recorder import Recorder
+    from .recorder import CallRecorder
 
 # pytest loads this file at every start: what is heavy is imported by the fixture that needs it.
 
@@ -31,11 +31,11 @@ def cluster(virtual_clock: VirtualClock) -> InMemoryCluster:
 
 
 @pytest.fixture
-def recorder(cluster: InMemoryCluster) -> Recorder:
+def recorder(cluster: InMemoryCluster) -> CallRecorder:
     """What plugins answered, what failed, and where pods of ``cluster`` went."""
-    from .recorder import Recorder
+    from .recorder import CallRecorder
 
-    made = Recorder()
+    made = CallRecorder()
     made.follow(cluster)
     return made
 
@@ -50,7 +50,7 @@ def scheduler_options() -> Mapping[str, Any]:
 def scheduler(
     cluster: InMemoryCluster,
     virtual_clock: VirtualClock,
-    recorder: Recorder,
+    recorder: CallRecorder,
     scheduler_options: Mapping[str, Any],
 ) -> Iterator[Scheduler]:
     """A :class:`schedframe.Scheduler` on ``cluster`` with ``scheduler_options``, seeded, watched, closed."""

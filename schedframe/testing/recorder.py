@@ -22,7 +22,7 @@ class PluginCall:
 
 
 @define(eq=False)
-class Recorder:
+class CallRecorder:
     """An observer of plugins, faults and placements: pass ``observer=recorder, on_fault=recorder.on_fault``.
 
     ``placements`` fills up once it follows a cluster, see :meth:`follow`.
