@@ -11,9 +11,6 @@ WIRE: Final = "schedframe.wire"
 DEFAULT_NAMESPACE: Final = "default"
 """Where a namespaced object without ``metadata.namespace`` lives, as with kubectl."""
 
-INT32_MAX: Final = 2**31 - 1
-INT64_MAX: Final = 2**63 - 1
-
 
 class _EmptyMap(dict[str, Any]):
     """The one empty map that defaults share; being shared, it cannot be written to."""
