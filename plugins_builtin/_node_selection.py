@@ -85,11 +85,13 @@ def rows_named(rows: Rows, name: str) -> Mask:
     row = rows.table.live_row(name)
     if row is None:
         return np.zeros(len(rows), np.bool_)
-    if isinstance(rows.index, slice):
-        mask: Mask = np.zeros(len(rows), np.bool_)
-        mask[row] = True
-    else:
-        mask = rows.index == row
+    index = rows.index
+    if not isinstance(index, slice):
+        chosen: Mask = index == row
+        return chosen
+    mask = np.zeros(len(rows), np.bool_)
+    if index.start <= row < index.stop:
+        mask[row - index.start] = True
     return mask
 
 

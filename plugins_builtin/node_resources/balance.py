@@ -105,7 +105,7 @@ def balance_by_row(scored: Sequence[Scored], table: NodeTable) -> Callable[[int]
 
 def balance_scores(scored: Sequence[Scored], rows: Rows) -> Column:
     """:func:`balance_score` for many rows: one group of rows for each set of resources that they have."""
-    usage = followed(BalancedUsage, scored, rows.table)
+    usage = followed(BalancedUsage, scored, rows)
     if usage is not None:
         amounts, fits = [resource.amount for resource in scored], usage.fits(scored)
 

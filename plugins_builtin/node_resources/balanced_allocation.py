@@ -25,6 +25,7 @@ class NodeResourcesBalancedAllocation:
     args: NodeResourcesBalancedAllocationArgs
 
     row_local: ClassVar[bool] = True
+    amounts_only: ClassVar[bool] = True
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:

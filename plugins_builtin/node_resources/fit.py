@@ -53,6 +53,7 @@ class NodeResourcesFit:
     _ignored_groups: frozenset[str] = field(init=False)
 
     row_local: ClassVar[bool] = True
+    amounts_only: ClassVar[bool] = True
     reads: ClassVar[tuple[str, ...]] = (DEVICE_CLASS,)
 
     def __attrs_post_init__(self) -> None:

@@ -130,9 +130,7 @@ class Demand:
         table = rows.table
         # Resources that vendors make up are too many for something to be kept about each.
         known = self.names[: self._standard]
-        spare = room(known, table)
-        full = rows.take(spare.full)
-        lefts = [rows.take(left) for left in spare.left]
+        lefts, full = room(known, rows)
         lefts += [
             rows.take(table.allocatable(name)) - rows.take(table.requested(name))
             for name in self.names[self._standard :]

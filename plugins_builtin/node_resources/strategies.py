@@ -115,7 +115,7 @@ class LeastAllocated:
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
-        usage = followed(Left, scored, rows.table)
+        usage = followed(Left, scored, rows)
         if usage is not None:
             amounts, fits = [-MAX_SCORE * resource.amount for resource in scored], usage.fits(scored)
 
@@ -169,7 +169,7 @@ class MostAllocated:
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
-        usage = followed(Taken, scored, rows.table)
+        usage = followed(Taken, scored, rows)
         if usage is not None:
             amounts, fits = [MAX_SCORE * resource.amount for resource in scored], usage.fits(scored)
 

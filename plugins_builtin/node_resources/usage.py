@@ -12,7 +12,7 @@ import numpy.typing as npt
 from attrs import define, field
 from typing_extensions import override
 
-from schedframe import MAX_SCORE, FollowingColumns, NodeTable, Rows
+from schedframe import MAX_SCORE, FollowingColumns, Rows
 
 from .arithmetic import EXACT
 from .scored import Column, Scored
@@ -236,14 +236,13 @@ class Room(FollowingColumns):
 
 def by_portions(rows: Rows, work: Callable[[Index], npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     """What *work* gives for all *rows*, which it is asked for in portions."""
-    index, count = rows.index, len(rows)
-    whole = isinstance(index, slice)
-    if count <= PORTION:
-        return work(slice(0, count) if whole else index)
-    found = np.empty(count, np.int64)
-    for start in range(0, count, PORTION):
-        part = slice(start, min(start + PORTION, count))
-        found[part] = work(part if isinstance(index, slice) else index[part])
+    if len(rows) <= PORTION:
+        return work(rows.index)
+    found = np.empty(len(rows), np.int64)
+    start = 0
+    for part in rows.portions(PORTION):
+        found[start : start + len(part)] = work(part.index)
+        start += len(part)
     return found
 
 
@@ -254,13 +253,18 @@ def longer(old: npt.NDArray[Scalar], capacity: int) -> npt.NDArray[Scalar]:
     return new
 
 
-def room(names: tuple[str, ...], table: NodeTable) -> Room:
-    """What is left of these resources, up to date."""
-    return table.following((Room, names), lambda table: Room(table, names=names))
+def room(names: tuple[str, ...], rows: Rows) -> tuple[list[Column], npt.NDArray[np.bool_]]:
+    """What *rows* have left of these resources, and whether they have as many pods as are allowed."""
+    table = rows.table
+    kept = table.following_if_busy((Room, names), lambda table: Room(table, names=names), len(rows))
+    if kept is not None:
+        return [rows.take(left) for left in kept.left], rows.take(kept.full)
+    lefts = [rows.take(table.allocatable(name)) - rows.take(table.requested(name)) for name in names]
+    return lefts, rows.take(table.pod_count) >= rows.take(table.allowed_pods)
 
 
-def followed(kind: type[U], scored: Sequence[Scored], table: NodeTable) -> U | None:
-    """The usage of these resources, up to date; ``None`` where it is no good.
+def followed(kind: type[U], scored: Sequence[Scored], rows: Rows) -> U | None:
+    """The usage of these resources, up to date; ``None`` where it is no good, or not worth to be kept so far.
 
     One for each set of resources and table, shared by all pods. Resources that nodes do not count themselves
     have none.
@@ -268,5 +272,7 @@ def followed(kind: type[U], scored: Sequence[Scored], table: NodeTable) -> U | N
     resources = tuple([(each.name, each.non_zero) for each in scored])
     if not resources or any(type(each) is not Scored for each in scored):
         return None
-    usage = table.following((kind, resources), lambda table: kind(table, resources=resources))
-    return None if usage.odd_rows else usage
+    usage = rows.table.following_if_busy(
+        (kind, resources), lambda table: kind(table, resources=resources), len(rows)
+    )
+    return None if usage is None or usage.odd_rows else usage

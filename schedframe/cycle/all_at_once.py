@@ -30,7 +30,7 @@ def pays(touched: int, nodes: int) -> bool:
 
 
 def refresh(found: PodClass) -> None:
-    """Judge and score all rows; its view and ``standing`` are up to date. Its filters have a columnar form.
+    """Judge and score all rows; its view and ``base`` are up to date. Its filters have a columnar form.
 
     O(rows). A plugin that fails makes the class unusable.
     """
@@ -47,8 +47,7 @@ def refresh(found: PodClass) -> None:
     found.codes[rows.index] = codes
     scorer = Scorer(found.state, found.pod)
     totals = scorer.total(found.pod_scores, passing)
-    totals += passing.take(found.view.fixed)
-    totals += passing.take(found.standing)
+    totals += passing.take(found.base)
     for column in found.moving:
         raw = column.raw[passing.index] = scorer.raw(column.scores.entry, passing)
         totals += column.weighted_rows(raw, column.highest)
@@ -56,7 +55,7 @@ def refresh(found: PodClass) -> None:
     found.maxima.rebuild(size)
     found.usable &= scorer.sound
     for column in found.moving if all_pass and all_passed else found.normalized:
-        column.recount(passing.positions)
+        column.recount(passing)
 
 
 def _judged(found: PodClass, rows: Rows) -> np.typing.NDArray[np.int32]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from random import Random
 
 import numpy as np
@@ -10,13 +11,16 @@ import numpy.typing as npt
 from ..errors import InvariantError
 
 Values = npt.NDArray[np.int64]
+Cells = list[int] | memoryview
 
 OUT: int = int(np.iinfo(np.int64).min)
 """The value of a row that may not be chosen."""
 _SMALLEST_SHIFT = 6
 _LARGEST_SHIFT = 11
+_SMALL = 1 << 16
+"""Up to so many rows are looked through once without making blocks."""
 _FEW = 32
-"""Up to so many blocks are kept in lists, whose elements cost less to get at than those of an array."""
+"""Up to so many blocks are kept in lists: to go through those costs less than the calls for arrays."""
 
 
 class BlockedMaxima:
@@ -27,7 +31,18 @@ class BlockedMaxima:
     Larger columns have blocks of 2,048 rows, so that a million rows cost little more than a thousand.
     """
 
-    __slots__ = ("_best", "_cells", "_count", "_folded", "_shift", "_size", "_ties", "_top", "values")
+    __slots__ = (
+        "_best",
+        "_cells",
+        "_columns",
+        "_count",
+        "_folded",
+        "_shift",
+        "_size",
+        "_ties",
+        "_top",
+        "values",
+    )
 
     def __init__(self, values: Values, size: int) -> None:
         self._top, self._ties = OUT, 0
@@ -44,7 +59,7 @@ class BlockedMaxima:
         part = self.values[:size]
         self._top = int(part.max(initial=OUT))
         self._ties = int(np.count_nonzero(part == self._top))
-        # Blocks are made at the first update: many a column is made for one choice.
+        # Blocks are made at the first update: many a small column is made for one choice.
         self._folded = False
 
     def _fold(self) -> None:
@@ -65,45 +80,51 @@ class BlockedMaxima:
         if len(last):  # what lies beyond size does not count
             best[-1] = np.maximum.reduce(last)
             count[-1] = np.count_nonzero(last == best[-1])
-        few = blocks <= _FEW
-        self._best: list[int] | Values = best.tolist() if few else best
-        self._count: list[int] | Values = count.tolist() if few else count
+        self._columns = None if blocks <= _FEW else (best, count)
+        self._best: Cells = best.data if self._columns else best.tolist()
+        self._count: Cells = count.data if self._columns else count.tolist()
         self._find_top()
 
-    def update(self, row: int, value: int) -> None:
-        """Set the value of *row*; O(size) for one beyond all those that counted so far."""
-        cells = self._cells
-        old = cells[row]
-        if old == value:
-            return
+    def update(self, changes: Iterable[tuple[int, int]]) -> None:
+        """Set the values of rows; O(changes), and O(size) for a row beyond all those that counted so far."""
         if not self._folded:
             self._fold()
-            cells = self._cells
-        cells[row] = value
-        if row >= self._size:
-            self.rebuild(row + 1)
-            return
-        block = row >> self._shift
-        best, top = self._best[block], self._top
-        if value > best:
-            self._best[block] = value
-            self._count[block] = 1
-            if value > top:
-                self._top, self._ties = value, 1
-            elif value == top:
-                self._ties += 1
-        elif value == best:
-            self._count[block] += 1
-            self._ties += value == top
-        elif old == best:
-            if self._count[block] > 1:
-                self._count[block] -= 1
-            else:
-                self._recount(block)
-            if best == top:
-                self._ties -= 1
-                if not self._ties:
-                    self._find_top()
+        cells, bests, counts, shift = self._cells, self._best, self._count, self._shift
+        for row, value in changes:
+            old = cells[row]
+            if value == old:
+                continue
+            cells[row] = value
+            if row >= self._size:
+                self.rebuild(row + 1)
+                self._fold()
+                cells, bests, counts, shift = self._cells, self._best, self._count, self._shift
+                continue
+            block = row >> shift
+            best = bests[block]
+            if value > best:
+                bests[block] = value
+                counts[block] = 1
+                if value > self._top:
+                    self._top, self._ties = value, 1
+                elif value == self._top:
+                    self._ties += 1
+            elif value == best:
+                counts[block] += 1
+                self._ties += value == self._top
+            elif old == best:
+                if counts[block] > 1:
+                    counts[block] -= 1
+                else:
+                    self._recount(block)
+                if best == self._top:
+                    self._one_less()
+
+    def _one_less(self) -> None:
+        """A row no longer has the highest value."""
+        self._ties -= 1
+        if not self._ties:
+            self._find_top()
 
     def top(self) -> int:
         """The highest value, :data:`OUT` if no row may be chosen; O(1)."""
@@ -118,9 +139,13 @@ class BlockedMaxima:
         if top == OUT:
             return None
         chosen = rng.randrange(self._ties) if self._ties > 1 else 0
-        if not self._folded:
+        if not self._folded and self._size <= _SMALL:
             return int((self.values[: self._size] == top).nonzero()[0][chosen])
-        if isinstance(self._best, list):
+        if not self._folded:
+            self._fold()
+        if self._columns is not None:
+            block, chosen = _block_of(chosen, top, *self._columns)
+        else:
             block, counts = 0, self._count
             for block, best in enumerate(self._best):
                 if best == top:
@@ -128,30 +153,23 @@ class BlockedMaxima:
                     if chosen < count:
                         break
                     chosen -= count
-        else:
-            block, chosen = self._block_of(chosen)
         start = block << self._shift
         part = self.values[start : min(start + (1 << self._shift), self._size)]
         if not chosen:
             return start + int((part == top).argmax())
         return start + int((part == top).nonzero()[0][chosen])
 
-    def _block_of(self, chosen: int) -> tuple[int, int]:
-        """The block of the tied row at that position among all of them, and its position there."""
-        blocks = (np.asarray(self._best) == self._top).nonzero()[0]
-        ends = np.asarray(self._count)[blocks].cumsum()
-        index = int(ends.searchsorted(chosen, "right"))
-        return int(blocks[index]), chosen - (int(ends[index - 1]) if index else 0)
-
     def _find_top(self) -> None:
         """O(blocks)."""
-        best, count = self._best, self._count
-        if isinstance(best, list):
-            self._top = top = max(best)
-            self._ties = sum([count[block] for block, value in enumerate(best) if value == top])
+        if self._columns is not None:
+            bests, counts = self._columns
+            self._top = int(np.maximum.reduce(bests))
+            self._ties = int(counts[bests == self._top].sum())
         else:
-            self._top = int(np.maximum.reduce(best))
-            self._ties = int(np.asarray(count)[best == self._top].sum())
+            self._top = top = max(self._best)
+            self._ties = sum(
+                [count for best, count in zip(self._best, self._count, strict=True) if best == top]
+            )
 
     def _recount(self, block: int) -> None:
         start = block << self._shift
@@ -175,3 +193,13 @@ class BlockedMaxima:
             count[counted], np.array(fresh._count)[counted]
         ):
             raise InvariantError("blocked maxima are not those of the column")
+
+
+def _block_of(chosen: int, top: int, bests: Values, counts: Values) -> tuple[int, int]:
+    """The block of the tied row at position *chosen* among all of them, and its position there."""
+    blocks = (bests == top).nonzero()[0]
+    if len(blocks) == 1:
+        return int(blocks[0]), chosen
+    ends = counts[blocks].cumsum()
+    index = int(ends.searchsorted(chosen, "right"))
+    return int(blocks[index]), chosen - (int(ends[index - 1]) if index else 0)

@@ -6,7 +6,7 @@ of a row is kept for each class.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -24,11 +24,10 @@ from .numbering import NO_NODE, Codes, Numbering
 from .split_plan import SplitPlan, all_changes, versions
 
 Column = npt.NDArray[np.int64]
-Positions = npt.NDArray[np.intp]
-Sums = Callable[[list[ScoreEntry], Rows], Column]
-
-MAX_STANDINGS = 8
-"""Combinations of highest raw scores for which the normalised sums are kept."""
+PORTION = 1 << 14
+"""So many rows are worked out at a time: what a pass writes is still in the cache at the next one."""
+MAX_TOTALS = 8
+"""Combinations of highest raw scores for which the sums are kept."""
 
 
 @frozen(eq=False)
@@ -42,6 +41,10 @@ class RawScores:
     def weighted_rows(self, raw: Column, highest: int) -> Column:
         """Normalised and weighted, where *highest* is the highest; a fresh array."""
         return self.how.scaled(raw, highest) * self.entry.weight
+
+    def add_to(self, totals: Column, highest: int) -> None:
+        """Add what each row gets to *totals*, which are as long as ``raw``."""
+        totals += self.weighted_rows(self.raw, highest) if highest else self.how.of_zeros * self.entry.weight
 
 
 @define(eq=False)
@@ -62,13 +65,13 @@ class NodeView:
     builds: int = 0
     """How often everything was made anew."""
     codes: Codes = field(init=False)
-    fixed: Column = field(init=False)
-    """Weighted sum of the scores that are not normalised."""
     normalized: tuple[RawScores, ...] = ()
     state: CycleState = field(init=False, repr=False)
     _filters: list[FilterEntry] = field(factory=list)
     _scores: list[ScoreEntry] = field(factory=list)
-    _standing: dict[tuple[int, ...], Column] = field(factory=dict)
+    _fixed: Column = field(init=False)
+    """Weighted sum of the scores that are not normalised."""
+    _totals: dict[tuple[int, ...], Column] = field(factory=dict)
     _changes: tuple[int, ...] = ()
     _versions: tuple[int, ...] = ()
     _version: int = -1
@@ -80,22 +83,22 @@ class NodeView:
     @property
     def nbytes(self) -> int:
         """Memory of the columns, in bytes."""
-        columns = [self.fixed, *(each.raw for each in self.normalized), *self._standing.values()]
+        columns = [self._fixed, *(each.raw for each in self.normalized), *self._totals.values()]
         return self.codes.nbytes + sum(column.nbytes for column in columns)
 
-    def standing(self, highest: tuple[int, ...]) -> Column:
-        """Weighted sum of the normalised scores of every row, given the highest raw score of each plugin.
+    def totals(self, highest: tuple[int, ...]) -> Column:
+        """Weighted sum of the scores of every row, given the highest raw score of each normalised plugin.
 
         Valid until the next :meth:`refresh`; not to be changed.
         """
-        found = self._standing.get(highest)
+        found = self._totals.get(highest)
         if found is None:
-            found = np.zeros(len(self.codes), np.int64)
+            found = self._fixed.copy()
             for each, top in zip(self.normalized, highest, strict=True):
-                found += each.weighted_rows(each.raw, top)
-            if len(self._standing) >= MAX_STANDINGS:
-                self._standing.clear()
-            self._standing[highest] = found
+                each.add_to(found, top)
+            if len(self._totals) >= MAX_TOTALS:
+                self._totals.clear()
+            self._totals[highest] = found
         return found
 
     # ---- catching up -------------------------------------------------------------------------------------
@@ -128,8 +131,11 @@ class NodeView:
         self._version = table.node_log.version
         # Room to grow, so that nodes that join are refreshed like any other row.
         size = max(table.capacity, 1)
-        self.codes, self.fixed = np.full(size, NO_NODE, np.int32), np.zeros(size, np.int64)
-        self._standing.clear()
+        self.codes, self._fixed = np.zeros(size, np.int32), np.zeros(size, np.int64)
+        self.codes[table.size :] = NO_NODE
+        if table.num_nodes < table.size:
+            self.codes[: table.size][~table.alive[: table.size]] = NO_NODE
+        self._totals.clear()
         self.state = CycleState()
         rows = table.rows()
         outcome = run_pre_filter(plan, self.state, self.pod, rows)
@@ -138,7 +144,8 @@ class NodeView:
             self.usable = run_pre_score(plan, self.state, self.pod, rows) is None
         if self.usable:
             self._plan(plan, size)
-            self._fill(rows.positions)
+            for part in rows.portions(PORTION):
+                self._fill(part, fresh=True)
 
     def _plan(self, plan: Plan, size: int) -> None:
         skipped = self.state.skip_score_plugins
@@ -155,25 +162,31 @@ class NodeView:
         changed = np.fromiter(rows, np.intp)
         self.codes[changed] = NO_NODE
         table = self.framework.handle.table
-        self._fill(changed[table.alive[changed]])
-        self._standing.clear()
+        self._fill(Rows.ascending(table, changed[table.alive[changed]]), fresh=False)
+        self._totals.clear()
 
-    def _fill(self, positions: Positions) -> None:
-        """Judge and score these rows, which have a node."""
-        rows = Rows.ascending(self.framework.handle.table, positions)
+    def _fill(self, rows: Rows, *, fresh: bool) -> None:
+        """Judge and score these rows; *fresh*: what is kept of them is all zeros."""
         numbering = self.numbering
-        codes = np.zeros(len(positions), np.int32)
+        codes = np.zeros(len(rows), np.int32)
         verdicts = Verdicts(rows, codes, numbering.statuses, numbering.numbers)
         places = numbering.places_of(codes)
         for entry in self._filters:
             ask(entry, self.parts.order[entry.name], self.state, self.pod, verdicts, places)
         self.usable &= numbering.register()
-        self.codes[positions] = verdicts.codes
-        passing = Rows.ascending(rows.table, positions[verdicts.codes == 0])
+        passing = rows
+        if codes.any():
+            passing = rows.select(codes == 0)
+            self.codes[rows.index] = codes
+        elif not fresh:
+            self.codes[rows.index] = 0
         scorer = Scorer(self.state, self.pod)
-        self.fixed[passing.index] = scorer.total(self._scores, passing)
-        for each in self.normalized:
-            each.raw[passing.index] = scorer.raw(each.entry, passing)
+        kept = [(self._fixed, scorer.total(self._scores, passing))]
+        kept += [(each.raw, scorer.raw(each.entry, passing)) for each in self.normalized]
+        for column, scores in kept:
+            # Memory that nobody wrote to is not there yet: to leave zeros alone spares most of it.
+            if not fresh or scores.any():
+                column[passing.index] = scores
         self.usable &= scorer.sound
 
 

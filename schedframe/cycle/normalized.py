@@ -7,6 +7,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ..framework import MAX_SCORE, Normalization
+from ..state import Rows
 from .node_view import RawScores
 
 Column = npt.NDArray[np.int64]
@@ -50,10 +51,13 @@ class Normalized:
         for value, count in zip(values.tolist(), counts.tolist(), strict=True):
             self.count(value, sign * count)
 
-    def recount(self, positions: npt.NDArray[np.intp]) -> None:
+    def recount(self, feasible: Rows) -> None:
         """These are all feasible rows; O(rows)."""
         self.counts.clear()
-        self.count_rows(positions, 1)
+        if self.raw.any():
+            self.count_rows(feasible.positions, 1)
+        elif len(feasible):
+            self.counts[0] = len(feasible)
         self.moved = True
 
     def present_highest(self) -> int:

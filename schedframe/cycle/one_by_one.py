@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field
 
 from ..framework import MAX_SCORE, MIN_SCORE, Code, Status
 from ..framework.plan import FilterEntry, ScoreEntry
+from ..state import AmountStates
+from .alike import AnswersByAmounts
 from .maxima import OUT
-from .numbering import NO_NODE, NOBODY
+from .numbering import NO_NODE
 
 if TYPE_CHECKING:
     from .remembered import PodClass
 
+MOST_ROWS: Final = 48
+"""Up to so many touched rows are refreshed by the per-node form, more of them by columns;"""
+_MOST_ALIKE: Final = 96
+"""and so many where nodes are often in the same state."""
+_WORTH_LOOKING: Final = 3
+"""For fewer rows it takes longer to find out in which state they are than to ask."""
+_NOTHING: Final[dict[int, int]] = {}
+_STATES: Final = "AmountStates"
 _SUCCESS: Final = Code.SUCCESS
 
 Judge = tuple[Callable[[int], Status | None], int, str]
@@ -37,8 +47,19 @@ class OneByOne:
     _scores: list[Scorer] = field(factory=list)
     _raw: list[Callable[[int], int]] = field(factory=list)
     """Raw scores of the normalised plugins that look at pods, in their order."""
+    _alike: AnswersByAmounts | None = None
 
-    def refresh(self, rows: Iterable[int], *, counting: bool) -> None:
+    @property
+    def most(self) -> int:
+        """For so many rows this is cheaper than columns are."""
+        return MOST_ROWS if self._alike is None else _MOST_ALIKE
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of what is kept about rows, in bytes."""
+        return 0 if self._alike is None else self._alike.nbytes
+
+    def refresh(self, rows: Collection[int], *, counting: bool) -> None:
         """Take in that pods came to *rows* or left them, or that they have other nodes.
 
         The view must be up to date. *counting*: raw scores are counted as rows come and go. A plugin that
@@ -52,47 +73,75 @@ class OneByOne:
         except Exception:  # noqa: BLE001 - met again on the long way, and reported there
             found.usable = False
 
-    def _refresh(self, rows: Iterable[int], counting: bool) -> None:
-        """Where most of the time goes when classes take turns: so there is no call but those of plugins."""
-        found, scores = self._found, self._scores
+    def _refresh(self, rows: Collection[int], counting: bool) -> None:
+        """Where most of the time goes when classes take turns: so there are as few calls as can be."""
+        found = self._found
         # One element of a memoryview costs a third of what it does in an array.
-        codes, view_codes, fixed = found.codes.data, found.view.codes.data, found.view.fixed.data
-        standing, update, moving = found.standing.data, found.maxima.update, found.moving
-        only = self._filters[0][0] if len(self._filters) == 1 else None
+        codes, view_codes, base = found.codes.data, found.view.codes.data, found.base.data
+        moving, changes, missed = found.moving, [], 0
+        alike = self._alike if len(rows) >= _WORTH_LOOKING else None
+        # Where nothing is known any number will do.
+        known, numbers = (_NOTHING, view_codes) if alike is None else (alike.known, alike.numbers())
         for row in rows:
             old, new = codes[row], view_codes[row]
-            # Most often there is one filter, which lets the row pass.
-            if new != NO_NODE and (new or only is None or only(row) is not None):
-                new = self._judged(row, new)
             if new:
-                total = OUT
+                new, total = self._judged(row, new), OUT
             else:
-                total = fixed[row] + standing[row]
-                for score, weight in scores:
-                    value = score(row)
-                    if not MIN_SCORE <= value <= MAX_SCORE:
-                        found.usable = False
-                    total += value * weight
+                answer = known.get(numbers[row])
+                if answer is None and alike is not None:
+                    answer = alike.find(row)
+                if answer is None:
+                    answer = self._ask(row)
+                    if alike is not None:
+                        missed += 1
+                        alike.note(row, answer)
+                if answer < 0:
+                    new, total = -answer, OUT
+                else:
+                    total = base[row] + answer
             if new != old:
                 codes[row] = new
                 self._moves(row, old, new, counting)
             if moving:
                 total += self._normalized(row, old, new, counting)
-            update(row, total)
+            changes.append((row, total))
+        found.maxima.update(changes)
+        if alike is not None:
+            alike.looked(len(rows), missed)
+            if not alike.pays:
+                self._alike = None
+
+    def _ask(self, row: int) -> int:
+        """Weighted sum of the scores that are not normalised; the negative of its code if it is rejected."""
+        for judge, _, name in self._filters:
+            status = judge(row)
+            if status is not None and status.code is not _SUCCESS:
+                return -self._code_of(status, name)
+        total = 0
+        for score, weight in self._scores:
+            value = score(row)
+            if not MIN_SCORE <= value <= MAX_SCORE:
+                self._found.usable = False
+            total += value * weight
+        return total
 
     def _judged(self, row: int, code: int) -> int:
         """The code of the first plugin that rejects the row, if it comes before the one behind *code*."""
-        found = self._found
-        limit = found.numbering.place_of(code) if code else NOBODY
+        if code == NO_NODE:
+            return code
+        limit = self._found.numbering.place_of(code)
         for judge, place, name in self._filters:
             if place > limit:
                 break
             status = judge(row)
             if status is not None and status.code is not _SUCCESS:
-                if status.code is Code.ERROR:
-                    found.usable = False
-                return found.numbering.number_of(status.with_plugin(name))
+                return self._code_of(status, name)
         return code
+
+    def _code_of(self, status: Status, plugin: str) -> int:
+        if status.code is Code.ERROR:
+            self._found.usable = False
+        return self._found.numbering.number_of(status.with_plugin(plugin))
 
     def _moves(self, row: int, old: int, new: int, counting: bool) -> None:
         """The row has another code."""
@@ -121,6 +170,10 @@ class OneByOne:
 
     def _prepare(self) -> None:
         found = self._found
+        if self._prepared_for[0] != found.builds:
+            asked = {entry.name for entry, _ in found.pod_filters} | {e.name for e in found.pod_scores}
+            alike = asked <= found.parts.amounts_only
+            self._alike = AnswersByAmounts(found.table.following(_STATES, AmountStates)) if alike else None
         self._filters = [self._judge(*placed) for placed in found.pod_filters]
         self._scores = [(self._scorer(entry), entry.weight) for entry in found.pod_scores]
         self._raw = [self._scorer(column.scores.entry) for column in found.moving]

@@ -23,7 +23,7 @@ from . import all_at_once
 from .expected import ExpectedPods
 from .maxima import OUT, BlockedMaxima
 from .merging import ask
-from .node_view import NodeView, RawScores, Scorer
+from .node_view import PORTION, NodeView, RawScores, Scorer
 from .normalized import Normalized
 from .numbering import Codes, Numbering
 from .one_by_one import OneByOne
@@ -34,8 +34,6 @@ Positions = npt.NDArray[np.intp]
 
 MAX_PRIORITIES = 16
 """Priorities for which a class is kept as seen with nominated pods."""
-ONE_BY_ONE = 48
-"""Up to so many touched rows are refreshed by the per-node form, more of them by columns."""
 
 
 def as_positions(mask: npt.NDArray[np.bool_]) -> Positions:
@@ -86,8 +84,8 @@ class PodClass:
         self.normalized: tuple[Normalized, ...] = ()
         self.moving: list[Normalized] = []
         """Those of ``normalized`` whose raw scores depend on the pods of a row, at its end."""
-        self.standing: Column = np.empty(0, np.int64)
-        """Of the view: what the other ones give each row."""
+        self.base: Column = np.empty(0, np.int64)
+        """What the plugins of the view give each row."""
         self.pod_filters: list[tuple[FilterEntry, int]] = []
         self.pod_scores: list[ScoreEntry] = []
         self._counts: list[int] = [0]
@@ -118,7 +116,8 @@ class PodClass:
         """Memory of the columns, in bytes, without those of the view."""
         codes = [self.codes, *(expected.codes for expected in self._expected.values())]
         columns = [self.maxima.values, *(column.raw for column in self.moving)]
-        return sum(column.nbytes for column in codes) + sum(column.nbytes for column in columns)
+        arrays = sum(column.nbytes for column in codes) + sum(column.nbytes for column in columns)
+        return arrays + self._one_by_one.nbytes
 
     def feasible_rows(self) -> Rows:
         """The rows that no remembered plugin rejects, found out if somebody asks."""
@@ -214,7 +213,7 @@ class PodClass:
         changed = table.node_log.version != self._node_version
         self._node_version = table.node_log.version
         if changed:
-            self.standing = self._standing()
+            self.base = self._base()
         if not self.view.usable or not self._take_in(since, counting=not changed):
             self._build()
             return self.usable
@@ -231,7 +230,7 @@ class PodClass:
         """
         log = self.table.row_log
         missed = log.version - since
-        if self._row_wise and missed <= ONE_BY_ONE:
+        if self._row_wise and missed <= self._one_by_one.most:
             rows = log.since(since)
             if rows is not None:
                 self._one_by_one.refresh(rows if missed == 1 else set(rows), counting=counting)
@@ -263,16 +262,16 @@ class PodClass:
             return
         skipped = self.state.skip_filter_plugins
         self.pod_filters = [(e, parts.order[e.name]) for e in parts.pod_plan.filter if e.name not in skipped]
-        rows = table.rows().positions
         self.codes = view.codes.copy()
-        found = self._filter(rows)
-        status = run_pre_score(parts.remembered, self.state, self.pod, Rows.ascending(table, found))
+        found = [self._filter(part) for part in table.rows().portions(PORTION)]
+        status = run_pre_score(parts.remembered, self.state, self.pod, self.feasible_rows())
         self.usable = self.usable and status is None
         self.new_state = self.state.template()
         self._plan_scores()
         self.maxima = BlockedMaxima(np.full(len(self.codes), OUT, np.int64), 0)
         if self.usable:
-            self._score(found)
+            for part in found:
+                self._score(part)
             self.maxima.rebuild(table.size)
             self._recount()
             self._follow_highest()
@@ -294,7 +293,7 @@ class PodClass:
             if entry.normalization is not None
         ]
         self.normalized = (*map(Normalized, self.view.normalized), *self.moving)
-        self.standing = self._standing()
+        self.base = self._base()
         entries: list[Any] = [entry for entry, _ in self.pod_filters]
         self._columnar = all(entry.filter_rows is not None for entry in entries)
         self._row_wise = all(entry.filter is not None for entry in entries) and all(
@@ -312,13 +311,13 @@ class PodClass:
             self.count(code, -count)
         codes[positions] = self.view.codes[positions]
         self.maxima.values[positions] = OUT
-        found = self._filter(positions[codes[positions] >= 0])
+        found = self._filter(Rows.ascending(self.table, positions[codes[positions] >= 0]))
         if self.usable:
             self._score(found)
             if counting:
                 self._count_moves(positions, before)
                 for column in self.moving:
-                    column.count_rows(found, 1)
+                    column.count_rows(found.positions, 1)
             self.maxima.rebuild(self.table.size)
 
     def _count_moves(self, positions: Positions, before: Codes) -> None:
@@ -330,47 +329,47 @@ class PodClass:
             column.count_rows(positions[then & ~now], -1)
             column.count_rows(positions[now & ~then], 1)
 
-    def _filter(self, positions: Positions) -> Positions:
+    def _filter(self, rows: Rows) -> Rows:
         """What all say of rows whose codes are those of the view, and that are not counted so far; the rows
         that pass.
         """
         numbering = self.numbering
-        codes = self.codes[positions]
-        rows = Rows.ascending(self.table, positions)
+        codes = rows.take(self.codes)
         verdicts = Verdicts(rows, codes, numbering.statuses, numbering.numbers)
         places = numbering.places_of(codes)
         for entry, place in self.pod_filters:
             ask(entry, place, self.state, self.pod, verdicts, places)
         if not numbering.register():
             self.usable = False
-        self.codes[positions] = codes
-        for code, count in enumerate(np.bincount(codes, minlength=1).tolist()):
+        if not codes.any():
+            self.count(0, len(codes))
+            return rows
+        self.codes[rows.index] = codes
+        for code, count in enumerate(np.bincount(codes).tolist()):
             self.count(code, count)
-        found: Positions = positions[codes == 0]
-        return found
+        return rows.select(codes == 0)
 
-    def _score(self, positions: Positions) -> None:
+    def _score(self, rows: Rows) -> None:
         """Totals of feasible rows, by the highest raw scores of the last totals."""
-        rows, scorer = Rows.ascending(self.table, positions), Scorer(self.state, self.pod)
+        scorer = Scorer(self.state, self.pod)
         totals = scorer.total(self.pod_scores, rows)
-        totals += self.view.fixed[positions]
-        totals += self.standing[positions]
+        totals += rows.take(self.base)
         for column in self.moving:
-            raw = column.raw[positions] = scorer.raw(column.scores.entry, rows)
+            raw = column.raw[rows.index] = scorer.raw(column.scores.entry, rows)
             totals += column.weighted_rows(raw, column.highest)
-        self.maxima.values[positions] = totals
+        self.maxima.values[rows.index] = totals
         if not scorer.sound:
             self.usable = False
 
     # ---- what is highest ---------------------------------------------------------------------------------
 
-    def _standing(self) -> Column:
+    def _base(self) -> Column:
         of_view = self.normalized[: len(self.view.normalized)]
-        return self.view.standing(tuple(column.highest for column in of_view))
+        return self.view.totals(tuple(column.highest for column in of_view))
 
     def _recount(self) -> None:
         """Nodes have other raw scores; O(rows) for plugins that give any."""
-        feasible = self._find_feasible()
+        feasible = self.feasible_rows()
         for column in self.normalized:
             column.recount(feasible)
 
@@ -385,13 +384,13 @@ class PodClass:
     def _normalize(self) -> None:
         size = self.table.size
         feasible = self._find_feasible()
-        totals = self.maxima.values[feasible] - self.standing[feasible]
+        totals = self.maxima.values[feasible] - self.base[feasible]
         for column in self.moving:
             totals -= column.weighted_rows(column.raw[feasible], column.highest)
         for column in self.normalized:
             column.highest = column.present_highest()
-        self.standing = self._standing()
-        totals += self.standing[feasible]
+        self.base = self._base()
+        totals += self.base[feasible]
         for column in self.moving:
             totals += column.weighted_rows(column.raw[feasible], column.highest)
         self.maxima.values[feasible] = totals

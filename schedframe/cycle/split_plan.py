@@ -21,6 +21,8 @@ class SplitPlan:
     """Of what is remembered, the plugins whose answer for a row depends on the node object alone."""
     pod_plan: Plan
     """Of what is remembered, the others."""
+    amounts_only: frozenset[str]
+    """Names of those whose answer for a row depends on its amounts alone."""
     order: dict[str, int]
     """Filter plugin → its place in the profile."""
     node_signatures: tuple[Any, ...]
@@ -69,6 +71,9 @@ def split(framework: Framework) -> SplitPlan | None:
         live=part(plan.plugins.keys() - local),
         node_plan=part(nodes),
         pod_plan=part(local - nodes),
+        amounts_only=frozenset(
+            name for name in local - nodes if getattr(plan.plugins[name], "amounts_only", False)
+        ),
         order={entry.name: place for place, entry in enumerate(plan.filter)},
         node_signatures=tuple(signatures[name] for name in signatures if name in nodes),
         pod_signatures=tuple(signatures[name] for name in signatures if name in local - nodes),

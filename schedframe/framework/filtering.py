@@ -303,10 +303,12 @@ class NominatedFilter:
 
 
 def _positions(rows: Rows) -> Callable[[int], int | None]:
-    """Row → its position among *rows*, found without listing them where they are all rows."""
-    if isinstance(rows.index, slice):
-        return lambda row: row
-    return {row: i for i, row in enumerate(rows.index.tolist())}.get
+    """Row → its position among *rows*, found without listing them where they follow each other."""
+    index = rows.index
+    if not isinstance(index, slice):
+        return {row: i for i, row in enumerate(index.tolist())}.get
+    start, stop = index.start, index.stop
+    return lambda row: row - start if start <= row < stop else None
 
 
 def run_add_pod(plan: Plan, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:

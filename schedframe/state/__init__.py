@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .amount_states import AmountStates
 from .cache import Cache, PodState
 from .change_log import ChangeLog
 from .columns import DerivedColumn, DistinctColumn
@@ -22,6 +23,7 @@ from .snapshot import Snapshot
 from .trial import standing_in
 
 __all__ = [
+    "AmountStates",
     "Cache",
     "ChangeLog",
     "Comparison",

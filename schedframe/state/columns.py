@@ -121,6 +121,8 @@ class DistinctColumn(Generic[V]):
         # For narrow codes numpy makes wide ones each time: that costs more than all the rest.
         wide = self._wide
         if wide is None:
+            if index.stop - index.start < self._table.size:
+                return per_code.take(self.codes[index], out=out, mode="wrap")
             wide = self._wide = self.codes.astype(np.intp)
         return per_code.take(wide[index], out=out, mode="wrap")
 

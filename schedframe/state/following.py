@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define
+from attrs import define, field
 
 if TYPE_CHECKING:
     from .node_table import NodeTable
 
+Following = TypeVar("Following", bound="FollowingColumns")
+
+MOST = 32
+"""So many are kept; of more, the oldest are dropped."""
 _FEW = 16
 """Up to so many touched rows are caught up with one by one, more of them by columns."""
 _PORTION = 1 << 14
@@ -70,3 +75,34 @@ class FollowingColumns(ABC):
     @abstractmethod
     def fill_row(self, row: int) -> None:
         """The same for one row: called for every pod that comes, so without arrays."""
+
+
+@define(eq=False)
+class KeptColumns:
+    """The columns that are kept for one table, by a key that names them for good."""
+
+    _table: NodeTable
+    _kept: dict[Hashable, FollowingColumns] = field(factory=dict)
+    _asked: dict[Hashable, int] = field(factory=dict)
+    """Of columns that are not kept yet: about how many rows they could have told something."""
+
+    def get(self, key: Hashable, make: Callable[[NodeTable], Following]) -> Following:
+        """The columns of that key, made if need be, and up to date."""
+        found: Any = self._kept.get(key)
+        if found is None:
+            if len(self._kept) >= MOST:
+                del self._kept[next(iter(self._kept))]
+            found = self._kept[key] = make(self._table)
+        found.sync()
+        return found  # type: ignore[no-any-return]  # what make gives for that key
+
+    def if_busy(self, key: Hashable, make: Callable[[NodeTable], Following], rows: int) -> Following | None:
+        """As :meth:`get` once more rows were asked about than there are, *rows* now; until then ``None``."""
+        if key not in self._kept:
+            asked = self._asked.pop(key, 0) + rows
+            if asked <= self._table.size:
+                if len(self._asked) >= MOST:
+                    del self._asked[next(iter(self._asked))]
+                self._asked[key] = asked
+                return None
+        return self.get(key, make)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
-from typing import Any, TypeVar, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,7 +13,7 @@ from ..api import Node, Pod
 from ..errors import InvariantError
 from .change_log import ChangeLog
 from .columns import DerivedColumn, DistinctColumn
-from .following import FollowingColumns
+from .following import Following, KeptColumns
 from .images import ImageIndex
 from .node_info import NodeInfo
 from .pod_groups import PodGroups
@@ -23,8 +23,6 @@ from .rows import Rows
 from .trial import UndoLog, put_back
 
 Column = npt.NDArray[np.int64]
-Following = TypeVar("Following", bound=FollowingColumns)
-_MOST_FOLLOWING = 32
 
 
 @define(eq=False)
@@ -67,10 +65,13 @@ class NodeTable:
     _infos: list[NodeInfo | None] = field(factory=list)
     _free: list[int] = field(factory=list)
     _columns: dict[Hashable, DistinctColumn[Any] | DerivedColumn] = field(factory=dict)
-    _following: dict[Hashable, FollowingColumns] = field(factory=dict)
+    _following: KeptColumns = field(init=False)
     _all: Rows | None = None
     _groups: PodGroups | None = None
     _trials: UndoLog = field(factory=UndoLog)
+
+    def __attrs_post_init__(self) -> None:
+        self._following = KeptColumns(self)
 
     # ---- looking -----------------------------------------------------------------------------------------
 
@@ -149,6 +150,12 @@ class NodeTable:
         column: Column = self._amounts.non_zero[0 if resource == "cpu" else 1]
         return column
 
+    def amounts_at(self, row: int) -> tuple[Any, ...] | None:
+        """All amounts of a row: two rows for which this is equal do not differ in any of the columns above,
+        nor in how many pods they have and allow. ``None`` if there are too many resources to look at all.
+        """
+        return self._amounts.amounts_at(row)
+
     def label(self, key: str) -> DistinctColumn[str]:
         """The values of a node label, up to date."""
         return self.distinct(("label", key), lambda node: node.labels.get(key))
@@ -182,13 +189,16 @@ class NodeTable:
 
         The same key must always come with an equivalent *make*. Of many, the oldest are dropped.
         """
-        found: Any = self._following.get(key)
-        if found is None:
-            if len(self._following) >= _MOST_FOLLOWING:
-                del self._following[next(iter(self._following))]
-            found = self._following[key] = make(self)
-        found.sync()
-        return cast("Following", found)
+        return self._following.get(key, make)
+
+    def following_if_busy(
+        self, key: Hashable, make: Callable[[NodeTable], Following], rows: int
+    ) -> Following | None:
+        """As :meth:`following`, but ``None`` until more rows were asked about in all than the table has.
+
+        For what costs about as much to make as to do without once: *rows* is how many are asked about now.
+        """
+        return self._following.if_busy(key, make, rows)
 
     # ---- nodes -------------------------------------------------------------------------------------------
 

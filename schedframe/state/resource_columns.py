@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ..api import PodResources
-from .scarce import FIRST_RESOURCES, ScarceResources
+from .scarce import FIRST_RESOURCES, MOST_ASKED, ScarceResources
 
 Column = npt.NDArray[np.int64]
 
@@ -29,6 +29,8 @@ class Cells(NamedTuple):
     cpu: memoryview[int]
     memory: memoryview[int]
     pod_count: memoryview[int]
+    all: tuple[memoryview[int], ...]
+    """Of every quantity that has a column from the start."""
 
 
 @define(eq=False)
@@ -78,6 +80,13 @@ class ResourceColumns:
         columns = self.scarce.get(resource)
         return self._zeros if columns is None else columns[1]
 
+    def amounts_at(self, row: int) -> tuple[Any, ...] | None:
+        """Everything that is counted of a row; ``None`` if there are too many resources to look at all."""
+        amounts = tuple([cells[row] for cells in self._cells.all])
+        if not self.scarce:
+            return amounts
+        return (*amounts, *self.scarce.amounts_at(row)) if len(self.scarce) <= MOST_ASKED else None
+
     def offer(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
         """The node of *row* has *amounts*, and had those of *before*."""
         for name, cells in zip(FIRST_RESOURCES, self._cells.allocatable, strict=True):
@@ -113,13 +122,11 @@ class ResourceColumns:
         self._cells = self._new_cells()
 
     def _new_cells(self) -> Cells:
-        return Cells(
-            [column.data for column in self.first_allocatable],
-            [column.data for column in self.first_requested],
-            self.non_zero[0].data,
-            self.non_zero[1].data,
-            self.pod_count.data,
-        )
+        allocatable = [column.data for column in self.first_allocatable]
+        requested = [column.data for column in self.first_requested]
+        cpu, memory, pod_count = self.non_zero[0].data, self.non_zero[1].data, self.pod_count.data
+        every = (*allocatable, *requested, cpu, memory, pod_count, self.allowed_pods.data)
+        return Cells(allocatable, requested, cpu, memory, pod_count, every)
 
 
 def longer(old: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:

@@ -20,8 +20,9 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 class Rows:
     """Rows of *table* in a defined order; each has a node.
 
-    ``column[rows.index]`` takes their part of a column: a view when they are all rows of a table without
-    holes (``index`` is a slice), a copy otherwise. Iterating gives node infos, in Python, one by one.
+    ``column[rows.index]`` takes their part of a column: a view when they follow each other without a hole
+    (``index`` is a slice with start and stop), a copy otherwise. Iterating gives node infos, in Python, one
+    by one.
     """
 
     table: NodeTable
@@ -52,12 +53,13 @@ class Rows:
     def positions(self) -> npt.NDArray[np.intp]:
         """Row numbers, shape ``(len(self),)``."""
         if isinstance(self.index, slice):
-            return np.arange(self._count, dtype=np.intp)
+            return np.arange(self.index.start, self.index.stop, dtype=np.intp)
         return self.index
 
     def row_at(self, position: int) -> int:
         """The row number at *position* among these rows; O(1)."""
-        return position if isinstance(self.index, slice) else int(self.index[position])
+        index = self.index
+        return index.start + position if isinstance(index, slice) else int(index[position])
 
     def take(self, column: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
         """These rows' part of a column of shape ``(capacity,)``."""
@@ -67,8 +69,21 @@ class Rows:
     def select(self, chosen: npt.NDArray[Any]) -> Rows:
         """The rows at which *chosen* (a mask over these rows, or positions among them) says so."""
         if isinstance(self.index, slice):
-            return Rows.at(self.table, chosen.nonzero()[0] if chosen.dtype == np.bool_ else chosen)
+            positions = chosen.nonzero()[0] if chosen.dtype == np.bool_ else chosen
+            return Rows.at(self.table, positions + self.index.start if self.index.start else positions)
         return Rows.at(self.table, self.index[chosen])
+
+    def portions(self, most: int) -> Iterator[Rows]:
+        """The same rows in the same order, at most so many at a time."""
+        if self._count <= most:
+            yield self
+            return
+        index = self.index
+        first = index.start if isinstance(index, slice) else 0
+        for start in range(first, first + self._count, most):
+            part = slice(start, min(start + most, first + self._count))
+            count = part.stop - part.start
+            yield Rows(self.table, part if isinstance(index, slice) else index[part], count)
 
     def names(self) -> list[str]:
         """Node names, in order; O(rows)."""

@@ -49,6 +49,10 @@ class Amounts:
         else:
             self.entries.pop(row, None)
 
+    def at(self, row: int) -> int:
+        """The amount of a row."""
+        return self.entries.get(row, 0) if self.cells is None else self.cells[row]
+
     def by_row(self) -> dict[int, int]:
         """Row → amount where it is not 0, whatever form this has."""
         if self.column is None:
@@ -117,6 +121,18 @@ class ScarceResources:
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._resources)
+
+    def __len__(self) -> int:
+        return len(self._resources)
+
+    def amounts_at(self, row: int) -> list[tuple[str, int, int]]:
+        """Of each resource what a row has and what is requested there, if that is not 0; O(resources)."""
+        found = []
+        for name, resource in self._resources.items():
+            there, used = resource.allocatable.at(row), resource.requested.at(row)
+            if there or used:
+                found.append((name, there, used))
+        return found
 
     def get(self, name: str) -> tuple[Column, Column] | None:
         """What nodes have of it and what is requested, as columns; ``None`` if nobody knows it."""

@@ -17,6 +17,10 @@ DECLARATIONS: Final = {
     "node_only": (
         "A row_local plugin with node_only = True looks at the node object of a row, and not at its pods."
     ),
+    "amounts_only": (
+        "A row_local plugin with amounts_only = True looks at nothing of a row but its amounts: what the "
+        "node has, what its pods request, and how many pods it has and allows."
+    ),
     "reads": "reads names the kinds of objects that a row_local plugin looks at besides the row.",
     "normalization": "A plugin that declares a normalization has no normalize_scores hook.",
     "args": (

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from random import Random
+from typing import NamedTuple
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schedframe import Pod
-from schedframe.cycle import all_at_once, classes, remembered
+from schedframe.cycle import alike, all_at_once, classes, node_view, one_by_one, remembered
+from schedframe.state import amount_states
 
 from . import workload
 from .build import make_node
@@ -45,20 +47,45 @@ def _act(worlds: Triplets, random: Random, templates: list[Pod], nodes: int, pod
         worlds.pass_time(random.choice((1.0, 5.0, 12.0, 301.0)))
 
 
-WAYS = ((48, 4096, 16), (0, -(2**40), 0), (0, 4096, 2))
-"""Up to how many touched rows are refreshed one by one, and how many cost nothing to look at all at once:
-so touched rows are refreshed one by one, or are picked out, or make all rows be looked at. And how many
-classes are made for the first of their pods.
-"""
+class Way(NamedTuple):
+    """How classes catch up, so that small clusters take all the ways that large ones do."""
+
+    one_by_one: int
+    """Up to so many touched rows are refreshed one by one; if not, they are picked out,"""
+    free: int = -(2**40)
+    """or make all rows be looked at, where so many cost nothing."""
+    at_once: int = 0
+    """So many classes are made for the first of their pods."""
+    worth_looking: int = 1
+    """From so many rows on answers are looked up by the amounts of a row."""
+    most_answers: int = 2048
+    most_states: int = 1 << 14
+    portion: int = 1 << 14
+    """So many rows are judged at a time when a class is made."""
+
+
+WAYS = (
+    Way(48, 4096, 16, worth_looking=1 << 30),
+    Way(0),
+    Way(0, 4096, 2, portion=3),
+    Way(48),
+    Way(48, most_answers=2, most_states=3, portion=1),
+)
 
 
 @contextmanager
-def catching_up(one_by_one: int, free: int, at_once: int) -> Iterator[None]:
-    """Small clusters take all the ways that large ones do."""
+def catching_up(way: Way) -> Iterator[None]:
+    """Take that way."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(remembered, "ONE_BY_ONE", one_by_one)
-        patch.setattr(all_at_once, "_FREE", free)
-        patch.setattr(classes, "MADE_AT_ONCE", at_once)
+        for most in ("MOST_ROWS", "_MOST_ALIKE"):
+            patch.setattr(one_by_one, most, way.one_by_one)
+        patch.setattr(one_by_one, "_WORTH_LOOKING", way.worth_looking)
+        patch.setattr(all_at_once, "_FREE", way.free)
+        patch.setattr(classes, "MADE_AT_ONCE", way.at_once)
+        patch.setattr(alike, "MOST_ANSWERS", way.most_answers)
+        patch.setattr(amount_states, "MOST_STATES", way.most_states)
+        for module in (remembered, node_view):
+            patch.setattr(module, "PORTION", way.portion)
         yield
 
 
@@ -74,12 +101,14 @@ def catching_up(one_by_one: int, free: int, at_once: int) -> Iterator[None]:
 @example(seed=1, way=WAYS[1], steps=60, plugins=[], alone=True, images=False)
 @example(seed=2, way=WAYS[2], steps=60, plugins=["Local", "Peak"], alone=True, images=False)
 @example(seed=3, way=WAYS[0], steps=60, plugins=["Columns"], alone=True, images=False)
+@example(seed=4, way=WAYS[3], steps=60, plugins=[], alone=True, images=False)
+@example(seed=5, way=WAYS[4], steps=60, plugins=["Peak"], alone=True, images=True)
 @settings(max_examples=examples(120))
 def test_no_decision_changes(
-    seed: int, way: tuple[int, int], steps: int, plugins: list[str], alone: bool, images: bool
+    seed: int, way: Way, steps: int, plugins: list[str], alone: bool, images: bool
 ) -> None:
     """Placements, messages, blame, draws, faults and calls are the same step by step."""
-    with catching_up(*way):
+    with catching_up(way):
         _compare(seed, steps, plugins, alone, images)
 
 

@@ -250,6 +250,28 @@ def test_rows_keep_to_the_nodes_of_their_time(table: NodeTable) -> None:
     assert table.rows().names() == ["n0", "n1", "n2", "n3"]
 
 
+@pytest.mark.parametrize("hole", [False, True])
+def test_rows_in_portions(hole: bool) -> None:
+    table = NodeTable()
+    for i in range(10):
+        table.set_node(make_node(f"n{i}"))
+    if hole:
+        table.remove_node("n4")
+    rows = table.rows()
+    assert list(rows.portions(10)) == [rows]
+    parts = list(rows.portions(4))
+    assert [len(part) for part in parts] == ([4, 4, 1] if hole else [4, 4, 2])
+    assert [name for part in parts for name in part.names()] == rows.names()
+    for part in parts:
+        assert [part.row_at(i) for i in range(len(part))] == part.positions.tolist()
+        assert part.select(np.array([True] + [False] * (len(part) - 1))).names() == part.names()[:1]
+        assert part.select(np.array([0], np.intp)).names() == part.names()[:1]
+        assert part.take(np.arange(table.capacity)).tolist() == part.positions.tolist()
+    assert [len(one) for part in parts for one in part.portions(3)] == (
+        [3, 1, 3, 1, 1] if hole else [3, 1, 3, 1, 2]
+    )
+
+
 def test_rows_that_are_found_when_somebody_asks(table: NodeTable) -> None:
     calls: list[int] = []
 

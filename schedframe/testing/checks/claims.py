@@ -1,15 +1,15 @@
-"""What a plugin says of itself: row_local, node_only, reads, pod_signature."""
+"""What a plugin says of itself: row_local, node_only, amounts_only, reads, pod_signature."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator
 from typing import Any
 
 import attrs
 import numpy as np
 from attrs import evolve, fields
 
-from ...api import Node, Pod, PodSpec
+from ...api import Node, NodeSpec, ObjectMeta, Pod, PodSpec
 from ...state import Rows
 from ..contract import of_class, of_hook
 from ..naming import placed
@@ -170,17 +170,55 @@ def _nodes_of(change: Change) -> set[str]:
 
 def node_only(subject: Subject, world: World) -> None:
     """Pods that come and go change no verdict and no score."""
+
+    def changes() -> Iterator[Change]:
+        for other in world.running:
+            yield Change(other, None)
+        for i, node in enumerate(world.nodes):
+            yield Change(None, placed(world.pods[i % len(world.pods)], f"joined-{i}", node.name))
+
+    _unmoved_by(subject, world, changes, "pods came to the node and left it")
+
+
+def amounts_only(subject: Subject, world: World) -> None:
+    """Nodes and pods with the same amounts, otherwise plain, get the same verdicts and scores."""
+
+    def changes() -> Iterator[Change]:
+        for other in world.running:
+            yield Change(other, None)
+        for node in world.nodes:
+            yield Change(
+                node, evolve(node, metadata=ObjectMeta(name=node.name, uid=node.uid), spec=NodeSpec())
+            )
+        for i, other in enumerate(world.running):
+            yield Change(None, _plain(other, f"plain-{i}"))
+
+    _unmoved_by(subject, world, changes, "nodes and pods lost everything but their amounts")
+
+
+def _plain(pod: Pod, name: str) -> Pod:
+    """A pod that asks for as much on the same node and has nothing else in common."""
+    spec = pod.spec
+    asking = PodSpec(
+        node_name=spec.node_name,
+        containers=tuple([evolve(container, ports=()) for container in spec.containers]),
+        init_containers=tuple([evolve(container, ports=()) for container in spec.init_containers]),
+        overhead=spec.overhead,
+        resources=spec.resources,
+    )
+    return Pod(ObjectMeta(name=name, namespace="plain", uid=name), asking, pod.status)
+
+
+def _unmoved_by(subject: Subject, world: World, changes: Callable[[], Iterator[Change]], what: str) -> None:
+    """No answer about any node is another one after *changes*."""
     for pod in world.pods[:2]:
         kept = _Remembered(subject, world, pod)
         if not kept.usable or not kept.signed:
             continue
         names = [node.name for node in world.nodes]
         before = kept.answers(names)
-        for other in world.running:
-            kept.probe.handle.apply(Change(other, None))
-        for i, node in enumerate(world.nodes):
-            joining = placed(world.pods[i % len(world.pods)], f"joined-{i}", node.name)
-            kept.probe.handle.apply(Change(None, joining))
+        for change in changes():
+            kept.probe.handle.apply(change)
         now = kept.answers(names)
         for form, answers in before.items():
             for name, answer in answers.items():
@@ -188,7 +226,7 @@ def node_only(subject: Subject, world: World) -> None:
                 if answer != other_answer:
                     raise Violation(
                         f"pod {pod.key} on node {name}: {form} said {shown(answer)}, and says "
-                        f"{shown(other_answer)} after pods came to the node and left it"
+                        f"{shown(other_answer)} after {what}"
                     )
 
 
@@ -271,6 +309,12 @@ CHECKS = (
         of_class("node_only"),
         node_only,
         lambda subject: _is_local(subject) and bool(subject.declares("node_only")),
+    ),
+    Check(
+        "amounts_only_is_true",
+        of_class("amounts_only"),
+        amounts_only,
+        lambda subject: _is_local(subject) and bool(subject.declares("amounts_only")),
     ),
     Check(
         "pod_signature_is_true",

@@ -31,7 +31,7 @@ def registration(subject: Subject, world: World) -> None:
         raise Violation(str(error)) from error
     except Exception as error:
         raise Violation(f"cannot be made: {type(error).__name__}: {error}") from error
-    for attribute in ("row_local", "node_only", "reads_snapshot"):
+    for attribute in ("row_local", "node_only", "amounts_only", "reads_snapshot"):
         declared = subject.declares(attribute)
         if declared is not None and not isinstance(declared, bool):
             raise Violation(f"{attribute} is {declared!r}; declare True or False in the class")
@@ -43,8 +43,9 @@ def registration(subject: Subject, world: World) -> None:
     normalization = subject.declares("normalization")
     if normalization is not None and not isinstance(normalization, Normalization):
         raise Violation(f"normalization is {normalization!r}; declare a member of Normalization")
-    if subject.declares("node_only") and not subject.declares("row_local"):
-        raise Violation("node_only = True without row_local = True says nothing; declare both")
+    for attribute in ("node_only", "amounts_only"):
+        if subject.declares(attribute) and not subject.declares("row_local"):
+            raise Violation(f"{attribute} = True without row_local = True says nothing; declare both")
 
 
 # ---- args --------------------------------------------------------------------------------------------------

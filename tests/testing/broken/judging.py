@@ -212,6 +212,13 @@ class NotNodeOnly(OneOfAnApp):
 
 
 @define(eq=False)
+class NotAmountsOnly(OneOfAnApp):
+    """Says that labels of pods play no role."""
+
+    amounts_only: ClassVar[bool] = True
+
+
+@define(eq=False)
 class ReadsInSecret(TeamOfNamespace):
     """Reads namespaces and does not say so."""
 
@@ -392,6 +399,7 @@ JUDGING: Final[tuple[tuple[Any, str], ...]] = (
     (LooksAtAllRows, "row_local_is_true"),
     (RemembersRoom, "row_local_is_true"),
     (NotNodeOnly, "node_only_is_true"),
+    (NotAmountsOnly, "amounts_only_is_true"),
     (ReadsInSecret, "row_local_is_true"),
     (SignatureForgetsLabels, "pod_signature_is_true"),
     (SignatureForgetsAnnotations, "pod_signature_is_true"),

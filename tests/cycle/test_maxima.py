@@ -1,0 +1,123 @@
+"""The best rows of a column, against looking at all of it."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from schedframe.cycle import maxima
+from schedframe.cycle.maxima import OUT, BlockedMaxima
+from schedframe.errors import InvariantError
+
+VALUES = st.sampled_from((OUT, 0, 1, 2, 3, 400))
+
+
+class FirstDraw(Random):
+    """Remembers what it was asked for, and answers with a number given before."""
+
+    answer = 0
+    asked: int | None = None
+
+    def randrange(self, start: int, *_: object) -> int:  # type: ignore[override]  # one argument is all we use
+        self.asked = start
+        return self.answer % start
+
+
+class MaximaMachine(RuleBasedStateMachine):
+    """Blocks of two rows, in lists or in arrays; columns that grow."""
+
+    @initialize(
+        size=st.integers(0, 40),
+        few=st.sampled_from((0, 4, 100)),
+        small=st.sampled_from((0, 1 << 16)),
+        data=st.data(),
+    )
+    def begin(self, size: int, few: int, small: int, data: st.DataObject) -> None:
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(maxima, "_SMALLEST_SHIFT", 1)
+        self.patch.setattr(maxima, "_LARGEST_SHIFT", 2)
+        self.patch.setattr(maxima, "_FEW", few)
+        self.patch.setattr(maxima, "_SMALL", small)
+        self.model = data.draw(st.lists(VALUES, min_size=size, max_size=size))
+        column = np.full(48, OUT, np.int64)
+        column[:size] = self.model
+        self.maxima = BlockedMaxima(column, size)
+
+    def teardown(self) -> None:
+        self.patch.undo()
+
+    @rule(data=st.data())
+    def change_rows(self, data: st.DataObject) -> None:
+        if self.model:
+            rows = st.integers(0, len(self.model) - 1)
+            changes = data.draw(st.lists(st.tuples(rows, VALUES), max_size=6))
+            self.maxima.update(changes)
+            for row, value in changes:
+                self.model[row] = value
+
+    @rule(value=VALUES)
+    def the_best_one_falls(self, value: int) -> None:
+        """What a placed pod does."""
+        row = self.maxima.choose(Random(1))
+        if row is not None:
+            self.maxima.update([(row, value)])
+            self.model[row] = value
+
+    @rule(further=st.integers(0, 3), value=VALUES)
+    def a_row_joins(self, further: int, value: int) -> None:
+        row = len(self.model) + further
+        if row < len(self.maxima.values) and value != OUT:
+            self.maxima.update([(row, value)])
+            self.model += [OUT] * further + [value]
+
+    @rule(values=st.lists(VALUES, max_size=5))
+    def everything_is_made_anew(self, values: list[int]) -> None:
+        count = min(len(values), len(self.model))
+        self.model[:count] = values[:count]
+        self.maxima.values[:count] = values[:count]
+        self.maxima.rebuild(len(self.model))
+
+    @rule(draw=st.integers(0, 100))
+    def choose(self, draw: int) -> None:
+        """One draw over the tied rows in their order, none for a single one."""
+        rng = FirstDraw()
+        rng.answer = draw
+        top = max(self.model, default=OUT)
+        tied = [row for row, value in enumerate(self.model) if value == top != OUT]
+        row = self.maxima.choose(rng)
+        assert row == (tied[draw % len(tied)] if tied else None)
+        assert rng.asked == (len(tied) if len(tied) > 1 else None)
+
+    @invariant()
+    def top_is_the_highest(self) -> None:
+        if hasattr(self, "model"):
+            assert self.maxima.top() == max(self.model, default=OUT)
+            assert self.maxima.values[: len(self.model)].tolist() == self.model
+            self.maxima.check_invariants()
+
+
+TestMaxima = MaximaMachine.TestCase
+
+
+@pytest.mark.parametrize("size", [3, 64, 65, 2048, 5000, 70_000])
+def test_rows_of_any_number(size: int) -> None:
+    column = np.zeros(size, np.int64)
+    column[[0, size // 2, size - 1]] = 7
+    found = BlockedMaxima(column, size)
+    rng = Random(1)
+    assert {found.choose(rng) for _ in range(60)} == {0, size // 2, size - 1}
+    found.update([(size // 2, 3)])
+    assert {found.choose(rng) for _ in range(40)} == {0, size - 1}
+    found.check_invariants()
+
+
+def test_a_column_that_was_changed_behind_its_back_is_noticed() -> None:
+    found = BlockedMaxima(np.zeros(100, np.int64), 100)
+    found.update([(5, 1)])
+    found.values[70] = 9
+    with pytest.raises(InvariantError, match="highest value"):
+        found.check_invariants()
