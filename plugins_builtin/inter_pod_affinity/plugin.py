@@ -12,8 +12,10 @@ from schedframe import (
     CycleState,
     EventRegistration,
     EventResource,
+    GroupScores,
     Handle,
     NodeInfo,
+    NodeTable,
     Pod,
     Rows,
     RowVerdicts,
@@ -26,7 +28,15 @@ from . import account
 from .existing import ExistingTerms
 from .filtering import FILTER_STATE, count_for_filter, count_pod, judge_node, judge_rows
 from .hints import node_changed, pod_changed
-from .scoring import SCORE_STATE, Scores, count_for_score, normalize, score_node, score_rows
+from .scoring import (
+    SCORE_STATE,
+    Scores,
+    count_for_score,
+    normalize,
+    score_groups,
+    score_node,
+    score_rows,
+)
 
 _SKIP = Status.skip()
 
@@ -104,6 +114,11 @@ class InterPodAffinity:
     def score_rows(self, state: CycleState, rows: Rows) -> Scores:
         """As :meth:`score`."""
         return score_rows(state.read(SCORE_STATE), rows)
+
+    @hookimpl
+    def score_groups(self, state: CycleState, table: NodeTable) -> GroupScores | None:
+        """By domain, or by what the pods of a node weigh, if there is but one topology key."""
+        return score_groups(state.read(SCORE_STATE), table)
 
     @hookimpl
     def normalize_scores(self, scores: Scores) -> Scores:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define
 
-from schedframe import MAX_SCORE, Node, Pod, Rows, StateKey
+from schedframe import MAX_SCORE, GroupScores, Node, NodeTable, Pod, Rows, StateKey
 
 from .counts import DomainCounts
 from .existing import ExistingTerms
@@ -64,6 +64,35 @@ def score_rows(state: ScoreState, rows: Rows) -> Scores:
             part = each.of_rows(rows)
             total = part if total is None else np.add(total, part, out=total)
     return np.zeros(len(rows), np.int64) if total is None else total
+
+
+def score_groups(state: ScoreState, table: NodeTable) -> GroupScores | None:
+    """As :func:`score_rows` and :func:`normalize` by domain, or by weight where each node is a domain.
+
+    ``None`` if several topology keys count.
+    """
+    found = [each for each in state.weights if each.any()]
+    if len(found) != 1:
+        return None
+    counts = found[0]
+    sums = counts.sums
+    if sums is None or counts.added:
+        return None
+    domains = sums.domains
+    if domains.count < domains.total:
+        return GroupScores(domains.codes, lambda codes: _normalized(sums.sums.take(codes).tolist()))
+    if domains.total < table.num_nodes:
+        return None
+    return GroupScores(sums.column.counts, _normalized)
+
+
+def _normalized(scores: list[int]) -> list[int]:
+    """As :func:`normalize` for few scores."""
+    lowest = min(scores)
+    spread = float(max(scores) - lowest)
+    if not spread:
+        return [0] * len(scores)
+    return [int(float(MAX_SCORE) * (float(score - lowest) / spread)) for score in scores]
 
 
 def normalize(scores: Scores) -> Scores:

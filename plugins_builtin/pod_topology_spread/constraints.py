@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final
+from weakref import ReferenceType, ref
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, frozen
+from attrs import define, field, frozen
 
 from schedframe import (
     IN,
@@ -51,9 +52,16 @@ class Constraint:
     subset: NodeSubset | None
     """The nodes whose pods count and whose domains exist; ``None``: all that have the topology key."""
 
+    _column: ReferenceType[CountColumn] | None = field(default=None, init=False, repr=False)
+    """The last answer of :meth:`column`; weak, for constraints live as long as the pods that have them."""
+
     def column(self, table: NodeTable) -> CountColumn:
         """The pods that count, per row."""
-        return count_column(table, self.namespace, self.selector)
+        column = None if self._column is None else self._column()
+        if column is None or column.dropped or column.groups.table is not table:
+            column = count_column(table, self.namespace, self.selector)
+            self._column = ref(column)
+        return column
 
     def domain_of(self, node: Node) -> str | None:
         """The domain in which pods of *node* count, ``None`` if they do not."""

@@ -19,9 +19,11 @@ from schedframe import (
     CycleState,
     EventRegistration,
     EventResource,
+    GroupScores,
     Handle,
     Node,
     NodeInfo,
+    NodeTable,
     Pod,
     Rows,
     RowVerdicts,
@@ -146,6 +148,13 @@ class PodTopologySpread:
     def score_rows(self, state: CycleState, rows: Rows) -> npt.NDArray[np.int64]:
         """As :meth:`score`; O(rows) for each constraint."""
         return state.read(_SOFT).score_rows(rows)
+
+    @hookimpl
+    def score_groups(self, state: CycleState, table: NodeTable) -> GroupScores | None:
+        """By domain, or by the number of pods of a node, if there is but one constraint."""
+        scoring = state.read(_SOFT)
+        codes = scoring.groups(table)
+        return None if codes is None else GroupScores(codes, scoring.of_groups)
 
     @hookimpl
     def normalize_scores(self, state: CycleState, scores: npt.NDArray[np.int64], nodes: Rows) -> None:

@@ -40,8 +40,19 @@ class Term:
     """The logarithm of the number of domains: few large domains are not drowned by many small ones."""
     surplus: float
     """``max_skew - 1``: differences within the tolerated skew should not matter much."""
-    per_code: Floats
-    """Per code of the label, and at the end 0 for nodes without it. Empty for :data:`HOSTNAME`."""
+    counts: Scores
+    """Matching pods per code of the label. Empty for :data:`HOSTNAME`."""
+    _per_code: Floats | None = field(default=None, init=False)
+
+    @property
+    def per_code(self) -> Floats:
+        """The term per code of the label, and at the end 0 for nodes without it."""
+        if self._per_code is None:
+            size = len(self.counts)
+            self._per_code = np.zeros(size + 1)
+            np.multiply(self.counts, self.weight, out=self._per_code[:size])
+            self._per_code[:size] += self.surplus
+        return self._per_code
 
     @property
     def is_per_node(self) -> bool:
@@ -56,8 +67,12 @@ class Term:
             return 0.0
         if self.is_per_node:
             count = count_on(info, table, self.constraint.namespace, self.constraint.selector)
-            return float(count) * self.weight + self.surplus
-        return float(self.per_code[self.labels.code_of(value)])
+            return self.of_count(count)
+        return self.of_count(self.counts.item(self.labels.code_of(value)))
+
+    def of_count(self, count: int) -> float:
+        """The term of a domain with so many matching pods."""
+        return float(count) * self.weight + self.surplus
 
     def of_rows(self, rows: Rows) -> Floats:
         """As :meth:`of` for each row; O(rows)."""
@@ -92,7 +107,10 @@ class Scoring:
 
         O(domains) for each constraint if all nodes are feasible, else O(rows).
         """
-        keys = tuple(sorted({each.topology_key for each in constraints})) if all_keys else ()
+        keys: tuple[str, ...] = ()
+        if all_keys:
+            first = constraints[0].topology_key
+            keys = (first,) if len(constraints) == 1 else tuple(sorted({c.topology_key for c in constraints}))
         return cls(tuple(_term(each, feasible, keys) for each in constraints), all_keys)
 
     def score(self, info: NodeInfo, table: NodeTable) -> int:
@@ -103,8 +121,7 @@ class Scoring:
         total = 0.0
         for term in self.terms:
             total += term.of(info, table)
-        whole = math.trunc(total)
-        return whole + int(math.copysign(1.0, total)) if abs(total - whole) >= 0.5 else whole
+        return _rounded_one(total)
 
     def score_rows(self, rows: Rows) -> Scores:
         """As :meth:`score` for each row; O(rows)."""
@@ -120,6 +137,29 @@ class Scoring:
         if ignored is not None:
             scores[ignored] = 0
         return scores
+
+    def groups(self, table: NodeTable) -> npt.NDArray[Any] | None:
+        """A number per row that decides what the score is, ``None`` if no single one does."""
+        if len(self.terms) > 1:
+            return None
+        term = self.terms[0]
+        if not term.is_per_node:
+            return term.labels.codes
+        whole = _is_whole(term.constraint.topology_key, table)
+        return term.constraint.column(table).counts if whole else None
+
+    def of_groups(self, codes: list[int]) -> list[int]:
+        """Normalised scores by what :meth:`groups` says of the rows; *codes* are all there are."""
+        term = self.terms[0]
+        if term.is_per_node:
+            raw = [_rounded_one(term.of_count(count)) for count in codes]
+            return _few_reversed(raw, raw)
+        count_of = term.counts.item
+        raw = [0 if code < 0 else _rounded_one(term.of_count(count_of(code))) for code in codes]
+        if not self.all_keys or -1 not in codes:
+            return _few_reversed(raw, raw)
+        found = _few_reversed(raw, [score for code, score in zip(codes, raw, strict=True) if code >= 0])
+        return [0 if code < 0 else score for code, score in zip(codes, found, strict=True)]
 
     def normalize(self, scores: Scores, rows: Rows) -> None:
         """To 0…100 in place, the lowest raw score becoming the highest; ignored rows become 0."""
@@ -189,20 +229,16 @@ def _term(constraint: Constraint, feasible: Rows, keys: tuple[str, ...]) -> Term
     surplus = float(constraint.max_skew - 1)
     if key == HOSTNAME:
         weight = _weight(_scored(feasible, key, keys))
-        return Term(constraint, labels, weight, surplus, np.empty(0))
+        return Term(constraint, labels, weight, surplus, np.empty(0, np.int64))
     weight = _weight(_domains(feasible, key, keys))
     sums = constraint.column(table).by_domain(key, constraint.subset).sums
     size = len(labels.values)
-    counts = sums[:size]
+    counts = sums[:size].copy()
     nameless = labels.code_of("") if not keys else -1
     if nameless >= 0:
         # Nodes without the label are of the same domain as those whose label is empty.
-        counts = counts.copy()
         counts[nameless] += _unlabelled_pods(constraint, table)
-    per_code = np.zeros(size + 1)
-    np.multiply(counts, weight, out=per_code[:size])
-    per_code[:size] += surplus
-    return Term(constraint, labels, weight, surplus, per_code)
+    return Term(constraint, labels, weight, surplus, counts)
 
 
 def _weight(domains: int) -> float:
@@ -274,6 +310,12 @@ def _rounded(values: Floats, whole_or_large: bool) -> Scores:
     return whole.astype(np.int64)
 
 
+def _rounded_one(value: float) -> int:
+    """As :func:`_rounded`."""
+    whole = math.trunc(value)
+    return whole + int(math.copysign(1.0, value)) if abs(value - whole) >= 0.5 else whole
+
+
 def _few_normalized(raw: list[int], nodes: list[int], lacking: bool) -> Scores:
     """:func:`_reversed` by code, where ``nodes`` says which codes nodes have, and *lacking* whether the last
     one counts, too.
@@ -281,11 +323,16 @@ def _few_normalized(raw: list[int], nodes: list[int], lacking: bool) -> Scores:
     counted = [score for score, here in zip(raw, nodes, strict=False) if here]
     if lacking:
         counted.append(raw[-1])
+    return np.array(_few_reversed(raw, counted), np.int64)
+
+
+def _few_reversed(raw: list[int], counted: list[int]) -> list[int]:
+    """:func:`_reversed` by the lowest and highest of the scores that are *counted*."""
     lowest, highest = min(counted, default=0), max(counted, default=0)
     if highest <= 0:
-        return np.full(len(raw), MAX_SCORE, np.int64)
+        return [MAX_SCORE] * len(raw)
     scaled = [MAX_SCORE * (highest + lowest - score) for score in raw]
-    return np.array([n // highest if n >= 0 else -(-n // highest) for n in scaled], np.int64)
+    return [n // highest if n >= 0 else -(-n // highest) for n in scaled]
 
 
 def _all_normalized(raw: Scores, counted: Scores) -> Scores:

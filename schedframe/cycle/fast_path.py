@@ -13,9 +13,9 @@ import numpy.typing as npt
 from attrs import define
 
 from ..api import Pod
-from ..framework import Code, Framework, PreFilterOutcome, Status, Verdicts
+from ..framework import MAX_SCORE, MIN_SCORE, Code, Framework, PreFilterOutcome, Status, Verdicts
 from ..framework.filtering import run_pre_filter
-from ..framework.plan import FilterEntry
+from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score, run_scores
 from ..state import LazyRows, Rows
 from .classes import RememberedClasses
@@ -120,8 +120,14 @@ class FastPath:
             if status is not None:
                 decision.pre_score_error = status
                 return _failed(decision, status)
-            if any(entry.name not in decision.state.skip_score_plugins for entry in live.score):
-                return self._choose_scored(found, decision, feasible)
+            skipped = decision.state.skip_score_plugins
+            asked = [entry for entry in live.score if entry.name not in skipped]
+            if asked:
+                row = self._best_of_groups(found, decision, asked)
+                if row is None:
+                    return self._choose_scored(found, decision, feasible)
+                decision.node_name = table.name_of(row)
+                return decision
             known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=True)
         return self._take(found, decision)
 
@@ -134,6 +140,33 @@ class FastPath:
             decision.feasible = found.feasible_rows()
         decision.node_name = found.table.name_of(row)
         return decision
+
+    def _best_of_groups(self, found: PodClass, decision: Decision, asked: list[ScoreEntry]) -> int | None:
+        """One of the best of all feasible rows, where the one live plugin that scores does so by group.
+
+        ``None`` to look at each row; so whatever a plugin does wrong is met and reported there.
+        """
+        entry = asked[0]
+        if len(asked) > 1 or entry.score_groups is None:
+            return None
+        try:
+            answer = entry.score_groups(decision.state, decision.pod, found.table)
+            if answer is None:
+                return None
+            grouped = found.groupings.of(answer.codes, found.maxima, found.table)
+            if grouped is None:
+                return None
+            codes = grouped.present()
+            scores = answer.scores(codes)
+        except Exception:  # noqa: BLE001 - a short cut that is not there
+            return None
+        if len(scores) != len(codes) or set(map(type, scores)) != _INT:
+            return None
+        if min(scores) < MIN_SCORE or max(scores) > MAX_SCORE:
+            return None
+        if entry.weight != 1:
+            scores = [score * entry.weight for score in scores]
+        return grouped.choose(scores, self.rng)
 
     def _choose_scored(self, found: PodClass, decision: Decision, feasible: Rows) -> Decision | None:
         """Add what live plugins give to what is remembered, then take one of the best."""
@@ -260,3 +293,4 @@ def _failed(decision: Decision, error: Status) -> Decision:
 
 
 _NOTHING_SAID = PreFilterOutcome()
+_INT = {int}

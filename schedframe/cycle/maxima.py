@@ -41,6 +41,7 @@ class BlockedMaxima:
         "_size",
         "_ties",
         "_top",
+        "rebuilds",
         "values",
     )
 
@@ -50,11 +51,14 @@ class BlockedMaxima:
         """int64, shape ``(capacity,)``; :data:`OUT` where a row may not be chosen. Change it by ``update``
         only.
         """
+        self.rebuilds = 0
+        """How often anything may have changed at once; otherwise the table's row log names the rows."""
         self.rebuild(size)
 
     def rebuild(self, size: int) -> None:
         """Take in that anything may have changed, and that the first *size* rows count; O(size)."""
         self._size = size
+        self.rebuilds += 1
         self._cells = self.values.data
         part = self.values[:size]
         self._top = int(part.max(initial=OUT))

@@ -21,6 +21,7 @@ from ..framework.scoring import run_pre_score
 from ..state import LazyRows, ObjectStore, Rows
 from . import all_at_once
 from .expected import ExpectedPods
+from .grouped import Groupings
 from .maxima import OUT, BlockedMaxima
 from .merging import ask
 from .node_view import PORTION, NodeView, RawScores, Scorer
@@ -81,6 +82,7 @@ class PodClass:
         self.feasible = 0
         self._passing: LazyRows | None = None
         self.maxima = BlockedMaxima(np.empty(0, np.int64), 0)
+        self.groupings = Groupings()
         self.normalized: tuple[Normalized, ...] = ()
         self.moving: list[Normalized] = []
         """Those of ``normalized`` whose raw scores depend on the pods of a row, at its end."""
@@ -117,7 +119,7 @@ class PodClass:
         codes = [self.codes, *(expected.codes for expected in self._expected.values())]
         columns = [self.maxima.values, *(column.raw for column in self.moving)]
         arrays = sum(column.nbytes for column in codes) + sum(column.nbytes for column in columns)
-        return arrays + self._one_by_one.nbytes
+        return arrays + self._one_by_one.nbytes + self.groupings.nbytes
 
     def feasible_rows(self) -> Rows:
         """The rows that no remembered plugin rejects, found out if somebody asks."""

@@ -11,7 +11,7 @@ from .normalization import MAX_SCORE, MIN_SCORE, Normalization, normalize_by_max
 from .plan import Observer, Plan, compile_plan
 from .preemption import Candidate, Preemption, PreemptionEvaluator
 from .registry import Origin, Registry
-from .results import NominatingInfo, PostFilterResult, PreFilterResult, RowVerdicts
+from .results import GroupScores, NominatingInfo, PostFilterResult, PreFilterResult, RowVerdicts
 from .scoring import ScoreTable
 from .status import SKIP, SUCCESS, Code, Status
 from .verdicts import Diagnosis, Verdicts
@@ -30,6 +30,7 @@ __all__ = [
     "CycleStateError",
     "Diagnosis",
     "Framework",
+    "GroupScores",
     "Handle",
     "Hookspecs",
     "NominatingInfo",

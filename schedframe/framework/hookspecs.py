@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..queue import EventRegistration, QueuedPodInfo
     from ..state import NodeInfo, NodeTable, Rows
     from .cycle_state import CycleState
-    from .results import PostFilterResult, PreFilterResult, RowVerdicts
+    from .results import GroupScores, PostFilterResult, PreFilterResult, RowVerdicts
     from .status import Status
 
 PROJECT = "schedframe"
@@ -156,6 +156,15 @@ class Hookspecs(Protocol):
     @hookspec
     def row_score(self, state: CycleState, pod: Pod, table: NodeTable) -> Callable[[int], int] | None:
         """The score as a function of a row number, as ``row_filter`` is for the filter."""
+
+    @hookspec
+    def score_groups(self, state: CycleState, pod: Pod, table: NodeTable) -> GroupScores | None:
+        """The normalised scores of all feasible rows by group, where one number says what a row gets.
+
+        For plugins that are not ``row_local``, such as those that look at topology domains. It must agree
+        with ``score_rows`` and ``normalize_scores``; ``None`` means to use these. Where there are few groups,
+        the framework follows the best rows of each, and no row is scored by itself.
+        """
 
     @hookspec
     def normalize_scores(self, state: CycleState, pod: Pod, scores: Scores, nodes: Rows) -> Scores | None:

@@ -59,6 +59,8 @@ class ScoreEntry:
     """What ``normalize`` does, where the plugin declares it as data."""
     row_score: Call | None = None
     """Prepares the score as a function of a row number."""
+    score_groups: Call | None = None
+    """Scores the rows by group."""
 
 
 @frozen
@@ -249,6 +251,7 @@ def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
             _normalize(compiler, name),
             getattr(compiler.plugins[name], "normalization", None),
             compiler.call("row_score", name),
+            compiler.call("score_groups", name),
         )
         for name, weight in compiler.enabled.get("score", ())
         if name in compiler.plugins

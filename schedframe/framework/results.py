@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -42,6 +42,18 @@ class RowVerdicts:
     def where(cls, rejected: npt.NDArray[np.bool_], status: Status) -> RowVerdicts:
         """Reject the rows at which the mask is true, all with the same status."""
         return cls(rejected.view(np.int8), (status,))
+
+
+@define(eq=False, slots=True)
+class GroupScores:
+    """Scores by group of rows: rows with equal ``codes`` have equal scores, normalised ones as well."""
+
+    codes: npt.NDArray[Any]
+    """An integer per row of the table, shape ``(capacity,)``, in an array that follows the table: it is
+    changed in place only at rows that ``row_log`` names. Another array is another way to group.
+    """
+    scores: Callable[[list[int]], list[int]]
+    """Given the different codes of all feasible rows: the normalised score, 0 to 100, of each."""
 
 
 @frozen

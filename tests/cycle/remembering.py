@@ -12,8 +12,10 @@ from attrs import define, evolve, field
 
 from schedframe import (
     Decision,
+    GroupScores,
     Node,
     NodeInfo,
+    NodeTable,
     Normalization,
     Pod,
     PodSpec,
@@ -128,7 +130,30 @@ class Peak:
         return rows.take(rows.table.pod_count) * (3 if pod.labels.get("disk") == "7" else 1)
 
 
-PLUGINS: dict[str, type[Any]] = {"Middle": Middle, "Columns": Columns, "Local": Local, "Peak": Peak}
+@define(eq=False)
+class Groups:
+    """Asked for every pod, and scores alike the nodes that have as many pods; fails now and then."""
+
+    @hookimpl
+    def score_rows(self, pod: Pod, rows: Rows) -> Scores:
+        return rows.take(rows.table.pod_count) * (40 if pod.labels.get("disk") == "7" else 3) % 101
+
+    @hookimpl
+    def score_groups(self, pod: Pod, table: NodeTable) -> GroupScores | None:
+        factor = 40 if pod.labels.get("disk") == "7" else 3
+        if pod.labels.get("zone") == "a":
+            raise LookupError("groups are not there")
+        wrong = 200 if pod.labels.get("cores") == "5" else 0
+        return GroupScores(table.pod_count, lambda counts: [wrong + count * factor % 101 for count in counts])
+
+
+PLUGINS: dict[str, type[Any]] = {
+    "Middle": Middle,
+    "Columns": Columns,
+    "Local": Local,
+    "Peak": Peak,
+    "Groups": Groups,
+}
 ALONE = ("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit")
 """Filters that can be remembered whole, in the default order."""
 
@@ -137,7 +162,7 @@ def orders(plugins: Sequence[str], alone: bool) -> dict[str, list[str]]:
     """Which filters run in which order: out-of-tree ones in the middle. *alone*: few of the others."""
     profile = load_config(None).profiles[0]
     names = [name for name, _ in profile.plugins["filter"] if not alone or name in ALONE]
-    ours = [name for name in plugins if name != "Peak"]
+    ours = [name for name in plugins if name not in ("Peak", "Groups")]
     middle = len(names) // 2
     found = {"filter": [*names[:middle], *ours, *names[middle:]]}
     if alone:
@@ -283,6 +308,11 @@ def assert_up_to_date(remembered: PodClass) -> None:
     assert dict(remembered.counts()) == dict(fresh.counts())
     assert np.array_equal(remembered.maxima.values[:size], fresh.maxima.values[:size])
     remembered.maxima.check_invariants()
+    for way in remembered.groupings._ways.values():
+        rows = remembered.table.row_log.since(way.version)
+        current = way.built == remembered.maxima.rebuilds and rows is not None
+        if current and way.grouped.update(rows, remembered.maxima.values):
+            way.grouped.check_invariants(remembered.maxima.values)
     assert [column.counts for column in remembered.normalized] == [c.counts for c in fresh.normalized]
     assert [column.highest for column in remembered.normalized] == [c.highest for c in fresh.normalized]
 

@@ -12,7 +12,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schedframe import Pod
-from schedframe.cycle import alike, all_at_once, classes, node_view, one_by_one, remembered
+from schedframe.cycle import alike, all_at_once, classes, grouped, node_view, one_by_one, remembered
 from schedframe.state import amount_states
 
 from . import workload
@@ -62,6 +62,10 @@ class Way(NamedTuple):
     most_states: int = 1 << 14
     portion: int = 1 << 14
     """So many rows are judged at a time when a class is made."""
+    groups: int = 24
+    """With so many groups of rows that score alike the best rows of each are followed."""
+    smallest_shift: int = 1
+    """Blocks of groups have two to that power rows."""
 
 
 WAYS = (
@@ -70,6 +74,7 @@ WAYS = (
     Way(0, 4096, 2, portion=3),
     Way(48),
     Way(48, most_answers=2, most_states=3, portion=1),
+    Way(48, groups=2, smallest_shift=6),
 )
 
 
@@ -82,6 +87,9 @@ def catching_up(way: Way) -> Iterator[None]:
         patch.setattr(one_by_one, "_WORTH_LOOKING", way.worth_looking)
         patch.setattr(all_at_once, "_FREE", way.free)
         patch.setattr(classes, "MADE_AT_ONCE", way.at_once)
+        patch.setattr(grouped, "MOST_GROUPS", way.groups)
+        patch.setattr(grouped, "_WAIT", 3)
+        patch.setattr(grouped, "_SMALLEST_SHIFT", way.smallest_shift)
         patch.setattr(alike, "MOST_ANSWERS", way.most_answers)
         patch.setattr(amount_states, "MOST_STATES", way.most_states)
         for module in (remembered, node_view):
@@ -103,6 +111,7 @@ def catching_up(way: Way) -> Iterator[None]:
 @example(seed=3, way=WAYS[0], steps=60, plugins=["Columns"], alone=True, images=False)
 @example(seed=4, way=WAYS[3], steps=60, plugins=[], alone=True, images=False)
 @example(seed=5, way=WAYS[4], steps=60, plugins=["Peak"], alone=True, images=True)
+@example(seed=6, way=WAYS[0], steps=60, plugins=[], alone=False, images=False)
 @settings(max_examples=examples(120))
 def test_no_decision_changes(
     seed: int, way: Way, steps: int, plugins: list[str], alone: bool, images: bool
@@ -110,6 +119,33 @@ def test_no_decision_changes(
     """Placements, messages, blame, draws, faults and calls are the same step by step."""
     with catching_up(way):
         _compare(seed, steps, plugins, alone, images)
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    way=st.sampled_from((WAYS[0], WAYS[3], WAYS[5])),
+    plugins=st.sampled_from((["Groups"], ["Groups", "Local", "Peak"])),
+)
+@settings(max_examples=examples(25))
+def test_no_decision_changes_where_rows_are_scored_by_group(seed: int, way: Way, plugins: list[str]) -> None:
+    """Few things happen between two cycles: so groups are followed."""
+    random = Random(seed)
+    worlds = Triplets(plugins, True, seed % 3)
+    templates = [workload.template(random, f"t{i}", others=False) for i in range(2)]
+    with catching_up(way):
+        for i in range(10):
+            worlds.put_node(make_node(f"n{i}", cpu=random.choice((2, 4, 4, 8))))
+        for _ in range(40):
+            chance, name = random.random(), f"p{random.randrange(16)}"
+            if chance < 0.75:
+                pod = random.choice(templates)
+                worlds.create(renamed(pod, f"p{next(worlds.numbers) % 16}"))
+            elif chance < 0.9:
+                worlds.delete(name)
+            else:
+                worlds.put_node(workload.node(random, f"n{random.randrange(12)}", images=False))
+            worlds.step()
+        worlds.run()
 
 
 def _compare(seed: int, steps: int, plugins: list[str], alone: bool, images: bool) -> None:

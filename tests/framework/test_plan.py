@@ -103,7 +103,7 @@ def test_every_hook_finds_its_place(hook: str) -> None:
         "explain_pod": lambda: plan.explain_pod["P"],
         "skip_reads": lambda: plan.skip_reads["P"],
     }
-    if hook in ("normalize_scores", "row_score"):
+    if hook in ("normalize_scores", "row_score", "score_groups"):
         assert plan.score == ()  # nothing is scored
         return
     call = attribute.get(hook, lambda: getattr(plan, hook)[0].call)()

@@ -107,6 +107,22 @@ def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
         expected = per_node_scores(plugin, state, pod, part)
         assert columnar_scores(plugin, state, pod, part) == expected
         assert prepared_scores(plugin, state, pod, part) in (None, expected)
+        check_groups(plugin, state, pod, part)
+
+
+def check_groups(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> None:
+    """Assert that scores by group, if the plugin gives any, are the normalised ones of each row."""
+    answer = call(plugin, "score_groups", state=state, pod=pod, table=rows.table)
+    if answer is None or not len(rows):
+        return
+    scores = np.array(columnar_scores(plugin, state, pod, rows), np.int64)
+    changed = call(plugin, "normalize_scores", state=state, pod=pod, scores=scores, nodes=rows)
+    codes = rows.take(answer.codes).tolist()
+    different = list(dict.fromkeys(codes))
+    found = answer.scores(different)
+    assert set(map(type, found)) == {int}
+    by_code = dict(zip(different, found, strict=True))
+    assert [by_code[code] for code in codes] == (scores if changed is None else changed).tolist()
 
 
 def _columns(table: NodeTable) -> list[Any]:

@@ -1,0 +1,304 @@
+"""The best rows when some plugin adds to each group of rows the same: without a pass over all rows."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from random import Random
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from ..errors import InvariantError
+from ..state import NodeTable
+from .maxima import OUT, BlockedMaxima, Values
+
+Codes = npt.NDArray[Any]
+"""An integer per row; equal ones make a group."""
+
+MOST_GROUPS: Final = 24
+"""With more groups the passes that this spares cost less."""
+MOST_MISSED: Final = 48
+"""Up to so many rows are taken in one by one."""
+MOST_KEPT: Final = 4
+"""Ways to group the rows of one class that are followed at a time."""
+_WAIT: Final = 1000
+"""Visits after which rows that had too many groups are looked at again."""
+_SMALLEST_SHIFT: Final = 6
+_BLOCKS_SHIFT: Final = 5
+"""There are at most twice ``1 << _BLOCKS_SHIFT`` blocks, which are kept in lists."""
+
+
+@define(eq=False)
+class _Group:
+    """The feasible rows with one code: by block of rows the highest value, and how many have it."""
+
+    code: int
+    best: list[int]
+    """:data:`OUT` for a block without such rows."""
+    count: list[int]
+    top: int = OUT
+    ties: int = 0
+    """Rows that have ``top``; 0 when that must be found out."""
+
+    def parts(self) -> tuple[list[int], list[int], int, int]:
+        """Everything, to be compared."""
+        return self.best, self.count, self.top, self.ties
+
+    def settle(self) -> bool:
+        """Find out ``top``; whether there are any rows. O(blocks)."""
+        self.top = top = max(self.best)
+        if top == OUT:
+            return False
+        self.ties = sum([n for best, n in zip(self.best, self.count, strict=True) if best == top])
+        return True
+
+
+@define(eq=False)
+class GroupedMaxima:
+    """Values of rows (:data:`OUT` where one may not be chosen) by group.
+
+    ``update`` is O(rows that are given), and O(block) for one that was the last at its block's maximum;
+    ``choose`` is O(groups × blocks + block). Memory: 8 bytes a row and a copy of the codes.
+    """
+
+    codes: Codes
+    """Those of the plugin, told apart by identity."""
+    _values: Values = field(factory=lambda: np.empty(0, np.int64))
+    """As of the last update, like ``_counted_as``: what a row was counted as."""
+    _counted_as: Codes = field(factory=lambda: np.empty(0, np.int64))
+    _size: int = 0
+    _shift: int = 0
+    _blocks: int = 0
+    _groups: dict[int, _Group] = field(factory=dict)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of what is kept by row, in bytes."""
+        return self._values.nbytes + self._counted_as.nbytes
+
+    def rebuild(self, values: Values, size: int) -> bool:
+        """Look at the first *size* rows; ``False``, and nothing is kept, if there are too many groups.
+
+        O(groups × rows).
+        """
+        self._groups, self._size = {}, size
+        values, codes = values[:size].copy(), self.codes[:size].copy()
+        here = codes[values != OUT]
+        wanted = _distinct(here)
+        if wanted is None:
+            self._values, self._counted_as = np.empty(0, np.int64), np.empty(0, np.int64)
+            return False
+        self._shift = max(_SMALLEST_SHIFT, (max(size, 1) - 1).bit_length() - _BLOCKS_SHIFT)
+        width = 1 << self._shift
+        starts = np.arange(0, size, width)
+        self._blocks = len(starts)
+        for code in wanted:
+            part = np.where(codes == code, values, OUT)
+            best = np.maximum.reduceat(part, starts)
+            ties = part == best.repeat(width)[:size]
+            count = np.add.reduceat(ties, starts, dtype=np.int64)
+            count[best == OUT] = 0
+            self._groups[code] = _Group(code, best.tolist(), count.tolist())
+        self._values, self._counted_as = values, codes
+        return True
+
+    def update(self, rows: Iterable[int], values: Values) -> bool:
+        """The values or codes of *rows* may have changed; ``False`` if it must be rebuilt."""
+        groups, shift, size = self._groups, self._shift, self._size
+        now_values, now_codes = values.data, self.codes.data
+        old_values, old_codes = self._values.data, self._counted_as.data
+        for row in rows:
+            if row >= size:
+                return False
+            value, code = now_values[row], now_codes[row]
+            old, before = old_values[row], old_codes[row]
+            if value == old and code == before:
+                continue
+            block = row >> shift
+            if old != OUT:
+                old_values[row] = OUT
+                self._take_out(groups[before], block, old)
+            old_values[row], old_codes[row] = value, code
+            if value == OUT:
+                continue
+            group = groups.get(code)
+            if group is None:
+                if len(groups) >= MOST_GROUPS:
+                    return False
+                group = groups[code] = _Group(code, [OUT] * self._blocks, [0] * self._blocks)
+            _put_in(group, block, value)
+        return True
+
+    def _take_out(self, group: _Group, block: int, value: int) -> None:
+        if value != group.best[block]:
+            return
+        if value == group.top and group.ties:
+            group.ties -= 1
+        group.count[block] -= 1
+        if not group.count[block]:
+            part = slice(block << self._shift, min(block + 1 << self._shift, self._size))
+            members = self._values[part][self._counted_as[part] == group.code]
+            best = group.best[block] = int(members.max(initial=OUT))
+            group.count[block] = int(np.count_nonzero(members == best)) if best != OUT else 0
+
+    def present(self) -> list[int]:
+        """The codes of the groups that have feasible rows; others are forgotten.
+
+        O(groups), and O(blocks) for each whose best row is gone.
+        """
+        groups = self._groups
+        gone = [code for code, group in groups.items() if not group.ties and not group.settle()]
+        for code in gone:
+            del groups[code]
+        return list(groups)
+
+    def choose(self, gains: Sequence[int], rng: Random) -> int:
+        """One of the rows with the highest sum of value and gain, uniformly.
+
+        *gains* are those of the groups in the order of :meth:`present`, which was just called. As
+        :meth:`BlockedMaxima.choose`: one draw over several rows, in their order, and none for one.
+        """
+        groups = list(self._groups.values())
+        sums = [group.top + gain for group, gain in zip(groups, gains, strict=True)]
+        highest = max(sums)
+        if sums.count(highest) == 1:
+            return self._one_of_group(groups[sums.index(highest)], rng)
+        best = [group for group, total in zip(groups, sums, strict=True) if total == highest]
+        chosen = rng.randrange(sum([group.ties for group in best]))
+        for block in range(self._blocks):
+            count = sum([group.count[block] for group in best if group.best[block] == group.top])
+            if chosen < count:
+                return self._at(block, best, chosen)
+            chosen -= count
+        raise InvariantError("groups of rows have more rows at their maximum than their blocks")
+
+    def _one_of_group(self, group: _Group, rng: Random) -> int:
+        top, best, count = group.top, group.best, group.count
+        chosen = rng.randrange(group.ties) if group.ties > 1 else 0
+        block = best.index(top)
+        while chosen >= count[block]:
+            chosen -= count[block]
+            block = best.index(top, block + 1)
+        return self._at(block, (group,), chosen)
+
+    def _at(self, block: int, groups: Sequence[_Group], chosen: int) -> int:
+        """The row of that block at position *chosen* among those of *groups* that have the group's top."""
+        start = block << self._shift
+        part = slice(start, min(start + (1 << self._shift), self._size))
+        values, codes = self._values[part], self._counted_as[part]
+        mask = values == groups[0].top
+        mask &= codes == groups[0].code
+        for group in groups[1:]:
+            mask |= (values == group.top) & (codes == group.code)
+        return start + int(mask.nonzero()[0][chosen] if chosen else mask.argmax())
+
+    def check_invariants(self, values: Values) -> None:
+        """Raise :class:`InvariantError` if this is not what is made of *values* from nothing; O(rows)."""
+        fresh = GroupedMaxima(self.codes)
+        fresh.rebuild(values, self._size)
+        if sorted(self.present()) != sorted(fresh.present()) or any(
+            group.parts() != fresh._groups[code].parts() for code, group in self._groups.items()
+        ):
+            raise InvariantError("maxima by group are not those of the column")
+
+
+def _put_in(group: _Group, block: int, value: int) -> None:
+    best = group.best[block]
+    if value > best:
+        group.best[block], group.count[block] = value, 1
+    elif value == best:
+        group.count[block] += 1
+    else:
+        return
+    if value > group.top:
+        group.top, group.ties = value, 1
+    elif value == group.top and group.ties:
+        group.ties += 1
+
+
+def _distinct(codes: Codes) -> list[int] | None:
+    """The different codes, ``None`` if they are too many. O(different codes × rows)."""
+    found: list[int] = []
+    while len(codes):
+        if len(found) == MOST_GROUPS:
+            return None
+        code = int(codes[0])
+        found.append(code)
+        codes = codes[codes != code]
+    return found
+
+
+@define(eq=False)
+class _Way:
+    """One way to group the rows of a class."""
+
+    grouped: GroupedMaxima
+    version: int
+    """Of the row log at the last visit."""
+    seen: int
+    """``rebuilds`` of the class's maxima at the last visit."""
+    built: int = -1
+    """The same when ``grouped`` was made; -1: it is not."""
+    wait: int = 0
+    """Visits until it is tried again, after there were too many groups."""
+
+
+@define(eq=False)
+class Groupings:
+    """The ways in which the rows of one class of pods are grouped, those that were asked for last.
+
+    A way is followed from a visit on before which not much happened since the one before: classes that take
+    turns with many others, or whose totals all change for each pod, would make everything anew each time.
+    """
+
+    _ways: OrderedDict[int, _Way] = field(factory=OrderedDict)
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of the columns, in bytes."""
+        return sum(way.grouped.nbytes for way in self._ways.values())
+
+    def of(self, codes: Codes, maxima: BlockedMaxima, table: NodeTable) -> GroupedMaxima | None:
+        """The values of *maxima* by *codes*, up to date; ``None`` if passes over all rows cost less.
+
+        *codes* is an array that changes only where the table's row log says so; another array is another way
+        to group. O(rows touched since the last visit), else as :meth:`GroupedMaxima.rebuild`.
+        """
+        if len(codes) < table.size:
+            return None
+        way, version = self._ways.get(id(codes)), table.row_log.version
+        if way is None:
+            if len(self._ways) >= MOST_KEPT:
+                self._ways.popitem(last=False)
+            self._ways[id(codes)] = _Way(GroupedMaxima(codes), version, maxima.rebuilds)
+            return None
+        if len(self._ways) > 1:
+            self._ways.move_to_end(id(codes))
+        since, way.version = way.version, version
+        seen, way.seen = way.seen, maxima.rebuilds
+        if version - since > MOST_MISSED:
+            way.built = -1
+            return None
+        if way.built == maxima.rebuilds and self._catch_up(way, since, maxima, table):
+            return way.grouped
+        if seen == maxima.rebuilds:
+            return self._made(way, maxima, table)
+        return None
+
+    def _catch_up(self, way: _Way, since: int, maxima: BlockedMaxima, table: NodeTable) -> bool:
+        rows = table.row_log.since(since)
+        return rows is not None and way.grouped.update(rows, maxima.values)
+
+    def _made(self, way: _Way, maxima: BlockedMaxima, table: NodeTable) -> GroupedMaxima | None:
+        way.built = -1
+        if way.wait:
+            way.wait -= 1
+        elif way.grouped.rebuild(maxima.values, table.size):
+            way.built = maxima.rebuilds
+            return way.grouped
+        else:
+            way.wait = _WAIT
+        return None

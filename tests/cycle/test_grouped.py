@@ -1,0 +1,161 @@
+"""The best rows by group, against looking at all rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
+
+from schedframe.cycle import grouped
+from schedframe.cycle.grouped import GroupedMaxima, Groupings
+from schedframe.cycle.maxima import OUT, BlockedMaxima
+from schedframe.errors import InvariantError
+from schedframe.state import NodeTable
+
+from .build import make_node
+from .test_maxima import FirstDraw
+
+VALUES = st.sampled_from((OUT, 0, 1, 2, 400))
+CODES = st.integers(-1, 3)
+
+
+class GroupedMachine(RuleBasedStateMachine):
+    """Blocks of two rows and more."""
+
+    @initialize(cells=st.lists(st.tuples(VALUES, CODES), min_size=1, max_size=40))
+    def begin(self, cells: list[tuple[int, int]]) -> None:
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(grouped, "_SMALLEST_SHIFT", 1)
+        self.patch.setattr(grouped, "_BLOCKS_SHIFT", 3)
+        self.values = np.array([value for value, _ in cells] + [OUT] * 4, np.int64)
+        self.codes = np.array([code for _, code in cells] + [7] * 4, np.int32)
+        self.grouped = GroupedMaxima(self.codes)
+        assert self.grouped.rebuild(self.values, len(cells))
+
+    def teardown(self) -> None:
+        self.patch.undo()
+
+    @rule(data=st.data())
+    def change_rows(self, data: st.DataObject) -> None:
+        last = len(self.values) - 5
+        changes = data.draw(st.lists(st.tuples(st.integers(0, last), VALUES, CODES), max_size=6))
+        for row, value, code in changes:
+            self.values[row], self.codes[row] = value, code
+        assert self.grouped.update([row for row, _, _ in changes], self.values)
+
+    @rule(row=st.sampled_from((0, 1, 3)))
+    def go_beyond(self, row: int) -> None:
+        assert not self.grouped.update([len(self.values) - 4 + row], self.values)
+
+    @rule(gains=st.lists(st.integers(0, 3), min_size=5, max_size=5), draw=st.integers(0, 100))
+    def choose(self, gains: list[int], draw: int) -> None:
+        codes = self.grouped.present()
+        free = (self.values != OUT).nonzero()[0].tolist()
+        assert set(codes) == {int(self.codes[row]) for row in free}
+        if not codes:
+            return
+        totals = {row: int(self.values[row]) + gains[int(self.codes[row])] for row in free}
+        best = [row for row, total in totals.items() if total == max(totals.values())]
+        random = FirstDraw()
+        random.answer = draw
+        assert self.grouped.choose([gains[code] for code in codes], random) == best[draw % len(best)]
+        assert random.asked == (len(best) if len(best) > 1 else None)
+
+    @invariant()
+    def is_what_is_made_from_nothing(self) -> None:
+        self.grouped.check_invariants(self.values)
+
+
+TestGrouped = GroupedMachine.TestCase
+
+
+def table_of(nodes: int) -> NodeTable:
+    table = NodeTable()
+    for i in range(nodes):
+        table.set_node(make_node(f"n{i}"))
+    return table
+
+
+def column(table: NodeTable) -> BlockedMaxima:
+    return BlockedMaxima(np.arange(table.capacity, dtype=np.int64), table.size)
+
+
+def touch(table: NodeTable, times: int = 1) -> None:
+    for _ in range(times):
+        table.set_node(make_node("n0"))
+
+
+def test_a_way_to_group_is_followed_from_its_second_visit_on() -> None:
+    table, ways = table_of(5), Groupings()
+    maxima, codes = column(table), np.zeros(table.capacity, np.int64)
+    assert ways.of(codes, maxima, table) is None
+    found = ways.of(codes, maxima, table)
+    assert found is not None
+    assert found.present() == [0]
+    assert ways.nbytes == found.nbytes > 0
+    codes[3] = 1
+    table.set_node(make_node("n3"))
+    assert ways.of(codes, maxima, table) is found
+    assert sorted(found.present()) == [0, 1]
+    found.check_invariants(maxima.values)
+
+
+def test_what_changed_too_much_is_followed_again_once_that_is_over() -> None:
+    table, ways = table_of(5), Groupings()
+    maxima, codes = column(table), np.zeros(table.capacity, np.int64)
+    assert [ways.of(codes, maxima, table) is None for _ in range(2)] == [True, False]
+    touch(table, grouped.MOST_MISSED + 1)
+    assert [ways.of(codes, maxima, table) is None for _ in range(2)] == [True, False]
+    maxima.rebuild(table.size)
+    assert [ways.of(codes, maxima, table) is None for _ in range(2)] == [True, False]
+
+
+def test_nodes_that_joined_are_taken_in() -> None:
+    table, ways = table_of(3), Groupings()
+    maxima, codes = column(table), np.zeros(table.capacity, np.int64)
+    ways.of(codes, maxima, table)
+    ways.of(codes, maxima, table)
+    table.set_node(make_node("n3"))
+    maxima.update([(3, 1000)])
+    ways.of(codes, maxima, table)
+    found = ways.of(codes, maxima, table)
+    assert found is not None
+    found.present()
+    assert found.choose([0], FirstDraw()) == 3
+
+
+def test_too_many_groups_are_not_looked_at_again_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(grouped, "MOST_GROUPS", 2)
+    monkeypatch.setattr(grouped, "_WAIT", 2)
+    table, ways = table_of(5), Groupings()
+    maxima, codes = column(table), np.arange(table.capacity)
+    assert [ways.of(codes, maxima, table) for _ in range(2)] == [None, None]
+    codes[:] = 0
+    assert [ways.of(codes, maxima, table) is None for _ in range(3)] == [True, True, False]
+    codes[:3] = 1, 2, 3
+    for i in range(3):
+        table.set_node(make_node(f"n{i}"))
+    assert ways.of(codes, maxima, table) is None
+
+
+def test_few_ways_are_kept_and_arrays_too_short_are_left_alone() -> None:
+    table, ways = table_of(2), Groupings()
+    maxima = column(table)
+    assert ways.of(np.zeros(1, np.int64), maxima, table) is None
+    first = np.zeros(table.capacity, np.int64)
+    ways.of(first, maxima, table)
+    others = [first.copy() for _ in range(grouped.MOST_KEPT)]
+    for codes in others:
+        ways.of(codes, maxima, table)
+    assert ways.of(first, maxima, table) is None
+    assert ways.of(others[-1], maxima, table) is not None
+
+
+def test_damage_is_found() -> None:
+    values, codes = np.arange(4, dtype=np.int64), np.array([0, 0, 1, 1])
+    damaged = GroupedMaxima(codes)
+    damaged.rebuild(values, 4)
+    values[0] = 9
+    with pytest.raises(InvariantError):
+        damaged.check_invariants(values)
