@@ -83,8 +83,10 @@ class DomainCounts:
             return True
         if domains.count == domains.total:
             # Every node is a domain of its own.
-            alone: Mask = rows.take(sums.column.counts) > 0
-            return alone if everywhere else alone & (rows.take(domains.codes) >= 0)
+            alone: Mask = rows.take(sums.column.positive())
+            if not everywhere:
+                return alone & (rows.take(domains.codes) >= 0)
+            return alone.copy() if isinstance(rows.index, slice) else alone
         if sums.nonzero > _FEW:
             return domains.take(sums.sums > 0, rows)
         codes = rows.take(domains.codes)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -139,30 +138,31 @@ def _has_company(state: FilterState, node: Node) -> bool:
 
 def judge_rows(state: FilterState, rows: Rows) -> RowVerdicts | None:
     """As :func:`judge_node` for many rows; O(rows) in few passes for each topology key."""
-    codes = _marked(None, EXISTING, (counts.positive(rows) for counts in state.existing.values()), rows)
-    codes = _marked(codes, ANTI_AFFINITY, (counts.positive(rows) for counts in state.anti.values()), rows)
+    codes: Codes | None = None
+    for counts in state.existing.values():
+        codes = _marked(codes, EXISTING, counts.positive(rows), rows)
+    for counts in state.anti.values():
+        codes = _marked(codes, ANTI_AFFINITY, counts.positive(rows), rows)
     if state.required:
         lonely = _rows_without_company(state, rows)
         if lonely is not None:
-            codes = _marked(codes, AFFINITY, (lonely,), rows)
+            codes = _marked(codes, AFFINITY, lonely, rows)
     return None if codes is None else RowVerdicts(codes, STATUSES)
 
 
-def _marked(codes: Codes | None, code: int, broken: Iterable[Mask | bool], rows: Rows) -> Codes | None:
-    """*codes*, with *code* where any of *broken* is true; the highest code of a row stays."""
-    for mask in broken:
-        if mask is False:
-            continue
-        marks: Codes
-        if mask is True:
-            marks = np.full(len(rows), code, np.int8)
-        else:
-            assert not isinstance(mask, bool)
-            marks = mask.view(np.int8)
-            if code > 1:
-                marks *= code
-        codes = marks if codes is None else np.maximum(codes, marks, out=codes)
-    return codes
+def _marked(codes: Codes | None, code: int, broken: Mask | bool, rows: Rows) -> Codes | None:
+    """*codes*, with *code* where *broken* is true; the highest code of a row stays."""
+    if broken is False:
+        return codes
+    marks: Codes
+    if broken is True:
+        marks = np.full(len(rows), code, np.int8)
+    else:
+        assert not isinstance(broken, bool)
+        marks = broken.view(np.int8)
+        if code > 1:
+            marks *= code
+    return marks if codes is None else np.maximum(codes, marks, out=codes)
 
 
 def _rows_without_company(state: FilterState, rows: Rows) -> Mask | None:

@@ -41,6 +41,8 @@ def count_for_score(existing: ExistingTerms, pod: Pod, ignore_existing: bool) ->
     if not own and (ignore_existing or not table.pods_with_affinity):
         return None
     asked = existing.asked(pod, terms)
+    if not asked.numbers:
+        return None
     found = [each.count(table) for each in asked.weights.values()]
     if any(each.any() for each in found):
         return ScoreState(found)

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import MAX_SCORE, DistinctColumn, Node, NodeInfo, NodeTable, Rows
+from schedframe import MAX_SCORE, DistinctColumn, Domains, Node, NodeInfo, NodeTable, Rows
 
 from .._matching_pods import count_on
 from .constraints import Constraint, Constraints, keyed_nodes
@@ -26,6 +26,7 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 _INT32_END: Final = 2**31
 _FEW_CODES: Final = 32
 """Up to so many numbers cost less in plain Python than the calls to have arrays of them worked on."""
+_NO_COUNTS: Final = np.empty(0, np.int64)
 _PREFIX: Final = 256
 """Rows among which each domain is likely to show up."""
 
@@ -225,15 +226,16 @@ class Scoring:
 def _term(constraint: Constraint, feasible: Rows, keys: tuple[str, ...]) -> Term:
     """*keys* are those that a node must have to be scored."""
     table, key = feasible.table, constraint.topology_key
-    labels = table.label(key)
     surplus = float(constraint.max_skew - 1)
     if key == HOSTNAME:
         weight = _weight(_scored(feasible, key, keys))
-        return Term(constraint, labels, weight, surplus, np.empty(0, np.int64))
-    weight = _weight(_domains(feasible, key, keys))
-    sums = constraint.column(table).by_domain(key, constraint.subset).sums
-    size = len(labels.values)
-    counts = sums[:size].copy()
+        return Term(constraint, table.label(key), weight, surplus, _NO_COUNTS)
+    kept = constraint.column(table).by_domain(key, constraint.subset)
+    plain = constraint.subset is None and len(keys) < 2
+    domains = kept.domains if plain else table.pod_groups.domains(key, keyed_nodes(key, keys))
+    labels = domains.labels
+    weight = _weight(_domains(feasible, domains, not keys))
+    counts = kept.sums[: len(labels.values)].copy()
     nameless = labels.code_of("") if not keys else -1
     if nameless >= 0:
         # Nodes without the label are of the same domain as those whose label is empty.
@@ -256,14 +258,13 @@ def _scored(feasible: Rows, key: str, keys: tuple[str, ...]) -> int:
     return int(np.count_nonzero(feasible.take(domains.codes) >= 0))
 
 
-def _domains(feasible: Rows, key: str, keys: tuple[str, ...]) -> int:
-    """How many values of label *key* the rows have that have all *keys*.
+def _domains(feasible: Rows, domains: Domains, any_node: bool) -> int:
+    """In how many of *domains* the rows are.
 
-    Without *keys*, nodes that lack the label have the value "".
+    With *any_node*, nodes that lack the label have the value "".
     """
     table = feasible.table
-    domains = table.pod_groups.domains(key, keyed_nodes(key, keys))
-    nameless = not keys and domains.total < table.num_nodes
+    nameless = any_node and domains.total < table.num_nodes
     if len(feasible) == table.num_nodes:
         return domains.count + (nameless and not _has_value(domains.nodes, domains.labels.code_of("")))
     codes = feasible.take(domains.codes)

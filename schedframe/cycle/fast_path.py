@@ -9,7 +9,6 @@ from __future__ import annotations
 from random import Random
 
 import numpy as np
-import numpy.typing as npt
 from attrs import define
 
 from ..api import Pod
@@ -23,10 +22,9 @@ from .decision import Decision
 from .diagnosis import diagnose
 from .expected import ExpectedPods
 from .known import Known
+from .maxima import nth_true
 from .merging import Mask, ask, ask_all, merge, passing
 from .remembered import PodClass
-
-Positions = npt.NDArray[np.intp]
 
 
 @define(eq=False)
@@ -180,12 +178,14 @@ class FastPath:
             if isinstance(scores, Status):
                 return _failed(decision, scores)
             total = total + scores.total
-        position = self._one_of((total == total.max()).nonzero()[0])
+        position = self._one_of(total == total.max())
         decision.node_name = found.table.name_of(feasible.row_at(position))
         return decision
 
-    def _one_of(self, best: Positions) -> int:
-        return int(best[self.rng.randrange(len(best))] if len(best) > 1 else best[0])
+    def _one_of(self, best: Mask) -> int:
+        """Where *best* is true, at one of these places uniformly: no draw for one, one draw over several."""
+        count = int(np.count_nonzero(best))
+        return nth_true(best, self.rng.randrange(count) if count > 1 else 0)
 
     # ---- live plugins and nominated pods have a say ------------------------------------------------------
 

@@ -168,11 +168,14 @@ class GroupedMaxima:
             return self._one_of_group(groups[sums.index(highest)], rng)
         best = [group for group, total in zip(groups, sums, strict=True) if total == highest]
         chosen = rng.randrange(sum([group.ties for group in best]))
+        cells = [(group.best, group.count, group.top) for group in best]
         for block in range(self._blocks):
-            count = sum([group.count[block] for group in best if group.best[block] == group.top])
-            if chosen < count:
-                return self._at(block, best, chosen)
-            chosen -= count
+            before = chosen
+            for highs, counts, top in cells:
+                if highs[block] == top:
+                    chosen -= counts[block]
+            if chosen < 0:
+                return self._at(block, best, before)
         raise InvariantError("groups of rows have more rows at their maximum than their blocks")
 
     def _one_of_group(self, group: _Group, rng: Random) -> int:
@@ -190,9 +193,10 @@ class GroupedMaxima:
         part = slice(start, min(start + (1 << self._shift), self._size))
         values, codes = self._values[part], self._counted_as[part]
         mask = values == groups[0].top
-        mask &= codes == groups[0].code
-        for group in groups[1:]:
-            mask |= (values == group.top) & (codes == group.code)
+        if len(groups) < len(self._groups) or any(group.top != groups[0].top for group in groups):
+            mask &= codes == groups[0].code
+            for group in groups[1:]:
+                mask |= (values == group.top) & (codes == group.code)
         return start + int(mask.nonzero()[0][chosen] if chosen else mask.argmax())
 
     def check_invariants(self, values: Values) -> None:

@@ -19,6 +19,8 @@ _SMALLEST_SHIFT = 6
 _LARGEST_SHIFT = 11
 _SMALL = 1 << 16
 """Up to so many rows are looked through once without making blocks."""
+_COUNTED = 1024
+"""In fewer rows than this those that are meant are listed rather than counted."""
 _FEW = 32
 """Up to so many blocks are kept in lists: to go through those costs less than the calls for arrays."""
 
@@ -197,6 +199,22 @@ class BlockedMaxima:
             count[counted], np.array(fresh._count)[counted]
         ):
             raise InvariantError("blocked maxima are not those of the column")
+
+
+def nth_true(mask: npt.NDArray[np.bool_], n: int) -> int:
+    """Where *mask* is true for the *n*-th time, from 0 on.
+
+    Counting takes a tenth of what it takes to list all these places, which may be nearly all there are.
+    """
+    start = 0
+    while len(mask) > _COUNTED:
+        half = len(mask) >> 1
+        before = int(np.count_nonzero(mask[:half]))
+        if n < before:
+            mask = mask[:half]
+        else:
+            mask, n, start = mask[half:], n - before, start + half
+    return start + int(mask.nonzero()[0][n])
 
 
 def _block_of(chosen: int, top: int, bests: Values, counts: Values) -> tuple[int, int]:

@@ -143,16 +143,19 @@ class PodClass:
                 totals = totals + change
         return totals
 
-    def best_where(self, rows: Rows, mask: npt.NDArray[np.bool_]) -> Positions:
-        """Positions among *rows* of the best of those feasible ones at which *mask* is true, ascending."""
+    def best_where(self, rows: Rows, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+        """Which of *rows* are the best of those feasible ones at which *mask* is true."""
         if not any(column.highest for column in self.normalized):
             # Most often the best of all is among them: two passes, and no column is picked apart.
-            tied = (rows.take(self.maxima.values) == self.maxima.top()) & mask
-            if tied.any():
-                return as_positions(tied)
+            tied: npt.NDArray[np.bool_] = rows.take(self.maxima.values) == self.maxima.top()
+            tied &= mask
+            if np.count_nonzero(tied):  # half of what any() costs
+                return tied
         chosen = as_positions(mask)
         totals = self.totals_of(rows.select(chosen))
-        return chosen[as_positions(totals == totals.max())]
+        best = np.zeros(len(mask), np.bool_)
+        best[chosen[totals == totals.max()]] = True
+        return best
 
     def counts(self) -> list[tuple[Status, int]]:
         """Each status with the number of rows that it rejects; O(statuses)."""

@@ -10,7 +10,7 @@ import numpy as np
 from attrs import define, field
 
 from .columns import ABSENT, DistinctColumn
-from .domains import Codes, Counts, Domains, NodeSubset, at_least
+from .domains import Codes, Counts, Domains, Mask, NodeSubset, at_least
 
 if TYPE_CHECKING:
     from .pod_groups import PodGroup, PodGroups
@@ -36,20 +36,32 @@ class CountColumn:
     dropped: bool = False
     """Whether the column was dropped to save memory, and is not kept in step any more."""
     _sums: OrderedDict[Hashable, DomainSums] = field(factory=OrderedDict)
+    _positive: Mask | None = None
+    """Where counts are positive, once somebody asked."""
 
     def add(self, row: int, amount: int) -> None:
         """Add to the count of a row; O(sums by domain)."""
         if self.dropped:
             return
-        self.counts[row] += amount
+        counts = self.counts
+        count = counts[row] = counts.item(row) + amount
+        if self._positive is not None:
+            self._positive[row] = count > 0
         for sums in self._sums.values():
             sums.add(row, amount)
+
+    def positive(self) -> Mask:
+        """Per row: is the count positive? Shape ``(capacity,)``, always up to date, not to be changed."""
+        if self._positive is None:
+            self._positive = self.counts > 0
+        return self._positive
 
     def grow(self) -> None:
         """Make ``counts`` as long as the table's columns."""
         counts = np.zeros(self.groups.table.capacity, np.int64)
         counts[: len(self.counts)] = self.counts
         self.counts = counts
+        self._positive = None
 
     def by_domain(self, topology_key: str, subset: NodeSubset | None = None) -> DomainSums:
         """The counts summed over the nodes (of *subset*) with each value of that label, up to date."""
@@ -98,7 +110,11 @@ class DomainSums:
         if row < len(self._codes):
             code = self._codes.item(row)
             if code != ABSENT:
-                self._add(code, amount)
+                sums = self.sums
+                before = sums.item(code)
+                after = sums[code] = before + amount
+                if not before or not after:
+                    self.nonzero += bool(after) - bool(before)
 
     def sync(self) -> DomainSums:
         """Catch up with the nodes."""
@@ -125,23 +141,16 @@ class DomainSums:
             self._codes = longer
 
     def _move(self, row: int) -> None:
-        old, new = self._codes.item(row), self.domains.codes.item(row)
-        if old == new:
+        new = self.domains.codes.item(row)
+        if self._codes.item(row) == new:
             return
-        self._codes[row] = new
         counts = self.column.counts
-        if row < len(counts) and (count := counts.item(row)):
-            if old != ABSENT:
-                self._add(old, -count)
-            if new != ABSENT:
-                self._add(new, count)
-
-    def _add(self, code: int, amount: int) -> None:
-        sums = self.sums
-        before = sums.item(code)
-        after = sums[code] = before + amount
-        if not before or not after:
-            self.nonzero += bool(after) - bool(before)
+        count = counts.item(row) if row < len(counts) else 0
+        if count:
+            self.add(row, -count)
+        self._codes[row] = new
+        if count:
+            self.add(row, count)
 
     def _recount(self) -> None:
         codes = self._codes = self.domains.codes.copy()

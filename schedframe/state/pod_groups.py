@@ -305,6 +305,8 @@ class PodGroups:
             mine[: len(column.counts)] = column.counts[:size]
             if not np.array_equal(mine, fresh.counts[:size]):
                 raise InvariantError(f"count column {key!r} differs from one made anew")
+            if not np.array_equal(column.positive(), column.counts > 0):
+                raise InvariantError(f"count column {key!r} is wrong about where its counts are positive")
             for sums in column.all_sums():
                 _check_sums(sums, fresh.by_domain(sums.domains.topology_key, sums.domains.subset))
         for domains in self._domains.values():
