@@ -117,7 +117,7 @@ class InterPodAffinity:
 
     @hookimpl
     def score_groups(self, state: CycleState, table: NodeTable) -> GroupScores | None:
-        """By domain, or by what the pods of a node weigh, if there is but one topology key."""
+        """By domain, and by what the pods of a node weigh for a key whose domains are single nodes."""
         return score_groups(state.read(SCORE_STATE), table)
 
     @hookimpl

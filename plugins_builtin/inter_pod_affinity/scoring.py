@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -71,21 +72,34 @@ def score_rows(state: ScoreState, rows: Rows) -> Scores:
 def score_groups(state: ScoreState, table: NodeTable) -> GroupScores | None:
     """As :func:`score_rows` and :func:`normalize` by domain, or by weight where each node is a domain.
 
-    ``None`` if several topology keys count.
+    ``None`` if nothing tells nodes apart, or some nodes lack the label of such domains.
     """
-    found = [each for each in state.weights if each.any()]
-    if len(found) != 1:
+    columns: list[npt.NDArray[Any]] = []
+    weights: list[Callable[[int], int]] = []
+    for counts in state.weights:
+        if not counts.any():
+            continue
+        sums = counts.sums
+        if sums is None or counts.added:
+            return None
+        domains = sums.domains
+        if domains.count < domains.total:
+            columns.append(domains.codes)
+            weights.append(sums.sums.item)
+        elif domains.total < table.num_nodes:
+            return None
+        else:
+            columns.append(sums.column.counts)
+            weights.append(int)
+    if not columns:
         return None
-    counts = found[0]
-    sums = counts.sums
-    if sums is None or counts.added:
-        return None
-    domains = sums.domains
-    if domains.count < domains.total:
-        return GroupScores(domains.codes, lambda codes: _normalized(sums.sums.take(codes).tolist()))
-    if domains.total < table.num_nodes:
-        return None
-    return GroupScores(sums.column.counts, _normalized)
+
+    def scores(keys: list[tuple[int, ...]]) -> list[int]:
+        return _normalized(
+            [sum([weigh(code) for weigh, code in zip(weights, key, strict=True)]) for key in keys]
+        )
+
+    return GroupScores(tuple(columns), scores)
 
 
 def _normalized(scores: list[int]) -> list[int]:

@@ -151,10 +151,10 @@ class PodTopologySpread:
 
     @hookimpl
     def score_groups(self, state: CycleState, table: NodeTable) -> GroupScores | None:
-        """By domain, or by the number of pods of a node, if there is but one constraint."""
+        """By domain, and by the number of matching pods of a node for constraints on single nodes."""
         scoring = state.read(_SOFT)
-        codes = scoring.groups(table)
-        return None if codes is None else GroupScores(codes, scoring.of_groups)
+        columns = scoring.groups(table)
+        return None if columns is None else GroupScores(columns, scoring.of_groups)
 
     @hookimpl
     def normalize_scores(self, state: CycleState, scores: npt.NDArray[np.int64], nodes: Rows) -> None:

@@ -139,28 +139,38 @@ class Scoring:
             scores[ignored] = 0
         return scores
 
-    def groups(self, table: NodeTable) -> npt.NDArray[Any] | None:
-        """A number per row that decides what the score is, ``None`` if no single one does."""
-        if len(self.terms) > 1:
-            return None
-        term = self.terms[0]
-        if not term.is_per_node:
-            return term.labels.codes
-        whole = _is_whole(term.constraint.topology_key, table)
-        return term.constraint.column(table).counts if whole else None
+    def groups(self, table: NodeTable) -> tuple[npt.NDArray[Any], ...] | None:
+        """Per term the number of a row that decides what it gives; ``None`` if some term has none."""
+        columns: list[npt.NDArray[Any]] = []
+        for term in self.terms:
+            if not term.is_per_node:
+                columns.append(term.labels.codes)
+            elif _is_whole(term.constraint.topology_key, table):
+                columns.append(term.constraint.column(table).counts)
+            else:
+                return None
+        return tuple(columns)
 
-    def of_groups(self, codes: list[int]) -> list[int]:
-        """Normalised scores by what :meth:`groups` says of the rows; *codes* are all there are."""
-        term = self.terms[0]
-        if term.is_per_node:
-            raw = [_rounded_one(term.of_count(count)) for count in codes]
-            return _few_reversed(raw, raw)
-        count_of = term.counts.item
-        raw = [0 if code < 0 else _rounded_one(term.of_count(count_of(code))) for code in codes]
-        if not self.all_keys or -1 not in codes:
-            return _few_reversed(raw, raw)
-        found = _few_reversed(raw, [score for code, score in zip(codes, raw, strict=True) if code >= 0])
-        return [0 if code < 0 else score for code, score in zip(codes, found, strict=True)]
+    def of_groups(self, keys: list[tuple[int, ...]]) -> list[int]:
+        """Normalised scores by what :meth:`groups` says of the rows; *keys* are all there are."""
+        raw = [self._raw_of_group(key) for key in keys]
+        counted = [score for score in raw if score is not None]
+        found = _few_reversed([score or 0 for score in raw], counted)
+        if len(counted) == len(raw):
+            return found
+        return [0 if score is None else scaled for score, scaled in zip(raw, found, strict=True)]
+
+    def _raw_of_group(self, key: tuple[int, ...]) -> int | None:
+        """``None`` for nodes that are ignored."""
+        total = 0.0
+        for term, code in zip(self.terms, key, strict=True):
+            if term.is_per_node:
+                total += term.of_count(code)
+            elif code >= 0:
+                total += term.of_count(term.counts.item(code))
+            elif self.all_keys:
+                return None
+        return _rounded_one(total)
 
     def normalize(self, scores: Scores, rows: Rows) -> None:
         """To 0…100 in place, the lowest raw score becoming the highest; ignored rows become 0."""

@@ -151,14 +151,14 @@ class FastPath:
             answer = entry.score_groups(decision.state, decision.pod, found.table)
             if answer is None:
                 return None
-            grouped = found.groupings.of(answer.codes, found.maxima, found.table)
+            grouped = found.groupings.of(answer.columns, found.maxima, found.table)
             if grouped is None:
                 return None
-            codes = grouped.present()
-            scores = answer.scores(codes)
+            keys = grouped.present()
+            scores = answer.scores(keys)
         except Exception:  # noqa: BLE001 - a short cut that is not there
             return None
-        if len(scores) != len(codes) or set(map(type, scores)) != _INT:
+        if len(scores) != len(keys) or set(map(type, scores)) != _INT:
             return None
         if min(scores) < MIN_SCORE or max(scores) > MAX_SCORE:
             return None

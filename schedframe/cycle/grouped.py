@@ -16,9 +16,12 @@ from ..state import NodeTable
 from .maxima import OUT, BlockedMaxima, Values
 
 Codes = npt.NDArray[Any]
-"""An integer per row; equal ones make a group."""
+"""An integer per row."""
+Mask = npt.NDArray[np.bool_]
+Key = tuple[int, ...]
+"""The codes that the rows of a group have."""
 
-MOST_GROUPS: Final = 24
+MOST_GROUPS: Final = 32
 """With more groups the passes that this spares cost less."""
 MOST_MISSED: Final = 48
 """Up to so many rows are taken in one by one."""
@@ -33,9 +36,10 @@ _BLOCKS_SHIFT: Final = 5
 
 @define(eq=False)
 class _Group:
-    """The feasible rows with one code: by block of rows the highest value, and how many have it."""
+    """The feasible rows with one key: by block of rows the highest value, and how many have it."""
 
-    code: int
+    key: Key
+    id: int
     best: list[int]
     """:data:`OUT` for a block without such rows."""
     count: list[int]
@@ -61,74 +65,82 @@ class GroupedMaxima:
     """Values of rows (:data:`OUT` where one may not be chosen) by group.
 
     ``update`` is O(rows that are given), and O(block) for one that was the last at its block's maximum;
-    ``choose`` is O(groups × blocks + block). Memory: 8 bytes a row and a copy of the codes.
+    ``choose`` is O(groups × blocks + block). Memory: 12 bytes a row.
     """
 
-    codes: Codes
-    """Those of the plugin, told apart by identity."""
+    columns: tuple[Codes, ...]
+    """Those of the plugin, told apart by identity: rows that agree in all of them make a group."""
     _values: Values = field(factory=lambda: np.empty(0, np.int64))
-    """As of the last update, like ``_counted_as``: what a row was counted as."""
-    _counted_as: Codes = field(factory=lambda: np.empty(0, np.int64))
+    """As of the last update, like ``_ids``: what a row was counted as."""
+    _ids: npt.NDArray[np.int32] = field(factory=lambda: np.empty(0, np.int32))
     _size: int = 0
     _shift: int = 0
     _blocks: int = 0
-    _groups: dict[int, _Group] = field(factory=dict)
+    _groups: dict[Key, _Group] = field(factory=dict)
+    _by_id: dict[int, _Group] = field(factory=dict)
+    _next_id: int = 0
 
     @property
     def nbytes(self) -> int:
         """Memory of what is kept by row, in bytes."""
-        return self._values.nbytes + self._counted_as.nbytes
+        return self._values.nbytes + self._ids.nbytes
 
     def rebuild(self, values: Values, size: int) -> bool:
         """Look at the first *size* rows; ``False``, and nothing is kept, if there are too many groups.
 
         O(groups × rows).
         """
-        self._groups, self._size = {}, size
-        values, codes = values[:size].copy(), self.codes[:size].copy()
-        here = codes[values != OUT]
-        wanted = _distinct(here)
-        if wanted is None:
-            self._values, self._counted_as = np.empty(0, np.int64), np.empty(0, np.int64)
+        self._groups, self._by_id, self._next_id, self._size = {}, {}, 0, size
+        self._values, self._ids = np.empty(0, np.int64), np.empty(0, np.int32)
+        values = values[:size].copy()
+        found = _masks(values != OUT, [column[:size] for column in self.columns])
+        if found is None:
             return False
+        self._values, self._ids = values, np.full(size, -1, np.int32)
         self._shift = max(_SMALLEST_SHIFT, (max(size, 1) - 1).bit_length() - _BLOCKS_SHIFT)
         width = 1 << self._shift
         starts = np.arange(0, size, width)
         self._blocks = len(starts)
-        for code in wanted:
-            part = np.where(codes == code, values, OUT)
+        for key, mask in found:
+            part = np.where(mask, values, OUT)
             best = np.maximum.reduceat(part, starts)
             ties = part == best.repeat(width)[:size]
             count = np.add.reduceat(ties, starts, dtype=np.int64)
             count[best == OUT] = 0
-            self._groups[code] = _Group(code, best.tolist(), count.tolist())
-        self._values, self._counted_as = values, codes
+            self._ids[mask] = self._add(key, best.tolist(), count.tolist()).id
         return True
+
+    def _add(self, key: Key, best: list[int], count: list[int]) -> _Group:
+        group = self._groups[key] = self._by_id[self._next_id] = _Group(key, self._next_id, best, count)
+        self._next_id += 1
+        return group
 
     def update(self, rows: Iterable[int], values: Values) -> bool:
         """The values or codes of *rows* may have changed; ``False`` if it must be rebuilt."""
         groups, shift, size = self._groups, self._shift, self._size
-        now_values, now_codes = values.data, self.codes.data
-        old_values, old_codes = self._values.data, self._counted_as.data
+        now_values, now_codes = values.data, [column.data for column in self.columns]
+        old_values, ids = self._values.data, self._ids.data
         for row in rows:
             if row >= size:
                 return False
-            value, code = now_values[row], now_codes[row]
-            old, before = old_values[row], old_codes[row]
-            if value == old and code == before:
+            value, old = now_values[row], old_values[row]
+            if value == old == OUT:
                 continue
-            block = row >> shift
+            key = tuple([codes[row] for codes in now_codes])
+            group, block = groups.get(key), row >> shift
             if old != OUT:
+                before = self._by_id[ids[row]]
+                if value == old and group is before:
+                    continue
                 old_values[row] = OUT
-                self._take_out(groups[before], block, old)
-            old_values[row], old_codes[row] = value, code
-            if value == OUT:
-                continue
-            group = groups.get(code)
+                self._take_out(before, block, old)
+                if value == OUT:
+                    continue
             if group is None:
                 if len(groups) >= MOST_GROUPS:
                     return False
-                group = groups[code] = _Group(code, [OUT] * self._blocks, [0] * self._blocks)
+                group = self._add(key, [OUT] * self._blocks, [0] * self._blocks)
+            old_values[row], ids[row] = value, group.id
             _put_in(group, block, value)
         return True
 
@@ -140,19 +152,19 @@ class GroupedMaxima:
         group.count[block] -= 1
         if not group.count[block]:
             part = slice(block << self._shift, min(block + 1 << self._shift, self._size))
-            members = self._values[part][self._counted_as[part] == group.code]
+            members = self._values[part][self._ids[part] == group.id]
             best = group.best[block] = int(members.max(initial=OUT))
             group.count[block] = int(np.count_nonzero(members == best)) if best != OUT else 0
 
-    def present(self) -> list[int]:
-        """The codes of the groups that have feasible rows; others are forgotten.
+    def present(self) -> list[Key]:
+        """The keys of the groups that have feasible rows; others are forgotten.
 
         O(groups), and O(blocks) for each whose best row is gone.
         """
         groups = self._groups
-        gone = [code for code, group in groups.items() if not group.ties and not group.settle()]
-        for code in gone:
-            del groups[code]
+        gone = [group for group in groups.values() if not group.ties and not group.settle()]
+        for group in gone:
+            del groups[group.key], self._by_id[group.id]
         return list(groups)
 
     def choose(self, gains: Sequence[int], rng: Random) -> int:
@@ -191,20 +203,20 @@ class GroupedMaxima:
         """The row of that block at position *chosen* among those of *groups* that have the group's top."""
         start = block << self._shift
         part = slice(start, min(start + (1 << self._shift), self._size))
-        values, codes = self._values[part], self._counted_as[part]
+        values, ids = self._values[part], self._ids[part]
         mask = values == groups[0].top
         if len(groups) < len(self._groups) or any(group.top != groups[0].top for group in groups):
-            mask &= codes == groups[0].code
+            mask &= ids == groups[0].id
             for group in groups[1:]:
-                mask |= (values == group.top) & (codes == group.code)
+                mask |= (values == group.top) & (ids == group.id)
         return start + int(mask.nonzero()[0][chosen] if chosen else mask.argmax())
 
     def check_invariants(self, values: Values) -> None:
         """Raise :class:`InvariantError` if this is not what is made of *values* from nothing; O(rows)."""
-        fresh = GroupedMaxima(self.codes)
+        fresh = GroupedMaxima(self.columns)
         fresh.rebuild(values, self._size)
         if sorted(self.present()) != sorted(fresh.present()) or any(
-            group.parts() != fresh._groups[code].parts() for code, group in self._groups.items()
+            group.parts() != fresh._groups[key].parts() for key, group in self._groups.items()
         ):
             raise InvariantError("maxima by group are not those of the column")
 
@@ -223,15 +235,20 @@ def _put_in(group: _Group, block: int, value: int) -> None:
         group.ties += 1
 
 
-def _distinct(codes: Codes) -> list[int] | None:
-    """The different codes, ``None`` if they are too many. O(different codes × rows)."""
-    found: list[int] = []
-    while len(codes):
-        if len(found) == MOST_GROUPS:
-            return None
-        code = int(codes[0])
-        found.append(code)
-        codes = codes[codes != code]
+def _masks(here: Mask, columns: Sequence[Codes]) -> list[tuple[Key, Mask]] | None:
+    """For each group of the rows *here* which rows it has; ``None`` if there are too many groups."""
+    found: list[tuple[Key, Mask]] = [((), here)]
+    for column in columns:
+        finer: list[tuple[Key, Mask]] = []
+        for key, mask in found:
+            left = column[mask]
+            while len(left):
+                if len(finer) == MOST_GROUPS:
+                    return None
+                code = int(left[0])
+                finer.append(((*key, code), mask & (column == code)))
+                left = left[left != code]
+        found = finer
     return found
 
 
@@ -258,29 +275,30 @@ class Groupings:
     turns with many others, or whose totals all change for each pod, would make everything anew each time.
     """
 
-    _ways: OrderedDict[int, _Way] = field(factory=OrderedDict)
+    _ways: OrderedDict[Key, _Way] = field(factory=OrderedDict)
 
     @property
     def nbytes(self) -> int:
         """Memory of the columns, in bytes."""
         return sum(way.grouped.nbytes for way in self._ways.values())
 
-    def of(self, codes: Codes, maxima: BlockedMaxima, table: NodeTable) -> GroupedMaxima | None:
-        """The values of *maxima* by *codes*, up to date; ``None`` if passes over all rows cost less.
+    def of(self, columns: tuple[Codes, ...], maxima: BlockedMaxima, table: NodeTable) -> GroupedMaxima | None:
+        """The values of *maxima* by *columns*, up to date; ``None`` if passes over all rows cost less.
 
-        *codes* is an array that changes only where the table's row log says so; another array is another way
-        to group. O(rows touched since the last visit), else as :meth:`GroupedMaxima.rebuild`.
+        These are arrays that change only where the table's row log says so; other arrays are another way to
+        group. O(rows touched since the last visit), else as :meth:`GroupedMaxima.rebuild`.
         """
-        if len(codes) < table.size:
+        if min(map(len, columns)) < table.size:
             return None
-        way, version = self._ways.get(id(codes)), table.row_log.version
+        key, version = tuple(map(id, columns)), table.row_log.version
+        way = self._ways.get(key)
         if way is None:
             if len(self._ways) >= MOST_KEPT:
                 self._ways.popitem(last=False)
-            self._ways[id(codes)] = _Way(GroupedMaxima(codes), version, maxima.rebuilds)
+            self._ways[key] = _Way(GroupedMaxima(columns), version, maxima.rebuilds)
             return None
         if len(self._ways) > 1:
-            self._ways.move_to_end(id(codes))
+            self._ways.move_to_end(key)
         since, way.version = way.version, version
         seen, way.seen = way.seen, maxima.rebuilds
         if version - since > MOST_MISSED:

@@ -159,7 +159,7 @@ class Hookspecs(Protocol):
 
     @hookspec
     def score_groups(self, state: CycleState, pod: Pod, table: NodeTable) -> GroupScores | None:
-        """The normalised scores of all feasible rows by group, where one number says what a row gets.
+        """The normalised scores of all feasible rows by group, where few numbers say what a row gets.
 
         For plugins that are not ``row_local``, such as those that look at topology domains. It must agree
         with ``score_rows`` and ``normalize_scores``; ``None`` means to use these. Where there are few groups,

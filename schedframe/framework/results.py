@@ -46,14 +46,14 @@ class RowVerdicts:
 
 @define(eq=False, slots=True)
 class GroupScores:
-    """Scores by group of rows: rows with equal ``codes`` have equal scores, normalised ones as well."""
+    """Scores by group of rows: rows that agree in all ``columns`` have equal scores, normalised ones too."""
 
-    codes: npt.NDArray[Any]
-    """An integer per row of the table, shape ``(capacity,)``, in an array that follows the table: it is
-    changed in place only at rows that ``row_log`` names. Another array is another way to group.
+    columns: tuple[npt.NDArray[Any], ...]
+    """An integer per row of the table each, shape ``(capacity,)``, in arrays that follow the table: they are
+    changed in place only at rows that ``row_log`` names. Other arrays are another way to group.
     """
-    scores: Callable[[list[int]], list[int]]
-    """Given the different codes of all feasible rows: the normalised score, 0 to 100, of each."""
+    scores: Callable[[list[tuple[int, ...]]], list[int]]
+    """Given what the different feasible rows have in the columns: the normalised score, 0 to 100, of each."""
 
 
 @frozen

@@ -144,7 +144,8 @@ class Groups:
         if pod.labels.get("zone") == "a":
             raise LookupError("groups are not there")
         wrong = 200 if pod.labels.get("cores") == "5" else 0
-        return GroupScores(table.pod_count, lambda counts: [wrong + count * factor % 101 for count in counts])
+        columns = (table.pod_count, table.requested("cpu"))
+        return GroupScores(columns, lambda keys: [wrong + count * factor % 101 for count, _ in keys])
 
 
 PLUGINS: dict[str, type[Any]] = {

@@ -30,7 +30,7 @@ class GroupedMachine(RuleBasedStateMachine):
         self.patch.setattr(grouped, "_BLOCKS_SHIFT", 3)
         self.values = np.array([value for value, _ in cells] + [OUT] * 4, np.int64)
         self.codes = np.array([code for _, code in cells] + [7] * 4, np.int32)
-        self.grouped = GroupedMaxima(self.codes)
+        self.grouped = GroupedMaxima((self.codes,))
         assert self.grouped.rebuild(self.values, len(cells))
 
     def teardown(self) -> None:
@@ -52,14 +52,14 @@ class GroupedMachine(RuleBasedStateMachine):
     def choose(self, gains: list[int], draw: int) -> None:
         codes = self.grouped.present()
         free = (self.values != OUT).nonzero()[0].tolist()
-        assert set(codes) == {int(self.codes[row]) for row in free}
+        assert set(codes) == {(int(self.codes[row]),) for row in free}
         if not codes:
             return
         totals = {row: int(self.values[row]) + gains[int(self.codes[row])] for row in free}
         best = [row for row, total in totals.items() if total == max(totals.values())]
         random = FirstDraw()
         random.answer = draw
-        assert self.grouped.choose([gains[code] for code in codes], random) == best[draw % len(best)]
+        assert self.grouped.choose([gains[code] for (code,) in codes], random) == best[draw % len(best)]
         assert random.asked == (len(best) if len(best) > 1 else None)
 
     @invariant()
@@ -89,37 +89,37 @@ def touch(table: NodeTable, times: int = 1) -> None:
 def test_a_way_to_group_is_followed_from_its_second_visit_on() -> None:
     table, ways = table_of(5), Groupings()
     maxima, codes = column(table), np.zeros(table.capacity, np.int64)
-    assert ways.of(codes, maxima, table) is None
-    found = ways.of(codes, maxima, table)
+    assert ways.of((codes,), maxima, table) is None
+    found = ways.of((codes,), maxima, table)
     assert found is not None
-    assert found.present() == [0]
+    assert found.present() == [(0,)]
     assert ways.nbytes == found.nbytes > 0
     codes[3] = 1
     table.set_node(make_node("n3"))
-    assert ways.of(codes, maxima, table) is found
-    assert sorted(found.present()) == [0, 1]
+    assert ways.of((codes,), maxima, table) is found
+    assert sorted(found.present()) == [(0,), (1,)]
     found.check_invariants(maxima.values)
 
 
 def test_what_changed_too_much_is_followed_again_once_that_is_over() -> None:
     table, ways = table_of(5), Groupings()
     maxima, codes = column(table), np.zeros(table.capacity, np.int64)
-    assert [ways.of(codes, maxima, table) is None for _ in range(2)] == [True, False]
+    assert [ways.of((codes,), maxima, table) is None for _ in range(2)] == [True, False]
     touch(table, grouped.MOST_MISSED + 1)
-    assert [ways.of(codes, maxima, table) is None for _ in range(2)] == [True, False]
+    assert [ways.of((codes,), maxima, table) is None for _ in range(2)] == [True, False]
     maxima.rebuild(table.size)
-    assert [ways.of(codes, maxima, table) is None for _ in range(2)] == [True, False]
+    assert [ways.of((codes,), maxima, table) is None for _ in range(2)] == [True, False]
 
 
 def test_nodes_that_joined_are_taken_in() -> None:
     table, ways = table_of(3), Groupings()
     maxima, codes = column(table), np.zeros(table.capacity, np.int64)
-    ways.of(codes, maxima, table)
-    ways.of(codes, maxima, table)
+    ways.of((codes,), maxima, table)
+    ways.of((codes,), maxima, table)
     table.set_node(make_node("n3"))
     maxima.update([(3, 1000)])
-    ways.of(codes, maxima, table)
-    found = ways.of(codes, maxima, table)
+    ways.of((codes,), maxima, table)
+    found = ways.of((codes,), maxima, table)
     assert found is not None
     found.present()
     assert found.choose([0], FirstDraw()) == 3
@@ -130,31 +130,31 @@ def test_too_many_groups_are_not_looked_at_again_for_long(monkeypatch: pytest.Mo
     monkeypatch.setattr(grouped, "_WAIT", 2)
     table, ways = table_of(5), Groupings()
     maxima, codes = column(table), np.arange(table.capacity)
-    assert [ways.of(codes, maxima, table) for _ in range(2)] == [None, None]
+    assert [ways.of((codes,), maxima, table) for _ in range(2)] == [None, None]
     codes[:] = 0
-    assert [ways.of(codes, maxima, table) is None for _ in range(3)] == [True, True, False]
+    assert [ways.of((codes,), maxima, table) is None for _ in range(3)] == [True, True, False]
     codes[:3] = 1, 2, 3
     for i in range(3):
         table.set_node(make_node(f"n{i}"))
-    assert ways.of(codes, maxima, table) is None
+    assert ways.of((codes,), maxima, table) is None
 
 
 def test_few_ways_are_kept_and_arrays_too_short_are_left_alone() -> None:
     table, ways = table_of(2), Groupings()
     maxima = column(table)
-    assert ways.of(np.zeros(1, np.int64), maxima, table) is None
+    assert ways.of((np.zeros(1, np.int64),), maxima, table) is None
     first = np.zeros(table.capacity, np.int64)
-    ways.of(first, maxima, table)
+    ways.of((first,), maxima, table)
     others = [first.copy() for _ in range(grouped.MOST_KEPT)]
     for codes in others:
-        ways.of(codes, maxima, table)
-    assert ways.of(first, maxima, table) is None
-    assert ways.of(others[-1], maxima, table) is not None
+        ways.of((codes,), maxima, table)
+    assert ways.of((first,), maxima, table) is None
+    assert ways.of((others[-1],), maxima, table) is not None
 
 
 def test_damage_is_found() -> None:
     values, codes = np.arange(4, dtype=np.int64), np.array([0, 0, 1, 1])
-    damaged = GroupedMaxima(codes)
+    damaged = GroupedMaxima((codes,))
     damaged.rebuild(values, 4)
     values[0] = 9
     with pytest.raises(InvariantError):

@@ -117,12 +117,12 @@ def check_groups(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> None:
         return
     scores = np.array(columnar_scores(plugin, state, pod, rows), np.int64)
     changed = call(plugin, "normalize_scores", state=state, pod=pod, scores=scores, nodes=rows)
-    codes = rows.take(answer.codes).tolist()
-    different = list(dict.fromkeys(codes))
+    keys = list(zip(*(rows.take(column).tolist() for column in answer.columns), strict=True))
+    different = list(dict.fromkeys(keys))
     found = answer.scores(different)
     assert set(map(type, found)) == {int}
-    by_code = dict(zip(different, found, strict=True))
-    assert [by_code[code] for code in codes] == (scores if changed is None else changed).tolist()
+    by_key = dict(zip(different, found, strict=True))
+    assert [by_key[key] for key in keys] == (scores if changed is None else changed).tolist()
 
 
 def _columns(table: NodeTable) -> list[Any]:
