@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -110,6 +111,19 @@ class DomainCounts:
         if domains.total < rows.table.num_nodes:
             return counts * (rows.take(domains.codes) >= 0)
         return counts.copy() if isinstance(rows.index, slice) else counts
+
+    def grouped(self, table: NodeTable) -> tuple[npt.NDArray[Any], Callable[[int], int]] | None:
+        """A number per row, and what count it means; ``None`` if none says it.
+
+        The domain of the row, or, where each node is a domain, how many there are.
+        """
+        sums = self.sums
+        if sums is None or self.added:
+            return None
+        domains = sums.domains
+        if domains.count < domains.total:
+            return domains.codes, sums.sums.item
+        return (sums.column.counts, int) if domains.total == table.num_nodes else None
 
 
 @define(eq=False)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Final, TypeAlias
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define
 
-from schedframe import Node, Pod, Rows, RowVerdicts, StateKey, Status
+from schedframe import GroupVerdicts, Node, NodeTable, Pod, Rows, RowVerdicts, StateKey, Status
 
 from .counts import Counts, DomainCounts, Mask, clone_counts
 from .existing import ExistingTerms
@@ -148,6 +149,31 @@ def judge_rows(state: FilterState, rows: Rows) -> RowVerdicts | None:
         if lonely is not None:
             codes = _marked(codes, AFFINITY, lonely, rows)
     return None if codes is None else RowVerdicts(codes, STATUSES)
+
+
+def judge_groups(state: FilterState, table: NodeTable) -> GroupVerdicts | None:
+    """As :func:`judge_rows` by domain, or by count where each node is a domain; for anti-affinity alone.
+
+    ``None`` also if nothing is in the way: then columns say so at once.
+    """
+    if state.required:
+        return None
+    columns: list[npt.NDArray[Any]] = []
+    numbers: list[Callable[[int], int]] = []
+    for counts in (*state.existing.values(), *state.anti.values()):
+        if counts.any():
+            found = counts.grouped(table)
+            if found is None:
+                return None
+            columns.append(found[0])
+            numbers.append(found[1])
+    if not columns:
+        return None
+
+    def passes(keys: list[tuple[int, ...]]) -> list[bool]:
+        return [not any([n(code) > 0 for n, code in zip(numbers, key, strict=True)]) for key in keys]  # noqa: C419
+
+    return GroupVerdicts(tuple(columns), passes)
 
 
 def _marked(codes: Codes | None, code: int, broken: Mask | bool, rows: Rows) -> Codes | None:

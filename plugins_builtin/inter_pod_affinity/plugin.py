@@ -13,6 +13,7 @@ from schedframe import (
     EventRegistration,
     EventResource,
     GroupScores,
+    GroupVerdicts,
     Handle,
     NodeInfo,
     NodeTable,
@@ -26,7 +27,7 @@ from schedframe import (
 from ..args import InterPodAffinityArgs
 from . import account
 from .existing import ExistingTerms
-from .filtering import FILTER_STATE, count_for_filter, count_pod, judge_node, judge_rows
+from .filtering import FILTER_STATE, count_for_filter, count_pod, judge_groups, judge_node, judge_rows
 from .hints import node_changed, pod_changed
 from .scoring import (
     SCORE_STATE,
@@ -94,6 +95,11 @@ class InterPodAffinity:
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
         """As :meth:`filter`."""
         return judge_rows(state.read(FILTER_STATE), rows)
+
+    @hookimpl
+    def filter_groups(self, state: CycleState, table: NodeTable) -> GroupVerdicts | None:
+        """By domain, and by how many such pods a node has for a key whose domains are single nodes."""
+        return judge_groups(state.read(FILTER_STATE), table)
 
     @hookimpl
     def pre_score(self, state: CycleState, pod: Pod) -> Status | None:

@@ -77,20 +77,12 @@ def score_groups(state: ScoreState, table: NodeTable) -> GroupScores | None:
     columns: list[npt.NDArray[Any]] = []
     weights: list[Callable[[int], int]] = []
     for counts in state.weights:
-        if not counts.any():
-            continue
-        sums = counts.sums
-        if sums is None or counts.added:
-            return None
-        domains = sums.domains
-        if domains.count < domains.total:
-            columns.append(domains.codes)
-            weights.append(sums.sums.item)
-        elif domains.total < table.num_nodes:
-            return None
-        else:
-            columns.append(sums.column.counts)
-            weights.append(int)
+        if counts.any():
+            found = counts.grouped(table)
+            if found is None:
+                return None
+            columns.append(found[0])
+            weights.append(found[1])
     if not columns:
         return None
 

@@ -21,6 +21,7 @@ from .classes import RememberedClasses
 from .decision import Decision
 from .diagnosis import diagnose
 from .expected import ExpectedPods
+from .grouped import Group, GroupedMaxima
 from .known import Known
 from .maxima import nth_true
 from .merging import Mask, ask, ask_all, merge, passing
@@ -196,6 +197,10 @@ class FastPath:
         found = known.found
         if any(entry.filter_rows is None for entry in asked) or framework.nominated.nodes_for(decision.pod):
             return self._merged(framework, found, decision, asked)
+        if len(asked) == 1:
+            decided = self._ask_groups(known, decision, asked[0])
+            if decided is not None:
+                return decided
         rows, order = found.table.rows(), found.parts.order
         answers = ask_all(asked, order, decision.state, decision.pod, rows)
         if not answers:
@@ -210,6 +215,58 @@ class FastPath:
         for answer in answers:
             merge(answer, verdicts, places)
         return self._of_verdicts(found, decision, verdicts)
+
+    def _ask_groups(self, known: Known, decision: Decision, entry: FilterEntry) -> Decision | None:
+        """The one live plugin that filters says which groups of rows pass; two rows or more do.
+
+        ``None`` to look at each row, as where it is to be told why none passes.
+        """
+        found = known.found
+        table, live, state = found.table, found.parts.live, decision.state
+        passing = self._groups_that_pass(found, decision, entry)
+        if passing is None:
+            return None
+        grouped, groups, every = passing
+        count = sum([group.rows for group in groups])
+        if count < 2:
+            return None
+        if every:
+            return self._choose(known, decision)
+        feasible: Rows = LazyRows(table, count, lambda: grouped.rows_of(groups))
+        decision.feasible = feasible
+        if live.score:
+            status = run_pre_score(live, state, decision.pod, feasible)
+            if status is not None:
+                decision.pre_score_error = status
+                return _failed(decision, status)
+            if any([entry.name not in state.skip_score_plugins for entry in live.score]):  # noqa: C419
+                return self._choose_scored(found, decision, feasible)
+        decision.node_name = table.name_of(grouped.choose([0] * len(groups), self.rng, groups))
+        return decision
+
+    def _groups_that_pass(
+        self, found: PodClass, decision: Decision, entry: FilterEntry
+    ) -> tuple[GroupedMaxima, list[Group], bool] | None:
+        """The groups of feasible rows that pass, and whether all do; ``None`` to look at each row.
+
+        So is done where totals depend on the highest score of the rows that pass.
+        """
+        if entry.filter_groups is None or any([column.highest for column in found.normalized]):  # noqa: C419
+            return None
+        try:
+            answer = entry.filter_groups(decision.state, decision.pod, found.table)
+            grouped = (
+                None if answer is None else found.groupings.of(answer.columns, found.maxima, found.table)
+            )
+            if grouped is None:
+                return None
+            keys = grouped.present()
+            passes = answer.passes(keys)
+        except Exception:  # noqa: BLE001 - a short cut that is not there
+            return None
+        if len(passes) != len(keys) or set(map(type, passes)) - _BOOL:
+            return None
+        return grouped, grouped.chosen(passes), all(passes)
 
     def _choose_where(self, found: PodClass, decision: Decision, mask: Mask) -> Decision | None:
         """Score and choose among the rows at which *mask* is true."""
@@ -294,3 +351,4 @@ def _failed(decision: Decision, error: Status) -> Decision:
 
 _NOTHING_SAID = PreFilterOutcome()
 _INT = {int}
+_BOOL = {bool}

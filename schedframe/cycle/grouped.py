@@ -35,11 +35,13 @@ _BLOCKS_SHIFT: Final = 5
 
 
 @define(eq=False)
-class _Group:
+class Group:
     """The feasible rows with one key: by block of rows the highest value, and how many have it."""
 
     key: Key
     id: int
+    rows: int
+    """How many rows it has."""
     best: list[int]
     """:data:`OUT` for a block without such rows."""
     count: list[int]
@@ -47,9 +49,9 @@ class _Group:
     ties: int = 0
     """Rows that have ``top``; 0 when that must be found out."""
 
-    def parts(self) -> tuple[list[int], list[int], int, int]:
+    def parts(self) -> tuple[int, list[int], list[int], int, int]:
         """Everything, to be compared."""
-        return self.best, self.count, self.top, self.ties
+        return self.rows, self.best, self.count, self.top, self.ties
 
     def settle(self) -> bool:
         """Find out ``top``; whether there are any rows. O(blocks)."""
@@ -76,8 +78,8 @@ class GroupedMaxima:
     _size: int = 0
     _shift: int = 0
     _blocks: int = 0
-    _groups: dict[Key, _Group] = field(factory=dict)
-    _by_id: dict[int, _Group] = field(factory=dict)
+    _groups: dict[Key, Group] = field(factory=dict)
+    _by_id: dict[int, Group] = field(factory=dict)
     _next_id: int = 0
 
     @property
@@ -90,7 +92,7 @@ class GroupedMaxima:
 
         O(groups × rows).
         """
-        self._groups, self._by_id, self._next_id, self._size = {}, {}, 0, size
+        self._groups, self._by_id, self._size = {}, {}, size
         self._values, self._ids = np.empty(0, np.int64), np.empty(0, np.int32)
         values = values[:size].copy()
         found = _masks(values != OUT, [column[:size] for column in self.columns])
@@ -107,11 +109,13 @@ class GroupedMaxima:
             ties = part == best.repeat(width)[:size]
             count = np.add.reduceat(ties, starts, dtype=np.int64)
             count[best == OUT] = 0
-            self._ids[mask] = self._add(key, best.tolist(), count.tolist()).id
+            group = self._add(key, best.tolist(), count.tolist())
+            group.rows = int(np.count_nonzero(mask))
+            self._ids[mask] = group.id
         return True
 
-    def _add(self, key: Key, best: list[int], count: list[int]) -> _Group:
-        group = self._groups[key] = self._by_id[self._next_id] = _Group(key, self._next_id, best, count)
+    def _add(self, key: Key, best: list[int], count: list[int]) -> Group:
+        group = self._groups[key] = self._by_id[self._next_id] = Group(key, self._next_id, 0, best, count)
         self._next_id += 1
         return group
 
@@ -144,7 +148,8 @@ class GroupedMaxima:
             _put_in(group, block, value)
         return True
 
-    def _take_out(self, group: _Group, block: int, value: int) -> None:
+    def _take_out(self, group: Group, block: int, value: int) -> None:
+        group.rows -= 1
         if value != group.best[block]:
             return
         if value == group.top and group.ties:
@@ -167,13 +172,24 @@ class GroupedMaxima:
             del groups[group.key], self._by_id[group.id]
         return list(groups)
 
-    def choose(self, gains: Sequence[int], rng: Random) -> int:
+    def chosen(self, passes: Sequence[bool]) -> list[Group]:
+        """The groups that pass, in the order of :meth:`present`, which was just called."""
+        return [group for group, passed in zip(self._groups.values(), passes, strict=True) if passed]
+
+    def rows_of(self, groups: Sequence[Group]) -> npt.NDArray[np.intp]:
+        """The rows of *groups*, ascending; O(rows)."""
+        here = np.isin(self._ids, [group.id for group in groups])
+        here &= self._values != OUT
+        return here.nonzero()[0]
+
+    def choose(self, gains: Sequence[int], rng: Random, among: Sequence[Group] | None = None) -> int:
         """One of the rows with the highest sum of value and gain, uniformly.
 
-        *gains* are those of the groups in the order of :meth:`present`, which was just called. As
-        :meth:`BlockedMaxima.choose`: one draw over several rows, in their order, and none for one.
+        *gains* are those of the groups in the order of :meth:`present`, which was just called, or of those
+        *among* which a row is sought. As :meth:`BlockedMaxima.choose`: one draw over several rows, in their
+        order, and none for one.
         """
-        groups = list(self._groups.values())
+        groups = list(self._groups.values()) if among is None else among
         sums = [group.top + gain for group, gain in zip(groups, gains, strict=True)]
         highest = max(sums)
         if sums.count(highest) == 1:
@@ -190,7 +206,7 @@ class GroupedMaxima:
                 return self._at(block, best, before)
         raise InvariantError("groups of rows have more rows at their maximum than their blocks")
 
-    def _one_of_group(self, group: _Group, rng: Random) -> int:
+    def _one_of_group(self, group: Group, rng: Random) -> int:
         top, best, count = group.top, group.best, group.count
         chosen = rng.randrange(group.ties) if group.ties > 1 else 0
         block = best.index(top)
@@ -199,7 +215,7 @@ class GroupedMaxima:
             block = best.index(top, block + 1)
         return self._at(block, (group,), chosen)
 
-    def _at(self, block: int, groups: Sequence[_Group], chosen: int) -> int:
+    def _at(self, block: int, groups: Sequence[Group], chosen: int) -> int:
         """The row of that block at position *chosen* among those of *groups* that have the group's top."""
         start = block << self._shift
         part = slice(start, min(start + (1 << self._shift), self._size))
@@ -221,7 +237,8 @@ class GroupedMaxima:
             raise InvariantError("maxima by group are not those of the column")
 
 
-def _put_in(group: _Group, block: int, value: int) -> None:
+def _put_in(group: Group, block: int, value: int) -> None:
+    group.rows += 1
     best = group.best[block]
     if value > best:
         group.best[block], group.count[block] = value, 1

@@ -11,7 +11,14 @@ from .normalization import MAX_SCORE, MIN_SCORE, Normalization, normalize_by_max
 from .plan import Observer, Plan, compile_plan
 from .preemption import Candidate, Preemption, PreemptionEvaluator
 from .registry import Origin, Registry
-from .results import GroupScores, NominatingInfo, PostFilterResult, PreFilterResult, RowVerdicts
+from .results import (
+    GroupScores,
+    GroupVerdicts,
+    NominatingInfo,
+    PostFilterResult,
+    PreFilterResult,
+    RowVerdicts,
+)
 from .scoring import ScoreTable
 from .status import SKIP, SUCCESS, Code, Status
 from .verdicts import Diagnosis, Verdicts
@@ -31,6 +38,7 @@ __all__ = [
     "Diagnosis",
     "Framework",
     "GroupScores",
+    "GroupVerdicts",
     "Handle",
     "Hookspecs",
     "NominatingInfo",

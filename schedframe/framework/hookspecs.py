@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..queue import EventRegistration, QueuedPodInfo
     from ..state import NodeInfo, NodeTable, Rows
     from .cycle_state import CycleState
-    from .results import GroupScores, PostFilterResult, PreFilterResult, RowVerdicts
+    from .results import GroupScores, GroupVerdicts, PostFilterResult, PreFilterResult, RowVerdicts
     from .status import Status
 
 PROJECT = "schedframe"
@@ -127,6 +127,14 @@ class Hookspecs(Protocol):
         For ``row_local`` plugins whose per-node form does work that is the same for every node, or needs node
         infos that nobody else asks for. It must agree with ``filter``; ``None`` means to use that. The
         function may hold columns of *table*: it is asked for anew when ``table.layout`` changes.
+        """
+
+    @hookspec
+    def filter_groups(self, state: CycleState, pod: Pod, table: NodeTable) -> GroupVerdicts | None:
+        """Which rows pass, by group of rows, where few numbers decide that.
+
+        As ``score_groups`` is for scores: it must agree with ``filter_rows``, and ``None`` means to use that,
+        which is better where most often all rows pass. It is not asked why rows do not pass.
         """
 
     @hookspec

@@ -44,6 +44,8 @@ class FilterEntry:
     filter_rows: Call | None
     row_filter: Call | None = None
     """Prepares the filter as a function of a row number."""
+    filter_groups: Call | None = None
+    """Tells which groups of rows pass."""
 
 
 @frozen
@@ -233,9 +235,12 @@ def _pod_hooks(compiler: _Compiler) -> tuple[PodHooks, ...]:
     return tuple(hook for hook in hooks if hook.add_pod is not None or hook.remove_pod is not None)
 
 
+_FORMS_OF_FILTER = ("filter", "filter_rows", "row_filter", "filter_groups")
+
+
 def _filters(compiler: _Compiler) -> tuple[FilterEntry, ...]:
     entries = (
-        FilterEntry(name, *(compiler.call(hook, name) for hook in ("filter", "filter_rows", "row_filter")))
+        FilterEntry(name, *(compiler.call(hook, name) for hook in _FORMS_OF_FILTER))
         for name in compiler.names("filter")
     )
     return tuple(entry for entry in entries if entry.filter is not None or entry.filter_rows is not None)

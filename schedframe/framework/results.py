@@ -56,6 +56,16 @@ class GroupScores:
     """Given what the different feasible rows have in the columns: the normalised score, 0 to 100, of each."""
 
 
+@define(eq=False, slots=True)
+class GroupVerdicts:
+    """Which rows pass, by group: those that agree in all ``columns`` pass together, or none of them does."""
+
+    columns: tuple[npt.NDArray[Any], ...]
+    """As those of :class:`GroupScores`."""
+    passes: Callable[[list[tuple[int, ...]]], list[bool]]
+    """Given what different rows have in the columns: does each pass?"""
+
+
 @frozen
 class NominatingInfo:
     """What to do with the pod's ``status.nominatedNodeName``: ``None`` leaves it, ``""`` clears it."""

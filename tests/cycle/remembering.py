@@ -13,6 +13,7 @@ from attrs import define, evolve, field
 from schedframe import (
     Decision,
     GroupScores,
+    GroupVerdicts,
     Node,
     NodeInfo,
     NodeTable,
@@ -132,20 +133,38 @@ class Peak:
 
 @define(eq=False)
 class Groups:
-    """Asked for every pod, and scores alike the nodes that have as many pods; fails now and then."""
+    """Asked for every pod, and treats alike the nodes that have as many pods; fails now and then."""
+
+    @hookimpl
+    def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
+        busy = rows.take(rows.table.pod_count) % _factor(pod) == 2
+        return RowVerdicts.where(busy, BUSY) if busy.any() else None
+
+    @hookimpl
+    def filter_groups(self, pod: Pod, table: NodeTable) -> GroupVerdicts | None:
+        if pod.labels.get("zone") == "b":
+            raise LookupError("groups are not there")
+        return GroupVerdicts((table.pod_count,), lambda keys: [n % _factor(pod) != 2 for (n,) in keys])
+
+    @hookimpl
+    def pre_score(self, pod: Pod) -> Status | None:
+        return Status.skip() if pod.labels.get("app") == "a" else None
 
     @hookimpl
     def score_rows(self, pod: Pod, rows: Rows) -> Scores:
-        return rows.take(rows.table.pod_count) * (40 if pod.labels.get("disk") == "7" else 3) % 101
+        return rows.take(rows.table.pod_count) * _factor(pod) % 101
 
     @hookimpl
     def score_groups(self, pod: Pod, table: NodeTable) -> GroupScores | None:
-        factor = 40 if pod.labels.get("disk") == "7" else 3
         if pod.labels.get("zone") == "a":
             raise LookupError("groups are not there")
         wrong = 200 if pod.labels.get("cores") == "5" else 0
-        columns = (table.pod_count, table.requested("cpu"))
-        return GroupScores(columns, lambda keys: [wrong + count * factor % 101 for count, _ in keys])
+        columns = (table.pod_count, table.allowed_pods)
+        return GroupScores(columns, lambda keys: [wrong + n * _factor(pod) % 101 for n, _ in keys])
+
+
+def _factor(pod: Pod) -> int:
+    return 40 if pod.labels.get("disk") == "7" else 3
 
 
 PLUGINS: dict[str, type[Any]] = {
@@ -163,12 +182,13 @@ def orders(plugins: Sequence[str], alone: bool) -> dict[str, list[str]]:
     """Which filters run in which order: out-of-tree ones in the middle. *alone*: few of the others."""
     profile = load_config(None).profiles[0]
     names = [name for name, _ in profile.plugins["filter"] if not alone or name in ALONE]
-    ours = [name for name in plugins if name not in ("Peak", "Groups")]
+    ours = [name for name in plugins if name != "Peak"]
     middle = len(names) // 2
     found = {"filter": [*names[:middle], *ours, *names[middle:]]}
     if alone:
         found["preFilter"] = ["NodeAffinity", "NodePorts", "NodeResourcesFit"]
-        found["preScore"] = ["TaintToleration", "NodeAffinity", "NodeResourcesFit"]
+        groups = [name for name in plugins if name == "Groups"]
+        found["preScore"] = [*groups, "TaintToleration", "NodeAffinity", "NodeResourcesFit"]
         found["score"] = [*plugins, "TaintToleration", "NodeAffinity", "NodeResourcesFit", "ImageLocality"]
         found |= {"postFilter": [], "reserve": [], "preBind": []}
     return found

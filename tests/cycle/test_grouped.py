@@ -62,6 +62,20 @@ class GroupedMachine(RuleBasedStateMachine):
         assert self.grouped.choose([gains[code] for (code,) in codes], random) == best[draw % len(best)]
         assert random.asked == (len(best) if len(best) > 1 else None)
 
+    @rule(passing=st.sets(CODES), draw=st.integers(0, 100))
+    def choose_among_some(self, passing: set[int], draw: int) -> None:
+        passes = [code in passing for (code,) in self.grouped.present()]
+        groups = self.grouped.chosen(passes)
+        rows = [row for row in (self.values != OUT).nonzero()[0].tolist() if int(self.codes[row]) in passing]
+        assert self.grouped.rows_of(groups).tolist() == rows
+        assert sum(group.rows for group in groups) == len(rows)
+        if not rows:
+            return
+        best = [row for row in rows if self.values[row] == self.values[rows].max()]
+        random = FirstDraw()
+        random.answer = draw
+        assert self.grouped.choose([0] * len(groups), random, groups) == best[draw % len(best)]
+
     @invariant()
     def is_what_is_made_from_nothing(self) -> None:
         self.grouped.check_invariants(self.values)

@@ -96,6 +96,7 @@ def test_every_hook_finds_its_place(hook: str) -> None:
         "filter": lambda: plan.filter[0].filter,
         "filter_rows": lambda: plan.filter[0].filter_rows,
         "row_filter": lambda: plan.filter[0].row_filter,
+        "filter_groups": lambda: plan.filter[0].filter_groups,
         "score": lambda: plan.score[0].score,
         "score_rows": lambda: plan.score[0].score_rows,
         "pre_bind_pre_flight": lambda: plan.pre_flight["P"],

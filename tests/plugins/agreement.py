@@ -94,6 +94,7 @@ def check_filter_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
         expected = per_node_statuses(plugin, state, pod, part)
         assert columnar_statuses(plugin, state, pod, part) == expected
         assert prepared_statuses(plugin, state, pod, part) in (None, expected)
+        assert grouped_verdicts(plugin, state, pod, part) in (None, [status == OPEN for status in expected])
 
 
 def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
@@ -108,6 +109,17 @@ def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
         assert columnar_scores(plugin, state, pod, part) == expected
         assert prepared_scores(plugin, state, pod, part) in (None, expected)
         check_groups(plugin, state, pod, part)
+
+
+def grouped_verdicts(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[bool] | None:
+    """Whether each row passes, by group of rows; ``None`` if the plugin does not say it so."""
+    answer = call(plugin, "filter_groups", state=state, pod=pod, table=rows.table)
+    if answer is None:
+        return None
+    keys = list(zip(*(rows.take(column).tolist() for column in answer.columns), strict=True))
+    different = list(dict.fromkeys(keys))
+    by_key = dict(zip(different, answer.passes(different), strict=True))
+    return [by_key[key] for key in keys]
 
 
 def check_groups(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> None:

@@ -37,6 +37,8 @@ def filter_forms(subject: Subject, world: World) -> None:
             answers = [by_number(row) for row in rows.positions.tolist()]
             checked = [search.probe.checked("filter", answer) for answer in answers]
             _same(pod, rows, {forms[0]: search.verdicts(rows, forms[0]), "row_filter": checked})
+        if "filter_groups" in subject.hooks:
+            _filter_groups(search, pod)
 
 
 def score_forms(subject: Subject, world: World) -> None:
@@ -54,6 +56,35 @@ def score_forms(subject: Subject, world: World) -> None:
             rows = table.rows()
             answers = [by_number(row) for row in rows.positions.tolist()]
             _same(pod, rows, {forms[0]: search.raw_scores(rows, forms[0]), "row_score": answers})
+        if "score_groups" in subject.hooks:
+            _score_groups(search, pod)
+
+
+def _filter_groups(search: Search, pod: Any) -> None:
+    rows = search.probe.table.rows()
+    answer = search.probe.call("filter_groups", search.state, search.pod, rows.table)
+    if answer is None:
+        return
+    passes = ["passes" if verdict == PASSES else "does not pass" for verdict in search.verdicts(rows)]
+    found = _by_group(answer.columns, answer.passes, rows)
+    said = ["passes" if passed else "does not pass" for passed in found]
+    _same(pod, rows, {"filter": passes, "filter_groups": said})
+
+
+def _score_groups(search: Search, pod: Any) -> None:
+    rows = search.probe.table.rows()
+    answer = search.probe.call("score_groups", search.state, search.pod, rows.table)
+    if answer is not None and len(rows):
+        found = _by_group(answer.columns, answer.scores, rows)
+        _same(pod, rows, {"normalised": search.scores(rows), "score_groups": found})
+
+
+def _by_group(columns: Any, answer: Any, rows: Rows) -> list[Any]:
+    """What *answer* says of the group of each row."""
+    keys = list(zip(*(rows.take(column).tolist() for column in columns), strict=True))
+    different = list(dict.fromkeys(keys))
+    by_key = dict(zip(different, answer(different), strict=True))
+    return [by_key[key] for key in keys]
 
 
 def prepared(search: Search, hook: str) -> Any:
@@ -91,12 +122,12 @@ CHECKS = (
         "filter_forms_agree",
         of_hook("filter", "Must agree with ``filter_rows`` where the plugin has both."),
         filter_forms,
-        _both(*FILTERS, "row_filter"),
+        _both(*FILTERS, "row_filter", "filter_groups"),
     ),
     Check(
         "score_forms_agree",
         of_hook("score_rows", "The same for many rows in one call: int64, shape ``(len(rows),)``."),
         score_forms,
-        _both(*SCORES, "row_score"),
+        _both(*SCORES, "row_score", "score_groups"),
     ),
 )

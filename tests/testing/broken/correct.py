@@ -18,6 +18,8 @@ from schedframe import (
     CycleState,
     EventRegistration,
     EventResource,
+    GroupScores,
+    GroupVerdicts,
     Handle,
     Node,
     NodeInfo,
@@ -411,6 +413,33 @@ class ByRowNumber:
         return lambda row: min(int(table.pod_count[row]), 100)
 
 
+@define(eq=False)
+class ByGroup:
+    """Nodes with as many pods are treated alike."""
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> Status | None:
+        return NO if len(node_info.pods) == 1 else None
+
+    @hookimpl
+    def filter_groups(self, table: NodeTable) -> GroupVerdicts:
+        return GroupVerdicts((table.pod_count,), lambda keys: [pods != 1 for (pods,) in keys])
+
+    @hookimpl
+    def score(self, node_info: NodeInfo) -> int:
+        return len(node_info.pods)
+
+    @hookimpl
+    def normalize_scores(self, scores: npt.NDArray[np.int64]) -> None:
+        scores[:] = 100 - np.minimum(scores, 100)
+
+    @hookimpl
+    def score_groups(self, table: NodeTable) -> GroupScores | None:
+        if table.num_nodes == 1:
+            return None
+        return GroupScores((table.pod_count,), lambda keys: [100 - min(pods, 100) for (pods,) in keys])
+
+
 def made_by_a_function(args: Any, handle: Handle) -> Any:
     """A factory that is no class."""
     return DiskByLabel(DiskArgs("hdd"))
@@ -433,5 +462,6 @@ CORRECT: tuple[Any, ...] = (
     SaysWhy,
     Caching,
     ByRowNumber,
+    ByGroup,
     made_by_a_function,
 )

@@ -11,6 +11,8 @@ from attrs import define, field
 
 from schedframe import (
     CycleState,
+    GroupScores,
+    GroupVerdicts,
     Handle,
     NodeInfo,
     NodeTable,
@@ -131,6 +133,32 @@ class CodesDisagree(DiskByLabel):
             if wanted and node_info.node.labels.get("disk") != self.args.disk
             else None
         )
+
+
+@define(eq=False)
+class ScoresOfGroupsDisagree:
+    """Forgets that pods count twice."""
+
+    @hookimpl
+    def score(self, node_info: NodeInfo) -> int:
+        return min(2 * len(node_info.pods), 100)
+
+    @hookimpl
+    def score_groups(self, table: NodeTable) -> GroupScores:
+        return GroupScores((table.pod_count,), lambda keys: [min(pods, 100) for (pods,) in keys])
+
+
+@define(eq=False)
+class VerdictsOfGroupsDisagree:
+    """Lets one pod more in."""
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> Status | None:
+        return NO if node_info.pods else None
+
+    @hookimpl
+    def filter_groups(self, table: NodeTable) -> GroupVerdicts:
+        return GroupVerdicts((table.pod_count,), lambda keys: [pods < 2 for (pods,) in keys])
 
 
 @define(eq=False)
@@ -394,6 +422,8 @@ JUDGING: Final[tuple[tuple[Any, str], ...]] = (
     (ReasonsDisagree, "filter_forms_agree"),
     (CodesDisagree, "filter_forms_agree"),
     (ScoresDisagree, "score_forms_agree"),
+    (ScoresOfGroupsDisagree, "score_forms_agree"),
+    (VerdictsOfGroupsDisagree, "filter_forms_agree"),
     (RowFilterDisagrees, "filter_forms_agree"),
     (RowsTakenForAll, "filter_forms_agree"),
     (LooksAtAllRows, "row_local_is_true"),
