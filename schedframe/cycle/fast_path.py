@@ -103,14 +103,13 @@ class FastPath:
 
     def _choose(self, known: Known, decision: Decision, *, quiet: bool = False) -> Decision | None:
         found = known.found
-        table, live = found.table, found.parts.live
+        live = found.parts.live
         if not found.feasible:
-            rows = table.rows()
-            verdicts = Verdicts.counted(rows, found.codes[rows.index], found.statuses, found.counts())
-            decision.verdicts, decision.error = verdicts, verdicts.first_error()
+            verdicts = decision.verdicts = found.verdicts()
+            decision.error = verdicts.first_error()
             if decision.error is None:
                 assert decision.pre_filter is not None
-                decision.diagnosis = diagnose(decision.pre_filter, verdicts, len(rows))
+                decision.diagnosis = diagnose(decision.pre_filter, verdicts, len(verdicts.rows))
                 if not quiet:
                     known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=False)
             return decision

@@ -258,8 +258,9 @@ class Scheduler:
 
     def _do_due(self) -> None:
         core = self.core
-        timed = core.queue.is_timed or core.waiting or core.parked or core.cache.is_timed
-        if not (timed or core.timers):
+        if not (core.waiting or core.parked or core.cache.is_timed or core.timers):
+            if core.queue.is_timed:
+                core.queue.flush()
             return
         deadline = self.next_deadline()
         if deadline is None or deadline > (now := core.clock()):
