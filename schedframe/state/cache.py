@@ -125,7 +125,7 @@ class Cache:
     @property
     def is_timed(self) -> bool:
         """Whether any assumption may expire."""
-        return bool(self._deadlines)
+        return self.assume_ttl is not None and bool(self._deadlines)
 
     def next_deadline(self) -> float | None:
         """When the next assumption expires, ``None`` if none does."""
@@ -212,13 +212,16 @@ class Cache:
 
 def _same_usage(old: Pod, new: Pod) -> bool:
     """Whether no plugin that counts pods of a row can tell the two apart."""
-    same = (
-        old.resources is new.resources
-        and old.labels == new.labels
-        and old.is_terminating == new.is_terminating
-    )
-    if old.spec is new.spec or not same:
-        return same
-    return old.host_ports == new.host_ports and (
-        old.spec.affinity is new.spec.affinity or old.spec.affinity == new.spec.affinity
+    one, other = old.metadata, new.metadata
+    if (one.deletion_timestamp is None) != (other.deletion_timestamp is None) or (
+        one.labels is not other.labels and one.labels != other.labels
+    ):
+        return False
+    if old.spec is new.spec and old.status is new.status:
+        return True
+    if old.resources is not new.resources:
+        return False
+    return old.spec is new.spec or (
+        old.host_ports == new.host_ports
+        and (old.spec.affinity is new.spec.affinity or old.spec.affinity == new.spec.affinity)
     )

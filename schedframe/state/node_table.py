@@ -78,7 +78,7 @@ class NodeTable:
     @property
     def layout(self) -> int:
         """Changes when columns are laid anew: arrays and memoryviews taken before show old values then."""
-        return self._amounts.layout
+        return self._amounts.scarce.layout
 
     @property
     def pod_count(self) -> Column:
