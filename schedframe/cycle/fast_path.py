@@ -55,6 +55,8 @@ class FastPath:
             decision = Decision(pod, state)
             decision.pre_filter, decision.evaluated = _NOTHING_SAID, found.table.num_nodes
             decision.idle = known.idle
+            if found.feasible and not framework.handle.nominator:
+                return self._take(found, decision)
             return self._beside_nominated(framework, known, decision, quiet=True)
         decision = Decision(pod, found.new_state())
         live = found.parts.live

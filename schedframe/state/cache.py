@@ -78,20 +78,23 @@ class Cache:
         self._remove(state)
         return True
 
-    def add_pod(self, pod: Pod) -> None:
+    def add_pod(self, pod: Pod) -> Pod | None:
         """An event says that *pod* runs on its node, or changed there; it confirms or corrects an assumption.
 
-        An update of a pod that the cache lacks adds it: the addition may have been missed.
+        The pod as it counted before. An update of a pod that the cache lacks adds it: the addition may have
+        been missed.
         """
         state = self._pods.get(pod.uid)
         if state is None:
             self._pods[pod.uid] = PodState(pod, pod.spec.node_name)
             self.table.add_pod(pod.spec.node_name, pod)
-            return
+            return None
         if state.deadline is not None:
             self._cancel_deadline(state)
         state.assumed = False
+        old = state.pod
         self._replace(state, pod)
+        return old
 
     update_pod = add_pod
 
@@ -102,6 +105,9 @@ class Cache:
             return False
         self._remove(state)
         return True
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._pods
 
     def get_pod(self, uid: str) -> Pod | None:
         """The pod of that uid as counted here."""
