@@ -30,7 +30,7 @@ class ImageLocality:
 
     row_local: ClassVar[bool] = True
     node_only: ClassVar[bool] = True
-    reads: ClassVar[tuple[str, ...]] = ("Node",)
+    reads: ClassVar[tuple[str, ...]] = ("Image",)
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:

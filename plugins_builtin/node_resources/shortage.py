@@ -13,7 +13,7 @@ from attrs import field, frozen
 from schedframe import NodeInfo, NodeTable, Rows, RowVerdicts, Status, is_scalar_resource
 
 from .scored import Column
-from .usage import room
+from .usage import left_of, room
 
 ERR_TOO_MANY_PODS: Final = "Too many pods"
 _STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
@@ -127,14 +127,17 @@ class Demand:
 
     def shortages(self, rows: Rows) -> RowVerdicts | None:
         """As :meth:`shortage` for many rows, ``None`` if the pod fits on all; a few passes per resource."""
-        table = rows.table
         # Resources that vendors make up are too many for something to be kept about each.
-        known = self.names[: self._standard]
-        lefts, full = room(known, rows)
-        lefts += [
-            rows.take(table.allocatable(name)) - rows.take(table.requested(name))
-            for name in self.names[self._standard :]
-        ]
+        standard, others = self.names[: self._standard], self.names[self._standard :]
+        spare = room(standard, rows)
+        if spare is None:
+            full = rows.take(rows.table.pod_count) >= rows.take(rows.table.allowed_pods)
+            lefts = left_of(self.names, rows)
+        elif not others and spare.fits([amount for _, amount in self.amounts]):
+            return None
+        else:
+            full = rows.take(spare.full)
+            lefts = [*map(rows.take, spare.left), *left_of(others, rows)]
         if len(rows) and not full.any() and self._fits(lefts):
             return None
         short: list[Mask] = []

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import operator
-from abc import abstractmethod
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, ClassVar, Final, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -31,18 +30,22 @@ _ONE: Final = 1.0
 
 @define(eq=False)
 class Usage(FollowingColumns):
-    """Of several resources, one row of a matrix each: capacity, and something that follows from usage.
+    """Of several resources, one row of a matrix each: capacity, and something that follows from usage:
+    ``of_capacity`` x capacity + ``of_used`` x used.
 
     Good only for nodes that have some of each resource, and none so much that floats are not exact: as long
     as there are ``odd_rows``, whoever wants to use this must go another way. Memory: 16 bytes a resource and
     row.
     """
 
+    of_capacity: ClassVar[int]
+    of_used: ClassVar[int]
+
     resources: tuple[Resource, ...] = ()
     capacity: Amounts = field(init=False)
     """Float64 of shape ``(resources, capacity of the table)``, never 0."""
     value: Amounts = field(init=False)
-    """See subclasses; of the same shape."""
+    """Of the same shape."""
     odd_rows: int = 0
     least_spare: list[int] = field(factory=list)
     """Per resource: no node has less than this left, or fewer than none; perhaps all have more."""
@@ -83,7 +86,10 @@ class Usage(FollowingColumns):
             available, taken = there[index], used[index]
             odd |= (available <= 0) | (available >= EXACT)
             capacity[index] = np.maximum(available, 1)
-            value[index] = self.values_of(available.astype(np.float64), taken)
+            if self.of_capacity:
+                value[index] = available * self.of_capacity + taken * self.of_used
+            else:
+                value[index] = taken * self.of_used
             spare.append(int(np.subtract(available, taken)[alive].min(initial=EXACT)))
         anew = isinstance(index, slice) and not index.start
         self.least_spare = spare if anew else [*map(min, self.least_spare, spare)]
@@ -94,8 +100,8 @@ class Usage(FollowingColumns):
     @override
     def fill_row(self, row: int) -> None:
         """See :class:`FollowingColumns`."""
-        odd = False
-        spare = self.least_spare
+        odd, spare = False, self.least_spare
+        of_capacity, of_used = self.of_capacity, self.of_used
         for i, (there, used, capacity, value) in enumerate(self._cells):
             available, taken = there[row], used[row]
             if not 0 < available < EXACT:
@@ -103,19 +109,11 @@ class Usage(FollowingColumns):
             elif available - taken < spare[i]:
                 spare[i] = available - taken
             capacity[row] = available or _ONE
-            value[row] = self.value_of(available, taken)
+            value[row] = of_capacity * available + of_used * taken
         if odd or self._odd[row]:
             odd = odd and bool(self.table.alive[row])
             self.odd_rows += odd - bool(self._odd[row])
             self._odd[row] = odd
-
-    @abstractmethod
-    def values_of(self, capacity: Amounts, used: Column) -> Amounts:
-        """What ``value`` holds of one resource."""
-
-    @abstractmethod
-    def value_of(self, capacity: int, used: int) -> float:
-        """The same for one row."""
 
     def fits(self, scored: Sequence[Scored]) -> bool:
         """Whether surely no node has less left than is asked for; O(resources)."""
@@ -144,55 +142,24 @@ class Usage(FollowingColumns):
 
 
 class Used(Usage):
-    """``value`` is what is used."""
+    """What is used."""
 
     __slots__ = ()
-
-    @override
-    def values_of(self, capacity: Amounts, used: Column) -> Amounts:
-        """As it is."""
-        return used.astype(np.float64)
-
-    @override
-    def value_of(self, capacity: int, used: int) -> float:
-        """As it is."""
-        return used
+    of_capacity, of_used = 0, 1
 
 
 class Taken(Usage):
-    """``value`` is 100 times what is used: a percentage as soon as it is divided."""
+    """100 times what is used: a percentage as soon as it is divided."""
 
     __slots__ = ()
-
-    @override
-    def values_of(self, capacity: Amounts, used: Column) -> Amounts:
-        """100 x used"""
-        taken: Amounts = used.astype(np.float64)
-        taken *= MAX_SCORE
-        return taken
-
-    @override
-    def value_of(self, capacity: int, used: int) -> float:
-        """100 x used"""
-        return used * MAX_SCORE
+    of_capacity, of_used = 0, MAX_SCORE
 
 
 class Left(Usage):
-    """``value`` is 100 times what is left, negative where more is used than there is."""
+    """100 times what is left, negative where more is used than there is."""
 
     __slots__ = ()
-
-    @override
-    def values_of(self, capacity: Amounts, used: Column) -> Amounts:
-        """100 x (capacity - used)"""
-        left: Amounts = capacity - used
-        left *= MAX_SCORE
-        return left
-
-    @override
-    def value_of(self, capacity: int, used: int) -> float:
-        """100 x (capacity - used)"""
-        return (capacity - used) * MAX_SCORE
+    of_capacity, of_used = MAX_SCORE, -MAX_SCORE
 
 
 @define(eq=False)
@@ -202,10 +169,13 @@ class Room(FollowingColumns):
     names: tuple[str, ...] = ()
     left: list[Column] = field(factory=list)
     """Per resource allocatable less requested, int64 of shape ``(capacity,)``."""
+    least: list[int] = field(factory=list)
+    """Per resource, and at the end of pods: no node has less than this left; perhaps all have more."""
     full: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
     """Whether there are as many pods as are allowed, bool of the same shape."""
     _columns: list[tuple[Column, Column]] = field(factory=list)
     _cells: list[tuple[Any, Any, Any]] = field(factory=list)
+    _pods: tuple[Any, Any, Any] = field(init=False, repr=False)
 
     @override
     def lay_out(self) -> None:
@@ -218,20 +188,39 @@ class Room(FollowingColumns):
         self._columns = [(table.allocatable(name), table.requested(name)) for name in self.names]
         mine = zip(self._columns, self.left, strict=True)
         self._cells = [(there.data, used.data, left.data) for (there, used), left in mine]
+        self._pods = table.allowed_pods.data, table.pod_count.data, self.full.data
 
     @override
     def fill(self, index: Index) -> None:
         """See :class:`FollowingColumns`."""
+        table, least = self.table, []
+        alive = table.alive[index]
         for (there, used), left in zip(self._columns, self.left, strict=True):
-            left[index] = there[index] - used[index]
-        self.full[index] = self.table.pod_count[index] >= self.table.allowed_pods[index]
+            part = left[index] = there[index] - used[index]
+            least.append(int(part[alive].min(initial=EXACT)))
+        places = table.allowed_pods[index] - table.pod_count[index]
+        self.full[index] = places <= 0
+        least.append(int(places[alive].min(initial=EXACT)))
+        anew = isinstance(index, slice) and not index.start
+        self.least = least if anew else [*map(min, self.least, least)]
 
     @override
     def fill_row(self, row: int) -> None:
         """See :class:`FollowingColumns`."""
-        for there, used, left in self._cells:
-            left[row] = there[row] - used[row]
-        self.full[row] = self.table.pod_count[row] >= self.table.allowed_pods[row]
+        least = self.least
+        for i, (there, used, left) in enumerate(self._cells):
+            left[row] = spare = there[row] - used[row]
+            if spare < least[i]:  # noqa: PLR1730 - a call of min takes longer than the rest
+                least[i] = spare
+        allowed, users, full = self._pods
+        places = allowed[row] - users[row]
+        full[row] = places <= 0
+        least[-1] = min(least[-1], places)
+
+    def fits(self, amounts: Iterable[int]) -> bool:
+        """Whether surely every node has that much left of each resource, and room for a pod; O(resources)."""
+        least = self.least
+        return least[-1] > 0 and all(map(operator.ge, least, amounts))
 
 
 def by_portions(rows: Rows, work: Callable[[Index], npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
@@ -253,14 +242,15 @@ def longer(old: npt.NDArray[Scalar], capacity: int) -> npt.NDArray[Scalar]:
     return new
 
 
-def room(names: tuple[str, ...], rows: Rows) -> tuple[list[Column], npt.NDArray[np.bool_]]:
-    """What *rows* have left of these resources, and whether they have as many pods as are allowed."""
+def room(names: tuple[str, ...], rows: Rows) -> Room | None:
+    """What is left of these resources, up to date; ``None`` if it is not worth to be kept so far."""
+    return rows.table.following_if_busy((Room, names), lambda table: Room(table, names=names), len(rows))
+
+
+def left_of(names: Sequence[str], rows: Rows) -> list[Column]:
+    """What *rows* have left of these resources, worked out now."""
     table = rows.table
-    kept = table.following_if_busy((Room, names), lambda table: Room(table, names=names), len(rows))
-    if kept is not None:
-        return [rows.take(left) for left in kept.left], rows.take(kept.full)
-    lefts = [rows.take(table.allocatable(name)) - rows.take(table.requested(name)) for name in names]
-    return lefts, rows.take(table.pod_count) >= rows.take(table.allowed_pods)
+    return [rows.take(table.allocatable(name)) - rows.take(table.requested(name)) for name in names]
 
 
 def followed(kind: type[U], scored: Sequence[Scored], rows: Rows) -> U | None:

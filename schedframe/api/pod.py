@@ -239,7 +239,12 @@ class Pod(NamespacedObject):
     def with_node_name(self, node_name: str) -> Pod:
         """The same pod on another node (or none); shares ``spec.memo``. About a microsecond."""
         spec = self.spec.with_node_name(node_name)
-        return _pod_with_like_spec(self, spec) if self._is_never_resized else _pod_with_spec(self, spec)
+        if not self._is_never_resized:
+            return _pod_with_spec(self, spec)
+        if self._resources is None:
+            # Whoever places a pod wants to know: so copies need not find it out one by one.
+            object.__setattr__(self, "_resources", pod_resources(self))
+        return _pod_with_like_spec(self, spec)
 
     def bound_as(self, placed: Pod, resource_version: str) -> Pod:
         """This pod on the node of *placed*, in another version.

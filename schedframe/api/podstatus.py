@@ -44,8 +44,15 @@ class PodCondition:
         """The same condition with that ``last_transition_time``."""
         return _at(self, moment)
 
+    def timeless(self) -> PodCondition:
+        """The same condition without times."""
+        return _with_times(self, None, None)
+
 
 _at: Final[Callable[..., PodCondition]] = compile_copy(PodCondition, "last_transition_time")
+_with_times: Final[Callable[..., PodCondition]] = compile_copy(
+    PodCondition, "last_probe_time", "last_transition_time"
+)
 
 
 @fast_init

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
@@ -111,13 +111,14 @@ def pod_requests(
 
 def pod_resources(pod: Pod) -> PodResources:
     """What *pod* takes from a node; kept on the spec if that alone decides. Use ``pod.resources``."""
-    use_status = _uses_status(pod)
+    if _uses_status(pod):
+        return _of_pod(pod, True)
     spec = pod.spec
-    if not use_status:
-        if spec._resources is None:
-            object.__setattr__(spec, "_resources", _of_spec(pod))
-        return cast("PodResources", spec._resources)
-    return _of_pod(pod, True)
+    resources = spec._resources
+    if resources is None:
+        resources = _of_spec(pod)
+        object.__setattr__(spec, "_resources", resources)
+    return resources
 
 
 def _of_spec(pod: Pod) -> PodResources:

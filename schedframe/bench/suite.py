@@ -17,7 +17,7 @@ from attrs import frozen
 
 WORKLOADS: Final = "performance-config.yaml"
 LABEL: Final = "performance"
-CALL: Final = "from schedframe.cli.main import main; main()"
+CALL: Final = ("-m", "schedframe", "bench")
 
 
 @frozen
@@ -76,7 +76,7 @@ def main(arguments: Sequence[str]) -> int:
     failed = 0
     for options in commands(given.perf):
         for _ in range(given.runs):
-            command = [sys.executable, "-c", CALL, "bench", *options, "--json"]
+            command = [sys.executable, *CALL, *options, "--json"]
             done = subprocess.run(command, capture_output=True, text=True, check=False)
             print(" ".join(options), done.returncode, file=sys.stderr)
             with given.figures.open("a", encoding="utf-8") as figures:

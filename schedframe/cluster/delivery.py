@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, Final
 
 from attrs import define, field
@@ -57,15 +57,16 @@ class Delivery:
     _awaited: frozenset[str] = frozenset()
     _joined: list[Watch] = field(factory=list)
     _recipients: dict[str, tuple[Watch, ...]] = field(factory=dict)
+    put: Callable[[WatchEvent], None] = field(init=False)
+    """Add an event; the lock must be held."""
+
+    def __attrs_post_init__(self) -> None:
+        self.put = self._queue.append
 
     def is_awaited(self, kind: str) -> bool:
         """Whether anybody watches *kind*; the lock must be held."""
         awaited = self._awaited
         return kind in awaited or ALL_KINDS in awaited
-
-    def put(self, event: WatchEvent) -> None:
-        """Add an event; the lock must be held."""
-        self._queue.append(event)
 
     def join(self, handler: WatchHandler, kinds: Iterable[str] | None, state: list[Any]) -> Watch:
         """Add a watcher that is told the objects in *state* first; the lock must be held."""

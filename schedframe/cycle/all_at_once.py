@@ -35,16 +35,18 @@ def refresh(found: PodClass) -> None:
     O(rows). A plugin that fails makes the class unusable.
     """
     table, rows = found.table, found.table.rows()
-    before, codes = rows.take(found.codes), _judged(found, rows)
-    all_pass = not codes.any()
-    all_passed = found.feasible == len(rows) and not before.any()
+    # Whether any is not 0, at half the cost of asking for that.
+    all_passed = found.feasible == len(rows) and not np.count_nonzero(rows.take(found.codes))
+    codes = _judged(found, rows)
+    all_pass = not np.count_nonzero(codes)
     found.count_anew([len(codes)] if all_pass else np.bincount(codes).tolist())
     passing = rows if all_pass else rows.select(codes == 0)
     values, size = found.maxima.values, table.size
     if len(passing) < size:
         found.codes[:size] = found.view.codes[:size]
         values[:size] = OUT
-    found.codes[rows.index] = codes
+    if not (all_pass and all_passed):
+        found.codes[rows.index] = codes
     scorer = Scorer(found.state, found.pod)
     totals = scorer.total(found.pod_scores, passing)
     totals += passing.take(found.base)

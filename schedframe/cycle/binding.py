@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from ..framework import Code, Status
@@ -40,7 +41,7 @@ def submit(core: Core, attempt: Attempt) -> None:
     attempt.handed_off = core.parked.moment
     task = BindingTask(attempt, core.cluster)
     if executor.inline:
-        executor.submit(task.run, lambda status: finish_binding(core, attempt, status))
+        executor.submit(task.run, partial(finish_binding, core, attempt))
         return
     assert attempt.assumed is not None
     core.binding[attempt.assumed.uid] = attempt

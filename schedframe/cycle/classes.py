@@ -50,7 +50,7 @@ class RememberedClasses:
     _latest: Known | None = None
     """Of the last look, whose class is the one used last."""
     _trusted: int = 0
-    """For so many more looks ``_bytes`` is believed without counting again."""
+    """For so many more looks at it ``_bytes`` is believed without counting again."""
 
     def lookup(self, framework: Framework, pod: Pod) -> Known | None:
         """What is known of pods like *pod*, its class made if need be and up to date; ``None`` if it has none
@@ -114,18 +114,20 @@ class RememberedClasses:
     def _too_much(self) -> bool:
         if self.limit is not None and len(self._classes) > self.limit:
             return True
-        if self._bytes <= self.max_bytes:
-            return False
-        if self._trusted:
-            self._trusted -= 1
-            return True
-        # Classes grow with the table: count again before dropping one for it, which is as much work as there
-        # are classes and so not done more often than for every so many of them.
-        views = {id(kept.view): kept.view for kept in self._classes.values()}
-        self._bytes = sum(kept.nbytes for kept in self._classes.values())
-        self._bytes += sum(view.nbytes for view in views.values())
-        self._trusted = len(self._classes)
+        if not self._trusted:
+            self._bytes = self._counted()
+            self._trusted = len(self._classes)
+        self._trusted -= 1
         return self._bytes > self.max_bytes
+
+    def _counted(self) -> int:
+        """What all classes take now: they grow with the table, and with the answers that they keep.
+
+        As much work as there are classes, and so not done more often than for every so many looks.
+        """
+        views = {id(kept.view): kept.view for kept in self._classes.values()}
+        classes = sum(kept.nbytes for kept in self._classes.values())
+        return classes + sum(view.nbytes for view in views.values())
 
     def __len__(self) -> int:
         return len(self._classes)

@@ -54,6 +54,8 @@ class FastPath:
             decision = Decision(pod, state)
             decision.pre_filter, decision.evaluated = _NOTHING_SAID, found.table.num_nodes
             decision.idle = known.idle
+            if found.feasible and not framework.handle.nominator:
+                return self._take(found, decision)
             return self._beside_nominated(framework, known, decision, quiet=True)
         decision = Decision(pod, found.new_state())
         live = found.parts.live
@@ -102,14 +104,13 @@ class FastPath:
 
     def _choose(self, known: Known, decision: Decision, *, quiet: bool = False) -> Decision | None:
         found = known.found
-        table, live = found.table, found.parts.live
+        live = found.parts.live
         if not found.feasible:
-            rows = table.rows()
-            verdicts = Verdicts.counted(rows, found.codes[rows.index], found.statuses, found.counts())
-            decision.verdicts, decision.error = verdicts, verdicts.first_error()
+            verdicts = decision.verdicts = found.verdicts()
+            decision.error = verdicts.first_error()
             if decision.error is None:
                 assert decision.pre_filter is not None
-                decision.diagnosis = diagnose(decision.pre_filter, verdicts, len(rows))
+                decision.diagnosis = diagnose(decision.pre_filter, verdicts, len(verdicts.rows))
                 if not quiet:
                     known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=False)
             return decision
@@ -125,7 +126,7 @@ class FastPath:
                 row = self._best_of_groups(found, decision, asked)
                 if row is None:
                     return self._choose_scored(found, decision, feasible)
-                decision.node_name = table.name_of(row)
+                decision.node_name = found.table.name_of(row)
                 return decision
             known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=True)
         return self._take(found, decision)

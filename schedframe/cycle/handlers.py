@@ -175,13 +175,15 @@ class EventHandlers:
         core = self.core
         pending = self._no_longer_pending(new)
         before = pending if pending is not None else old
-        counted = core.cache.get_pod(new.uid)
         if core.binding:
+            counted = core.cache.get_pod(new.uid)
             self._settle(new)
+            core.cache.add_pod(new)
+        else:
+            counted = core.cache.add_pod(new)
         if before is not None and (counted is None or core.binding):
             # One that is assumed, and not being bound any more, is in nobody's queue.
             core.queue.delete(before)
-        core.cache.add_pod(new)
         emit(core, ASSIGNED_POD_ADD, None, new)
         if counted is not None and counted.spec.node_name != new.spec.node_name:
             emit(core, ASSIGNED_POD_DELETE, counted, None)

@@ -63,7 +63,7 @@ class BlockedMaxima:
         self.rebuilds += 1
         self._cells = self.values.data
         part = self.values[:size]
-        self._top = int(part.max(initial=OUT))
+        self._top = int(np.maximum.reduce(part, initial=OUT))
         self._ties = int(np.count_nonzero(part == self._top))
         # Blocks are made at the first update: many a small column is made for one choice.
         self._folded = False

@@ -236,7 +236,7 @@ def _in_range(entry: ScoreEntry, raw: Column) -> bool:
         return True
     if raw.dtype == np.int64:
         # MIN_SCORE is 0: seen as unsigned, a negative score is larger than any, and one pass tells both.
-        highest = int(raw.view(np.uint64).max())
+        highest = int(np.maximum.reduce(raw.view(np.uint64)))
         most = MAX_SCORE if entry.normalization is None else _LARGEST
         return highest <= most
     lowest, highest = int(raw.min()), int(raw.max())

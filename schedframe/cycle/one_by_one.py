@@ -48,11 +48,8 @@ class OneByOne:
     _raw: list[Callable[[int], int]] = field(factory=list)
     """Raw scores of the normalised plugins that look at pods, in their order."""
     _alike: AnswersByAmounts | None = None
-
-    @property
-    def most(self) -> int:
-        """For so many rows this is cheaper than columns are."""
-        return MOST_ROWS if self._alike is None else _MOST_ALIKE
+    most: int = MOST_ROWS
+    """For so many rows this is cheaper than columns are."""
 
     @property
     def nbytes(self) -> int:
@@ -109,7 +106,7 @@ class OneByOne:
         if alike is not None:
             alike.looked(len(rows), missed)
             if not alike.pays:
-                self._alike = None
+                self._alike, self.most = None, MOST_ROWS
 
     def _ask(self, row: int) -> int:
         """Weighted sum of the scores that are not normalised; the negative of its code if it is rejected."""
@@ -174,6 +171,7 @@ class OneByOne:
             asked = {entry.name for entry, _ in found.pod_filters} | {e.name for e in found.pod_scores}
             alike = asked <= found.parts.amounts_only
             self._alike = AnswersByAmounts(found.table.following(_STATES, AmountStates)) if alike else None
+            self.most = _MOST_ALIKE if alike else MOST_ROWS
         self._filters = [self._judge(*placed) for placed in found.pod_filters]
         self._scores = [(self._scorer(entry), entry.weight) for entry in found.pod_scores]
         self._raw = [self._scorer(column.scores.entry) for column in found.moving]

@@ -81,6 +81,7 @@ class PodClass:
         """Per row: 0 passes, *k* is rejected with ``statuses[k - 1]``, -1 has no node."""
         self.feasible = 0
         self._passing: LazyRows | None = None
+        self._verdicts: Verdicts | None = None
         self.maxima = BlockedMaxima(np.empty(0, np.int64), 0)
         self.groupings = Groupings()
         self.normalized: tuple[Normalized, ...] = ()
@@ -161,6 +162,13 @@ class PodClass:
         """Each status with the number of rows that it rejects; O(statuses)."""
         return [(s, n) for s, n in zip(self.statuses, self._counts[1:], strict=False) if n]
 
+    def verdicts(self) -> Verdicts:
+        """What the class says of all nodes; the same object as long as nothing of that changes."""
+        if self._verdicts is None:
+            rows = self.table.rows()
+            self._verdicts = Verdicts.counted(rows, self.codes[rows.index], self.statuses, self.counts())
+        return self._verdicts
+
     def all_counts(self) -> list[int]:
         """Number of rows by code, from 0 on."""
         return list(self._counts)
@@ -172,6 +180,7 @@ class PodClass:
         while len(self._counts) <= code:
             self._counts.append(0)
         self._counts[code] += change
+        self._verdicts = None
         if code == 0:
             self.feasible += change
             self._passing = None
@@ -180,7 +189,7 @@ class PodClass:
         """So many rows have each code, from 0 on."""
         self._counts = counts
         self.feasible = counts[0] if counts else 0
-        self._passing = None
+        self._passing = self._verdicts = None
 
     def expected(self, priority: int) -> ExpectedPods:
         """The class as pods of that priority see it, nominated pods considered; the caller syncs it."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from .binding import start_binding, take_back
 from .core import Attempt, Core
 from .failure import handle_failure
@@ -22,16 +24,17 @@ def place(core: Core, attempt: Attempt) -> None:
             take_back(core, attempt)
             handle_failure(core, attempt, status)
             return
-    permit = framework.run_permit(attempt.state, assumed, attempt.node_name)
-    if permit.status is not None:
-        take_back(core, attempt)
-        handle_failure(core, attempt, permit.status)
-        return
+    waits: Mapping[str, float] = {}
+    if framework.plan.permit:
+        permit = framework.run_permit(attempt.state, assumed, attempt.node_name)
+        if permit.status is not None:
+            take_back(core, attempt)
+            handle_failure(core, attempt, permit.status)
+            return
+        waits = permit.waits
     core.activate_requested(attempt.state)
-    if permit.waits:
-        core.waiting.park(
-            assumed, attempt.node_name, attempt.state, attempt, core.clock(), dict(permit.waits)
-        )
+    if waits:
+        core.waiting.park(assumed, attempt.node_name, attempt.state, attempt, core.clock(), dict(waits))
         core.binding[assumed.uid] = attempt
         tell_expectation(core, attempt)
     else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, Self
 
 from ..api import Pod
@@ -100,15 +101,16 @@ class Scheduler:
         """Begin to follow the cluster; done by the first step otherwise. Nothing once it is closed."""
         self.core.owner = threading.get_ident()
         if self._subscription is None and not self._closed:
-            on_event, put = self._handlers.on_event, self.core.inbox.put
-            self._subscription = self.core.cluster.watch(
-                lambda event: put(on_event, event), self._handlers.kinds
-            )
+            tell = partial(self.core.inbox.put, self._handlers.on_event)
+            self._subscription = self.core.cluster.watch(tell, self._handlers.kinds)
 
     def sync(self) -> None:
         """Take in everything that has happened, schedule nothing."""
-        self.start()
-        self.core.inbox.drain()
+        if self._subscription is None:
+            self.start()
+        core = self.core
+        core.owner = threading.get_ident()
+        core.inbox.drain()
 
     def step(self) -> float | None:
         """Take in what happened, do what is due, schedule at most one pod.
@@ -240,7 +242,7 @@ class Scheduler:
 
     def _is_settled(self, pod: Pod) -> bool:
         """Whether the pod needs no scheduling any more: it is being deleted, or placed already."""
-        return pod.is_terminating or self.core.cache.get_pod(pod.uid) is not None
+        return pod.metadata.deletion_timestamp is not None or pod.uid in self.core.cache
 
     # ---- time --------------------------------------------------------------------------------------------
 
@@ -258,8 +260,9 @@ class Scheduler:
 
     def _do_due(self) -> None:
         core = self.core
-        timed = core.queue.is_timed or core.waiting or core.parked or core.cache.is_timed
-        if not (timed or core.timers):
+        if not (core.waiting or core.parked or core.cache.is_timed or core.timers):
+            if core.queue.is_timed:
+                core.queue.flush()
             return
         deadline = self.next_deadline()
         if deadline is None or deadline > (now := core.clock()):

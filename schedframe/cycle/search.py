@@ -41,7 +41,7 @@ class Search:
         decision = None
         if self.fast is not None and self.cache.table.num_nodes:
             decision = self.fast.decide(framework, pod)
-            if decision is not None and decision.is_settled:
+            if decision is not None and (decision.node_name is not None or decision.is_settled):
                 return decision
         if decision is None:
             decision = Decision(pod, CycleState())

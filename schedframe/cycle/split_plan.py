@@ -99,13 +99,15 @@ def all_changes(table: NodeTable, objects: ObjectStore) -> tuple[int, int, int]:
 def versions(reads: tuple[str, ...], table: NodeTable, objects: ObjectStore) -> tuple[int, ...]:
     """A value that differs as soon as something of *reads* does.
 
-    "Node" is what nodes have in common, "PodAffinity" the pods with terms about other pods and, if there are
-    any, the nodes.
+    "Node" is what nodes have in common, "Image" which of them have which images and, if any has one, how many
+    nodes there are, "PodAffinity" the pods with terms about other pods and, if there are any, the nodes.
     """
     found: list[int] = []
     for kind in reads:
         if kind == "Node":
             found += (table.num_nodes, table.images.version)
+        elif kind == "Image":
+            found += (table.images.version, table.num_nodes if len(table.images) else 0)
         elif kind == "PodAffinity":
             found += (table.affinity_changes, table.node_log.version if table.pods_with_affinity else 0)
         else:

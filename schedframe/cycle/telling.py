@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from attrs import evolve
-
 from ..api import POD_SCHEDULED, Pod, PodCondition
 from ..cluster import NotFound
 from ..framework import NominatingInfo
@@ -113,9 +111,7 @@ def _changes(core: Core, pod: Pod, condition: PodCondition | None, nomination: s
 
 def _shown(pod: Pod) -> Told:
     condition = pod.status.condition(POD_SCHEDULED)
-    if condition is not None:
-        condition = evolve(condition, last_probe_time=None, last_transition_time=None)
-    return Told(condition, pod.status.nominated_node_name)
+    return Told(None if condition is None else condition.timeless(), pod.status.nominated_node_name)
 
 
 def _patch(core: Core, pod: Pod, changes: Changes) -> None:

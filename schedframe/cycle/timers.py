@@ -35,4 +35,4 @@ class Timers:
             yield self._actions.pop(number)
 
     def __bool__(self) -> bool:
-        return bool(self._calls)
+        return bool(self._actions)

@@ -84,11 +84,11 @@ class Hookspecs(Protocol):
     def skip_reads(self, pod: Pod) -> Sequence[str] | None:
         """What decides, beside the fields of *pod*, whether pre_filter and pre_score answer Skip for it.
 
-        Kinds of objects, "Node" for what nodes have in common, "PodAffinity" for pods with terms about other
-        pods; ``()`` if nothing else does, ``None`` if anything may. After a Skip at both the plugin is not
-        asked about pods with the same spec, namespace, labels, annotations and owners until one of these
-        changes, and its reserve, pre_bind_pre_flight and pre_bind are left out as well: for those that have
-        nothing to do where filter and score have none.
+        Kinds of objects, "Node" for what nodes have in common, "Image" for which of them have which images,
+        "PodAffinity" for pods with terms about other pods; ``()`` if nothing else does, ``None`` if anything
+        may. After a Skip at both the plugin is not asked about pods with the same spec, namespace, labels,
+        annotations and owners until one of these changes, and its reserve, pre_bind_pre_flight and pre_bind
+        are left out as well: for those that have nothing to do where filter and score have none.
         """
 
     @hookspec

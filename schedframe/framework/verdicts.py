@@ -31,6 +31,10 @@ class Verdicts:
     _number: dict[Status, int] = field(factory=dict)
     _counted: Sequence[tuple[Status, int]] | None = None
     """What ``counts`` gives, where somebody keeps count; the verdicts are not changed any more then."""
+    _with_code: dict[Code, npt.NDArray[np.intp]] = field(factory=dict)
+    """Of verdicts that are not changed any more: the answers of ``rows_with``."""
+    _summary: str | None = None
+    """Of those: how many nodes each reason stands for, as a message words it."""
 
     @classmethod
     def counted(
@@ -99,6 +103,34 @@ class Verdicts:
         for status, count in zip(self.statuses, counts[1:].tolist(), strict=True):
             if count:
                 yield status, count
+
+    def rows_with(self, code: Code) -> npt.NDArray[np.intp]:
+        """Row numbers of those whose status has that code; not to be changed. O(rows), once if counted."""
+        found = self._with_code.get(code)
+        if found is not None:
+            return found
+        wanted = [i + 1 for i, status in enumerate(self.statuses) if status.code is code]
+        chosen = np.zeros(len(self.statuses) + 1, np.bool_)
+        chosen[wanted] = True
+        found = self.rows.positions[chosen[self.codes]] if wanted else np.empty(0, np.intp)
+        if self._counted is not None:
+            found.flags.writeable = False
+            self._with_code[code] = found
+        return found
+
+    def reasons(self) -> Counter[str]:
+        """How many rows each reason stands for; O(rows) in one bincount, O(statuses) if counted."""
+        reasons: Counter[str] = Counter()
+        for status, count in self.counts():
+            for reason in status.reasons:
+                reasons[reason] += count
+        return reasons
+
+    def summary(self) -> str:
+        """The reasons with their numbers, as messages word them."""
+        if self._summary is None or self._counted is None:
+            self._summary = summary_of(self.reasons())
+        return self._summary
 
     def first_error(self) -> Status | None:
         """The error of the first row by node name that failed, ``None`` if no row did."""
@@ -185,10 +217,7 @@ class Diagnosis(Mapping[str, Status]):
     def rows_with(self, code: Code, all_rows: Rows) -> npt.NDArray[np.intp]:
         """Row numbers of the nodes whose status has that code, among *all_rows* of the cluster; O(rows)."""
         verdicts = self.verdicts
-        wanted = [i + 1 for i, status in enumerate(verdicts.statuses) if status.code is code]
-        chosen = np.zeros(len(verdicts.statuses) + 1, np.bool_)
-        chosen[wanted] = True
-        rows = verdicts.rows.positions[chosen[verdicts.codes]] if wanted else np.empty(0, np.intp)
+        rows = verdicts.rows_with(code)
         if self.absent is not None and self.absent.code is code:
             absent = np.setdiff1d(all_rows.positions, verdicts.rows.positions, assume_unique=True)
             rows = np.concatenate((rows, absent))
@@ -202,10 +231,7 @@ class Diagnosis(Mapping[str, Status]):
 
     def reasons(self) -> Counter[str]:
         """How many nodes each reason stands for; O(rows) in one bincount."""
-        reasons: Counter[str] = Counter()
-        for status, count in self.verdicts.counts():
-            for reason in status.reasons:
-                reasons[reason] += count
+        reasons = self.verdicts.reasons()
         for status in self._overruled():
             reasons.subtract(status.reasons)
         for status in self.named.values():
@@ -221,9 +247,16 @@ class Diagnosis(Mapping[str, Status]):
         text = f"0/{self.num_nodes} nodes are available"
         if self.pre_filter_status is not None and self.pre_filter_status.reasons:
             text += f": {self.pre_filter_status.message}."
+        elif self.absent is None and not self.named:
+            text += self.verdicts.summary()
         else:
-            parts = sorted(f"{count} {reason}" for reason, count in self.reasons().items())
-            text += f": {', '.join(parts)}." if parts else ":"
+            text += summary_of(self.reasons())
         if self.post_filter_message:
             text += f" {self.post_filter_message}"
         return text
+
+
+def summary_of(reasons: Mapping[str, int]) -> str:
+    """How many nodes each reason stands for, the end of a message: ``: 2 no, 3 never.``"""
+    parts = sorted(f"{count} {reason}" for reason, count in reasons.items())
+    return f": {', '.join(parts)}." if parts else ":"

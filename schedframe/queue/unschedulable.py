@@ -12,6 +12,7 @@ from .backoff import micros
 from .heap import Heap
 from .queued_pod import Pool, QueuedPodInfo
 
+_Signature = tuple[str, str, frozenset[str], frozenset[str]]
 _Timer = tuple[int, str]
 """(microsecond from which on the pod has waited too long, its key)."""
 
@@ -38,7 +39,7 @@ class UnschedulablePods:
 
     def __init__(self, max_stay: float) -> None:
         self._max_stay = micros(max_stay)
-        self._groups: dict[tuple[str, str, frozenset[str], frozenset[str]], Group] = {}
+        self._groups: dict[_Signature, Group] = {}
         self._home: dict[str, Group] = {}
         self._timeouts: Heap[_Timer] = Heap(itemgetter(1), sort_key=itemgetter(0))
         self._marks: Heap[_Timer] = Heap(itemgetter(1), sort_key=itemgetter(0))
@@ -51,8 +52,10 @@ class UnschedulablePods:
         *timed*: whether waiting too long moves it. One that was moved for that before, and came back without
         an attempt (it is gated), gets the whole time again.
         """
-        self.remove(info)
         signature = (info.profile, info.gating_plugin, info.unschedulable_plugins, info.pending_plugins)
+        if timed and not info.flushed and self._stays(info, signature):
+            return Pool.GATED if info.gating_plugin else Pool.UNSCHEDULABLE
+        self.remove(info)
         group = self._groups.get(signature)
         if group is None:
             group = self._groups[signature] = Group(*signature)
@@ -69,6 +72,16 @@ class UnschedulablePods:
             return Pool.UNSCHEDULABLE
         self._gated += 1
         return Pool.GATED
+
+    def _stays(self, info: QueuedPodInfo, signature: _Signature) -> bool:
+        """Whether *info* waits here already, in the same group and as long; ``put`` again changes nothing."""
+        group = self._home.get(info.key)
+        return (
+            group is not None
+            and group is self._groups.get(signature)
+            and group.pods[info.key] is info
+            and self._timeouts.get(info.key) == (micros(info.timestamp) + self._max_stay + 1, info.key)
+        )
 
     def remove(self, info: QueuedPodInfo) -> bool:
         """Take *info* out; whether it was here. O(1) amortised."""

@@ -78,20 +78,23 @@ class Cache:
         self._remove(state)
         return True
 
-    def add_pod(self, pod: Pod) -> None:
+    def add_pod(self, pod: Pod) -> Pod | None:
         """An event says that *pod* runs on its node, or changed there; it confirms or corrects an assumption.
 
-        An update of a pod that the cache lacks adds it: the addition may have been missed.
+        The pod as it counted before. An update of a pod that the cache lacks adds it: the addition may have
+        been missed.
         """
         state = self._pods.get(pod.uid)
         if state is None:
             self._pods[pod.uid] = PodState(pod, pod.spec.node_name)
             self.table.add_pod(pod.spec.node_name, pod)
-            return
+            return None
         if state.deadline is not None:
             self._cancel_deadline(state)
         state.assumed = False
+        old = state.pod
         self._replace(state, pod)
+        return old
 
     update_pod = add_pod
 
@@ -102,6 +105,9 @@ class Cache:
             return False
         self._remove(state)
         return True
+
+    def __contains__(self, uid: object) -> bool:
+        return uid in self._pods
 
     def get_pod(self, uid: str) -> Pod | None:
         """The pod of that uid as counted here."""
@@ -125,7 +131,7 @@ class Cache:
     @property
     def is_timed(self) -> bool:
         """Whether any assumption may expire."""
-        return bool(self._deadlines)
+        return self.assume_ttl is not None and bool(self._deadlines)
 
     def next_deadline(self) -> float | None:
         """When the next assumption expires, ``None`` if none does."""
@@ -212,13 +218,16 @@ class Cache:
 
 def _same_usage(old: Pod, new: Pod) -> bool:
     """Whether no plugin that counts pods of a row can tell the two apart."""
-    same = (
-        old.resources is new.resources
-        and old.labels == new.labels
-        and old.is_terminating == new.is_terminating
-    )
-    if old.spec is new.spec or not same:
-        return same
-    return old.host_ports == new.host_ports and (
-        old.spec.affinity is new.spec.affinity or old.spec.affinity == new.spec.affinity
+    one, other = old.metadata, new.metadata
+    if (one.deletion_timestamp is None) != (other.deletion_timestamp is None) or (
+        one.labels is not other.labels and one.labels != other.labels
+    ):
+        return False
+    if old.spec is new.spec and old.status is new.status:
+        return True
+    if old.resources is not new.resources:
+        return False
+    return old.spec is new.spec or (
+        old.host_ports == new.host_ports
+        and (old.spec.affinity is new.spec.affinity or old.spec.affinity == new.spec.affinity)
     )

@@ -78,7 +78,7 @@ class NodeTable:
     @property
     def layout(self) -> int:
         """Changes when columns are laid anew: arrays and memoryviews taken before show old values then."""
-        return self._amounts.layout
+        return self._amounts.scarce.layout
 
     @property
     def pod_count(self) -> Column:
@@ -212,10 +212,12 @@ class NodeTable:
             self.num_nodes += 1
             self.alive[row] = True
             self._all = None
-        else:
-            self.images.remove(row, old)
         self._nodes[row] = node
-        if node.status.images:
+        had, images = () if old is None else old.status.images, node.status.images
+        if images is not had and images != had:
+            # Not at every heartbeat: whoever reads of images would look at all rows anew.
+            if old is not None:
+                self.images.remove(row, old)
             self.images.add(row, node)
         self._amounts.offer(row, node.allocatable, {} if old is None else old.allocatable)
         self.unschedulable[row] = node.spec.unschedulable

@@ -51,11 +51,6 @@ class ResourceColumns:
     def __attrs_post_init__(self) -> None:
         self._cells = self._new_cells()
 
-    @property
-    def layout(self) -> int:
-        """Changes when columns are laid anew."""
-        return self.scarce.layout
-
     def names(self) -> tuple[str, ...]:
         """All resources that some node has or some pod requests, and those that always have a column."""
         return tuple(dict.fromkeys((*FIRST_RESOURCES, _PODS, *self.scarce)))

@@ -101,3 +101,8 @@ def test_statuses_are_alike_but_for_what_schedulers_write() -> None:
     assert (written.nominated_node_name, written.conditions[0].last_transition_time) == ("n1", 3.0)
     assert status.is_like(written)
     assert not status.is_like(PodStatus(phase="Running"))
+
+
+def test_a_condition_without_its_times() -> None:
+    condition = PodCondition("PodScheduled", "False", "Unschedulable", "no room", 3, 1.0, 2.0)
+    assert condition.timeless() == PodCondition("PodScheduled", "False", "Unschedulable", "no room", 3)

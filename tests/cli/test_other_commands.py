@@ -132,9 +132,10 @@ def test_a_reader_that_goes_away_ends_the_process_quietly(write: Write) -> None:
     cluster = write(
         "cluster.json", text(node("a"), *(pod(f"a-pod-with-a-long-name-{i}") for i in range(3000)))
     )
-    program = "import sys; from schedframe.cli.main import main; main()"
     with subprocess.Popen(
-        [sys.executable, "-c", program, "schedule", cluster], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        [sys.executable, "-m", "schedframe", "schedule", cluster],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
     ) as process:
         assert process.stdout is not None
         assert process.stderr is not None

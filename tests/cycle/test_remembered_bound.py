@@ -7,8 +7,8 @@ from typing import Any
 from schedframe import InMemoryCluster, Scheduler
 
 
-def pod(i: int) -> dict[str, Any]:
-    requests = {"cpu": "1m", "memory": str(1 + i)}
+def pod(i: int, **requests: str) -> dict[str, Any]:
+    requests = requests or {"cpu": "1m", "memory": str(1 + i)}
     return {
         "kind": "Pod",
         "metadata": {"name": f"p{i}", "namespace": "default"},
@@ -38,3 +38,26 @@ def test_the_least_recently_used_go_and_the_rest_stays_within_the_bound() -> Non
             assert kept <= classes.max_bytes or len(classes) == 1
         assert 1 < len(classes) < 100
     assert all(each.spec.node_name for each in cluster.list("Pod"))
+
+
+def test_answers_that_classes_keep_count_too() -> None:
+    """Pods of a few sizes take turns, so that their classes fill up; then other sizes come."""
+    cluster = InMemoryCluster([{"apiVersion": "v1", **node(i)} for i in range(200)])
+    with Scheduler(cluster, seed=0) as scheduler:
+        fast = scheduler.core.search.fast
+        assert fast is not None
+        classes = fast.classes
+        for i in range(1000):
+            cluster.create({"apiVersion": "v1", **pod(i, cpu="20m", memory=f"{5 + i % 5}Mi")})
+        scheduler.run_until_idle()
+        assert len(classes) == 5
+        answers = sum(each._one_by_one.nbytes for each in classes._classes.values())
+        assert answers > 10_000
+        # What was counted when they were made was less; that is noticed after as many looks as there are
+        # classes, and then the oldest go.
+        classes.max_bytes = classes._counted() - 1
+        assert any(classes._too_much() for _ in range(len(classes) + 1))
+        cluster.create({"apiVersion": "v1", **pod(1000, cpu="20m", memory="20Mi")})
+        scheduler.run_until_idle()
+        assert classes._counted() <= classes.max_bytes
+        assert 1 < len(classes) <= 5

@@ -177,6 +177,22 @@ def test_pods_with_terms_about_others_wake_whoever_reads_them() -> None:
     assert world.schedule(2) == every(1), "where there are such pods, their nodes matter"
 
 
+def test_images_and_how_many_nodes_share_them_wake_whoever_reads_them() -> None:
+    def node(name: str, *images: str) -> dict[str, Any]:
+        there = {"images": [{"names": [image], "sizeBytes": 10} for image in images]}
+        status = {"allocatable": {"cpu": "64", "pods": "110"}, **there}
+        return {"apiVersion": "v1", "kind": "Node", "metadata": {"name": name}, "status": status}
+
+    world = World(Skipper(reads=("Image",)))
+    world.schedule(1)
+    world.cluster.create(node("n7"))
+    assert world.schedule(2) == every(0), "nobody has any image"
+    world.cluster.create(node("n8", "nginx"))
+    assert world.schedule(2) == every(1)
+    world.cluster.create(node("n9"))
+    assert world.schedule(2) == every(1), "the same image is on a smaller share of the nodes"
+
+
 def test_a_pod_that_fits_nowhere_is_turned_down_without_asking_again() -> None:
     world = World(Skipper())
     for name in ("big0", "big1", "big2"):

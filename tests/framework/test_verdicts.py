@@ -239,3 +239,31 @@ def test_rows_by_code(
             if status is not None and status.code is code:
                 expected.append(row)
         assert sorted(diagnosis.rows_with(code, table.rows()).tolist()) == expected
+
+
+def test_verdicts_that_somebody_counts_are_summed_up_once() -> None:
+    table = table_of(3)
+    statuses = [ONE.with_plugin("A"), HOPELESS.with_plugin("B")]
+    codes = np.array([1, 2, 1], np.int32)
+    counted = Verdicts.counted(table.rows(), codes, statuses, [(statuses[0], 2), (statuses[1], 1)])
+    diagnosis = Diagnosis(counted, 3)
+    assert diagnosis.message() == f"0/3 nodes are available: 1 {HOPELESS.reasons[0]}, 2 one."
+    rows = diagnosis.rows_with(statuses[0].code, table.rows())
+    assert rows.tolist() == [0, 2]
+    assert Diagnosis(counted, 3).rows_with(statuses[0].code, table.rows()) is rows
+    with pytest.raises(ValueError, match="read-only"):
+        rows[0] = 1
+    # What is said of single nodes besides counts as ever.
+    assert Diagnosis(counted, 3, named={"n0": TWO}).message() == (
+        f"0/3 nodes are available: 1 {HOPELESS.reasons[0]}, 1 two, 2 one."
+    )
+
+
+def test_verdicts_that_may_still_change_are_looked_at_again() -> None:
+    verdicts = all_passing(2)
+    verdicts.reject(0, ONE)
+    assert verdicts.summary() == ": 1 one."
+    assert verdicts.rows_with(ONE.code).tolist() == [0]
+    verdicts.reject(1, ONE)
+    assert verdicts.summary() == ": 2 one."
+    assert verdicts.rows_with(ONE.code).tolist() == [0, 1]

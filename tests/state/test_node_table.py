@@ -132,6 +132,9 @@ def test_images_know_their_rows(table: NodeTable) -> None:
     table.set_node(make_node("n2", images={"redis": 5}))
     assert table.images.get("nginx") is None
     assert len(table.images) == 1
+    version = table.images.version
+    table.set_node(make_node("n2", images={"redis": 5}, labels={"beat": "1"}))
+    assert table.images.version == version, "a heartbeat is no news of images"
 
 
 def test_node_changes_are_told_apart_from_pod_changes(table: NodeTable) -> None:

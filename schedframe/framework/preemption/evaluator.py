@@ -159,10 +159,11 @@ class PreemptionEvaluator:
             lowest = self.handle.table.derived(_LOWEST, _lowest_priority)[rows]
             tally.add(NO_VICTIMS, int((lowest >= pod.priority).sum()))
             rows = rows[lowest < pod.priority]
+        if not len(rows):
+            return [], tally
         wanted = self.wanted(worth)
-        if len(rows):
-            start = self.handle.rng.randrange(len(rows))
-            rows = np.concatenate((rows[start:], rows[:start]))
+        start = self.handle.rng.randrange(len(rows))
+        rows = np.concatenate((rows[start:], rows[:start]))
         budgets = self._up_to_date_budgets()
         table = self.handle.table
         known = self._dry_runs.of(state, pod) if self.by_priority else None

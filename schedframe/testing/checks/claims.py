@@ -136,7 +136,7 @@ def _changes(subject: Subject, world: World, pod: Pod) -> Iterator[Change]:
     reads = subject.reads
     for change in world.changes:
         about = change.subject
-        if isinstance(about, Node) and "Node" in reads and _counts_differ(change):
+        if isinstance(about, Node) and not {"Node", "Image"}.isdisjoint(reads) and _counts_differ(change):
             continue
         waiting = isinstance(about, Pod) and not about.node_name
         if not waiting and about.KIND not in set(reads) - {"Node"}:
