@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
+from weakref import ReferenceType, ref
 
 import numpy as np
 import numpy.typing as npt
@@ -131,13 +132,15 @@ class Counter:
     """Answers one question again and again."""
 
     question: Question
-    _sums: DomainSums | None = None
+    _sums: ReferenceType[DomainSums] | None = None
+    """The last answer; weak, for questions are kept longer than columns that nobody asks about any more."""
 
     def count(self, table: NodeTable) -> DomainCounts:
         """The counts now; O(1) but for the first time."""
-        sums = self._sums
+        sums = None if self._sums is None else self._sums()
         if sums is None or sums.column.dropped:
-            sums = self._sums = self.question.count(table)
+            sums = self.question.count(table)
+            self._sums = ref(sums)
         else:
             sums.sync()
         return DomainCounts(self.question.topology_key, sums)

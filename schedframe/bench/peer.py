@@ -1,7 +1,7 @@
 """What kube-scheduler does on the same templates, to stand beside our figures.
 
-Pods per second, lowest and highest run: kube-scheduler v1.36.2, its core without an API server and with a
-bind that does nothing, two cores of the machine of docs/performance-history.md.
+Pods per second, lowest and highest run: the core of kube-scheduler v1.36.2 without an API server, two
+threads on both cores of the machine of docs/performance-history.md, which says how it was measured.
 """
 
 from __future__ import annotations
@@ -14,34 +14,34 @@ Rates = Mapping[int, tuple[float, float]]
 """Number of nodes → lowest and highest run."""
 
 SAMPLING: Final[Mapping[str, Rates]] = {
-    "basic": {500: (875, 1710), 5000: (890, 1020), 50_000: (170, 214)},
-    "mixed-sizes": {500: (590, 1650), 5000: (740, 990)},
-    "node-affinity": {500: (900, 1400), 5000: (730, 790)},
-    "spread-preferred": {500: (1110, 1110), 5000: (360, 480)},
-    "spread-required": {500: (1200, 1200), 5000: (360, 430)},
-    "anti-affinity": {500: (790, 790), 5000: (190, 230)},
-    "anti-affinity-preferred": {500: (730, 730), 5000: (260, 350)},
-    "pod-affinity": {500: (510, 575), 5000: (250, 320)},
-    "pod-affinity-preferred": {500: (800, 890), 5000: (430, 490)},
-    "taints": {500: (1400, 1600), 5000: (690, 890)},
-    "unschedulable-attempts": {500: (2050, 2050), 5000: (210, 260)},
-    "preemption": {500: (350, 350), 5000: (55, 62)},
+    "basic": {500: (1647, 1650), 5000: (861, 934), 50_000: (215, 219)},
+    "mixed-sizes": {500: (1658, 1893), 5000: (900, 933)},
+    "node-affinity": {500: (1570, 1591), 5000: (742, 800)},
+    "spread-preferred": {500: (1115, 1259), 5000: (498, 523)},
+    "spread-required": {500: (1048, 1158), 5000: (424, 440)},
+    "anti-affinity": {500: (681, 885), 5000: (263, 285)},
+    "anti-affinity-preferred": {5000: (193, 201)},
+    "pod-affinity": {500: (563, 648), 5000: (173, 177)},
+    "pod-affinity-preferred": {5000: (193, 199)},
+    "taints": {500: (1337, 1587), 5000: (692, 754)},
+    "unschedulable-attempts": {500: (1447, 1709), 5000: (215, 237)},
+    "preemption": {500: (234, 269), 5000: (70, 75)},
 }
 """With its default sampling: from 5,000 nodes on, 10 % of them or less are scored."""
 
 ALL_NODES: Final[Mapping[str, Rates]] = {
-    "basic": {5000: (106, 106), 50_000: (10, 12)},
-    "mixed-sizes": {5000: (125, 125)},
-    "node-affinity": {5000: (110, 110)},
-    "spread-preferred": {5000: (98, 98)},
-    "spread-required": {5000: (107, 107)},
-    "anti-affinity": {5000: (80, 99)},
-    "anti-affinity-preferred": {5000: (92, 92)},
-    "pod-affinity": {5000: (88, 88)},
-    "pod-affinity-preferred": {5000: (80, 100)},
-    "taints": {5000: (125, 125)},
-    "unschedulable-attempts": {5000: (117, 240)},
-    "preemption": {5000: (28, 61)},
+    "basic": {500: (896, 1031), 5000: (120, 140), 50_000: (13, 13)},
+    "mixed-sizes": {5000: (134, 135)},
+    "node-affinity": {5000: (112, 118)},
+    "spread-preferred": {5000: (107, 112)},
+    "spread-required": {5000: (113, 121)},
+    "anti-affinity": {5000: (109, 121)},
+    "anti-affinity-preferred": {5000: (83, 87)},
+    "pod-affinity": {5000: (76, 81)},
+    "pod-affinity-preferred": {5000: (79, 88)},
+    "taints": {5000: (122, 139)},
+    "unschedulable-attempts": {5000: (212, 225)},
+    "preemption": {5000: (72, 78)},
 }
 """All nodes scored, as we do."""
 
