@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 from weakref import WeakValueDictionary
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from ..api import Pod
 from ..framework import Framework
@@ -27,6 +27,17 @@ _MEMO = object()
 """Key under which a pod's spec remembers its class."""
 
 
+@frozen(cache_hash=True)
+class ClassKey:
+    """What pods of a class have in common. Its hash is that of all that plugins read, so it is kept."""
+
+    profile: str
+    of_nodes: tuple[Any, ...]
+    """Signatures for the plugins that look at nodes alone."""
+    of_pods: tuple[Any, ...]
+    """Signatures for the other remembered ones."""
+
+
 @define(eq=False)
 class RememberedClasses:
     """Finds the class of a pod.
@@ -40,11 +51,11 @@ class RememberedClasses:
     limit: int | None = None
     """Classes kept at most; ``None``: as many as fit into ``max_bytes``."""
     max_bytes: int = DEFAULT_BYTES
-    _classes: OrderedDict[Any, PodClass] = field(factory=OrderedDict)
+    _classes: OrderedDict[ClassKey, PodClass] = field(factory=OrderedDict)
     _views: WeakValueDictionary[Any, NodeView] = field(factory=WeakValueDictionary)
     """What classes share; gone with the last of them."""
     _splits: dict[Framework, SplitPlan | None] = field(factory=dict)
-    _once: dict[Any, bool] = field(factory=dict)
+    _once: dict[ClassKey, bool] = field(factory=dict)
     """Keys of pods that were seen once, the last one at the end; the value is always false."""
     _bytes: int = 0
     _latest: Known | None = None
@@ -79,11 +90,13 @@ class RememberedClasses:
             parts = self._splits[framework] = split(framework)
             return parts
 
-    def _key(self, framework: Framework, parts: SplitPlan, pod: Pod) -> Any:
+    def _key(self, framework: Framework, parts: SplitPlan, pod: Pod) -> ClassKey | None:
         of_nodes, of_pods = signed(parts.node_signatures, pod), signed(parts.pod_signatures, pod)
-        return None if of_nodes is None or of_pods is None else (framework.profile_name, of_nodes, of_pods)
+        if of_nodes is None or of_pods is None:
+            return None
+        return ClassKey(framework.profile_name, of_nodes, of_pods)
 
-    def _get(self, key: Any, framework: Framework, parts: SplitPlan, pod: Pod) -> PodClass | None:
+    def _get(self, key: ClassKey, framework: Framework, parts: SplitPlan, pod: Pod) -> PodClass | None:
         """The class of that key; ``None`` for the first pod of one of many kinds: there may be no other."""
         found = self._classes.get(key)
         if found is not None:
@@ -94,7 +107,7 @@ class RememberedClasses:
             if len(self._once) > MOST_ONCE:
                 del self._once[next(iter(self._once))]
             return None
-        view = self._view(key[:2], framework, parts, pod)
+        view = self._view((key.profile, key.of_nodes), framework, parts, pod)
         found = self._classes[key] = PodClass(framework, parts, pod, self.objects, view)
         self._bytes += found.nbytes
         while len(self._classes) > 1 and self._too_much():
