@@ -26,6 +26,7 @@ from .known import Known
 from .maxima import nth_true
 from .merging import Mask, ask, ask_all, merge, passing
 from .remembered import PodClass
+from .totals import best_where, totals_of
 
 
 @define(eq=False)
@@ -174,7 +175,7 @@ class FastPath:
         if len(feasible) == len(rows):
             # The same rows in the same order: columns need not be picked apart.
             feasible = rows
-        total = found.totals_of(feasible)
+        total = totals_of(found, feasible)
         if found.parts.live.score:
             scores = run_scores(found.parts.live, decision.state, decision.pod, feasible)
             if isinstance(scores, Status):
@@ -286,7 +287,7 @@ class FastPath:
                 return _failed(decision, status)
             if any(entry.name not in decision.state.skip_score_plugins for entry in live.score):
                 return self._choose_scored(found, decision, feasible)
-        position = self._one_of(found.best_where(rows, mask))
+        position = self._one_of(best_where(found, rows, mask))
         decision.node_name = table.name_of(rows.row_at(position))
         return decision
 

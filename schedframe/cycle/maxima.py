@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from array import array
+from bisect import bisect_left, insort
 from collections.abc import Iterable
 from random import Random
 
@@ -21,16 +23,21 @@ _SMALL = 1 << 16
 """Up to so many rows are looked through once without making blocks."""
 _COUNTED = 1024
 """In fewer rows than this those that are meant are listed rather than counted."""
-_FEW = 32
-"""Up to so many blocks are kept in lists: to go through those costs less than the calls for arrays."""
+_BYTES_A_TIE = 4
+_GROUP_SHIFT = 5
+_FEW = 1 << _GROUP_SHIFT
+"""Up to so many blocks are kept in lists: to go through those costs less than the calls for arrays. Of more,
+so many make a group.
+"""
 
 
 class BlockedMaxima:
-    """A column of totals with, for each block of rows, its maximum and how many rows have it.
+    """A column of totals with, for each block of rows, its maximum and which rows have it.
 
-    ``update`` is O(1), and O(block) when the last row at its block's maximum falls; ``choose`` is O(blocks
-    + block). There are few blocks, kept in lists, as long as blocks are small: for up to 65,536 rows.
-    Larger columns have blocks of 2,048 rows, so that a million rows cost little more than a thousand.
+    ``update`` is O(1), and O(block) when the last row at its block's maximum falls; ``choose`` is O(blocks),
+    and O(block) for one in which nobody was chosen since. There are few blocks, kept in lists, as long as
+    blocks are small: for up to 65,536 rows. Larger columns have blocks of 2,048 rows, in groups, so that a
+    million rows cost little more than a thousand.
     """
 
     __slots__ = (
@@ -39,8 +46,10 @@ class BlockedMaxima:
         "_columns",
         "_count",
         "_folded",
+        "_groups",
         "_shift",
         "_size",
+        "_tied",
         "_ties",
         "_top",
         "rebuilds",
@@ -67,6 +76,8 @@ class BlockedMaxima:
         self._ties = int(np.count_nonzero(part == self._top))
         # Blocks are made at the first update: many a small column is made for one choice.
         self._folded = False
+        self._tied: list[array[int] | None] = []
+        self._groups: list[int] | None = None
 
     def _fold(self) -> None:
         """Look at the column block by block; O(size)."""
@@ -89,13 +100,21 @@ class BlockedMaxima:
         self._columns = None if blocks <= _FEW else (best, count)
         self._best: Cells = best.data if self._columns else best.tolist()
         self._count: Cells = count.data if self._columns else count.tolist()
+        self._tied = [None] * blocks
         self._find_top()
 
-    def update(self, changes: Iterable[tuple[int, int]]) -> None:
+    @property
+    def nbytes(self) -> int:
+        """Memory of what is kept by row, in bytes."""
+        tied = sum(len(rows) for rows in self._tied if rows is not None)
+        return self.values.nbytes + _BYTES_A_TIE * tied
+
+    def update(self, changes: Iterable[tuple[int, int]]) -> None:  # noqa: PLR0912 - a call takes as long
         """Set the values of rows; O(changes), and O(size) for a row beyond all those that counted so far."""
         if not self._folded:
             self._fold()
         cells, bests, counts, shift = self._cells, self._best, self._count, self._shift
+        tied = self._tied
         for row, value in changes:
             old = cells[row]
             if value == old:
@@ -105,32 +124,43 @@ class BlockedMaxima:
                 self.rebuild(row + 1)
                 self._fold()
                 cells, bests, counts, shift = self._cells, self._best, self._count, self._shift
+                tied = self._tied
                 continue
             block = row >> shift
             best = bests[block]
             if value > best:
                 bests[block] = value
                 counts[block] = 1
+                tied[block] = None
                 if value > self._top:
-                    self._top, self._ties = value, 1
+                    self._top, self._ties, self._groups = value, 1, None
                 elif value == self._top:
-                    self._ties += 1
+                    self._count_tie(block, 1)
             elif value == best:
                 counts[block] += 1
-                self._ties += value == self._top
+                rows = tied[block]
+                if rows is not None:
+                    insort(rows, row)
+                if value == self._top:
+                    self._count_tie(block, 1)
             elif old == best:
                 if counts[block] > 1:
                     counts[block] -= 1
+                    rows = tied[block]
+                    if rows is not None:
+                        del rows[bisect_left(rows, row)]
                 else:
                     self._recount(block)
                 if best == self._top:
-                    self._one_less()
+                    self._count_tie(block, -1)
 
-    def _one_less(self) -> None:
-        """A row no longer has the highest value."""
-        self._ties -= 1
+    def _count_tie(self, block: int, change: int) -> None:
+        """A row more (or less) has the highest value."""
+        self._ties += change
         if not self._ties:
             self._find_top()
+        elif self._groups is not None:
+            self._groups[block >> _GROUP_SHIFT] += change
 
     def top(self) -> int:
         """The highest value, :data:`OUT` if no row may be chosen; O(1)."""
@@ -149,24 +179,37 @@ class BlockedMaxima:
             return int((self.values[: self._size] == top).nonzero()[0][chosen])
         if not self._folded:
             self._fold()
+        first = 0
         if self._columns is not None:
-            block, chosen = _block_of(chosen, top, *self._columns)
-        else:
-            block, counts = 0, self._count
-            for block, best in enumerate(self._best):
-                if best == top:
-                    count = counts[block]
-                    if chosen < count:
-                        break
-                    chosen -= count
-        start = block << self._shift
-        part = self.values[start : min(start + (1 << self._shift), self._size)]
-        if not chosen:
-            return start + int((part == top).argmax())
-        return start + int((part == top).nonzero()[0][chosen])
+            for count in self._groups or self._counted(*self._columns):
+                if chosen < count:
+                    break
+                chosen -= count
+                first += 1 << _GROUP_SHIFT
+        bests, counts, block = self._best, self._count, first
+        for block in range(first, min(first + (1 << _GROUP_SHIFT), len(bests))):
+            if bests[block] == top:
+                count = counts[block]
+                if chosen < count:
+                    break
+                chosen -= count
+        rows = self._tied[block]
+        if rows is None:
+            start = block << self._shift
+            part = self.values[start : min(start + (1 << self._shift), self._size)]
+            rows = self._tied[block] = array("i", ((part == top).nonzero()[0] + start).tolist())
+        return rows[chosen]
+
+    def _counted(self, bests: Values, counts: Values) -> list[int]:
+        """How many rows of each group of blocks have the highest value; O(blocks)."""
+        starts = np.arange(0, len(bests), 1 << _GROUP_SHIFT)
+        groups: list[int] = np.add.reduceat(np.where(bests == self._top, counts, 0), starts).tolist()
+        self._groups = groups
+        return groups
 
     def _find_top(self) -> None:
         """O(blocks)."""
+        self._groups = None
         if self._columns is not None:
             bests, counts = self._columns
             self._top = int(np.maximum.reduce(bests))
@@ -181,6 +224,7 @@ class BlockedMaxima:
         start = block << self._shift
         part = self.values[start : min(start + (1 << self._shift), self._size)]
         best = int(np.maximum.reduce(part))
+        self._tied[block] = None
         self._best[block] = best
         self._count[block] = int(np.count_nonzero(part == best))
 
@@ -195,6 +239,16 @@ class BlockedMaxima:
         fresh._fold()
         best, count = np.array(self._best), np.array(self._count)
         counted = best != OUT
+        if self._groups is not None and self._columns is not None:
+            kept = self._groups
+            if kept != self._counted(*self._columns):
+                raise InvariantError("how many rows of each group of blocks are best is wrong")
+        for block, rows in enumerate(self._tied):
+            if rows is not None:
+                start = block << self._shift
+                part = self.values[start : min(start + (1 << self._shift), self._size)]
+                if rows.tolist() != ((part == self._best[block]).nonzero()[0] + start).tolist():
+                    raise InvariantError("the best rows of a block are not those that are listed")
         if not np.array_equal(best, np.array(fresh._best)) or not np.array_equal(
             count[counted], np.array(fresh._count)[counted]
         ):
@@ -215,13 +269,3 @@ def nth_true(mask: npt.NDArray[np.bool_], n: int) -> int:
         else:
             mask, n, start = mask[half:], n - before, start + half
     return start + int(mask.nonzero()[0][n])
-
-
-def _block_of(chosen: int, top: int, bests: Values, counts: Values) -> tuple[int, int]:
-    """The block of the tied row at position *chosen* among all of them, and its position there."""
-    blocks = (bests == top).nonzero()[0]
-    if len(blocks) == 1:
-        return int(blocks[0]), chosen
-    ends = counts[blocks].cumsum()
-    index = int(ends.searchsorted(chosen, "right"))
-    return int(blocks[index]), chosen - (int(ends[index - 1]) if index else 0)

@@ -118,8 +118,8 @@ class PodClass:
     def nbytes(self) -> int:
         """Memory of the columns, in bytes, without those of the view."""
         codes = [self.codes, *(expected.codes for expected in self._expected.values())]
-        columns = [self.maxima.values, *(column.raw for column in self.moving)]
-        arrays = sum(column.nbytes for column in codes) + sum(column.nbytes for column in columns)
+        arrays = sum(column.nbytes for column in codes) + sum(column.raw.nbytes for column in self.moving)
+        arrays += self.maxima.nbytes
         return arrays + self._one_by_one.nbytes + self.groupings.nbytes
 
     def feasible_rows(self) -> Rows:
@@ -130,33 +130,6 @@ class PodClass:
 
     def _find_feasible(self) -> Positions:
         return as_positions(self.codes[: self.table.size] == 0)
-
-    def totals_of(self, rows: Rows) -> Column:
-        """Totals of some of the feasible rows, normalised over just them; not to be changed."""
-        totals = rows.take(self.maxima.values)
-        for column in self.normalized:
-            if not column.highest:
-                continue
-            raw = rows.take(column.raw)
-            highest = int(raw.max())
-            if highest != column.highest:
-                change = column.weighted_rows(raw, highest) - column.weighted_rows(raw, column.highest)
-                totals = totals + change
-        return totals
-
-    def best_where(self, rows: Rows, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Which of *rows* are the best of those feasible ones at which *mask* is true."""
-        if not any(column.highest for column in self.normalized):
-            # Most often the best of all is among them: two passes, and no column is picked apart.
-            tied: npt.NDArray[np.bool_] = rows.take(self.maxima.values) == self.maxima.top()
-            tied &= mask
-            if np.count_nonzero(tied):  # half of what any() costs
-                return tied
-        chosen = as_positions(mask)
-        totals = self.totals_of(rows.select(chosen))
-        best = np.zeros(len(mask), np.bool_)
-        best[chosen[totals == totals.max()]] = True
-        return best
 
     def counts(self) -> list[tuple[Status, int]]:
         """Each status with the number of rows that it rejects; O(statuses)."""

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import heapq
+from collections import deque
 from collections.abc import Callable, Hashable, Iterator
-from itertools import count
+from itertools import count, pairwise
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from ..errors import InvariantError
@@ -21,14 +22,16 @@ _MIN_GARBAGE = 64
 class Heap(Generic[T]):
     """Items by *key*, the first of them on top: by ``sort_key`` (a comparable value) or by ``less``.
 
-    Equal items leave in the order in which they came. Removal marks the entry and leaves it for later: it is
-    dropped when it reaches the top, and all of them are swept once they outnumber the items, so memory is
-    O(items) under any churn. Sort keys that are tuples must all have the same length. An item must not change
-    in what it is ordered by while it is here: replace it with :meth:`add`. With ``less`` every comparison is
-    a Python call or two; ``sort_key`` is computed once per :meth:`add` and some ten times faster.
+    Equal items leave in the order in which they came. What comes in the order in which it will leave, as most
+    pods do, waits in a row beside the heap, and costs O(1) to add and to pop. Removal marks the entry and
+    leaves it for later: it is dropped when it reaches the top, and all of them are swept once they outnumber
+    the items, so memory is O(items) under any churn. Sort keys that are tuples must all have the same length.
+    An item must not change in what it is ordered by while it is here: replace it with :meth:`add`. With
+    ``less`` every comparison is a Python call or two; ``sort_key`` is computed once per :meth:`add` and some
+    ten times faster.
     """
 
-    __slots__ = ("_entries", "_garbage", "_heap", "_key", "_next", "_sort_key")
+    __slots__ = ("_entries", "_garbage", "_heap", "_key", "_next", "_run", "_sort_key")
 
     def __init__(
         self,
@@ -47,6 +50,7 @@ class Heap(Generic[T]):
             raise TypeError("a heap is ordered by sort_key or by less: give exactly one of them")
         # flat lists compare faster than nested tuples; arrival settles every tie before the item is looked at
         self._heap: list[_Entry] = []
+        self._run: deque[_Entry] = deque()  # ascending
         self._entries: dict[Hashable, _Entry] = {}
         self._next = count().__next__
         self._garbage = 0
@@ -66,13 +70,17 @@ class Heap(Generic[T]):
             self._discard(old)
         entry = [*rank, self._next(), item] if type(rank) is tuple else [rank, self._next(), item]
         self._entries[key] = entry
-        heapq.heappush(self._heap, entry)
+        run = self._run
+        if not run or run[-1] < entry:
+            run.append(entry)
+        else:
+            heapq.heappush(self._heap, entry)
 
     def pop(self) -> T | None:
         """Take the first item out; ``None`` if there is none. O(log n) amortised."""
-        heap = self._heap
-        while heap:
-            entry = heapq.heappop(heap)
+        heap, run = self._heap, self._run
+        while heap or run:
+            entry = run.popleft() if run and (not heap or run[0] < heap[0]) else heapq.heappop(heap)
             item: T | None = entry[-1]
             if item is not None:
                 del self._entries[self._key(item)]
@@ -84,12 +92,16 @@ class Heap(Generic[T]):
 
     def peek(self) -> T | None:
         """The first item, left in place; ``None`` if there is none. O(1), amortised over removals."""
-        heap = self._heap
-        while heap:
-            item: T | None = heap[0][-1]
+        heap, run = self._heap, self._run
+        while heap or run:
+            in_run = bool(run) and (not heap or run[0] < heap[0])
+            item: T | None = (run if in_run else heap)[0][-1]
             if item is not None:
                 return item
-            heapq.heappop(heap)
+            if in_run:
+                run.popleft()
+            else:
+                heapq.heappop(heap)
             self._garbage -= 1
         return None
 
@@ -118,6 +130,7 @@ class Heap(Generic[T]):
     def clear(self) -> None:
         """Take everything out."""
         self._heap.clear()
+        self._run.clear()
         self._entries.clear()
         self._garbage = 0
 
@@ -139,9 +152,12 @@ class Heap(Generic[T]):
         for child in range(1, len(heap)):
             if heap[child] < heap[(child - 1) >> 1]:
                 raise InvariantError(f"heap entry {child} sorts before its parent")
-        live = [entry for entry in heap if entry[-1] is not None]
-        if len(heap) - len(live) != self._garbage:
-            raise InvariantError(f"{len(heap) - len(live)} removed entries, counted {self._garbage}")
+        if any(not one < other for one, other in pairwise(self._run)):
+            raise InvariantError("the entries beside the heap are not ascending")
+        kept = [*heap, *self._run]
+        live = [entry for entry in kept if entry[-1] is not None]
+        if len(kept) - len(live) != self._garbage:
+            raise InvariantError(f"{len(kept) - len(live)} removed entries, counted {self._garbage}")
         if self._garbage > max(len(live), _MIN_GARBAGE):
             raise InvariantError(f"{self._garbage} removed entries are kept for {len(live)} items")
         if len(live) != len(self._entries) or any(
@@ -173,6 +189,7 @@ class Heap(Generic[T]):
         if self._garbage > _MIN_GARBAGE and self._garbage > len(self._entries):
             self._heap = [entry for entry in self._heap if entry[-1] is not None]
             heapq.heapify(self._heap)
+            self._run = deque(entry for entry in self._run if entry[-1] is not None)
             self._garbage = 0
 
 
