@@ -197,7 +197,8 @@ class BlockedMaxima:
         if rows is None:
             start = block << self._shift
             part = self.values[start : min(start + (1 << self._shift), self._size)]
-            rows = self._tied[block] = array("i", ((part == top).nonzero()[0] + start).tolist())
+            found = (part == top).nonzero()[0] + start
+            rows = self._tied[block] = array("i", found.astype(np.int32).tobytes())
         return rows[chosen]
 
     def _counted(self, bests: Values, counts: Values) -> list[int]:

@@ -42,10 +42,6 @@ class RawScores:
         """Normalised and weighted, where *highest* is the highest; a fresh array."""
         return self.how.scaled(raw, highest) * self.entry.weight
 
-    def add_to(self, totals: Column, highest: int) -> None:
-        """Add what each row gets to *totals*, which are as long as ``raw``."""
-        totals += self.weighted_rows(self.raw, highest) if highest else self.how.of_zeros * self.entry.weight
-
 
 @define(eq=False)
 class NodeView:
@@ -89,13 +85,17 @@ class NodeView:
     def totals(self, highest: tuple[int, ...]) -> Column:
         """Weighted sum of the scores of every row, given the highest raw score of each normalised plugin.
 
-        Valid until the next :meth:`refresh`; not to be changed.
+        What a plugin of which the highest is 0 gives to all rows alike is left out. Valid until the next
+        :meth:`refresh`; not to be changed.
         """
+        if not any(highest):
+            return self._fixed
         found = self._totals.get(highest)
         if found is None:
             found = self._fixed.copy()
             for each, top in zip(self.normalized, highest, strict=True):
-                each.add_to(found, top)
+                if top:
+                    found += each.weighted_rows(each.raw, top)
             if len(self._totals) >= MAX_TOTALS:
                 self._totals.clear()
             self._totals[highest] = found

@@ -42,6 +42,16 @@ def as_positions(mask: npt.NDArray[np.bool_]) -> Positions:
     return mask.nonzero()[0]
 
 
+def _sparse_copy(codes: Codes) -> Codes:
+    """A copy that leaves zeros alone if most are: memory that nobody wrote to is not there yet."""
+    others = codes.nonzero()[0]
+    if 4 * len(others) > len(codes):
+        return codes.copy()
+    copy: Codes = np.zeros(len(codes), codes.dtype)
+    copy[others] = codes[others]
+    return copy
+
+
 class PodClass:
     """Verdicts and totals of all rows for one class of pods.
 
@@ -249,7 +259,7 @@ class PodClass:
             return
         skipped = self.state.skip_filter_plugins
         self.pod_filters = [(e, parts.order[e.name]) for e in parts.pod_plan.filter if e.name not in skipped]
-        self.codes = view.codes.copy()
+        self.codes = _sparse_copy(view.codes)
         found = [self._filter(part) for part in table.rows().portions(PORTION)]
         status = run_pre_score(parts.remembered, self.state, self.pod, self.feasible_rows())
         self.usable = self.usable and status is None
