@@ -34,6 +34,7 @@ class BalancedUsage(Used):
     """With the balance of what is used on each row, which is the same for all pods."""
 
     without: Whole = field(factory=lambda: np.zeros(0, np.int16))
+    """Less a half of 100, which is to be added to every difference from it."""
 
     @override
     def lay_out(self) -> None:
@@ -48,13 +49,14 @@ class BalancedUsage(Used):
         super().fill(index)
         used, capacities = self.value[:, index], self.capacity[:, index]
         fractions = np.minimum(used / capacities, 1.0)
-        self.without[index] = _balances(list(fractions), fractions.shape[1])
+        self.without[index] = _balances(list(fractions), fractions.shape[1]) - _HALF
 
     @override
     def fill_row(self, row: int) -> None:
         """As for any usage."""
         super().fill_row(row)
-        self.without[row] = _balance([min(used[row] / there[row], 1.0) for _, _, there, used in self._cells])
+        fractions = [min(used[row] / there[row], 1.0) for _, _, there, used in self._cells]
+        self.without[row] = _balance(fractions) - _HALF
 
 
 def balance_score(scored: Sequence[Scored], info: NodeInfo) -> int:
@@ -142,12 +144,12 @@ def _scores(scored: Sequence[Scored], capacities: Sequence[Column], rows: Rows) 
         with_pod.append(_fractions(used + resource.amount, available))
         without.append(_fractions(used, available))
     change = _balances(with_pod, len(rows))
-    change -= _balances(without, len(rows))
+    change -= _balances(without, len(rows)) - _HALF
     return _scores_of(change)
 
 
 def _scores_of(change: Whole) -> Column:
-    change += _HALF
+    """By how much the balance changes, 50 added."""
     change >>= 1
     change += _HALF
     return change.astype(np.int64)

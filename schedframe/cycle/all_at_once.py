@@ -48,12 +48,15 @@ def refresh(found: PodClass) -> None:
     if not (all_pass and all_passed):
         found.codes[rows.index] = codes
     scorer = Scorer(found.state, found.pod)
-    totals = scorer.total(found.pod_scores, passing)
-    totals += passing.take(found.base)
+    in_place = isinstance(passing.index, slice)
+    totals = scorer.total(found.pod_scores, passing, values[passing.index] if in_place else None)
+    if not found.flat:
+        totals += passing.take(found.base)
     for column in found.moving:
         raw = column.raw[passing.index] = scorer.raw(column.scores.entry, passing)
         totals += column.weighted_rows(raw, column.highest)
-    values[passing.index] = totals
+    if not in_place:
+        values[passing.index] = totals
     found.maxima.rebuild(size)
     found.usable &= scorer.sound
     for column in found.moving if all_pass and all_passed else found.normalized:

@@ -68,6 +68,8 @@ class NodeView:
     _fixed: Column = field(init=False)
     """Weighted sum of the scores that are not normalised."""
     _totals: dict[tuple[int, ...], Column] = field(factory=dict)
+    _flat: bool = True
+    """Whether ``_fixed`` is surely 0 everywhere."""
     _changes: tuple[int, ...] = ()
     _versions: tuple[int, ...] = ()
     _version: int = -1
@@ -100,6 +102,10 @@ class NodeView:
                 self._totals.clear()
             self._totals[highest] = found
         return found
+
+    def is_flat(self, highest: tuple[int, ...]) -> bool:
+        """Whether :meth:`totals` is surely 0 everywhere."""
+        return self._flat and not any(highest)
 
     # ---- catching up -------------------------------------------------------------------------------------
 
@@ -136,6 +142,7 @@ class NodeView:
         if table.num_nodes < table.size:
             self.codes[: table.size][~table.alive[: table.size]] = NO_NODE
         self._totals.clear()
+        self._flat = True
         self.state = CycleState()
         rows = table.rows()
         outcome = run_pre_filter(plan, self.state, self.pod, rows)
@@ -185,8 +192,11 @@ class NodeView:
         kept += [(each.raw, scorer.raw(each.entry, passing)) for each in self.normalized]
         for column, scores in kept:
             # Memory that nobody wrote to is not there yet: to leave zeros alone spares most of it.
-            if not fresh or scores.any():
+            some = bool(scores.any())
+            if not fresh or some:
                 column[passing.index] = scores
+            if some and column is self._fixed:
+                self._flat = False
         self.usable &= scorer.sound
 
 
@@ -204,14 +214,24 @@ class Scorer:
     pod: Pod
     sound: bool = True
 
-    def total(self, entries: Iterable[ScoreEntry], rows: Rows) -> Column:
-        """Weighted sum, none of them normalised."""
+    def total(self, entries: Iterable[ScoreEntry], rows: Rows, out: Column | None = None) -> Column:
+        """Weighted sum, none of them normalised: in *out* if that is given, else a fresh array."""
+        first: Column | None = None
         total: Column | None = None
         for entry in entries:
             raw = self.raw(entry, rows)
             part = raw if entry.weight == 1 else raw * entry.weight
-            total = part.copy() if total is None else np.add(total, part, out=total)
-        return np.zeros(len(rows), np.int64) if total is None else total
+            if first is None:
+                first = part
+            elif total is None:
+                total = np.add(first, part, out=out)
+            else:
+                total += part
+        if total is not None:
+            return total
+        total = np.empty(len(rows), np.int64) if out is None else out
+        total[:] = 0 if first is None else first
+        return total
 
     def raw(self, entry: ScoreEntry, rows: Rows) -> Column:
         """What one plugin says."""

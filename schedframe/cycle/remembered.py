@@ -99,6 +99,8 @@ class PodClass:
         """Those of ``normalized`` whose raw scores depend on the pods of a row, at its end."""
         self.base: Column = np.empty(0, np.int64)
         """What the plugins of the view give each row."""
+        self.flat = False
+        """Whether ``base`` is 0 everywhere."""
         self.pod_filters: list[tuple[FilterEntry, int]] = []
         self.pod_scores: list[ScoreEntry] = []
         self._counts: list[int] = [0]
@@ -361,8 +363,9 @@ class PodClass:
     # ---- what is highest ---------------------------------------------------------------------------------
 
     def _base(self) -> Column:
-        of_view = self.normalized[: len(self.view.normalized)]
-        return self.view.totals(tuple(column.highest for column in of_view))
+        highest = tuple(column.highest for column in self.normalized[: len(self.view.normalized)])
+        self.flat = self.view.is_flat(highest)
+        return self.view.totals(highest)
 
     def _recount(self) -> None:
         """Nodes have other raw scores; O(rows) for plugins that give any."""
