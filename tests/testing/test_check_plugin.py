@@ -23,7 +23,8 @@ from schedframe.testing.contract import DECLARATIONS, of_hook
 
 from . import objects
 from .broken import acting, judging
-from .broken.correct import CORRECT, NO, DiskArgs, DiskByLabel
+from .broken.correct import CORRECT, DiskArgs, DiskByLabel
+from .broken.shortcuts import NO
 
 EXAMPLES = 12
 AS_IN_THE_REFERENCE = {

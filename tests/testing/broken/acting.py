@@ -24,7 +24,8 @@ from schedframe import (
     hookimpl,
 )
 
-from .correct import NO, NOTE, DiskByLabel, NotedOnly, OneOfAnApp, TwoAtATime
+from .correct import NOTE, DiskByLabel, NotedOnly, OneOfAnApp, TwoAtATime
+from .shortcuts import NO
 
 # ---- changes ---------------------------------------------------------------------------------------------
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import Counter
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, ClassVar
 
 import attrs
@@ -18,12 +18,9 @@ from schedframe import (
     CycleState,
     EventRegistration,
     EventResource,
-    GroupScores,
-    GroupVerdicts,
     Handle,
     Node,
     NodeInfo,
-    NodeTable,
     Normalization,
     Pod,
     PreFilterResult,
@@ -35,11 +32,12 @@ from schedframe import (
     hookimpl,
 )
 
+from .shortcuts import NO, ByGroup, ByRowNumber
+
 Scores = npt.NDArray[np.int64]
 ZONE = "topology.kubernetes.io/zone"
 GPU = "example.com/gpu"
 NOTE = "example.com/note"
-NO = Status.unschedulable("no")
 NEVER = Status.unresolvable("never")
 
 
@@ -379,65 +377,6 @@ class Caching:
         assert node_info.node is not None
         question = (pod.labels.get("app"), node_info.node.labels.get("disk"))
         return self._known.setdefault(question, 10 if question == ("db", "ssd") else 3)
-
-
-@define(eq=False)
-class ByRowNumber:
-    """All three forms of filter and of score."""
-
-    row_local: ClassVar[bool] = True
-
-    @hookimpl
-    def pod_signature(self) -> Hashable:
-        return ()
-
-    @hookimpl
-    def filter(self, node_info: NodeInfo) -> Status | None:
-        return NO if len(node_info.pods) > 1 else None
-
-    @hookimpl
-    def filter_rows(self, rows: Rows) -> RowVerdicts | None:
-        full = rows.take(rows.table.pod_count) > 1
-        return RowVerdicts.where(full, NO) if full.any() else None
-
-    @hookimpl
-    def row_filter(self, table: NodeTable) -> Callable[[int], Status | None]:
-        return lambda row: NO if table.pod_count[row] > 1 else None
-
-    @hookimpl
-    def score(self, node_info: NodeInfo) -> int:
-        return min(len(node_info.pods), 100)
-
-    @hookimpl
-    def row_score(self, table: NodeTable) -> Callable[[int], int]:
-        return lambda row: min(int(table.pod_count[row]), 100)
-
-
-@define(eq=False)
-class ByGroup:
-    """Nodes with as many pods are treated alike."""
-
-    @hookimpl
-    def filter(self, node_info: NodeInfo) -> Status | None:
-        return NO if len(node_info.pods) == 1 else None
-
-    @hookimpl
-    def filter_groups(self, table: NodeTable) -> GroupVerdicts:
-        return GroupVerdicts((table.pod_count,), lambda keys: [pods != 1 for (pods,) in keys])
-
-    @hookimpl
-    def score(self, node_info: NodeInfo) -> int:
-        return len(node_info.pods)
-
-    @hookimpl
-    def normalize_scores(self, scores: npt.NDArray[np.int64]) -> None:
-        scores[:] = 100 - np.minimum(scores, 100)
-
-    @hookimpl
-    def score_groups(self, table: NodeTable) -> GroupScores | None:
-        if table.num_nodes == 1:
-            return None
-        return GroupScores((table.pod_count,), lambda keys: [100 - min(pods, 100) for (pods,) in keys])
 
 
 def made_by_a_function(args: Any, handle: Handle) -> Any:

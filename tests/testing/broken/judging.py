@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any, ClassVar, Final
 
 import numpy as np
@@ -11,11 +11,8 @@ from attrs import define, field
 
 from schedframe import (
     CycleState,
-    GroupScores,
-    GroupVerdicts,
     Handle,
     NodeInfo,
-    NodeTable,
     Pod,
     PreFilterResult,
     Rows,
@@ -25,7 +22,8 @@ from schedframe import (
     hookimpl,
 )
 
-from .correct import GPU, NEVER, NO, NOTE, ByRowNumber, DiskByLabel, OneOfAnApp, TeamOfNamespace
+from .correct import GPU, NEVER, NOTE, DiskByLabel, OneOfAnApp, TeamOfNamespace
+from .shortcuts import NO, RowFilterDisagrees, ScoresOfGroupsDisagree, VerdictsOfGroupsDisagree
 
 Scores = npt.NDArray[np.int64]
 OTHERWISE: Final = Status.unschedulable("for another reason")
@@ -136,32 +134,6 @@ class CodesDisagree(DiskByLabel):
 
 
 @define(eq=False)
-class ScoresOfGroupsDisagree:
-    """Forgets that pods count twice."""
-
-    @hookimpl
-    def score(self, node_info: NodeInfo) -> int:
-        return min(2 * len(node_info.pods), 100)
-
-    @hookimpl
-    def score_groups(self, table: NodeTable) -> GroupScores:
-        return GroupScores((table.pod_count,), lambda keys: [min(pods, 100) for (pods,) in keys])
-
-
-@define(eq=False)
-class VerdictsOfGroupsDisagree:
-    """Lets one pod more in."""
-
-    @hookimpl
-    def filter(self, node_info: NodeInfo) -> Status | None:
-        return NO if node_info.pods else None
-
-    @hookimpl
-    def filter_groups(self, table: NodeTable) -> GroupVerdicts:
-        return GroupVerdicts((table.pod_count,), lambda keys: [pods < 2 for (pods,) in keys])
-
-
-@define(eq=False)
 class ScoresDisagree(DiskByLabel):
     """One form rounds the other way."""
 
@@ -169,15 +141,6 @@ class ScoresDisagree(DiskByLabel):
     def score(self, node_info: NodeInfo) -> int:
         assert node_info.node is not None
         return self.args.worth - 1 if node_info.node.labels.get("disk") == self.args.disk else 0
-
-
-@define(eq=False)
-class RowFilterDisagrees(ByRowNumber):
-    """Off by one."""
-
-    @hookimpl
-    def row_filter(self, table: NodeTable) -> Callable[[int], Status | None]:
-        return lambda row: NO if table.pod_count[row] > 2 else None
 
 
 @define(eq=False)

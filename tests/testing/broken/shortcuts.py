@@ -1,0 +1,117 @@
+"""Answers as functions of a row number and by group of rows: right ones, and ones that disagree."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define
+
+from schedframe import (
+    GroupScores,
+    GroupVerdicts,
+    NodeInfo,
+    NodeTable,
+    Rows,
+    RowVerdicts,
+    Status,
+    hookimpl,
+)
+
+NO = Status.unschedulable("no")
+
+
+@define(eq=False)
+class ByRowNumber:
+    """All three forms of filter and of score."""
+
+    row_local: ClassVar[bool] = True
+
+    @hookimpl
+    def pod_signature(self) -> Hashable:
+        return ()
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> Status | None:
+        return NO if len(node_info.pods) > 1 else None
+
+    @hookimpl
+    def filter_rows(self, rows: Rows) -> RowVerdicts | None:
+        full = rows.take(rows.table.pod_count) > 1
+        return RowVerdicts.where(full, NO) if full.any() else None
+
+    @hookimpl
+    def row_filter(self, table: NodeTable) -> Callable[[int], Status | None]:
+        return lambda row: NO if table.pod_count[row] > 1 else None
+
+    @hookimpl
+    def score(self, node_info: NodeInfo) -> int:
+        return min(len(node_info.pods), 100)
+
+    @hookimpl
+    def row_score(self, table: NodeTable) -> Callable[[int], int]:
+        return lambda row: min(int(table.pod_count[row]), 100)
+
+
+@define(eq=False)
+class ByGroup:
+    """Nodes with as many pods are treated alike."""
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> Status | None:
+        return NO if len(node_info.pods) == 1 else None
+
+    @hookimpl
+    def filter_groups(self, table: NodeTable) -> GroupVerdicts:
+        return GroupVerdicts((table.pod_count,), lambda keys: [pods != 1 for (pods,) in keys])
+
+    @hookimpl
+    def score(self, node_info: NodeInfo) -> int:
+        return len(node_info.pods)
+
+    @hookimpl
+    def normalize_scores(self, scores: npt.NDArray[np.int64]) -> None:
+        scores[:] = 100 - np.minimum(scores, 100)
+
+    @hookimpl
+    def score_groups(self, table: NodeTable) -> GroupScores | None:
+        if table.num_nodes == 1:
+            return None
+        return GroupScores((table.pod_count,), lambda keys: [100 - min(pods, 100) for (pods,) in keys])
+
+
+@define(eq=False)
+class RowFilterDisagrees(ByRowNumber):
+    """Off by one."""
+
+    @hookimpl
+    def row_filter(self, table: NodeTable) -> Callable[[int], Status | None]:
+        return lambda row: NO if table.pod_count[row] > 2 else None
+
+
+@define(eq=False)
+class ScoresOfGroupsDisagree:
+    """Forgets that pods count twice."""
+
+    @hookimpl
+    def score(self, node_info: NodeInfo) -> int:
+        return min(2 * len(node_info.pods), 100)
+
+    @hookimpl
+    def score_groups(self, table: NodeTable) -> GroupScores:
+        return GroupScores((table.pod_count,), lambda keys: [min(pods, 100) for (pods,) in keys])
+
+
+@define(eq=False)
+class VerdictsOfGroupsDisagree:
+    """Lets one pod more in."""
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> Status | None:
+        return NO if node_info.pods else None
+
+    @hookimpl
+    def filter_groups(self, table: NodeTable) -> GroupVerdicts:
+        return GroupVerdicts((table.pod_count,), lambda keys: [pods < 2 for (pods,) in keys])
