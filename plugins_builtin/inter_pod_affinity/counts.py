@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, Final, TypeAlias
 from weakref import ReferenceType, ref
 
@@ -125,6 +125,17 @@ class DomainCounts:
         if domains.count < domains.total:
             return domains.codes, sums.sums.item
         return (sums.column.counts, int) if domains.total == table.num_nodes else None
+
+
+def grouped(
+    found: Iterable[DomainCounts], table: NodeTable
+) -> tuple[tuple[npt.NDArray[Any], ...], list[Callable[[int], int]]] | None:
+    """:meth:`DomainCounts.grouped` of those that count anything; ``None`` if there is none, or one cannot."""
+    groups = [counts.grouped(table) for counts in found if counts.any()]
+    known = [group for group in groups if group is not None]
+    if not groups or len(known) < len(groups):
+        return None
+    return tuple([column for column, _ in known]), [number for _, number in known]
 
 
 @define(eq=False)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, Final, TypeAlias
+from typing import Final, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -11,7 +10,7 @@ from attrs import define
 
 from schedframe import GroupVerdicts, Node, NodeTable, Pod, Rows, RowVerdicts, StateKey, Status
 
-from .counts import Counts, DomainCounts, Mask, clone_counts
+from .counts import Counts, DomainCounts, Mask, clone_counts, grouped
 from .existing import ExistingTerms
 from .questions import OwnTerm
 from .terms import labels_of_namespace, terms_of_pod
@@ -158,22 +157,15 @@ def judge_groups(state: FilterState, table: NodeTable) -> GroupVerdicts | None:
     """
     if state.required:
         return None
-    columns: list[npt.NDArray[Any]] = []
-    numbers: list[Callable[[int], int]] = []
-    for counts in (*state.existing.values(), *state.anti.values()):
-        if counts.any():
-            found = counts.grouped(table)
-            if found is None:
-                return None
-            columns.append(found[0])
-            numbers.append(found[1])
-    if not columns:
+    found = grouped((*state.existing.values(), *state.anti.values()), table)
+    if found is None:
         return None
+    columns, numbers = found
 
     def passes(keys: list[tuple[int, ...]]) -> list[bool]:
         return [not any([n(code) > 0 for n, code in zip(numbers, key, strict=True)]) for key in keys]  # noqa: C419
 
-    return GroupVerdicts(tuple(columns), passes)
+    return GroupVerdicts(columns, passes)
 
 
 def _marked(codes: Codes | None, code: int, broken: Mask | bool, rows: Rows) -> Codes | None:

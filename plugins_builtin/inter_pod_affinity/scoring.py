@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +11,7 @@ from attrs import define
 
 from schedframe import MAX_SCORE, GroupScores, Node, NodeTable, Pod, Rows, StateKey
 
-from .counts import DomainCounts
+from .counts import DomainCounts, grouped
 from .existing import ExistingTerms
 from .terms import terms_of_pod
 
@@ -74,24 +73,17 @@ def score_groups(state: ScoreState, table: NodeTable) -> GroupScores | None:
 
     ``None`` if nothing tells nodes apart, or some nodes lack the label of such domains.
     """
-    columns: list[npt.NDArray[Any]] = []
-    weights: list[Callable[[int], int]] = []
-    for counts in state.weights:
-        if counts.any():
-            found = counts.grouped(table)
-            if found is None:
-                return None
-            columns.append(found[0])
-            weights.append(found[1])
-    if not columns:
+    found = grouped(state.weights, table)
+    if found is None:
         return None
+    columns, weights = found
 
     def scores(keys: list[tuple[int, ...]]) -> list[int]:
         return _normalized(
             [sum([weigh(code) for weigh, code in zip(weights, key, strict=True)]) for key in keys]
         )
 
-    return GroupScores(tuple(columns), scores)
+    return GroupScores(columns, scores)
 
 
 def _normalized(scores: list[int]) -> list[int]:

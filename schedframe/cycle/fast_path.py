@@ -117,12 +117,9 @@ class FastPath:
             return decision
         if found.feasible > 1 and live.score:
             feasible = decision.feasible = found.feasible_rows()
-            status = run_pre_score(live, decision.state, decision.pod, feasible)
-            if status is not None:
-                decision.pre_score_error = status
-                return _failed(decision, status)
-            skipped = decision.state.skip_score_plugins
-            asked = [entry for entry in live.score if entry.name not in skipped]
+            asked = _who_scores(found, decision, feasible)
+            if asked is None:
+                return decision
             if asked:
                 row = self._best_of_groups(found, decision, asked)
                 if row is None:
@@ -224,7 +221,7 @@ class FastPath:
         ``None`` to look at each row, as where it is to be told why none passes.
         """
         found = known.found
-        table, live, state = found.table, found.parts.live, decision.state
+        table = found.table
         passing = self._groups_that_pass(found, decision, entry)
         if passing is None:
             return None
@@ -236,13 +233,11 @@ class FastPath:
             return self._choose(known, decision)
         feasible: Rows = LazyRows(table, count, lambda: grouped.rows_of(groups))
         decision.feasible = feasible
-        if live.score:
-            status = run_pre_score(live, state, decision.pod, feasible)
-            if status is not None:
-                decision.pre_score_error = status
-                return _failed(decision, status)
-            if any([entry.name not in state.skip_score_plugins for entry in live.score]):  # noqa: C419
-                return self._choose_scored(found, decision, feasible)
+        asked = _who_scores(found, decision, feasible)
+        if asked is None:
+            return decision
+        if asked:
+            return self._choose_scored(found, decision, feasible)
         decision.node_name = table.name_of(grouped.choose([0] * len(groups), self.rng, groups))
         return decision
 
@@ -279,14 +274,11 @@ class FastPath:
         if count == 1:
             decision.node_name = feasible.names()[0]
             return decision
-        live = found.parts.live
-        if live.score:
-            status = run_pre_score(live, decision.state, decision.pod, feasible)
-            if status is not None:
-                decision.pre_score_error = status
-                return _failed(decision, status)
-            if any(entry.name not in decision.state.skip_score_plugins for entry in live.score):
-                return self._choose_scored(found, decision, feasible)
+        asked = _who_scores(found, decision, feasible)
+        if asked is None:
+            return decision
+        if asked:
+            return self._choose_scored(found, decision, feasible)
         position = self._one_of(best_where(found, rows, mask))
         decision.node_name = table.name_of(rows.row_at(position))
         return decision
@@ -330,13 +322,21 @@ class FastPath:
         if len(feasible) == 1:
             decision.node_name = feasible.names()[0]
             return decision
-        live = found.parts.live
-        if live.score:
-            status = run_pre_score(live, decision.state, decision.pod, feasible)
-            if status is not None:
-                decision.pre_score_error = status
-                return _failed(decision, status)
+        if _who_scores(found, decision, feasible) is None:
+            return decision
         return self._choose_scored(found, decision, feasible)
+
+
+def _who_scores(found: PodClass, decision: Decision, feasible: Rows) -> list[ScoreEntry] | None:
+    """Ask the live plugins' pre_score; those that will score, ``None`` if one failed: that ends the cycle."""
+    live, state = found.parts.live, decision.state
+    if not live.score:
+        return []
+    status = run_pre_score(live, state, decision.pod, feasible)
+    if status is not None:
+        decision.pre_score_error = decision.error = status
+        return None
+    return [entry for entry in live.score if entry.name not in state.skip_score_plugins]
 
 
 def _unsettled(decision: Decision, outcome: PreFilterOutcome | None) -> Decision:

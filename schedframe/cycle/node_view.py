@@ -19,13 +19,12 @@ from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
 from ..state import ObjectStore, Rows
+from ..state.following import PORTION
 from .merging import ask
 from .numbering import NO_NODE, Codes, Numbering
 from .split_plan import SplitPlan, all_changes, versions
 
 Column = npt.NDArray[np.int64]
-PORTION = 1 << 14
-"""So many rows are worked out at a time: what a pass writes is still in the cache at the next one."""
 MAX_TOTALS = 8
 """Combinations of highest raw scores for which the sums are kept."""
 

@@ -19,12 +19,13 @@ from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
 from ..state import LazyRows, ObjectStore, Rows
+from ..state.following import PORTION
 from . import all_at_once
 from .expected import ExpectedPods
 from .grouped import Groupings
 from .maxima import OUT, BlockedMaxima
 from .merging import ask
-from .node_view import PORTION, NodeView, RawScores, Scorer
+from .node_view import NodeView, RawScores, Scorer
 from .normalized import Normalized
 from .numbering import Codes, Numbering
 from .one_by_one import OneByOne

@@ -19,7 +19,7 @@ MOST = 32
 """So many are kept; of more, the oldest are dropped."""
 _FEW = 16
 """Up to so many touched rows are caught up with one by one, more of them by columns."""
-_PORTION = 1 << 14
+PORTION = 1 << 14
 """All rows are worked out so many at a time: what one pass writes is still in the cache at the next."""
 
 
@@ -54,8 +54,8 @@ class FollowingColumns(ABC):
             if rows is not None:
                 self.fill(rows)
             else:
-                for start in range(0, max(table.size, 1), _PORTION):
-                    self.fill(slice(start, min(start + _PORTION, table.size)))
+                for start in range(0, max(table.size, 1), PORTION):
+                    self.fill(slice(start, min(start + PORTION, table.size)))
         self.version = log.version
 
     @abstractmethod

@@ -128,7 +128,7 @@ def test_a_trial_that_is_rolled_back_leaves_nothing() -> None:
 
 def test_more_rows_than_are_worked_on_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usage, "PORTION", 4)
-    monkeypatch.setattr(following, "_PORTION", 4)
+    monkeypatch.setattr(following, "PORTION", 4)
     table = NodeTable()
     for i, name in enumerate(NAMES[:11]):
         table.set_node(make_node({"cpu": 4, "memory": 1000 + i}, name))
