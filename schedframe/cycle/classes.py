@@ -64,9 +64,7 @@ class RememberedClasses:
     """For so many more looks at it ``_bytes`` is believed without counting again."""
 
     def lookup(self, framework: Framework, pod: Pod) -> Known | None:
-        """What is known of pods like *pod*, its class made if need be and up to date; ``None`` if it has none
-        that can be used.
-        """
+        """What is known of pods like *pod*, its class made if need be; ``None`` if it has none."""
         known: Known | None = pod.spec.memo.get(_MEMO)
         if known is None or not known.is_of(framework, pod):
             parts = self._parts(framework)
@@ -81,7 +79,7 @@ class RememberedClasses:
         elif known is not self._latest:
             self._classes.move_to_end(known.key)
         self._latest = known
-        return known if known.found.refresh() else None
+        return known
 
     def _parts(self, framework: Framework) -> SplitPlan | None:
         try:

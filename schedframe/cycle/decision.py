@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from ..api import Pod
 from ..framework import CycleState, Diagnosis, PreFilterOutcome, ScoreTable, Status, Verdicts
 from ..state import Rows
+
+if TYPE_CHECKING:
+    from .best_alike import BestAlike
 
 
 class Decision:
@@ -23,8 +26,9 @@ class Decision:
     error: Status | None = None
     pre_filter: PreFilterOutcome | None = None
     verdicts: Verdicts | None = None
-    feasible: Rows | None = None
-    """Rows that passed, in the order in which they were found."""
+    by_groups: BestAlike | None = None
+    """Who knows which rows passed, where nobody asked for them so far."""
+    _feasible: Rows | None = None
     scored: bool = False
     """Whether pre_score ran, which it does not where there is no score plugin."""
     pre_score_error: Status | None = None
@@ -42,6 +46,17 @@ class Decision:
     def __init__(self, pod: Pod, state: CycleState) -> None:
         self.pod = pod
         self.state = state
+
+    @property
+    def feasible(self) -> Rows | None:
+        """Rows that passed, in the order in which they were found; to be asked for before the next cycle."""
+        if self._feasible is None and self.by_groups is not None:
+            self._feasible = self.by_groups.feasible_rows()
+        return self._feasible
+
+    @feasible.setter
+    def feasible(self, rows: Rows) -> None:
+        self._feasible = rows
 
     @property
     def is_settled(self) -> bool:

@@ -23,9 +23,9 @@ from .diagnosis import diagnose
 from .expected import ExpectedPods
 from .grouped import Group, GroupedMaxima
 from .known import Known
-from .maxima import nth_true
 from .merging import Mask, ask, ask_all, merge, passing
 from .remembered import PodClass
+from .ties import one_of
 from .totals import best_where, totals_of
 
 
@@ -48,16 +48,38 @@ class FastPath:
         if known is None:
             return None
         found = known.found
-        state = None
-        if known.scores or not found.feasible:
-            state = known.quiet_state(self.classes.objects)
-        if state is not None:
-            decision = Decision(pod, state)
-            decision.pre_filter, decision.evaluated = _NOTHING_SAID, found.table.num_nodes
-            decision.idle = known.idle
-            if found.feasible and not framework.handle.nominator:
+        nominator = framework.handle.nominator
+        if known.scores and not nominator:
+            best = found.best_alike()
+            if best is not None:
+                decision = self._quiet(known, pod)
+                if decision is not None:
+                    decision.by_groups = found.alike
+                    decision.node_name = found.table.name_of(found.alike.one_of(best, self.rng))
+                    return decision
+        if not found.refresh():
+            return None
+        decision = self._quiet(known, pod) if known.scores or not found.feasible else None
+        if decision is not None:
+            if found.feasible and not nominator:
+                found.alike.visited()
                 return self._take(found, decision)
             return self._beside_nominated(framework, known, decision, quiet=True)
+        return self._decide_beside_live(framework, known, pod)
+
+    def _quiet(self, known: Known, pod: Pod) -> Decision | None:
+        """Begin a cycle in which no live plugin has anything to say; ``None`` if one may have."""
+        state = known.quiet_state(self.classes.objects)
+        if state is None:
+            return None
+        decision = Decision(pod, state)
+        decision.pre_filter, decision.evaluated = _NOTHING_SAID, known.found.table.num_nodes
+        decision.idle = known.idle
+        return decision
+
+    def _decide_beside_live(self, framework: Framework, known: Known, pod: Pod) -> Decision | None:
+        """Ask the live plugins, first of all at pre_filter."""
+        found = known.found
         decision = Decision(pod, found.new_state())
         live = found.parts.live
         outcome = _NOTHING_SAID
@@ -131,7 +153,7 @@ class FastPath:
 
     def _take(self, found: PodClass, decision: Decision) -> Decision | None:
         """One of the rows with the highest total."""
-        row = found.maxima.choose(self.rng)
+        row = found.maxima.choose(self.rng, found.table.size)
         if row is None:
             return None
         if decision.feasible is None:
@@ -164,7 +186,7 @@ class FastPath:
             return None
         if entry.weight != 1:
             scores = [score * entry.weight for score in scores]
-        return grouped.choose(scores, self.rng)
+        return grouped.choose(scores, self.rng, found.table.size)
 
     def _choose_scored(self, found: PodClass, decision: Decision, feasible: Rows) -> Decision | None:
         """Add what live plugins give to what is remembered, then take one of the best."""
@@ -178,14 +200,8 @@ class FastPath:
             if isinstance(scores, Status):
                 return _failed(decision, scores)
             total = total + scores.total
-        position = self._one_of(total == total.max())
-        decision.node_name = found.table.name_of(feasible.row_at(position))
+        decision.node_name = found.table.name_of(one_of(feasible, total == total.max(), self.rng))
         return decision
-
-    def _one_of(self, best: Mask) -> int:
-        """Where *best* is true, at one of these places uniformly: no draw for one, one draw over several."""
-        count = int(np.count_nonzero(best))
-        return nth_true(best, self.rng.randrange(count) if count > 1 else 0)
 
     # ---- live plugins and nominated pods have a say ------------------------------------------------------
 
@@ -238,7 +254,7 @@ class FastPath:
             return decision
         if asked:
             return self._choose_scored(found, decision, feasible)
-        decision.node_name = table.name_of(grouped.choose([0] * len(groups), self.rng, groups))
+        decision.node_name = table.name_of(grouped.choose([0] * len(groups), self.rng, table.size, groups))
         return decision
 
     def _groups_that_pass(
@@ -279,8 +295,7 @@ class FastPath:
             return decision
         if asked:
             return self._choose_scored(found, decision, feasible)
-        position = self._one_of(best_where(found, rows, mask))
-        decision.node_name = table.name_of(rows.row_at(position))
+        decision.node_name = table.name_of(one_of(rows, best_where(found, rows, mask), self.rng))
         return decision
 
     def _merged(

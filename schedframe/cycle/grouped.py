@@ -14,6 +14,7 @@ from attrs import define, field
 from ..errors import InvariantError
 from ..state import NodeTable
 from .maxima import OUT, BlockedMaxima, Values
+from .ties import are_many
 
 Codes = npt.NDArray[Any]
 """An integer per row."""
@@ -182,20 +183,24 @@ class GroupedMaxima:
         here &= self._values != OUT
         return here.nonzero()[0]
 
-    def choose(self, gains: Sequence[int], rng: Random, among: Sequence[Group] | None = None) -> int:
-        """One of the rows with the highest sum of value and gain, uniformly.
+    def choose(
+        self, gains: Sequence[int], rng: Random, size: int, among: Sequence[Group] | None = None
+    ) -> int:
+        """One of the rows with the highest sum of value and gain, as :mod:`.ties` says, of a table of *size*.
 
         *gains* are those of the groups in the order of :meth:`present`, which was just called, or of those
-        *among* which a row is sought. As :meth:`BlockedMaxima.choose`: one draw over several rows, in their
-        order, and none for one.
+        *among* which a row is sought.
         """
         groups = list(self._groups.values()) if among is None else among
         sums = [group.top + gain for group, gain in zip(groups, gains, strict=True)]
         highest = max(sums)
-        if sums.count(highest) == 1:
-            return self._one_of_group(groups[sums.index(highest)], rng)
         best = [group for group, total in zip(groups, sums, strict=True) if total == highest]
-        chosen = rng.randrange(sum([group.ties for group in best]))
+        ties = sum([group.ties for group in best])
+        if are_many(ties, size):
+            return self._one_of_many(best, rng, size)
+        if len(best) == 1:
+            return self._one_of_group(best[0], rng)
+        chosen = rng.randrange(ties)
         cells = [(group.best, group.count, group.top) for group in best]
         for block in range(self._blocks):
             before = chosen
@@ -205,6 +210,14 @@ class GroupedMaxima:
             if chosen < 0:
                 return self._at(block, best, before)
         raise InvariantError("groups of rows have more rows at their maximum than their blocks")
+
+    def _one_of_many(self, best: Sequence[Group], rng: Random, size: int) -> int:
+        values, ids, counted, random = self._values.data, self._ids.data, self._size, rng.random
+        tops = {group.id: group.top for group in best}
+        while True:
+            row = int(random() * size)
+            if row < counted and tops.get(ids[row]) == values[row]:
+                return row
 
     def _one_of_group(self, group: Group, rng: Random) -> int:
         top, best, count = group.top, group.best, group.count

@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvariantError
+from .ties import are_many
 
 Values = npt.NDArray[np.int64]
 Cells = list[int] | memoryview
@@ -21,8 +22,6 @@ _SMALLEST_SHIFT = 6
 _LARGEST_SHIFT = 11
 _SMALL = 1 << 16
 """Up to so many rows are looked through once without making blocks."""
-_COUNTED = 1024
-"""In fewer rows than this those that are meant are listed rather than counted."""
 _BYTES_A_TIE = 4
 _GROUP_SHIFT = 5
 _FEW = 1 << _GROUP_SHIFT
@@ -166,15 +165,27 @@ class BlockedMaxima:
         """The highest value, :data:`OUT` if no row may be chosen; O(1)."""
         return self._top
 
-    def choose(self, rng: Random) -> int | None:
-        """One of the rows with the highest value, uniformly: no draw for one row, one draw over several.
+    def choose(self, rng: Random, size: int) -> int | None:
+        """One of the rows with the highest value, as :mod:`.ties` says, in a table of *size* rows.
 
-        The draw is a position among the tied rows in their order. ``None`` if no row may be chosen.
+        ``None`` if no row may be chosen.
         """
-        top = self._top
-        if top == OUT:
+        if self._top == OUT:
             return None
-        chosen = rng.randrange(self._ties) if self._ties > 1 else 0
+        if are_many(self._ties, size):
+            return self._drawn(rng, size)
+        return self._nth_best(rng.randrange(self._ties) if self._ties > 1 else 0)
+
+    def _drawn(self, rng: Random, size: int) -> int:
+        cells, counted, top, random = self._cells, self._size, self._top, rng.random
+        while True:
+            row = int(random() * size)
+            if row < counted and cells[row] == top:
+                return row
+
+    def _nth_best(self, chosen: int) -> int:
+        """The row at position *chosen* among those with the highest value."""
+        top = self._top
         if not self._folded and self._size <= _SMALL:
             return int((self.values[: self._size] == top).nonzero()[0][chosen])
         if not self._folded:
@@ -254,19 +265,3 @@ class BlockedMaxima:
             count[counted], np.array(fresh._count)[counted]
         ):
             raise InvariantError("blocked maxima are not those of the column")
-
-
-def nth_true(mask: npt.NDArray[np.bool_], n: int) -> int:
-    """Where *mask* is true for the *n*-th time, from 0 on.
-
-    Counting takes a tenth of what it takes to list all these places, which may be nearly all there are.
-    """
-    start = 0
-    while len(mask) > _COUNTED:
-        half = len(mask) >> 1
-        before = int(np.count_nonzero(mask[:half]))
-        if n < before:
-            mask = mask[:half]
-        else:
-            mask, n, start = mask[half:], n - before, start + half
-    return start + int(mask.nonzero()[0][n])

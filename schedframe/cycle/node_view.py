@@ -6,8 +6,9 @@ of a row is kept for each class.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
+from weakref import ReferenceType, ref
 
 import numpy as np
 import numpy.typing as npt
@@ -18,13 +19,15 @@ from ..framework import MAX_SCORE, MIN_SCORE, CycleState, Framework, Normalizati
 from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
-from ..state import ObjectStore, Rows
+from ..state import AlikeRows, ObjectStore, Rows
 from ..state.following import PORTION
 from .merging import ask
 from .numbering import NO_NODE, Codes, Numbering
 from .split_plan import SplitPlan, all_changes, versions
 
 Column = npt.NDArray[np.int64]
+_LOOK_AGAIN = 1000
+"""Rows must change so often, or as often as there are rows, before they are looked at again that differed."""
 MAX_TOTALS = 8
 """Combinations of highest raw scores for which the sums are kept."""
 
@@ -69,6 +72,11 @@ class NodeView:
     _totals: dict[tuple[int, ...], Column] = field(factory=dict)
     _flat: bool = True
     """Whether ``_fixed`` is surely 0 everywhere."""
+    marks: tuple[Column, ...] = ()
+    """The columns of scores, raw ones included, in which some row has, or had, another than 0."""
+    _alike: ReferenceType[AlikeRows] | None = None
+    _alike_again: int = 0
+    """Position in the table's log of row changes from which on it may be worth to look again."""
     _changes: tuple[int, ...] = ()
     _versions: tuple[int, ...] = ()
     _version: int = -1
@@ -81,7 +89,14 @@ class NodeView:
     def nbytes(self) -> int:
         """Memory of the columns, in bytes."""
         columns = [self._fixed, *(each.raw for each in self.normalized), *self._totals.values()]
-        return self.codes.nbytes + sum(column.nbytes for column in columns)
+        alike = None if self._alike is None else self._alike()
+        groups = 0 if alike is None else alike.nbytes
+        return self.codes.nbytes + groups + sum(column.nbytes for column in columns)
+
+    @property
+    def has_groups(self) -> bool:
+        """Whether somebody follows :meth:`alike_rows`."""
+        return self._alike is not None and self._alike() is not None
 
     def totals(self, highest: tuple[int, ...]) -> Column:
         """Weighted sum of the scores of every row, given the highest raw score of each normalised plugin.
@@ -105,6 +120,36 @@ class NodeView:
     def is_flat(self, highest: tuple[int, ...]) -> bool:
         """Whether :meth:`totals` is surely 0 everywhere."""
         return self._flat and not any(highest)
+
+    def gains(self, marks: Sequence[tuple[int, ...]]) -> list[int]:
+        """What rows with these marks are worth more than others, if these are the marks of feasible rows."""
+        total = np.zeros(len(marks), np.int64)
+        raw = {id(each.raw): each for each in self.normalized}
+        for column, values in zip(self.marks, np.array(marks, np.int64).T, strict=True):
+            scores = raw.get(id(column))
+            if scores is None:
+                total += values
+            elif highest := int(values.max()):
+                total += scores.weighted_rows(values, highest)
+        gains: list[int] = total.tolist()
+        return gains
+
+    def alike_rows(self) -> AlikeRows | None:
+        """The rows that pass, by amounts and marks, followed as long as somebody holds them; ``None`` if
+        they differ too much. The view must be up to date.
+        """
+        found = None if self._alike is None else self._alike()
+        if found is not None and found.usable and found.marks is self.marks:
+            return found
+        table = self.framework.handle.table
+        if table.row_log.version < self._alike_again:
+            return None
+        found = AlikeRows(table, self.marks)
+        if not found.rebuild(self.codes):
+            self._alike_again = table.row_log.version + max(table.size, _LOOK_AGAIN)
+            return None
+        self._alike = ref(found)
+        return found
 
     # ---- catching up -------------------------------------------------------------------------------------
 
@@ -141,7 +186,8 @@ class NodeView:
         if table.num_nodes < table.size:
             self.codes[: table.size][~table.alive[: table.size]] = NO_NODE
         self._totals.clear()
-        self._flat = True
+        self._flat, self.marks = True, ()
+        self._alike = None
         self.state = CycleState()
         rows = table.rows()
         outcome = run_pre_filter(plan, self.state, self.pod, rows)
@@ -194,8 +240,9 @@ class NodeView:
             some = bool(scores.any())
             if not fresh or some:
                 column[passing.index] = scores
-            if some and column is self._fixed:
-                self._flat = False
+            if some and not any(column is marked for marked in self.marks):
+                self.marks = (*self.marks, column)
+                self._flat &= column is not self._fixed
         self.usable &= scorer.sound
 
 

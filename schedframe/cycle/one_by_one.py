@@ -108,8 +108,20 @@ class OneByOne:
             if not alike.pays:
                 self._alike, self.most = None, MOST_ROWS
 
+    def ask(self, row: int) -> int:
+        """What the class gives a row that the view passes: the weighted sum of the scores that are not
+        normalised, or the negative of the code by which it is rejected.
+        """
+        found = self._found
+        try:
+            if self._prepared_for != (found.builds, found.table.layout):
+                self._prepare()
+            return self._ask(row)
+        except Exception:  # noqa: BLE001 - met again on the long way, and reported there
+            found.usable = False
+            return 0
+
     def _ask(self, row: int) -> int:
-        """Weighted sum of the scores that are not normalised; the negative of its code if it is rejected."""
         for judge, _, name in self._filters:
             status = judge(row)
             if status is not None and status.code is not _SUCCESS:

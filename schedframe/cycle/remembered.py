@@ -18,9 +18,10 @@ from ..framework import CycleState, Framework, Status, Verdicts
 from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
-from ..state import LazyRows, ObjectStore, Rows
+from ..state import LazyRows, ObjectStore, RowGroup, Rows
 from ..state.following import PORTION
 from . import all_at_once
+from .best_alike import BestAlike
 from .expected import ExpectedPods
 from .grouped import Groupings
 from .maxima import OUT, BlockedMaxima
@@ -105,10 +106,13 @@ class PodClass:
         self.pod_filters: list[tuple[FilterEntry, int]] = []
         self.pod_scores: list[ScoreEntry] = []
         self._counts: list[int] = [0]
-        self._one_by_one = OneByOne(self)
+        self.one_by_one = OneByOne(self)
+        self.alike = BestAlike(self)
         self.changes: tuple[int, ...] = ()
         """:func:`all_changes` as of the last visit, one object as long as it is the same."""
         self._read_versions: tuple[int, ...] = ()
+        self.amounts_only = False
+        """Whether rows that the view lets pass are the same for the class if their amounts are."""
         self._row_wise = False
         """Whether all its plugins have a per-node form."""
         self._columnar = False
@@ -133,7 +137,7 @@ class PodClass:
         codes = [self.codes, *(expected.codes for expected in self._expected.values())]
         arrays = sum(column.nbytes for column in codes) + sum(column.raw.nbytes for column in self.moving)
         arrays += self.maxima.nbytes
-        return arrays + self._one_by_one.nbytes + self.groupings.nbytes
+        return arrays + self.one_by_one.nbytes + self.alike.nbytes + self.groupings.nbytes
 
     def feasible_rows(self) -> Rows:
         """The rows that no remembered plugin rejects, found out if somebody asks."""
@@ -194,6 +198,13 @@ class PodClass:
 
     # ---- catching up -------------------------------------------------------------------------------------
 
+    def best_alike(self) -> list[RowGroup] | None:
+        """Groups of rows that are the best, found without :meth:`refresh`; ``None`` if that must be done."""
+        alike = self.alike
+        if alike.rows is None or self.changes != all_changes(self.table, self._objects):
+            return None
+        return alike.best()
+
     def refresh(self) -> bool:
         """Catch up with the table; whether the class can be used."""
         table = self.table
@@ -230,10 +241,10 @@ class PodClass:
         """
         log = self.table.row_log
         missed = log.version - since
-        if self._row_wise and missed <= self._one_by_one.most:
+        if self._row_wise and missed <= self.one_by_one.most:
             rows = log.since(since)
             if rows is not None:
-                self._one_by_one.refresh(rows if missed == 1 else set(rows), counting=counting)
+                self.one_by_one.refresh(rows if missed == 1 else set(rows), counting=counting)
             return rows is not None
         if self._columnar and all_at_once.pays(missed, self.table.num_nodes):
             all_at_once.refresh(self)
@@ -295,6 +306,8 @@ class PodClass:
         self.normalized = (*map(Normalized, self.view.normalized), *self.moving)
         self.base = self._base()
         entries: list[Any] = [entry for entry, _ in self.pod_filters]
+        names = {entry.name for entry in (*entries, *asked)}
+        self.amounts_only = names <= self.parts.amounts_only and not self.moving
         self._columnar = all(entry.filter_rows is not None for entry in entries)
         self._row_wise = all(entry.filter is not None for entry in entries) and all(
             entry.score is not None for entry in asked

@@ -15,6 +15,7 @@ from .decision import Decision
 from .diagnosis import Refused, diagnose, refuse
 from .fast_path import FastPath
 from .sampling import Sampling
+from .ties import one_of
 
 NO_NODES = Status.unresolvable("no nodes available to schedule pods")
 """Ends the cycle as an error does, and is no fault: the pod is tried again after its backoff."""
@@ -205,12 +206,12 @@ def score(framework: Framework, decision: Decision) -> None:
 
 
 def select(decision: Decision, rng: Random) -> str:
-    """One of the nodes with the highest total, uniformly: one draw over the tied rows in their order."""
+    """One of the nodes with the highest total, as :mod:`.ties` says."""
     scores = decision.scores
     assert scores is not None
-    best = scores.best()
-    position = int(best[rng.randrange(len(best))] if len(best) > 1 else best[0])
-    return scores.rows.table.name_of(scores.rows.row_at(position))
+    best = np.zeros(len(scores.rows), np.bool_)
+    best[scores.best()] = True
+    return scores.rows.table.name_of(one_of(scores.rows, best, rng))
 
 
 def _is_all(found: Positions, candidates: Rows, verdicts: Verdicts) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .alike_rows import AlikeRows, RowGroup, nth_of
 from .amount_states import AmountStates
 from .cache import Cache, PodState
 from .change_log import ChangeLog
@@ -23,6 +24,7 @@ from .snapshot import Snapshot
 from .trial import standing_in
 
 __all__ = [
+    "AlikeRows",
     "AmountStates",
     "Cache",
     "ChangeLog",
@@ -45,10 +47,12 @@ __all__ = [
     "PodGroups",
     "PodState",
     "RowFollower",
+    "RowGroup",
     "Rows",
     "Snapshot",
     "TermKind",
     "compare",
+    "nth_of",
     "port_conflicts",
     "standing_in",
     "zone_of",

@@ -156,6 +156,16 @@ class NodeTable:
         """
         return self._amounts.amounts_at(row)
 
+    def cells_of_amounts(self) -> tuple[memoryview[int], ...] | None:
+        """Columns, good for one :attr:`layout`, whose elements at a row are what :meth:`amounts_at` tells;
+        ``None`` if there are resources that few nodes have.
+        """
+        return self._amounts.cells_of_amounts()
+
+    def quantities(self) -> Iterator[Column]:
+        """The columns of what :meth:`amounts_at` tells of a row."""
+        return self._amounts.quantities()
+
     def label(self, key: str) -> DistinctColumn[str]:
         """The values of a node label, up to date."""
         return self.distinct(("label", key), lambda node: node.labels.get(key))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -75,12 +75,26 @@ class ResourceColumns:
         columns = self.scarce.get(resource)
         return self._zeros if columns is None else columns[1]
 
+    def cells_of_amounts(self) -> tuple[memoryview[int], ...] | None:
+        """Columns whose elements at a row are :meth:`amounts_at`; ``None`` if there are more amounts."""
+        return None if self.scarce else self._cells.all
+
     def amounts_at(self, row: int) -> tuple[Any, ...] | None:
         """Everything that is counted of a row; ``None`` if there are too many resources to look at all."""
         amounts = tuple([cells[row] for cells in self._cells.all])
         if not self.scarce:
             return amounts
         return (*amounts, *self.scarce.amounts_at(row)) if len(self.scarce) <= MOST_ASKED else None
+
+    def quantities(self) -> Iterator[Column]:
+        """A column for each of the amounts of :meth:`amounts_at`; some are made for this."""
+        yield from self.first_allocatable
+        yield from self.first_requested
+        yield from self.non_zero
+        yield self.pod_count
+        yield self.allowed_pods
+        for name in self.scarce:
+            yield from self.scarce.columns_of(name)
 
     def offer(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
         """The node of *row* has *amounts*, and had those of *before*."""

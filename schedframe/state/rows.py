@@ -56,6 +56,11 @@ class Rows:
             return np.arange(self.index.start, self.index.stop, dtype=np.intp)
         return self.index
 
+    @property
+    def is_all(self) -> bool:
+        """Whether these are all rows of the table, none of them a hole."""
+        return isinstance(self.index, slice) and self._count == self.table.size
+
     def row_at(self, position: int) -> int:
         """The row number at *position* among these rows; O(1)."""
         index = self.index

@@ -60,15 +60,19 @@ class Amounts:
         rows = self.column.nonzero()[0]
         return dict(zip(rows.tolist(), self.column[rows].tolist(), strict=True))
 
-    def spread(self, capacity: int) -> None:
-        """Turn entries into a column, or lengthen the column."""
+    def as_column(self, capacity: int) -> Column:
+        """The amounts of all rows; a fresh array."""
         old, column = self.column, np.zeros(capacity, np.int64)
         if old is not None:
             column[: len(old)] = old
         elif self.entries:
             column[list(self.entries)] = list(self.entries.values())
-            self.entries = {}
-        self.column, self.cells = column, column.data
+        return column
+
+    def spread(self, capacity: int) -> None:
+        """Turn entries into a column, or lengthen the column."""
+        self.column = column = self.as_column(capacity)
+        self.entries, self.cells = {}, column.data
 
     def gather(self) -> None:
         """Turn the column into entries."""
@@ -150,6 +154,11 @@ class ScarceResources:
         assert there is not None
         assert used is not None
         return there, used
+
+    def columns_of(self, name: str) -> tuple[Column, Column]:
+        """What nodes have of it and what is requested, for somebody who does not keep these columns."""
+        resource = self._resources[name]
+        return resource.allocatable.as_column(self.capacity), resource.requested.as_column(self.capacity)
 
     def by_row(self, name: str) -> tuple[dict[int, int], dict[int, int]]:
         """What nodes have of it and what is requested, where that is not 0; makes no columns."""

@@ -334,8 +334,28 @@ def assert_up_to_date(remembered: PodClass) -> None:
         current = way.built == remembered.maxima.rebuilds and rows is not None
         if current and way.grouped.update(rows, remembered.maxima.values):
             way.grouped.check_invariants(remembered.maxima.values)
+    assert_groups_are_worth_it(remembered)
     assert [column.counts for column in remembered.normalized] == [c.counts for c in fresh.normalized]
     assert [column.highest for column in remembered.normalized] == [c.highest for c in fresh.normalized]
+
+
+def assert_groups_are_worth_it(remembered: PodClass) -> None:
+    """What is known of groups of rows is what is known of each of their rows; the class is up to date."""
+    best, groups = remembered.best_alike(), remembered.alike.groups()
+    if best is None:
+        return
+    rows = remembered.view.alike_rows()
+    assert rows is not None
+    rows.check_invariants(remembered.view.codes)
+    for group, worth in groups.items():
+        for row in (row for rows in group.blocks for row in rows):
+            code = remembered.codes[row]
+            total = remembered.maxima.values[row] - remembered.base[row]
+            assert worth == (-code if code else total)
+    tied = sorted(row for group in best for rows in group.blocks for row in rows)
+    assert tied == (remembered.maxima.values == remembered.maxima.top()).nonzero()[0].tolist()
+    positions = remembered.alike.feasible_rows().positions.tolist()
+    assert positions == remembered.feasible_rows().positions.tolist()
 
 
 def _by_row(found: PodClass, size: int) -> list[Status | str | None]:

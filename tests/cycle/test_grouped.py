@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
+from random import Random
+
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from schedframe.cycle import grouped
+from schedframe.cycle import grouped, ties
 from schedframe.cycle.grouped import GroupedMaxima, Groupings
 from schedframe.cycle.maxima import OUT, BlockedMaxima
 from schedframe.errors import InvariantError
 from schedframe.state import NodeTable
 
 from .build import make_node
-from .test_maxima import FirstDraw
+from .test_maxima import drawn
 
 VALUES = st.sampled_from((OUT, 0, 1, 2, 400))
 CODES = st.integers(-1, 3)
@@ -23,9 +25,12 @@ CODES = st.integers(-1, 3)
 class GroupedMachine(RuleBasedStateMachine):
     """Blocks of two rows and more."""
 
-    @initialize(cells=st.lists(st.tuples(VALUES, CODES), min_size=1, max_size=40))
-    def begin(self, cells: list[tuple[int, int]]) -> None:
+    @initialize(
+        cells=st.lists(st.tuples(VALUES, CODES), min_size=1, max_size=40), draws=st.sampled_from((0, 2, 16))
+    )
+    def begin(self, cells: list[tuple[int, int]], draws: int) -> None:
         self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(ties, "MOST_DRAWS", draws)
         self.patch.setattr(grouped, "_SMALLEST_SHIFT", 1)
         self.patch.setattr(grouped, "_BLOCKS_SHIFT", 3)
         self.values = np.array([value for value, _ in cells] + [OUT] * 4, np.int64)
@@ -57,10 +62,9 @@ class GroupedMachine(RuleBasedStateMachine):
             return
         totals = {row: int(self.values[row]) + gains[int(self.codes[row])] for row in free}
         best = [row for row, total in totals.items() if total == max(totals.values())]
-        random = FirstDraw()
-        random.answer = draw
-        assert self.grouped.choose([gains[code] for (code,) in codes], random) == best[draw % len(best)]
-        assert random.asked == (len(best) if len(best) > 1 else None)
+        rng, other, size = Random(draw), Random(draw), len(self.values)
+        assert self.grouped.choose([gains[code] for (code,) in codes], rng, size) == drawn(best, size, other)
+        assert rng.getstate() == other.getstate()
 
     @rule(passing=st.sets(CODES), draw=st.integers(0, 100))
     def choose_among_some(self, passing: set[int], draw: int) -> None:
@@ -72,9 +76,9 @@ class GroupedMachine(RuleBasedStateMachine):
         if not rows:
             return
         best = [row for row in rows if self.values[row] == self.values[rows].max()]
-        random = FirstDraw()
-        random.answer = draw
-        assert self.grouped.choose([0] * len(groups), random, groups) == best[draw % len(best)]
+        rng, other, size = Random(draw), Random(draw), len(self.values)
+        assert self.grouped.choose([0] * len(groups), rng, size, groups) == drawn(best, size, other)
+        assert rng.getstate() == other.getstate()
 
     @invariant()
     def is_what_is_made_from_nothing(self) -> None:
@@ -136,7 +140,7 @@ def test_nodes_that_joined_are_taken_in() -> None:
     found = ways.of((codes,), maxima, table)
     assert found is not None
     found.present()
-    assert found.choose([0], FirstDraw()) == 3
+    assert found.choose([0], Random(1), table.size) == 3
 
 
 def test_too_many_groups_are_not_looked_at_again_for_long(monkeypatch: pytest.MonkeyPatch) -> None:

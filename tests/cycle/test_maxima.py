@@ -9,22 +9,22 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from schedframe.cycle import maxima
+from schedframe.cycle import maxima, ties
 from schedframe.cycle.maxima import OUT, BlockedMaxima
 from schedframe.errors import InvariantError
 
 VALUES = st.sampled_from((OUT, 0, 1, 2, 3, 400))
 
 
-class FirstDraw(Random):
-    """Remembers what it was asked for, and answers with a number given before."""
-
-    answer = 0
-    asked: int | None = None
-
-    def randrange(self, start: int, *_: object) -> int:  # type: ignore[override]  # one argument is all we use
-        self.asked = start
-        return self.answer % start
+def drawn(tied: list[int], size: int, rng: Random) -> int | None:
+    """The row that is chosen of these, the simple way."""
+    if len(tied) < 2:
+        return tied[0] if tied else None
+    if len(tied) * ties.MOST_DRAWS < size:
+        return tied[rng.randrange(len(tied))]
+    while (row := int(rng.random() * size)) not in tied:
+        pass
+    return row
 
 
 class MaximaMachine(RuleBasedStateMachine):
@@ -34,10 +34,12 @@ class MaximaMachine(RuleBasedStateMachine):
         size=st.integers(0, 40),
         few=st.sampled_from((0, 1, 100)),
         small=st.sampled_from((0, 1 << 16)),
+        draws=st.sampled_from((0, 2, 16)),
         data=st.data(),
     )
-    def begin(self, size: int, few: int, small: int, data: st.DataObject) -> None:
+    def begin(self, size: int, few: int, small: int, draws: int, data: st.DataObject) -> None:
         self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(ties, "MOST_DRAWS", draws)
         self.patch.setattr(maxima, "_SMALLEST_SHIFT", 1)
         self.patch.setattr(maxima, "_LARGEST_SHIFT", 2)
         self.patch.setattr(maxima, "_FEW", few)
@@ -63,7 +65,7 @@ class MaximaMachine(RuleBasedStateMachine):
     @rule(value=VALUES)
     def the_best_one_falls(self, value: int) -> None:
         """What a placed pod does."""
-        row = self.maxima.choose(Random(1))
+        row = self.maxima.choose(Random(1), len(self.model))
         if row is not None:
             self.maxima.update([(row, value)])
             self.model[row] = value
@@ -82,16 +84,15 @@ class MaximaMachine(RuleBasedStateMachine):
         self.maxima.values[:count] = values[:count]
         self.maxima.rebuild(len(self.model))
 
-    @rule(draw=st.integers(0, 100))
-    def choose(self, draw: int) -> None:
-        """One draw over the tied rows in their order, none for a single one."""
-        rng = FirstDraw()
-        rng.answer = draw
+    @rule(seed=st.integers(0, 100), more=st.integers(0, 3))
+    def choose(self, seed: int, more: int) -> None:
+        """The same draws and the same row as one finds who lists all tied rows."""
         top = max(self.model, default=OUT)
         tied = [row for row, value in enumerate(self.model) if value == top != OUT]
-        row = self.maxima.choose(rng)
-        assert row == (tied[draw % len(tied)] if tied else None)
-        assert rng.asked == (len(tied) if len(tied) > 1 else None)
+        rng, other = Random(seed), Random(seed)
+        size = len(self.model) + more
+        assert self.maxima.choose(rng, size) == drawn(tied, size, other)
+        assert rng.getstate() == other.getstate()
 
     @invariant()
     def top_is_the_highest(self) -> None:
@@ -110,9 +111,9 @@ def test_rows_of_any_number(size: int) -> None:
     column[[0, size // 2, size - 1]] = 7
     found = BlockedMaxima(column, size)
     rng = Random(1)
-    assert {found.choose(rng) for _ in range(60)} == {0, size // 2, size - 1}
+    assert {found.choose(rng, size) for _ in range(60)} == {0, size // 2, size - 1}
     found.update([(size // 2, 3)])
-    assert {found.choose(rng) for _ in range(40)} == {0, size - 1}
+    assert {found.choose(rng, size) for _ in range(40)} == {0, size - 1}
     found.check_invariants()
 
 
@@ -128,7 +129,7 @@ def test_a_column_that_was_changed_behind_its_back_is_noticed() -> None:
 def test_lists_of_best_rows_that_are_wrong_are_noticed(size: int) -> None:
     found = BlockedMaxima(np.zeros(size, np.int64), size)
     found.update([(5, 1), (6, 1), (size - 1, 1)])
-    assert found.choose(Random(1)) in (5, 6, size - 1)
+    assert found.choose(Random(1), size) in (5, 6, size - 1)
     found.check_invariants()
     assert found.nbytes > found.values.nbytes
     for rows in found._tied:

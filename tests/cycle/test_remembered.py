@@ -12,8 +12,18 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schedframe import Pod
-from schedframe.cycle import alike, all_at_once, classes, grouped, node_view, one_by_one, remembered
-from schedframe.state import amount_states
+from schedframe.cycle import (
+    alike,
+    all_at_once,
+    best_alike,
+    classes,
+    grouped,
+    node_view,
+    one_by_one,
+    remembered,
+    ties,
+)
+from schedframe.state import alike_rows, amount_states
 
 from . import workload
 from .build import make_node
@@ -66,15 +76,28 @@ class Way(NamedTuple):
     """With so many groups of rows that score alike the best rows of each are followed."""
     smallest_shift: int = 1
     """Blocks of groups have two to that power rows."""
+    first_visits: int = 2
+    """From so many pods on a class knows groups of rows with the same amounts rather than rows."""
+    most_groups: int = 4096
+    """So many such groups there may be."""
+    most_born: int = 4096
+    most_asked: int = 48
+    most_tied: int = 64
+    most_known: int = 8192
+    few_rows: int = 256
+    draws: int = 16
+    """Of tied rows, one in so many or more, one is found by drawing any."""
 
 
 WAYS = (
-    Way(48, 4096, 16, worth_looking=1 << 30),
-    Way(0),
-    Way(0, 4096, 2, portion=3),
-    Way(48),
-    Way(48, most_answers=2, most_states=3, portion=1),
-    Way(48, groups=2, smallest_shift=6),
+    Way(48, 4096, 16, worth_looking=1 << 30, first_visits=1 << 30),
+    Way(0, first_visits=1 << 30, draws=2),
+    Way(0, 4096, 2, portion=3, draws=0),
+    Way(48, first_visits=1 << 30, draws=0),
+    Way(48, most_answers=2, most_states=3, portion=1, most_groups=6),
+    Way(48, groups=2, smallest_shift=6, first_visits=1, most_born=2, draws=0),
+    Way(48, first_visits=1, most_asked=1, most_tied=1, draws=2),
+    Way(0, first_visits=1, most_known=4, few_rows=0, draws=0),
 )
 
 
@@ -90,6 +113,19 @@ def catching_up(way: Way) -> Iterator[None]:
         patch.setattr(grouped, "MOST_GROUPS", way.groups)
         patch.setattr(grouped, "_WAIT", 3)
         patch.setattr(grouped, "_SMALLEST_SHIFT", way.smallest_shift)
+        patch.setattr(best_alike, "FIRST_VISITS", way.first_visits)
+        patch.setattr(best_alike, "MOST_ASKED", way.most_asked)
+        patch.setattr(best_alike, "MOST_TIED", way.most_tied)
+        patch.setattr(best_alike, "_WAIT", 3)
+        patch.setattr(best_alike, "_SMALLEST_CREDIT", -3)
+        patch.setattr(best_alike, "MOST_KNOWN", way.most_known)
+        patch.setattr(alike_rows, "_FEW_ROWS", way.few_rows)
+        patch.setattr(alike_rows, "MOST_GROUPS", way.most_groups)
+        patch.setattr(alike_rows, "MOST_BORN", way.most_born)
+        patch.setattr(alike_rows, "_SHARE", 1)
+        patch.setattr(alike_rows, "_SMALLEST_SHIFT", way.smallest_shift)
+        patch.setattr(node_view, "_LOOK_AGAIN", 5)
+        patch.setattr(ties, "MOST_DRAWS", way.draws)
         patch.setattr(alike, "MOST_ANSWERS", way.most_answers)
         patch.setattr(amount_states, "MOST_STATES", way.most_states)
         for module in (remembered, node_view):

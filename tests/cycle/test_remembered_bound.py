@@ -51,7 +51,7 @@ def test_answers_that_classes_keep_count_too() -> None:
             cluster.create({"apiVersion": "v1", **pod(i, cpu="20m", memory=f"{5 + i % 5}Mi")})
         scheduler.run_until_idle()
         assert len(classes) == 5
-        answers = sum(each._one_by_one.nbytes for each in classes._classes.values())
+        answers = sum(each.one_by_one.nbytes + each.alike.nbytes for each in classes._classes.values())
         assert answers > 10_000
         # What was counted when they were made was less; that is noticed after as many looks as there are
         # classes, and then the oldest go.

@@ -1,0 +1,274 @@
+"""The best rows of a class by what rows have in common: nothing is done by row where only amounts count."""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+from random import Random
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+from attrs import define, field
+
+from ..state import AlikeRows, RowGroup, Rows, nth_of
+from .ties import are_many
+
+if TYPE_CHECKING:
+    from .remembered import PodClass
+
+FIRST_VISITS: Final = 4
+"""So many pods are scheduled before the groups of a class are looked at: many a class has no more."""
+ROWS_SHIFT: Final = 12
+"""If the rows are not in groups so far, one more for every so many rows."""
+MOST_ASKED: Final = 48
+"""So many new groups are asked about one by one; for more the class is refreshed, which tells of all rows."""
+MOST_TIED: Final = 64
+"""Of more groups than so many it takes longer to find the row than to keep all of them in order."""
+MOST_TIERS: Final = 16
+"""Rows with so many different marks are followed."""
+MOST_KNOWN: Final = 8192
+"""So many groups are remembered, those without rows included."""
+_WAIT: Final = 1000
+"""Visits after which a class that gave itself up tries again."""
+_BYTES_A_GROUP: Final = 300
+_SMALLEST_CREDIT: Final = -64
+_MOST_CREDIT: Final = 256
+_COST: Final = 8
+"""To be of no use costs so many times as much as being of use saves."""
+
+
+@define(eq=False)
+class Tier:
+    """The feasible groups with one mark, those that are worth most first."""
+
+    listed: set[RowGroup] = field(factory=set)
+    """All of them; some may have no rows any more."""
+    _by_worth: dict[int, list[RowGroup]] = field(factory=dict)
+    _heap: list[int] = field(factory=list)
+    """What groups are worth, negative, the highest first."""
+
+    def add(self, group: RowGroup, worth: int) -> None:
+        """Take in a group that has rows; O(log of what groups are worth)."""
+        self.listed.add(group)
+        groups = self._by_worth.get(worth)
+        if groups is None:
+            self._by_worth[worth] = [group]
+            heappush(self._heap, -worth)
+        else:
+            groups.append(group)
+
+    def best(self) -> list[RowGroup]:
+        """Those that have rows and are worth most, which is ``highest`` then; empty if none has rows."""
+        heap, by_worth = self._heap, self._by_worth
+        while heap:
+            groups = by_worth[-heap[0]]
+            for group in groups:
+                if not group.count:
+                    groups = self._living(groups)
+                    break
+            if groups:
+                return groups
+            del by_worth[-heappop(heap)]
+        return []
+
+    @property
+    def highest(self) -> int:
+        """What those are worth that :meth:`best` just gave."""
+        return -self._heap[0]
+
+    def _living(self, groups: list[RowGroup]) -> list[RowGroup]:
+        """Keep those of a list that have rows."""
+        self.listed.difference_update([group for group in groups if not group.count])
+        groups[:] = [group for group in groups if group.count]
+        return groups
+
+
+@define(eq=False)
+class BestAlike:
+    """What each group of rows with the same amounts is worth to one class, best ones first.
+
+    O(groups that came to have rows since the last visit + marks) for each pod, however many rows changed and
+    however many there are. The class itself is not kept up to date meanwhile: it catches up when something
+    else is asked of it. Gives itself up where that is often so, or where groups come and go too fast.
+    """
+
+    _found: PodClass
+    rows: AlikeRows | None = None
+    """``None`` while :meth:`best` has no answer."""
+    _worth: dict[RowGroup, int] = field(factory=dict)
+    """As :meth:`.one_by_one.OneByOne.ask` says it: without what the plugins of the view give."""
+    _tiers: dict[tuple[int, ...], Tier] = field(factory=dict)
+    """By mark."""
+    _gains: list[tuple[Tier, int]] | None = None
+    """The tiers that have rows, with what the plugins of the view give to their rows, given these tiers."""
+    _seen: int = 0
+    """Births taken in."""
+    _visits: int = 0
+    _credit: int = 0
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory this takes."""
+        return _BYTES_A_GROUP * len(self._worth)
+
+    def groups(self) -> dict[RowGroup, int]:
+        """What known groups are worth without their marks; the negative of their code for rejected ones."""
+        return dict(self._worth)
+
+    # ---- looking -----------------------------------------------------------------------------------------
+
+    def best(self) -> list[RowGroup] | None:
+        """The groups whose rows are the best, ``None`` if that is to be found out by row.
+
+        The view of the class must be up to date.
+        """
+        view, rows = self._found.view, self.rows
+        assert rows is not None
+        if rows.marks is not view.marks or not rows.sync(view.codes):
+            self._begin_anew()
+            return None
+        if self._seen != rows.dropped + len(rows.born) and not self._take_in(rows):
+            return None
+        groups = self._best_of_tiers()
+        if not groups or len(groups) > MOST_TIED:
+            self._of_no_use()
+            return None
+        if self._credit < _MOST_CREDIT:
+            self._credit += 1
+        return groups
+
+    def _best_of_tiers(self) -> list[RowGroup]:
+        while True:
+            best: list[RowGroup] = []
+            most = -1
+            for tier, gain in self._gains if self._gains is not None else self._find_gains():
+                groups = tier.best()
+                if not groups:
+                    break
+                total = gain + tier.highest
+                if total > most:
+                    best, most = groups, total
+                elif total == most:
+                    best = [*best, *groups]
+            else:
+                return best
+            # What the view gives to each mark depends on which of them have feasible rows.
+            self._gains = None
+
+    def _find_gains(self) -> list[tuple[Tier, int]]:
+        present = {mark: tier for mark, tier in self._tiers.items() if tier.best()}
+        gains = self._found.view.gains(tuple(present)) if present else []
+        self._gains = list(zip(present.values(), gains, strict=True))
+        return self._gains
+
+    def one_of(self, groups: list[RowGroup], rng: Random) -> int:
+        """One of the rows of *groups*, which :meth:`best` just gave, as :mod:`.ties` says."""
+        rows = self.rows
+        assert rows is not None
+        size, numbers, random = rows.table.size, rows.numbers, rng.random
+        if len(groups) == 1:
+            group = groups[0]
+            ties, number = group.count, group.number
+            if not are_many(ties, size):
+                return group.nth(rng.randrange(ties) if ties > 1 else 0)
+            while numbers[row := int(random() * size)] != number:
+                pass
+            return row
+        ties = sum([group.count for group in groups])
+        if not are_many(ties, size):
+            return nth_of(groups, rng.randrange(ties))
+        wanted = {group.number for group in groups}
+        while numbers[row := int(random() * size)] not in wanted:
+            pass
+        return row
+
+    def feasible_rows(self) -> Rows:
+        """The rows that are not rejected, as of the last :meth:`best`, if no other class was asked since."""
+        groups = [group for tier in self._tiers.values() for group in tier.listed]
+        blocks = [np.frombuffer(rows, np.int32) for group in groups for rows in group.blocks if rows]
+        positions = np.sort(np.concatenate(blocks)).astype(np.intp) if blocks else np.empty(0, np.intp)
+        return Rows.ascending(self._found.table, positions)
+
+    # ---- catching up -------------------------------------------------------------------------------------
+
+    def _take_in(self, rows: AlikeRows) -> bool:
+        """Groups that came to have rows; ``False`` if the class must be refreshed, or cannot be used."""
+        first = self._seen - rows.dropped
+        if first < 0 or len(self._worth) > MOST_KNOWN:
+            return self._begin_anew()
+        worth, asked = self._worth, 0
+        for group in rows.born[first:]:
+            known = worth.get(group)
+            if known is None and group.count:
+                asked += 1
+                if asked > MOST_ASKED:
+                    return self._begin_anew()
+                known = worth[group] = self._found.one_by_one.ask(group.any_row())
+            if known is not None and known >= 0 and group.count and not self._list(group, known):
+                return self._begin_anew()
+        self._seen = rows.dropped + len(rows.born)
+        return self._found.usable
+
+    def _list(self, group: RowGroup, worth: int) -> bool:
+        """Take a group that is not rejected in; ``False`` if there are too many marks."""
+        tier = self._tiers.get(group.mark)
+        if tier is None:
+            if len(self._tiers) >= MOST_TIERS:
+                return False
+            tier = self._tiers[group.mark] = Tier()
+        if group not in tier.listed:
+            if not tier.listed:
+                self._gains = None
+            tier.add(group, worth)
+        return True
+
+    # ---- beginning and end -------------------------------------------------------------------------------
+
+    def visited(self) -> None:
+        """The class, which is up to date, was asked for its best row: begin if this happens often."""
+        self._visits += 1
+        view = self._found.view
+        # To put a million rows in groups takes as long as thousands of pods gain by it.
+        first = FIRST_VISITS if view.has_groups else FIRST_VISITS + (self._found.table.size >> ROWS_SHIFT)
+        if self._visits >= first and self.rows is None:
+            self._start()
+
+    def _start(self) -> None:
+        found = self._found
+        rows = found.view.alike_rows() if found.amounts_only else None
+        self._clear()
+        if rows is None or not rows.sync(found.view.codes) or not self._take_from_class(rows):
+            self._give_up()
+            return
+        self.rows, self._seen = rows, rows.dropped + len(rows.born)
+
+    def _take_from_class(self, rows: AlikeRows) -> bool:
+        """The class is up to date and knows what all rows are worth."""
+        codes, values, base = self._found.codes.data, self._found.maxima.values.data, self._found.base.data
+        for group in rows.groups():
+            row = group.any_row()
+            code = codes[row]
+            known = self._worth[group] = -code if code else values[row] - base[row]
+            if not code and not self._list(group, known):
+                return False
+        return True
+
+    def _begin_anew(self) -> bool:
+        """At the next visit, from what the class knows then."""
+        self.rows = None
+        self._of_no_use()
+        return False
+
+    def _of_no_use(self) -> None:
+        self._credit -= _COST
+        if self._credit < _SMALLEST_CREDIT:
+            self._give_up()
+
+    def _give_up(self) -> None:
+        """Not for this class, or not for long."""
+        self._clear()
+        self.rows, self._credit, self._visits = None, 0, -_WAIT
+
+    def _clear(self) -> None:
+        self._worth.clear()
+        self._tiers.clear()
+        self._gains = None

@@ -1,0 +1,318 @@
+"""Rows by what their nodes have and use: where only that counts, one answer goes for a whole group."""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left, bisect_right, insort
+from collections.abc import Collection, Sequence
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from ..errors import InvariantError
+
+if TYPE_CHECKING:
+    from .node_table import NodeTable
+
+Codes = npt.NDArray[np.int32]
+Column = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.intp]
+Key = tuple[Any, ...] | None
+
+MOST_GROUPS: Final = 4096
+"""So many groups are known at once, those without rows included."""
+MOST_BORN: Final = 4096
+"""So many of the groups that came to have rows are listed, at least."""
+_SHARE: Final = 2
+"""There must be so many rows a group when this begins, and of the groups one in so many may have rows."""
+_SAMPLE: Final = 128
+"""So many rows are looked at to see whether all are worth it."""
+_SMALLEST_SHIFT: Final = 11
+_LARGEST_SHIFT: Final = 14
+_BLOCKS_SHIFT: Final = 4
+_FEW_ROWS: Final = 256
+"""So many rows are put in order faster than they are counted."""
+_OUT: Final = 0
+"""Number of the group of the rows that are left out, which have no amounts."""
+
+
+@define(eq=False)
+class RowGroup:
+    """The rows that have the same amounts and marks, ascending, block by block."""
+
+    number: int
+    key: Key
+    mark: tuple[int, ...]
+    blocks: list[Any]
+    """Arrays of row numbers; an empty tuple stands for an array that nobody needed so far."""
+    count: int = 0
+
+    def any_row(self) -> int:
+        """One of its rows; it must have one."""
+        row: int = next(rows for rows in self.blocks if rows)[0]
+        return row
+
+    def nth(self, n: int) -> int:
+        """The row at position *n*; O(blocks)."""
+        for rows in self.blocks:
+            if n < len(rows):
+                row: int = rows[n]
+                return row
+            n -= len(rows)
+        raise InvariantError(f"{self.count} rows are not in the blocks of a group")
+
+
+def nth_of(groups: Sequence[RowGroup], n: int) -> int:
+    """The row at position *n* among those of all *groups*, ascending; O(groups × (blocks + log block))."""
+    for parts in zip(*[group.blocks for group in groups], strict=True):
+        count = sum(map(len, parts))
+        if n < count:
+            return _nth_of_block(parts, n, count)
+        n -= count
+    raise InvariantError("groups of rows have fewer rows than they count")
+
+
+def _nth_of_block(parts: Sequence[Any], n: int, count: int) -> int:
+    if count <= _FEW_ROWS:
+        row: int = sorted(chain(*parts))[n]
+        return row
+    parts = [rows for rows in parts if rows]
+    low, high = min([rows[0] for rows in parts]), max([rows[-1] for rows in parts])
+    while low < high:
+        middle = (low + high) >> 1
+        if n < sum([bisect_right(rows, middle) for rows in parts]):
+            high = middle
+        else:
+            low = middle + 1
+    return low  # type: ignore[no-any-return]  # an int, as the arrays hold nothing else
+
+
+@define(eq=False)
+class AlikeRows:
+    """The rows of a table in groups with the same amounts and marks, but for those that have a code.
+
+    To follow a row that changed is O(block), whoever asks: what is known of the groups goes for their rows,
+    and no row need be looked at. Gives itself up where hardly two rows have the same amounts. Memory: 8 bytes
+    a row.
+    """
+
+    table: NodeTable
+    marks: tuple[Column, ...] = ()
+    """Columns of somebody else's: rows of a group do not differ in them either."""
+    usable: bool = False
+    """Whether the rows are in groups at all."""
+    born: list[RowGroup] = field(factory=list)
+    """Groups that came to have rows, the last one at the end."""
+    dropped: int = 0
+    """So many that were born before are not listed any more."""
+    version: int = -1
+    """Position in the table's log of row changes up to which this is true."""
+    _groups: dict[Key, RowGroup] = field(factory=dict)
+    _by_number: dict[int, RowGroup] = field(factory=dict)
+    numbers: Any = None
+    """By row the number of its group, 0 for one that is left out: a memoryview."""
+    _column: npt.NDArray[np.int32] = field(factory=lambda: np.zeros(0, np.int32))
+    _cells_of_marks: list[Any] = field(init=False)
+    _cells: tuple[Any, ...] | None = None
+    """All amounts and marks as memoryviews; ``None`` where some resources have no column."""
+    _layout: int = -1
+    _shift: int = 0
+    _last: int = _OUT
+
+    def __attrs_post_init__(self) -> None:
+        self._cells_of_marks = [column.data for column in self.marks]
+
+    @property
+    def nbytes(self) -> int:
+        """Memory of what is kept by row, in bytes."""
+        return 2 * self._column.nbytes
+
+    def groups(self) -> list[RowGroup]:
+        """Those that have rows."""
+        return [group for group in self._groups.values() if group.count]
+
+    # ---- following ---------------------------------------------------------------------------------------
+
+    def sync(self, codes: Codes) -> bool:
+        """Catch up with the table; whether this can be used.
+
+        *codes*: those of its rows, 0 for one that is not left out; changed, like the marks, where the table's
+        log says so.
+        """
+        table, log = self.table, self.table.row_log
+        if not self.usable or self.version == log.version:
+            return self.usable
+        rows = log.since(self.version) if table.size <= len(self._column) else None
+        if rows is None:
+            return self.rebuild(codes)
+        if self._layout != table.layout:
+            self._lay_out()
+        self.version = log.version
+        if not self._follow(rows if len(rows) == 1 else set(rows), codes.data):
+            self._give_up()
+        return self.usable
+
+    def _lay_out(self) -> None:
+        """Take hold of the table's columns."""
+        self._layout = self.table.layout
+        amounts = self.table.cells_of_amounts()
+        self._cells = None if amounts is None else (*amounts, *self._cells_of_marks)
+
+    def _follow(self, rows: Collection[int], codes: memoryview[int]) -> bool:
+        groups, by_number, numbers, shift = self._groups, self._by_number, self.numbers, self._shift
+        every = self._cells
+        for row in rows:
+            old = by_number.get(numbers[row])
+            if codes[row]:
+                new = None
+            else:
+                # One pass over all cells costs half of what asking the table does.
+                key = self._key_of(row) if every is None else tuple([cells[row] for cells in every])
+                new = groups.get(key) or self._new(key)
+                if new is None:
+                    return False
+            if new is old:
+                continue
+            block = row >> shift
+            if old is not None:
+                members = old.blocks[block]
+                del members[bisect_left(members, row)]
+                old.count -= 1
+            if new is None:
+                numbers[row] = _OUT
+                continue
+            numbers[row] = new.number
+            members = new.blocks[block]
+            if members:
+                insort(members, row)
+            else:
+                new.blocks[block] = array("i", (row,))
+            new.count += 1
+            if new.count == 1:
+                self._note_birth(new)
+        return True
+
+    def _key_of(self, row: int) -> Key:
+        """Amounts and marks; ``None`` if there are too many resources to look at all."""
+        amounts = self.table.amounts_at(row)
+        return None if amounts is None else (*amounts, *[cells[row] for cells in self._cells_of_marks])
+
+    def _new(self, key: Key) -> RowGroup | None:
+        """A group for these; ``None`` if there are too many, or no amounts."""
+        if key is None:
+            return None
+        if len(self._groups) >= MOST_GROUPS:
+            for group in [each for each in self._groups.values() if not each.count]:
+                del self._groups[group.key], self._by_number[group.number]
+            # Else this would be done again and again.
+            if len(self._groups) * _SHARE > MOST_GROUPS:
+                return None
+        self._last += 1
+        blocks = 1 + (max(len(self._column), 1) - 1 >> self._shift)
+        mark = key[len(key) - len(self.marks) :]
+        group = RowGroup(self._last, key, mark, [()] * blocks)
+        self._groups[key] = self._by_number[group.number] = group
+        return group
+
+    def _note_birth(self, group: RowGroup) -> None:
+        self.born.append(group)
+        if len(self.born) > 2 * MOST_BORN:
+            del self.born[:MOST_BORN]
+            self.dropped += MOST_BORN
+
+    # ---- from nothing ------------------------------------------------------------------------------------
+
+    def rebuild(self, codes: Codes) -> bool:
+        """Look at all rows; whether it is worth it. O(rows × amounts)."""
+        table = self.table
+        self._give_up()
+        capacity = table.capacity
+        self._shift = min(max(_SMALLEST_SHIFT, (capacity - 1).bit_length() - _BLOCKS_SHIFT), _LARGEST_SHIFT)
+        self._column = np.full(capacity, _OUT, np.int32)
+        self.numbers = self._column.data
+        self._lay_out()
+        self.usable, self.version = self._is_worth_it(codes), table.row_log.version
+        columns = [*table.quantities(), *self.marks]
+        width = 1 << self._shift
+        for block, start in enumerate(range(0, table.size, width)):
+            # Block by block: what one pass reads is still in the cache at the next.
+            rows = (codes[start : min(start + width, table.size)] == 0).nonzero()[0] + start
+            if self.usable and len(rows) and not self._put(block, rows, columns):
+                self._give_up()
+        return self.usable
+
+    def _is_worth_it(self, codes: Codes) -> bool:
+        """Whether many of some rows have the same amounts."""
+        size = self.table.size
+        some = [row for row in range(0, size, max(1, size // _SAMPLE)) if not codes[row]]
+        kinds = {self._key_of(row) for row in some}
+        return None not in kinds and len(kinds) <= max(len(some) // _SHARE, 1)
+
+    def _put(self, block: int, rows: Positions, columns: list[Column]) -> bool:
+        """Put the rows of one block into groups; ``False`` if there are too many."""
+        parts = [rows]
+        for column in columns:
+            finer = _split(parts, column, MOST_GROUPS)
+            if finer is None:
+                return False
+            parts = finer
+        for part in parts:
+            key = self._key_of(int(part[0]))
+            group = self._groups.get(key) or self._new(key)
+            if group is None:
+                return False
+            if not group.count:
+                self._note_birth(group)
+            group.count += len(part)
+            group.blocks[block] = array("i", part.astype(np.int32).tobytes())
+            self._column[part] = group.number
+        return True
+
+    def _give_up(self) -> None:
+        self.usable = False
+        # One more than there were: whoever knew them all begins anew, too.
+        self.dropped += len(self.born) + 1
+        self.born.clear()
+        self._groups.clear()
+        self._by_number.clear()
+        self._column = np.zeros(0, np.int32)
+
+    def check_invariants(self, codes: Codes) -> None:
+        """Raise :class:`InvariantError` if these are not the rows by amounts, just synced; O(rows)."""
+        if not self.usable:
+            return
+        numbers: dict[int, int] = {}
+        for group in self._groups.values():
+            rows = [row for rows in group.blocks for row in rows]
+            if group.count != len(rows) or self._by_number[group.number] is not group:
+                raise InvariantError(f"group {group.number} has other rows than it counts, or is misfiled")
+            if rows != sorted(rows) or len({self._key_of(row) for row in rows}) > 1:
+                raise InvariantError(f"group {group.number} has rows with other amounts, or out of order")
+            if any(row >> self._shift != n for n, part in enumerate(group.blocks) for row in part):
+                raise InvariantError(f"group {group.number} has rows in another block than theirs")
+            numbers |= dict.fromkeys(rows, group.number)
+        if numbers.keys() != set((codes[: self.table.size] == 0).nonzero()[0].tolist()):
+            raise InvariantError("the rows in groups are not those that are not left out")
+        if {row: n for row, n in enumerate(self._column.tolist()) if n != _OUT} != numbers:
+            raise InvariantError("rows have other numbers than their groups")
+
+
+def _split(parts: list[Positions], column: Column, most: int) -> list[Positions] | None:
+    """Each part by the values of *column*; ``None`` if that makes too many."""
+    finer: list[Positions] = []
+    for part in parts:
+        left, values = part, column[part]
+        while True:
+            same = values == values[0]
+            if same.all():
+                finer.append(left)
+                break
+            finer.append(left[same])
+            if len(finer) > most:
+                return None
+            np.logical_not(same, out=same)
+            left, values = left[same], values[same]
+    return finer

@@ -1,0 +1,151 @@
+"""A class that knows what groups of rows are worth decides as one that knows each row."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from schedframe import NO_SCHEDULE, PREFER_NO_SCHEDULE, Node, Taint
+from schedframe.cycle import best_alike
+from schedframe.cycle.best_alike import BestAlike
+from schedframe.state import alike_rows
+
+from .build import World, make_node, make_pod
+from .remembering import Triplets, renamed
+from .scale import examples
+from .test_remembered import WAYS, Way, catching_up
+
+GPU = "example.com/gpu"
+SIZES: tuple[dict[str, Any], ...] = ({}, {"cpu": "100m"}, {"cpu": "500m"}, {"cpu": 1}, {"cpu": 2})
+
+
+def some_node(random: Random, name: str, *, avoided: bool) -> Node:
+    """One of few kinds; now and then closed, tainted or, if any is *avoided*, one that pods rather avoid."""
+    chance = random.random()
+    taints = ()
+    if chance < 0.1:
+        taints = (Taint("dedicated", "x", NO_SCHEDULE),)
+    elif avoided and chance < 0.12:
+        taints = (Taint("slow", "x", PREFER_NO_SCHEDULE),)
+    others = {GPU: 2} if random.random() < 0.1 else {}
+    return make_node(
+        name, cpu=random.choice((2, 4, 4)), taints=taints, unschedulable=random.random() < 0.05, **others
+    )
+
+
+def run(seed: int, steps: int, sizes: int, nodes: int) -> None:
+    """A cluster in which most of what happens is that pods come and go."""
+    random = Random(seed)
+    avoided = random.random() < 0.2
+    worlds = Triplets([], False, seed % 3)
+    templates = [make_pod(f"t{i}", **random.choice(SIZES)) for i in range(sizes)]
+    for i in range(nodes):
+        worlds.put_node(some_node(random, f"n{i}", avoided=avoided))
+    for _ in range(steps):
+        chance, host = random.random(), f"n{random.randrange(nodes + 2)}"
+        if chance < 0.75:
+            worlds.create(renamed(random.choice(templates), f"p{next(worlds.numbers) % 60}"))
+        elif chance < 0.9:
+            worlds.delete(f"p{random.randrange(60)}")
+        elif chance < 0.93:
+            worlds.put_node(some_node(random, host, avoided=avoided))
+        elif chance < 0.95:
+            worlds.drop_node(make_node(host))
+        elif chance < 0.96:
+            worlds.create(make_pod(f"p{next(worlds.numbers) % 60}", cpu=1, nominated=host))
+        elif chance < 0.98:
+            worlds.create(make_pod(f"p{next(worlds.numbers) % 60}", cpu=1, host_port=80))
+        else:
+            worlds.pass_time(12.0)
+        for _ in range(random.choice((0, 1, 1, 2))):
+            worlds.step()
+        if random.random() < 0.1:
+            worlds.check()
+    worlds.run()
+
+
+@given(
+    seed=st.integers(0, 2**32 - 1),
+    way=st.sampled_from(WAYS),
+    steps=st.integers(20, 90),
+    sizes=st.integers(1, 5),
+    nodes=st.sampled_from((1, 4, 12, 40)),
+)
+@example(seed=0, way=WAYS[5], steps=90, sizes=3, nodes=12)
+@example(seed=1, way=WAYS[6], steps=90, sizes=5, nodes=40)
+@example(seed=2, way=WAYS[2], steps=90, sizes=2, nodes=40)
+@example(seed=3, way=WAYS[4], steps=90, sizes=5, nodes=12)
+@example(seed=4, way=WAYS[7], steps=90, sizes=1, nodes=4)
+@settings(max_examples=examples(60))
+def test_no_decision_changes_where_only_amounts_count(
+    seed: int, way: Way, steps: int, sizes: int, nodes: int
+) -> None:
+    with catching_up(way):
+        run(seed, steps, sizes, nodes)
+
+
+class Watched:
+    """Counts what the groups answered."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.answers: list[bool] = []
+        best = BestAlike.best
+
+        def watched(alike: BestAlike) -> Any:
+            found = best(alike)
+            self.answers.append(found is not None)
+            return found
+
+        patch.setattr(BestAlike, "best", watched)
+
+
+def world_of(nodes: int) -> World:
+    """Equal nodes."""
+    world = World()
+    for i in range(nodes):
+        world.cluster.create(make_node(f"n{i}"))
+    return world
+
+
+def schedule(world: World, pods: int, *sizes: Any) -> None:
+    templates = [make_pod(f"t{i}", cpu=size) for i, size in enumerate(sizes)]
+    for i in range(pods):
+        world.cluster.create(renamed(templates[i % len(sizes)], f"{sizes[i % len(sizes)]}-{i}"))
+    world.scheduler.run_until_idle()
+
+
+@pytest.mark.parametrize("sizes", [("100m",), ("100m", "200m", "300m")])
+def test_all_but_the_first_pods_are_placed_by_groups(
+    sizes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watched, world = Watched(monkeypatch), world_of(50)
+    schedule(world, 60, *sizes)
+    assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
+    assert watched.answers == [True] * (60 - (best_alike.FIRST_VISITS + 1) * len(sizes))
+
+
+def test_where_rows_come_to_differ_a_class_goes_by_rows_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike_rows, "MOST_GROUPS", 8)
+    watched, world = Watched(monkeypatch), world_of(50)
+    schedule(world, 20, "100m")
+    assert set(watched.answers) == {True}
+    schedule(world, 20, *(f"{101 + i}m" for i in range(20)))
+    before = len(watched.answers)
+    schedule(world, 20, "0.1")
+    assert watched.answers[before:] == [False]
+    assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
+
+
+def test_a_cluster_that_is_full_is_told_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, world = Watched(monkeypatch), world_of(12)
+    schedule(world, 51, 1)
+    assert True in watched.answers
+    assert watched.answers[-1] is False
+    waiting = [pod for pod in world.cluster.list("Pod") if not pod.spec.node_name]
+    assert len(waiting) == 3
+    (message,) = {condition.message for pod in waiting for condition in pod.status.conditions}
+    assert message.startswith("0/12 nodes are available: 12 Insufficient cpu.")

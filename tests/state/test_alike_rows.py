@@ -1,0 +1,238 @@
+"""Rows in groups with the same amounts, against looking at all rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from schedframe.errors import InvariantError
+from schedframe.state import AlikeRows, NodeTable, RowGroup, alike_rows, nth_of
+from schedframe.state.scarce import MOST_ASKED
+
+from .build import FPGA, GPU, make_node, make_pod
+
+NAMES = tuple(f"n{i}" for i in range(9))
+REQUESTS: tuple[dict[str, int], ...] = ({}, {"cpu": 100}, {"cpu": 100, "memory": 5}, {GPU: 1}, {FPGA: 1})
+OFFERS: tuple[dict[str, int], ...] = ({}, {"cpu": 4}, {"cpu": 4, GPU: 2})
+
+
+def rows_of(group: RowGroup) -> list[int]:
+    return [row for rows in group.blocks for row in rows]
+
+
+class AlikeRowsMachine(RuleBasedStateMachine):
+    """Nodes and pods come and go, rows are left out and let in; small blocks, few groups, a short list."""
+
+    @initialize(
+        most=st.sampled_from((4, 4096)), born=st.sampled_from((1, 4096)), few=st.sampled_from((0, 256))
+    )
+    def begin(self, most: int, born: int, few: int) -> None:
+        self.patch = pytest.MonkeyPatch()
+        self.patch.setattr(alike_rows, "MOST_GROUPS", most)
+        self.patch.setattr(alike_rows, "MOST_BORN", born)
+        self.patch.setattr(alike_rows, "_FEW_ROWS", few)
+        self.patch.setattr(alike_rows, "_SMALLEST_SHIFT", 2)
+        self.patch.setattr(alike_rows, "_SHARE", 1)
+        self.patch.setattr(alike_rows, "_BLOCKS_SHIFT", 5)
+        self.table, self.out, self.pods = NodeTable(), set[int](), 0
+        for name in NAMES[:5]:
+            self.table.set_node(make_node(name, {"cpu": 4}))
+        self.alike = AlikeRows(self.table)
+        self.alike.rebuild(self.codes())
+        self.known = set(self.alike.groups())
+        self.seen = self.alike.dropped + len(self.alike.born)
+
+    def teardown(self) -> None:
+        self.patch.undo()
+
+    def codes(self) -> Any:
+        codes = np.where(self.table.alive, 0, -1).astype(np.int32)
+        codes[list(self.out)] = 1
+        return codes
+
+    @rule(name=st.sampled_from(NAMES), offer=st.sampled_from(OFFERS), out=st.booleans())
+    def set_node(self, name: str, offer: dict[str, int], out: bool) -> None:
+        row = self.table.set_node(make_node(name, offer))
+        (self.out.add if out else self.out.discard)(row)
+
+    @rule(name=st.sampled_from(NAMES))
+    def remove_node(self, name: str) -> None:
+        row = self.table.live_row(name)
+        if row is not None:
+            self.table.remove_node(name)
+            self.out.discard(row)
+
+    @rule(name=st.sampled_from((*NAMES, "nobody")), request=st.sampled_from(REQUESTS))
+    def add_pod(self, name: str, request: dict[str, int]) -> None:
+        self.pods += 1
+        self.table.add_pod(name, make_pod(f"p{self.pods}", name, request))
+
+    @rule(name=st.sampled_from((*NAMES, "nobody")))
+    def remove_pod(self, name: str) -> None:
+        row = self.table.row_of(name)
+        if row is not None and self.table.pods_at(row):
+            self.table.remove_pod(name, next(iter(self.table.pods_at(row))))
+
+    @rule(nodes=st.integers(1, 70))
+    def grow(self, nodes: int) -> None:
+        for i in range(nodes):
+            self.table.set_node(make_node(f"more{i}", {"cpu": 4}))
+
+    @rule()
+    def begin_anew(self) -> None:
+        self.alike.rebuild(self.codes())
+
+    @rule()
+    def hear_of_births(self) -> None:
+        """Who takes in what is listed knows all groups that have rows."""
+        if not self.alike.sync(self.codes()):
+            return
+        first = self.seen - self.alike.dropped
+        if first < 0:
+            self.known = set(self.alike.groups())
+        else:
+            self.known |= set(self.alike.born[first:])
+        self.seen = self.alike.dropped + len(self.alike.born)
+        assert self.known >= set(self.alike.groups())
+
+    @precondition(lambda self: hasattr(self, "alike") and self.alike.usable)
+    @rule(data=st.data())
+    def look_for_rows(self, data: st.DataObject) -> None:
+        if not self.alike.sync(self.codes()):
+            return
+        groups = self.alike.groups()
+        some = data.draw(st.lists(st.sampled_from(groups), unique=True, min_size=1)) if groups else []
+        rows = sorted(row for group in some for row in rows_of(group))
+        assert [nth_of(some, n) for n in range(len(rows))] == rows
+        for group in some:
+            assert [group.nth(n) for n in range(group.count)] == rows_of(group)
+            assert group.any_row() in rows_of(group)
+
+    @invariant()
+    def holds(self) -> None:
+        if hasattr(self, "alike") and self.alike.sync(self.codes()):
+            self.alike.check_invariants(self.codes())
+
+
+TestAlikeRows = AlikeRowsMachine.TestCase
+
+
+def table_of(*requests: dict[str, int]) -> NodeTable:
+    """A node with a pod for each."""
+    table = NodeTable()
+    for i, request in enumerate(requests):
+        table.set_node(make_node(f"n{i}", {"cpu": 4}))
+        table.add_pod(f"n{i}", make_pod(f"p{i}", f"n{i}", request))
+    return table
+
+
+def open_rows(table: NodeTable) -> Any:
+    return np.where(table.alive, 0, -1).astype(np.int32)
+
+
+def test_nodes_with_the_same_are_a_group() -> None:
+    table = table_of({"cpu": 1}, {"cpu": 2}, {"cpu": 1}, {"cpu": 1, GPU: 1})
+    alike = AlikeRows(table)
+    codes = open_rows(table)
+    assert not alike.usable
+    assert alike.nbytes == 0
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alike_rows, "_SHARE", 1)
+        assert alike.rebuild(codes)
+    assert sorted(map(rows_of, alike.groups())) == [[0, 2], [1], [3]]
+    assert alike.nbytes > 0
+    codes[0] = 1
+    table.remove_pod("n1", "uid-p1")
+    table.add_pod("n1", make_pod("q", "n1", {"cpu": 1}))
+    table.row_log.append(0)
+    assert alike.sync(codes)
+    assert sorted(map(rows_of, alike.groups())) == [[1, 2], [3]]
+
+
+def test_rows_that_all_differ_are_not_worth_it() -> None:
+    table = table_of(*({"cpu": i} for i in range(50)))
+    alike = AlikeRows(table)
+    assert not alike.rebuild(open_rows(table))
+    assert not alike.sync(open_rows(table))
+
+
+@pytest.mark.parametrize("most", [4, 8])
+def test_rows_that_come_to_differ_are_given_up(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike_rows, "MOST_GROUPS", most)
+    table = table_of(*({"cpu": 1} for _ in range(20)))
+    alike = AlikeRows(table)
+    assert alike.rebuild(open_rows(table))
+    usable = []
+    for i in range(20):
+        table.add_pod(f"n{i}", make_pod(f"q{i}", f"n{i}", {"cpu": i}))
+        usable.append(alike.sync(open_rows(table)))
+    assert usable == sorted(usable, reverse=True)
+    assert usable[most // 2 - 1]
+    assert not usable[-1]
+    assert alike.groups() == []
+
+
+def test_groups_without_rows_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike_rows, "MOST_GROUPS", 4)
+    table = table_of({"cpu": 1}, {"cpu": 1})
+    alike = AlikeRows(table)
+    assert alike.rebuild(open_rows(table))
+    for i in range(40):
+        table.add_pod("n0", make_pod(f"q{i}", "n0", {"cpu": 1}))
+        assert alike.sync(open_rows(table))
+        alike.check_invariants(open_rows(table))
+
+
+def test_among_very_many_resources_there_are_no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(alike_rows, "_SHARE", 1)
+    table = NodeTable()
+    for i in range(MOST_ASKED + 1):
+        table.set_node(make_node(f"n{i}", {f"example.com/r{i // 2}": 1}))
+    alike = AlikeRows(table)
+    assert alike.rebuild(open_rows(table))
+    for i in range(MOST_ASKED + 1):
+        table.set_node(make_node(f"n{i}", {f"example.com/r{i}": 1}))
+    assert not alike.sync(open_rows(table))
+    assert not alike.rebuild(open_rows(table))
+
+
+@given(parts=st.lists(st.sets(st.integers(0, 99)), min_size=1, max_size=5), few=st.sampled_from((0, 5, 256)))
+def test_the_nth_of_several_groups(parts: list[set[int]], few: int) -> None:
+    """Also where they share rows, which groups of a table do not."""
+    groups = [
+        RowGroup(
+            i, (), (), [sorted(row for row in part if row // 40 == block) for block in range(3)], len(part)
+        )
+        for i, part in enumerate(parts)
+    ]
+    rows = sorted(row for part in parts for row in part)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alike_rows, "_FEW_ROWS", few)
+        assert [nth_of(groups, n) for n in range(len(rows))] == rows
+    with pytest.raises(InvariantError, match="fewer rows"):
+        nth_of(groups, len(rows))
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda group, alike: group.blocks[0].append(9), "other rows than it counts"),
+        (lambda group, alike: group.blocks[0].reverse(), "out of order"),
+        (lambda group, alike: alike.table.add_pod("n0", make_pod("q", "n0", {"cpu": 1})), "other amounts"),
+        (lambda group, alike: alike.numbers.__setitem__(1, 7), "other numbers"),
+        (lambda group, alike: alike.table.set_node(make_node("new")), "not those that are not left out"),
+    ],
+)
+def test_what_is_wrong_is_noticed(spoil: Any, message: str) -> None:
+    table = table_of({"cpu": 1}, {"cpu": 1}, {"cpu": 1})
+    alike = AlikeRows(table)
+    assert alike.rebuild(open_rows(table))
+    alike.check_invariants(open_rows(table))
+    spoil(alike.groups()[0], alike)
+    with pytest.raises(InvariantError, match=message):
+        alike.check_invariants(open_rows(table))
