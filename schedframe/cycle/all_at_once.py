@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ..framework import Verdicts
 from ..state import Rows
@@ -63,7 +64,30 @@ def refresh(found: PodClass) -> None:
         column.recount(passing)
 
 
-def _judged(found: PodClass, rows: Rows) -> np.typing.NDArray[np.int32]:
+def refresh_some(found: PodClass, positions: npt.NDArray[np.intp]) -> bool:
+    """Score the rows at *positions* where all rows of the table passed and these still do; ``False``, and
+    nothing done, where that is not so.
+
+    O(positions), and a pass over all for the best of them.
+    """
+    table = found.table
+    if found.feasible != table.num_nodes or found.moving or found.view.codes.take(positions).any():
+        return False
+    rows = Rows.at(table, positions)
+    entries = [entry for entry, _ in found.pod_filters]
+    if ask_all(entries, found.parts.order, found.state, found.pod, rows):
+        return False
+    scorer = Scorer(found.state, found.pod)
+    totals = scorer.total(found.pod_scores, rows)
+    if not found.flat:
+        totals += rows.take(found.base)
+    found.maxima.values[positions] = totals
+    found.maxima.rebuild(table.size)
+    found.usable &= scorer.sound
+    return True
+
+
+def _judged(found: PodClass, rows: Rows) -> npt.NDArray[np.int32]:
     """The code of each row; a fresh array."""
     codes = rows.take(found.view.codes).copy()
     entries = [entry for entry, _ in found.pod_filters]

@@ -246,10 +246,12 @@ class PodClass:
             if rows is not None:
                 self.one_by_one.refresh(rows if missed == 1 else set(rows), counting=counting)
             return rows is not None
+        positions = log.positions_since(since, self.table.size)
+        if positions is not None and self._columnar and all_at_once.refresh_some(self, positions):
+            return True
         if self._columnar and all_at_once.pays(missed, self.table.num_nodes):
             all_at_once.refresh(self)
             return True
-        positions = log.positions_since(since, self.table.size)
         if positions is not None:
             self._refresh_rows(positions, counting=counting)
         return positions is not None

@@ -15,6 +15,8 @@ from .scarce import FIRST_RESOURCES, MOST_ASKED, ScarceResources
 Column = npt.NDArray[np.int64]
 
 FIRST_CAPACITY = 64
+_PAGE = 512
+"""So many numbers make a page of memory."""
 _PODS = "pods"
 _FIRST = {name: i for i, name in enumerate(FIRST_RESOURCES)}
 _DENSE = frozenset((*FIRST_RESOURCES, _PODS))
@@ -121,12 +123,16 @@ class ResourceColumns:
 
     def grow(self, capacity: int) -> None:
         """There may be so many rows now."""
+        before = len(self.pod_count)
         self.pod_count = longer(self.pod_count, capacity)
         self.allowed_pods = longer(self.allowed_pods, capacity)
         self.non_zero = longer(self.non_zero, capacity)
         self.first_allocatable = longer(self.first_allocatable, capacity)
         self.first_requested = longer(self.first_requested, capacity)
         self._zeros = np.zeros(capacity, np.int64)
+        for column in (self.pod_count, *self.non_zero, *self.first_requested):
+            # Memory that nobody wrote to is not there yet, and the first pods would wait for it to come.
+            column[before::_PAGE] = 0
         self.scarce.grow(capacity)
         self._cells = self._new_cells()
 
