@@ -21,7 +21,7 @@ ROWS_SHIFT: Final = 12
 """If the rows are not in groups so far, one more for every so many rows."""
 MOST_ASKED: Final = 48
 """So many new groups are asked about one by one; for more the class is refreshed, which tells of all rows."""
-MOST_TIED: Final = 64
+MOST_TIED: Final = 256
 """Of more groups than so many it takes longer to find the row than to keep all of them in order."""
 MOST_TIERS: Final = 16
 """Rows with so many different marks are followed."""
