@@ -6,10 +6,9 @@ from heapq import heappop, heappush
 from random import Random
 from typing import TYPE_CHECKING, Final
 
-import numpy as np
 from attrs import define, field
 
-from ..state import AlikeRows, RowGroup, Rows, nth_of
+from ..state import AlikeRows, RowGroup, Rows
 from .ties import are_many
 
 if TYPE_CHECKING:
@@ -169,13 +168,13 @@ class BestAlike:
             group = groups[0]
             ties, number = group.count, group.number
             if not are_many(ties, size):
-                return group.nth(rng.randrange(ties) if ties > 1 else 0)
+                return rows.nth(groups, rng.randrange(ties)) if ties > 1 else rows.one_of(group)
             while numbers[row := int(random() * size)] != number:
                 pass
             return row
         ties = sum([group.count for group in groups])
         if not are_many(ties, size):
-            return nth_of(groups, rng.randrange(ties))
+            return rows.nth(groups, rng.randrange(ties))
         wanted = {group.number for group in groups}
         while numbers[row := int(random() * size)] not in wanted:
             pass
@@ -184,9 +183,8 @@ class BestAlike:
     def feasible_rows(self) -> Rows:
         """The rows that are not rejected, as of the last :meth:`best`, if no other class was asked since."""
         groups = [group for tier in self._tiers.values() for group in tier.listed]
-        blocks = [np.frombuffer(rows, np.int32) for group in groups for rows in group.blocks if rows]
-        positions = np.sort(np.concatenate(blocks)).astype(np.intp) if blocks else np.empty(0, np.intp)
-        return Rows.ascending(self._found.table, positions)
+        assert self.rows is not None
+        return Rows.ascending(self._found.table, self.rows.rows_of(groups))
 
     # ---- catching up -------------------------------------------------------------------------------------
 
@@ -202,7 +200,7 @@ class BestAlike:
                 asked += 1
                 if asked > MOST_ASKED:
                     return self._begin_anew()
-                known = worth[group] = self._found.one_by_one.ask(group.any_row())
+                known = worth[group] = self._found.one_by_one.ask(rows.one_of(group))
             if known is not None and known >= 0 and group.count and not self._list(group, known):
                 return self._begin_anew()
         self._seen = rows.dropped + len(rows.born)
@@ -245,7 +243,7 @@ class BestAlike:
         """The class is up to date and knows what all rows are worth."""
         codes, values, base = self._found.codes.data, self._found.maxima.values.data, self._found.base.data
         for group in rows.groups():
-            row = group.any_row()
+            row = rows.one_of(group)
             code = codes[row]
             known = self._worth[group] = -code if code else values[row] - base[row]
             if not code and not self._list(group, known):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .alike_rows import AlikeRows, RowGroup, nth_of
+from .alike_rows import AlikeRows, RowGroup
 from .amount_states import AmountStates
 from .cache import Cache, PodState
 from .change_log import ChangeLog
@@ -52,7 +52,6 @@ __all__ = [
     "Snapshot",
     "TermKind",
     "compare",
-    "nth_of",
     "port_conflicts",
     "standing_in",
     "zone_of",

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from array import array
-from bisect import bisect_left, bisect_right, insort
+import functools
 from collections.abc import Collection, Sequence
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -33,69 +31,31 @@ _SAMPLE: Final = 128
 _SMALLEST_SHIFT: Final = 11
 _LARGEST_SHIFT: Final = 14
 _BLOCKS_SHIFT: Final = 4
-_FEW_ROWS: Final = 256
-"""So many rows are put in order faster than they are counted."""
+_FEW: Final = 8
+"""So many groups are looked for one by one."""
 _OUT: Final = 0
 """Number of the group of the rows that are left out, which have no amounts."""
 
 
 @define(eq=False)
 class RowGroup:
-    """The rows that have the same amounts and marks, ascending, block by block."""
+    """The rows that have the same amounts and marks: how many, and how many in each block."""
 
     number: int
     key: Key
     mark: tuple[int, ...]
-    blocks: list[Any]
-    """Arrays of row numbers; an empty tuple stands for an array that nobody needed so far."""
+    blocks: list[int]
     count: int = 0
-
-    def any_row(self) -> int:
-        """One of its rows; it must have one."""
-        row: int = next(rows for rows in self.blocks if rows)[0]
-        return row
-
-    def nth(self, n: int) -> int:
-        """The row at position *n*; O(blocks)."""
-        for rows in self.blocks:
-            if n < len(rows):
-                row: int = rows[n]
-                return row
-            n -= len(rows)
-        raise InvariantError(f"{self.count} rows are not in the blocks of a group")
-
-
-def nth_of(groups: Sequence[RowGroup], n: int) -> int:
-    """The row at position *n* among those of all *groups*, ascending; O(groups × (blocks + log block))."""
-    for parts in zip(*[group.blocks for group in groups], strict=True):
-        count = sum(map(len, parts))
-        if n < count:
-            return _nth_of_block(parts, n, count)
-        n -= count
-    raise InvariantError("groups of rows have fewer rows than they count")
-
-
-def _nth_of_block(parts: Sequence[Any], n: int, count: int) -> int:
-    if count <= _FEW_ROWS:
-        row: int = sorted(chain(*parts))[n]
-        return row
-    parts = [rows for rows in parts if rows]
-    low, high = min([rows[0] for rows in parts]), max([rows[-1] for rows in parts])
-    while low < high:
-        middle = (low + high) >> 1
-        if n < sum([bisect_right(rows, middle) for rows in parts]):
-            high = middle
-        else:
-            low = middle + 1
-    return low  # type: ignore[no-any-return]  # an int, as the arrays hold nothing else
+    row: int = -1
+    """The one that joined last, and may have left."""
 
 
 @define(eq=False)
 class AlikeRows:
     """The rows of a table in groups with the same amounts and marks, but for those that have a code.
 
-    To follow a row that changed is O(block), whoever asks: what is known of the groups goes for their rows,
-    and no row need be looked at. Gives itself up where hardly two rows have the same amounts. Memory: 8 bytes
+    To follow a row that changed is O(amounts), whoever asks: what is known of the groups goes for their rows,
+    and no row need be looked at. Gives itself up where hardly two rows have the same amounts. Memory: 4 bytes
     a row.
     """
 
@@ -128,7 +88,7 @@ class AlikeRows:
     @property
     def nbytes(self) -> int:
         """Memory of what is kept by row, in bytes."""
-        return 2 * self._column.nbytes
+        return self._column.nbytes
 
     def groups(self) -> list[RowGroup]:
         """Those that have rows."""
@@ -178,22 +138,50 @@ class AlikeRows:
                 continue
             block = row >> shift
             if old is not None:
-                members = old.blocks[block]
-                del members[bisect_left(members, row)]
+                old.blocks[block] -= 1
                 old.count -= 1
             if new is None:
                 numbers[row] = _OUT
                 continue
             numbers[row] = new.number
-            members = new.blocks[block]
-            if members:
-                insort(members, row)
-            else:
-                new.blocks[block] = array("i", (row,))
+            new.row = row
+            new.blocks[block] += 1
             new.count += 1
             if new.count == 1:
                 self._note_birth(new)
         return True
+
+    # ---- looking for rows --------------------------------------------------------------------------------
+
+    def one_of(self, group: RowGroup) -> int:
+        """Some row of a group that has any; O(1) if the last one that joined is still there."""
+        row = group.row
+        return row if self.numbers[row] == group.number else self.nth((group,), 0)
+
+    def nth(self, groups: Sequence[RowGroup], n: int) -> int:
+        """The row at position *n* among those of all *groups*, ascending; O(groups × blocks + block)."""
+        for block, counts in enumerate(zip(*[group.blocks for group in groups], strict=True)):
+            count = sum(counts)
+            if n < count:
+                start = block << self._shift
+                part = self._column[start : start + (1 << self._shift)]
+                return start + int(self._are_of(groups, part).nonzero()[0][n])
+            n -= count
+        raise InvariantError("groups of rows have fewer rows than they count")
+
+    def rows_of(self, groups: Collection[RowGroup]) -> Positions:
+        """All rows of *groups*, ascending; O(rows)."""
+        if not groups:
+            return np.empty(0, np.intp)
+        return self._are_of(groups, self._column[: self.table.size]).nonzero()[0]
+
+    def _are_of(self, groups: Collection[RowGroup], part: npt.NDArray[np.int32]) -> npt.NDArray[np.bool_]:
+        if len(groups) <= _FEW:
+            masks = [part == group.number for group in groups]
+            return functools.reduce(np.logical_or, masks)
+        return np.isin(part, [group.number for group in groups])
+
+    # ---- groups ------------------------------------------------------------------------------------------
 
     def _key_of(self, row: int) -> Key:
         """Amounts and marks; ``None`` if there are too many resources to look at all."""
@@ -213,7 +201,7 @@ class AlikeRows:
         self._last += 1
         blocks = 1 + (max(len(self._column), 1) - 1 >> self._shift)
         mark = key[len(key) - len(self.marks) :]
-        group = RowGroup(self._last, key, mark, [()] * blocks)
+        group = RowGroup(self._last, key, mark, [0] * blocks)
         self._groups[key] = self._by_number[group.number] = group
         return group
 
@@ -267,7 +255,8 @@ class AlikeRows:
             if not group.count:
                 self._note_birth(group)
             group.count += len(part)
-            group.blocks[block] = array("i", part.astype(np.int32).tobytes())
+            group.blocks[block] = len(part)
+            group.row = int(part[0])
             self._column[part] = group.number
         return True
 
@@ -284,20 +273,22 @@ class AlikeRows:
         """Raise :class:`InvariantError` if these are not the rows by amounts, just synced; O(rows)."""
         if not self.usable:
             return
-        numbers: dict[int, int] = {}
-        for group in self._groups.values():
-            rows = [row for rows in group.blocks for row in rows]
-            if group.count != len(rows) or self._by_number[group.number] is not group:
-                raise InvariantError(f"group {group.number} has other rows than it counts, or is misfiled")
-            if rows != sorted(rows) or len({self._key_of(row) for row in rows}) > 1:
-                raise InvariantError(f"group {group.number} has rows with other amounts, or out of order")
-            if any(row >> self._shift != n for n, part in enumerate(group.blocks) for row in part):
-                raise InvariantError(f"group {group.number} has rows in another block than theirs")
-            numbers |= dict.fromkeys(rows, group.number)
-        if numbers.keys() != set((codes[: self.table.size] == 0).nonzero()[0].tolist()):
+        numbers = self._column[: self.table.size]
+        if set(numbers.nonzero()[0].tolist()) != set((codes[: self.table.size] == 0).nonzero()[0].tolist()):
             raise InvariantError("the rows in groups are not those that are not left out")
-        if {row: n for row, n in enumerate(self._column.tolist()) if n != _OUT} != numbers:
-            raise InvariantError("rows have other numbers than their groups")
+        if not set(numbers.tolist()) <= {_OUT, *self._by_number} or self._column[self.table.size :].any():
+            raise InvariantError("rows have numbers of no group")
+        for group in self._groups.values():
+            rows = (numbers == group.number).nonzero()[0]
+            blocks = np.bincount(rows >> self._shift, minlength=len(group.blocks)).tolist()
+            if (
+                group.count != len(rows)
+                or group.blocks != blocks
+                or self._by_number[group.number] is not group
+            ):
+                raise InvariantError(f"group {group.number} has other rows than it counts, or is misfiled")
+            if len({self._key_of(row) for row in rows.tolist()}) > 1:
+                raise InvariantError(f"group {group.number} has rows with different amounts or marks")
 
 
 def _split(parts: list[Positions], column: Column, most: int) -> list[Positions] | None:

@@ -348,12 +348,14 @@ def assert_groups_are_worth_it(remembered: PodClass) -> None:
     assert rows is not None
     rows.check_invariants(remembered.view.codes)
     for group, worth in groups.items():
-        for row in (row for rows in group.blocks for row in rows):
+        for row in rows.rows_of([group]).tolist():
             code = remembered.codes[row]
             total = remembered.maxima.values[row] - remembered.base[row]
             assert worth == (-code if code else total)
-    tied = sorted(row for group in best for rows in group.blocks for row in rows)
-    assert tied == (remembered.maxima.values == remembered.maxima.top()).nonzero()[0].tolist()
+    assert (
+        rows.rows_of(best).tolist()
+        == (remembered.maxima.values == remembered.maxima.top()).nonzero()[0].tolist()
+    )
     positions = remembered.alike.feasible_rows().positions.tolist()
     assert positions == remembered.feasible_rows().positions.tolist()
 

@@ -84,7 +84,7 @@ class Way(NamedTuple):
     most_asked: int = 48
     most_tied: int = 64
     most_known: int = 8192
-    few_rows: int = 256
+    few: int = 8
     draws: int = 16
     """Of tied rows, one in so many or more, one is found by drawing any."""
 
@@ -97,7 +97,7 @@ WAYS = (
     Way(48, most_answers=2, most_states=3, portion=1, most_groups=6),
     Way(48, groups=2, smallest_shift=6, first_visits=1, most_born=2, draws=0),
     Way(48, first_visits=1, most_asked=1, most_tied=1, draws=2),
-    Way(0, first_visits=1, most_known=4, few_rows=0, draws=0),
+    Way(0, first_visits=1, most_known=4, few=0, draws=0),
 )
 
 
@@ -119,7 +119,7 @@ def catching_up(way: Way) -> Iterator[None]:
         patch.setattr(best_alike, "_WAIT", 3)
         patch.setattr(best_alike, "_SMALLEST_CREDIT", -3)
         patch.setattr(best_alike, "MOST_KNOWN", way.most_known)
-        patch.setattr(alike_rows, "_FEW_ROWS", way.few_rows)
+        patch.setattr(alike_rows, "_FEW", way.few)
         patch.setattr(alike_rows, "MOST_GROUPS", way.most_groups)
         patch.setattr(alike_rows, "MOST_BORN", way.most_born)
         patch.setattr(alike_rows, "_SHARE", 1)

@@ -6,12 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from schedframe.errors import InvariantError
-from schedframe.state import AlikeRows, NodeTable, RowGroup, alike_rows, nth_of
+from schedframe.state import AlikeRows, NodeTable, RowGroup, alike_rows
 from schedframe.state.scarce import MOST_ASKED
 
 from .build import FPGA, GPU, make_node, make_pod
@@ -21,21 +20,19 @@ REQUESTS: tuple[dict[str, int], ...] = ({}, {"cpu": 100}, {"cpu": 100, "memory":
 OFFERS: tuple[dict[str, int], ...] = ({}, {"cpu": 4}, {"cpu": 4, GPU: 2})
 
 
-def rows_of(group: RowGroup) -> list[int]:
-    return [row for rows in group.blocks for row in rows]
+def rows_of(alike: AlikeRows, group: RowGroup) -> list[int]:
+    return [row for row, number in enumerate(alike.numbers) if number == group.number]
 
 
 class AlikeRowsMachine(RuleBasedStateMachine):
     """Nodes and pods come and go, rows are left out and let in; small blocks, few groups, a short list."""
 
-    @initialize(
-        most=st.sampled_from((4, 4096)), born=st.sampled_from((1, 4096)), few=st.sampled_from((0, 256))
-    )
+    @initialize(most=st.sampled_from((4, 4096)), born=st.sampled_from((1, 4096)), few=st.sampled_from((0, 8)))
     def begin(self, most: int, born: int, few: int) -> None:
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(alike_rows, "MOST_GROUPS", most)
         self.patch.setattr(alike_rows, "MOST_BORN", born)
-        self.patch.setattr(alike_rows, "_FEW_ROWS", few)
+        self.patch.setattr(alike_rows, "_FEW", few)
         self.patch.setattr(alike_rows, "_SMALLEST_SHIFT", 2)
         self.patch.setattr(alike_rows, "_SHARE", 1)
         self.patch.setattr(alike_rows, "_BLOCKS_SHIFT", 5)
@@ -107,11 +104,12 @@ class AlikeRowsMachine(RuleBasedStateMachine):
             return
         groups = self.alike.groups()
         some = data.draw(st.lists(st.sampled_from(groups), unique=True, min_size=1)) if groups else []
-        rows = sorted(row for group in some for row in rows_of(group))
-        assert [nth_of(some, n) for n in range(len(rows))] == rows
+        rows = sorted(row for group in some for row in rows_of(self.alike, group))
+        if some:
+            assert [self.alike.nth(some, n) for n in range(len(rows))] == rows
+        assert self.alike.rows_of(some).tolist() == rows
         for group in some:
-            assert [group.nth(n) for n in range(group.count)] == rows_of(group)
-            assert group.any_row() in rows_of(group)
+            assert self.alike.one_of(group) in rows_of(self.alike, group)
 
     @invariant()
     def holds(self) -> None:
@@ -144,14 +142,14 @@ def test_nodes_with_the_same_are_a_group() -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(alike_rows, "_SHARE", 1)
         assert alike.rebuild(codes)
-    assert sorted(map(rows_of, alike.groups())) == [[0, 2], [1], [3]]
+    assert sorted(rows_of(alike, group) for group in alike.groups()) == [[0, 2], [1], [3]]
     assert alike.nbytes > 0
     codes[0] = 1
     table.remove_pod("n1", "uid-p1")
     table.add_pod("n1", make_pod("q", "n1", {"cpu": 1}))
     table.row_log.append(0)
     assert alike.sync(codes)
-    assert sorted(map(rows_of, alike.groups())) == [[1, 2], [3]]
+    assert sorted(rows_of(alike, group) for group in alike.groups()) == [[1, 2], [3]]
 
 
 def test_rows_that_all_differ_are_not_worth_it() -> None:
@@ -201,37 +199,35 @@ def test_among_very_many_resources_there_are_no_groups(monkeypatch: pytest.Monke
     assert not alike.rebuild(open_rows(table))
 
 
-@given(parts=st.lists(st.sets(st.integers(0, 99)), min_size=1, max_size=5), few=st.sampled_from((0, 5, 256)))
-def test_the_nth_of_several_groups(parts: list[set[int]], few: int) -> None:
-    """Also where they share rows, which groups of a table do not."""
-    groups = [
-        RowGroup(
-            i, (), (), [sorted(row for row in part if row // 40 == block) for block in range(3)], len(part)
-        )
-        for i, part in enumerate(parts)
-    ]
-    rows = sorted(row for part in parts for row in part)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alike_rows, "_FEW_ROWS", few)
-        assert [nth_of(groups, n) for n in range(len(rows))] == rows
+def test_there_is_no_row_beyond_the_last() -> None:
+    alike = AlikeRows(table := table_of({"cpu": 1}, {"cpu": 1}))
+    assert alike.rebuild(open_rows(table))
+    groups = alike.groups()
+    assert [alike.nth(groups, n) for n in range(2)] == [0, 1]
+    assert alike.rows_of([]).tolist() == []
     with pytest.raises(InvariantError, match="fewer rows"):
-        nth_of(groups, len(rows))
+        alike.nth(groups, 2)
 
 
 @pytest.mark.parametrize(
     ("spoil", "message"),
     [
-        (lambda group, alike: group.blocks[0].append(9), "other rows than it counts"),
-        (lambda group, alike: group.blocks[0].reverse(), "out of order"),
-        (lambda group, alike: alike.table.add_pod("n0", make_pod("q", "n0", {"cpu": 1})), "other amounts"),
-        (lambda group, alike: alike.numbers.__setitem__(1, 7), "other numbers"),
+        (lambda group, alike: setattr(group, "count", 4), "other rows than it counts"),
+        (lambda group, alike: group.blocks.reverse(), "other rows than it counts"),
+        (
+            lambda group, alike: alike.table.add_pod("n0", make_pod("q", "n0", {"cpu": 1})),
+            "different amounts",
+        ),
+        (lambda group, alike: alike.numbers.__setitem__(1, 7), "numbers of no group"),
         (lambda group, alike: alike.table.set_node(make_node("new")), "not those that are not left out"),
     ],
 )
 def test_what_is_wrong_is_noticed(spoil: Any, message: str) -> None:
     table = table_of({"cpu": 1}, {"cpu": 1}, {"cpu": 1})
-    alike = AlikeRows(table)
-    assert alike.rebuild(open_rows(table))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(alike_rows, "_SMALLEST_SHIFT", 2)
+        alike = AlikeRows(table)
+        assert alike.rebuild(open_rows(table))
     alike.check_invariants(open_rows(table))
     spoil(alike.groups()[0], alike)
     with pytest.raises(InvariantError, match=message):
