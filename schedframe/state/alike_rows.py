@@ -215,22 +215,24 @@ class AlikeRows:
 
     def rebuild(self, codes: Codes) -> bool:
         """Look at all rows; whether it is worth it. O(rows × amounts)."""
-        table = self.table
+        table, capacity = self.table, self.table.capacity
         self._give_up()
-        capacity = table.capacity
+        if not self._is_worth_it(codes):
+            return False
         self._shift = min(max(_SMALLEST_SHIFT, (capacity - 1).bit_length() - _BLOCKS_SHIFT), _LARGEST_SHIFT)
         self._column = np.full(capacity, _OUT, np.int32)
         self.numbers = self._column.data
         self._lay_out()
-        self.usable, self.version = self._is_worth_it(codes), table.row_log.version
         columns = [*table.quantities(), *self.marks]
         width = 1 << self._shift
         for block, start in enumerate(range(0, table.size, width)):
             # Block by block: what one pass reads is still in the cache at the next.
             rows = (codes[start : min(start + width, table.size)] == 0).nonzero()[0] + start
-            if self.usable and len(rows) and not self._put(block, rows, columns):
+            if len(rows) and not self._put(block, rows, columns):
                 self._give_up()
-        return self.usable
+                return False
+        self.usable, self.version = True, table.row_log.version
+        return True
 
     def _is_worth_it(self, codes: Codes) -> bool:
         """Whether many of some rows have the same amounts."""

@@ -350,8 +350,7 @@ def assert_groups_are_worth_it(remembered: PodClass) -> None:
     for group, worth in groups.items():
         for row in rows.rows_of([group]).tolist():
             code = remembered.codes[row]
-            total = remembered.maxima.values[row] - remembered.base[row]
-            assert worth == (-code if code else total)
+            assert worth == (-code if code else remembered.maxima.values[row] - remembered.base[row])
     assert (
         rows.rows_of(best).tolist()
         == (remembered.maxima.values == remembered.maxima.top()).nonzero()[0].tolist()

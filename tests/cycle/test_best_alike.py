@@ -19,32 +19,37 @@ from .remembering import Triplets, renamed
 from .scale import examples
 from .test_remembered import WAYS, Way, catching_up
 
-GPU = "example.com/gpu"
+GPU, IMAGE = "example.com/gpu", "web"
 SIZES: tuple[dict[str, Any], ...] = ({}, {"cpu": "100m"}, {"cpu": "500m"}, {"cpu": 1}, {"cpu": 2})
 
 
-def some_node(random: Random, name: str, *, avoided: bool) -> Node:
-    """One of few kinds; now and then closed, tainted or, if any is *avoided*, one that pods rather avoid."""
-    chance = random.random()
-    taints = ()
-    if chance < 0.1:
-        taints = (Taint("dedicated", "x", NO_SCHEDULE),)
-    elif avoided and chance < 0.12:
-        taints = (Taint("slow", "x", PREFER_NO_SCHEDULE),)
-    others = {GPU: 2} if random.random() < 0.1 else {}
+def some_node(random: Random, name: str, *, liked: bool) -> Node:
+    """One of few kinds; now and then closed or tainted. *liked*: pods like some nodes better than others."""
+    taints = [Taint("dedicated", "x", NO_SCHEDULE)] if random.random() < 0.1 else []
+    images: dict[str, int] = {}
+    if liked and random.random() < 0.5:
+        taints += [Taint(key, "x", PREFER_NO_SCHEDULE) for key in random.choice((("slow",), ("slow", "old")))]
+    if liked and random.random() < 0.2:
+        images = {IMAGE: 500 << 20}
     return make_node(
-        name, cpu=random.choice((2, 4, 4)), taints=taints, unschedulable=random.random() < 0.05, **others
+        name,
+        cpu=random.choice((2, 4, 4)),
+        taints=tuple(taints),
+        images=images,
+        unschedulable=random.random() < 0.05,
+        **({GPU: 2} if random.random() < 0.1 else {}),
     )
 
 
 def run(seed: int, steps: int, sizes: int, nodes: int) -> None:
     """A cluster in which most of what happens is that pods come and go."""
     random = Random(seed)
-    avoided = random.random() < 0.2
+    liked, late = random.choice(((False, False), (False, True), (True, True)))
     worlds = Triplets([], False, seed % 3)
-    templates = [make_pod(f"t{i}", **random.choice(SIZES)) for i in range(sizes)]
+    image = random.choice(("", IMAGE))
+    templates = [make_pod(f"t{i}", image=image, **random.choice(SIZES)) for i in range(sizes)]
     for i in range(nodes):
-        worlds.put_node(some_node(random, f"n{i}", avoided=avoided))
+        worlds.put_node(some_node(random, f"n{i}", liked=liked))
     for _ in range(steps):
         chance, host = random.random(), f"n{random.randrange(nodes + 2)}"
         if chance < 0.75:
@@ -52,7 +57,7 @@ def run(seed: int, steps: int, sizes: int, nodes: int) -> None:
         elif chance < 0.9:
             worlds.delete(f"p{random.randrange(60)}")
         elif chance < 0.93:
-            worlds.put_node(some_node(random, host, avoided=avoided))
+            worlds.put_node(some_node(random, host, liked=late))
         elif chance < 0.95:
             worlds.drop_node(make_node(host))
         elif chance < 0.96:
@@ -149,3 +154,17 @@ def test_a_cluster_that_is_full_is_told_by_rows(monkeypatch: pytest.MonkeyPatch)
     assert len(waiting) == 3
     (message,) = {condition.message for pod in waiting for condition in pod.status.conditions}
     assert message.startswith("0/12 nodes are available: 12 Insufficient cpu.")
+
+
+def test_room_that_is_kept_for_others_counts() -> None:
+    """Classes that go by groups look at the rows again as long as pods are nominated."""
+    world = world_of(12)
+    schedule(world, 20, "100m")
+    for i in range(12):
+        if i != 3:
+            waiting = make_pod(f"waits{i}", cpu=4, priority=5, gates=("later",))
+            world.cluster.create(waiting)
+            world.scheduler.run_until_idle()
+            world.scheduler.core.queue.nominator.add(world.find("Pod", waiting.key), f"n{i}")
+    schedule(world, 5, "0.1")
+    assert [world.find("Pod", f"default/0.1-{i}").spec.node_name for i in range(5)] == ["n3"] * 5
