@@ -34,13 +34,13 @@ def compile_copy(cls: type[T], *changed: str, fixed: Mapping[str, Any] | None = 
     """
     fixed = dict(fixed or {})
     values = [f"new_{slot}" for slot in changed]
-    lines = [f"def copy(old, {', '.join(values)}):", "    new = make(draft)"]
+    lines = [f"def copy(old, {', '.join(values)}):", "    new = draft()"]
     for slot in _slots(cls):
         source = f"new_{slot}" if slot in changed else f"fixed_{slot}" if slot in fixed else f"old.{slot}"
         lines.append(f"    new.{slot} = {source}")
     lines += ["    new.__class__ = cls", "    return new"]
     scope: dict[str, Any] = {f"fixed_{slot}": value for slot, value in fixed.items()}
-    scope |= {"make": object.__new__, "draft": draft_of(cls), "cls": cls}
+    scope |= {"draft": draft_of(cls), "cls": cls}
     exec("\n".join(lines), scope)
     return cast("Callable[..., T]", scope["copy"])
 

@@ -239,7 +239,7 @@ class Pod(NamespacedObject):
     def with_node_name(self, node_name: str) -> Pod:
         """The same pod on another node (or none); shares ``spec.memo``. About a microsecond."""
         spec = self.spec.with_node_name(node_name)
-        if not self._is_never_resized:
+        if _may_be_resized(self.status):
             return _pod_with_spec(self, spec)
         if self._resources is None:
             # Whoever places a pod wants to know: so copies need not find it out one by one.
@@ -252,17 +252,13 @@ class Pod(NamespacedObject):
         Where *placed* was made from it (:meth:`with_node_name`) the spec is taken from there.
         """
         spec = placed.spec
-        if spec.memo is not self.spec.memo:
+        memo = spec._memo
+        if memo is None or memo is not self.spec._memo:
             spec = self.spec.with_node_name(spec.node_name)
         metadata = _meta_with_version(self.metadata, resource_version)
-        copy = _pod_with_like_spec_and_metadata if self._is_never_resized else _pod_with_spec_and_metadata
-        return copy(self, spec, metadata)
-
-    @property
-    def _is_never_resized(self) -> bool:
-        """Whether the status has nothing to say about requests, so that they are the same on any node."""
-        status = self.status
-        return not (status.container_statuses or status.init_container_statuses) and status.resources is None
+        if _may_be_resized(self.status):
+            return _pod_with_spec_and_metadata(self, spec, metadata)
+        return _pod_with_like_spec_and_metadata(self, spec, metadata)
 
     def with_status(self, **changes: Any) -> Pod:
         """The same pod with these fields of its status changed."""
@@ -277,6 +273,13 @@ class Pod(NamespacedObject):
     def with_resource_version(self, resource_version: str) -> Pod:
         """The same pod with another ``metadata.resource_version``."""
         return _pod_with_metadata(self, _meta_with_version(self.metadata, resource_version))
+
+
+def _may_be_resized(status: PodStatus) -> bool:
+    """Whether the status may say something of requests, so that they depend on whether there is a node."""
+    return status is not NO_STATUS and bool(
+        status.container_statuses or status.init_container_statuses or status.resources is not None
+    )
 
 
 _PodDraft: Final = draft_of(Pod)

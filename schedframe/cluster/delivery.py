@@ -12,6 +12,7 @@ from attrs import define, field
 from schedframe.cluster.port import WatchEvent, WatchHandler
 
 ALL_KINDS: Final = "*"
+_FAILED: Final = "handlers of cluster events failed"
 
 
 @define(eq=False)
@@ -94,16 +95,15 @@ class Delivery:
         group.
         """
         errors: list[Exception] = []
+        queue, telling = self._queue, self._telling
         # who adds to the queue after it was found empty here gets the lock and does it themselves
-        while self._queue and self._telling.acquire(blocking=False):
+        while queue and telling.acquire(False):
             try:
                 self._deliver_queue(errors)
             finally:
-                self._telling.release()
-        if len(errors) == 1:
-            raise errors[0]
+                telling.release()
         if errors:
-            raise ExceptionGroup("handlers of cluster events failed", errors)
+            raise errors[0] if len(errors) == 1 else ExceptionGroup(_FAILED, errors)
 
     def _deliver_queue(self, errors: list[Exception]) -> None:
         queue, recipients = self._queue, self._recipients

@@ -218,11 +218,17 @@ class InMemoryCluster(ClusterPort):
 
     # ---- the scheduler's requests ----
 
-    @_may_fail
     def bind(self, pod: Pod, node_name: str) -> None:
         """Bind *pod* to the node, which need not exist. Raises :class:`BindNotFound`, :class:`BindConflict`,
         and :class:`BindRefused` without a node.
         """
+        if self._failures.waiting:
+            with self._failures.around("bind", pod):
+                self._bind(pod, node_name)
+        else:
+            self._bind(pod, node_name)
+
+    def _bind(self, pod: Pod, node_name: str) -> None:
         key, delivery = pod.key, self._delivery
         with delivery.lock:
             pods = self._objects["Pod"]
@@ -235,8 +241,7 @@ class InMemoryCluster(ClusterPort):
             _check_bindable(current, pod, node_name)
             self._version = version = self._version + 1
             placed = pod if pod.spec.node_name == node_name else current.with_node_name(node_name)
-            new = current.bound_as(placed, str(version))
-            pods[key] = new
+            pods[key] = new = current.bound_as(placed, str(version))
             if delivery.is_awaited("Pod"):
                 delivery.put(WatchEvent("MODIFIED", "Pod", current, new))
         delivery.deliver()
@@ -389,7 +394,7 @@ class InMemoryCluster(ClusterPort):
 
 
 def _check_bindable(current: Pod, pod: Pod, node_name: str) -> None:
-    if pod.uid not in ("", current.uid):
+    if pod.uid != current.uid and pod.uid:
         raise BindConflict(f"Pod {pod.key} has uid {current.uid} now, not {pod.uid}; it was made anew")
     if not node_name:
         raise BindRefused(f"Pod {pod.key} cannot be bound to a node without a name")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
 from typing import Any
 
 from ..framework import Code, Status
@@ -41,7 +40,7 @@ def submit(core: Core, attempt: Attempt) -> None:
     attempt.handed_off = core.parked.moment
     task = BindingTask(attempt, core.cluster)
     if executor.inline:
-        executor.submit(task.run, partial(finish_binding, core, attempt))
+        executor.submit(task.run, lambda status: finish_binding(core, attempt, status))
         return
     assert attempt.assumed is not None
     core.binding[attempt.assumed.uid] = attempt
@@ -103,7 +102,7 @@ def _bound(core: Core, attempt: Attempt) -> None:
     if attempt.gone:
         # Deleted after the bind went through, and the event of the bind never came.
         core.cache.forget_pod(assumed)
-    else:
+    elif core.cache.assume_ttl is not None:
         core.cache.finish_binding(assumed, core.clock())
     if attempt.framework.plan.post_bind:
         for problem in attempt.framework.run_post_bind(attempt.state, assumed, attempt.node_name):
@@ -142,5 +141,7 @@ def emit(
 ) -> None:
     """Let those go on that wait for something like this: pending pods, and parked bindings."""
     core.queue.move_all(event, old, new, max_priority=max_priority, except_uid=except_uid)
-    for parked in core.parked.concerned(event, old if new is None else new):
-        resume(core, parked)
+    # Who is parked, or may be on return from the executor, is being bound.
+    if core.binding:
+        for parked in core.parked.concerned(event, old if new is None else new):
+            resume(core, parked)

@@ -71,17 +71,16 @@ class EventHandlers:
     # ---- pods --------------------------------------------------------------------------------------------
 
     def _pod(self, old: Pod | None, new: Pod | None) -> None:
-        if (
-            old is not None
-            and new is not None
-            and (old.uid != new.uid or not old.uid)
-            and identity(old) != identity(new)
-        ):
-            # Deleted and created again under the same name: two pods that have nothing to do with each other.
-            self._pod(old, None)
-            self._pod(None, new)
-            return
-        told, old, new = new or old, self._concerning(old), self._concerning(new)
+        told = new or old
+        if old is not None:
+            if new is not None and (old.uid != new.uid or not old.uid) and identity(old) != identity(new):
+                # Deleted and created again under one name: two pods that have nothing to do with each other.
+                self._pod(old, None)
+                self._pod(None, new)
+                return
+            old = self._concerning(old)
+        if new is not None:
+            new = self._concerning(new)
         if new is None:
             if old is None and told is not None and self._is_known(told):
                 # It ended, and the event that said so never came.
@@ -100,12 +99,12 @@ class EventHandlers:
         else:
             self._pod_pending(old, new)
 
-    def _concerning(self, pod: Pod | None) -> Pod | None:
+    def _concerning(self, pod: Pod) -> Pod | None:
         """*pod* if it takes room on a node, or waits for one of our profiles."""
-        if pod is None or (pod.status.phase and pod.is_terminated):
-            return None
         spec = pod.spec
-        return pod if spec.node_name or spec.scheduler_name in self.core.frameworks else None
+        if not spec.node_name and spec.scheduler_name not in self.core.frameworks:
+            return None
+        return pod if not pod.status.phase or not pod.is_terminated else None
 
     def _is_known(self, pod: Pod) -> bool:
         """Whether that very pod waits here, or counts on a node."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, Self
 
 from ..api import Pod
@@ -101,7 +100,7 @@ class Scheduler:
         """Begin to follow the cluster; done by the first step otherwise. Nothing once it is closed."""
         self.core.owner = threading.get_ident()
         if self._subscription is None and not self._closed:
-            tell = partial(self.core.inbox.put, self._handlers.on_event)
+            tell = self.core.inbox.teller(self._handlers.on_event)
             self._subscription = self.core.cluster.watch(tell, self._handlers.kinds)
 
     def sync(self) -> None:
@@ -127,8 +126,11 @@ class Scheduler:
         self._do_due()
         core = self.core
         while (info := core.queue.pop()) is not None:
-            framework = core.frameworks.get(info.pod.spec.scheduler_name)
-            if framework is None or self._is_settled(info.pod):
+            pod = info.pod
+            framework = core.frameworks.get(pod.spec.scheduler_name)
+            # Nor does it need scheduling any more if it is being deleted, or placed already.
+            settled = pod.metadata.deletion_timestamp is not None or pod.uid in core.cache.states
+            if framework is None or settled:
                 core.queue.done(info.uid)
                 continue
             return self._cycle(framework, info)
@@ -240,10 +242,6 @@ class Scheduler:
                 self.core.report(status, attempt.pod, "post_filter")
         handle_failure(self.core, attempt, UNSCHEDULABLE, diagnosis, nominating)
 
-    def _is_settled(self, pod: Pod) -> bool:
-        """Whether the pod needs no scheduling any more: it is being deleted, or placed already."""
-        return pod.metadata.deletion_timestamp is not None or pod.uid in self.core.cache
-
     # ---- time --------------------------------------------------------------------------------------------
 
     def next_deadline(self) -> float | None:
@@ -260,8 +258,10 @@ class Scheduler:
 
     def _do_due(self) -> None:
         core = self.core
-        if not (core.waiting or core.parked or core.cache.is_timed or core.timers):
-            if core.queue.is_timed:
+        # Attempts that wait or are parked are among those that bind.
+        waits = core.binding and (core.waiting or core.parked)
+        if not (waits or core.timers.actions or core.cache.assume_ttl is not None):
+            if core.queue.is_timed():
                 core.queue.flush()
             return
         deadline = self.next_deadline()

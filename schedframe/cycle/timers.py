@@ -15,14 +15,15 @@ class Timers:
     """Calls by time, those of one time in the order in which they were asked for; operations are O(log n)."""
 
     _calls: SortedList[tuple[float, int]] = field(factory=SortedList)
-    _actions: dict[int, Action] = field(factory=dict)
+    actions: dict[int, Action] = field(factory=dict)
+    """Those that are not due yet, by number; to be looked at only."""
     _count: int = 0
 
     def add(self, moment: float, action: Action) -> None:
         """Call *action* at *moment*, in seconds of the core's clock."""
         self._count += 1
         self._calls.add((moment, self._count))
-        self._actions[self._count] = action
+        self.actions[self._count] = action
 
     def next_deadline(self) -> float | None:
         """When the next call is due."""
@@ -32,7 +33,4 @@ class Timers:
         """Take out, one by one, what is due; what is added meanwhile for now or earlier is due too."""
         while self._calls and self._calls[0][0] <= now:
             _, number = self._calls.pop(0)
-            yield self._actions.pop(number)
-
-    def __bool__(self) -> bool:
-        return bool(self._actions)
+            yield self.actions.pop(number)

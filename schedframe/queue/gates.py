@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ..api import Pod
-from .hints import FaultFn, QueueProfile
+from .hints import FaultFn, PreEnqueueFn, QueueProfile
 from .queued_pod import QueuedPodInfo, shared
 
 
@@ -25,15 +25,11 @@ class Gates:
         The present gating plugin is asked first, as it is the likeliest to refuse. It stays among the plugins
         that rejected the pod even when it lets it through.
         """
-        profile = self._profiles.get(info.profile)
-        if profile is None or not profile.pre_enqueue:
-            info.gating_plugin = ""
-            return True
-        first = info.gating_plugin
-        plugins = profile.pre_enqueue
-        if first:
-            plugins = sorted(plugins, key=lambda named: named[0] != first)
         pod = info.pod
+        profile = self._profiles.get(pod.spec.scheduler_name)
+        plugins = profile.pre_enqueue if profile is not None else ()
+        if info.gating_plugin:
+            plugins = _with_first(info.gating_plugin, plugins)
         for plugin, pre_enqueue in plugins:
             try:
                 answer = pre_enqueue(pod)
@@ -54,3 +50,7 @@ class Gates:
         if isinstance(fault, BaseException):
             self._on_fault(plugin, fault, pod)
         return False
+
+
+def _with_first(name: str, plugins: Sequence[tuple[str, PreEnqueueFn]]) -> Sequence[tuple[str, PreEnqueueFn]]:
+    return sorted(plugins, key=lambda named: named[0] != name)

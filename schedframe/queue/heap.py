@@ -31,7 +31,7 @@ class Heap(Generic[T]):
     ten times faster.
     """
 
-    __slots__ = ("_entries", "_garbage", "_heap", "_key", "_next", "_run", "_sort_key")
+    __slots__ = ("_garbage", "_heap", "_key", "_next", "_run", "_sort_key", "entries")
 
     def __init__(
         self,
@@ -51,7 +51,8 @@ class Heap(Generic[T]):
         # flat lists compare faster than nested tuples; arrival settles every tie before the item is looked at
         self._heap: list[_Entry] = []
         self._run: deque[_Entry] = deque()  # ascending
-        self._entries: dict[Hashable, _Entry] = {}
+        self.entries: dict[Hashable, _Entry] = {}
+        """By key, one for each item; to be looked at only."""
         self._next = count().__next__
         self._garbage = 0
 
@@ -63,13 +64,13 @@ class Heap(Generic[T]):
         """
         key = self._key(item)
         rank = self._sort_key(item)
-        old = self._entries.get(key)
+        old = self.entries.get(key)
         if old is not None:
             if self._replace(old, rank, item):
                 return
             self._discard(old)
         entry = [*rank, self._next(), item] if type(rank) is tuple else [rank, self._next(), item]
-        self._entries[key] = entry
+        self.entries[key] = entry
         run = self._run
         if not run or run[-1] < entry:
             run.append(entry)
@@ -83,7 +84,7 @@ class Heap(Generic[T]):
             entry = run.popleft() if run and (not heap or run[0] < heap[0]) else heapq.heappop(heap)
             item: T | None = entry[-1]
             if item is not None:
-                del self._entries[self._key(item)]
+                del self.entries[self._key(item)]
                 if self._garbage:
                     self._sweep()
                 return item
@@ -107,7 +108,7 @@ class Heap(Generic[T]):
 
     def delete(self, key: Hashable) -> T | None:
         """Take out the item with that key and return it; ``None`` if there is none. O(1) amortised."""
-        entry = self._entries.pop(key, None)
+        entry = self.entries.pop(key, None)
         if entry is None:
             return None
         item: T = entry[-1]
@@ -116,32 +117,32 @@ class Heap(Generic[T]):
 
     def get(self, key: Hashable) -> T | None:
         """The item with that key, or ``None``. O(1)."""
-        entry = self._entries.get(key)
+        entry = self.entries.get(key)
         return None if entry is None else entry[-1]
 
     def sorted(self) -> list[T]:
         """All items in the order in which they would be popped. O(n log n)."""
-        return [entry[-1] for entry in sorted(self._entries.values())]
+        return [entry[-1] for entry in sorted(self.entries.values())]
 
     def list(self) -> list[T]:
         """All items in no particular order. O(n)."""
-        return [entry[-1] for entry in self._entries.values()]
+        return [entry[-1] for entry in self.entries.values()]
 
     def clear(self) -> None:
         """Take everything out."""
         self._heap.clear()
         self._run.clear()
-        self._entries.clear()
+        self.entries.clear()
         self._garbage = 0
 
     def __bool__(self) -> bool:
-        return bool(self._entries)
+        return bool(self.entries)
 
     def __len__(self) -> int:
-        return len(self._entries)
+        return len(self.entries)
 
     def __contains__(self, key: object) -> bool:
-        return key in self._entries
+        return key in self.entries
 
     def __iter__(self) -> Iterator[T]:
         return iter(self.list())
@@ -160,8 +161,8 @@ class Heap(Generic[T]):
             raise InvariantError(f"{len(kept) - len(live)} removed entries, counted {self._garbage}")
         if self._garbage > max(len(live), _MIN_GARBAGE):
             raise InvariantError(f"{self._garbage} removed entries are kept for {len(live)} items")
-        if len(live) != len(self._entries) or any(
-            self._entries.get(self._key(entry[-1])) is not entry for entry in live
+        if len(live) != len(self.entries) or any(
+            self.entries.get(self._key(entry[-1])) is not entry for entry in live
         ):
             raise InvariantError("the keys of the heap are not those of its items")
 
@@ -186,7 +187,7 @@ class Heap(Generic[T]):
         self._sweep()
 
     def _sweep(self) -> None:
-        if self._garbage > _MIN_GARBAGE and self._garbage > len(self._entries):
+        if self._garbage > _MIN_GARBAGE and self._garbage > len(self.entries):
             self._heap = [entry for entry in self._heap if entry[-1] is not None]
             heapq.heapify(self._heap)
             self._run = deque(entry for entry in self._run if entry[-1] is not None)

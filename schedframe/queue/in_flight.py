@@ -6,8 +6,6 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from attrs import define
-
 from ..errors import InvariantError
 from .events import WILDCARD, ClusterEvent
 from .queued_pod import QueuedPodInfo
@@ -23,14 +21,6 @@ class RecordedEvent(NamedTuple):
     new: Any
 
 
-@define(eq=False, weakref_slot=False)
-class _Flight:
-    info: QueuedPodInfo
-    start: int
-    """Number of the first event after the pop."""
-    deleted: bool = False
-
-
 class InFlight:
     """One list of events for all pods in flight; each pod remembers from where on it concerns it.
 
@@ -41,34 +31,40 @@ class InFlight:
     bounded.
     """
 
-    __slots__ = ("_base", "_events", "_flights", "_max_events")
+    __slots__ = ("_base", "_deleted", "_events", "_max_events", "flights")
 
     def __init__(self, max_events: int = DEFAULT_MAX_EVENTS) -> None:
         if max_events < 1:
             raise ValueError(f"max_events is {max_events}; keep at least one event")
         self._max_events = max_events
-        self._flights: OrderedDict[str, _Flight] = OrderedDict()
+        self.flights: OrderedDict[str, tuple[QueuedPodInfo, int]] = OrderedDict()
+        """By uid, with the number of the first event after the pop; to be looked at only."""
+        self._deleted: set[str] = set()
         self._events: list[RecordedEvent] = []
         self._base = 0  # number of the first event in the list
 
     def start(self, info: QueuedPodInfo) -> bool:
         """*info* was popped. ``False`` (and nothing done) if its uid is in flight already."""
-        uid = info.uid
-        if uid in self._flights:
+        flights, uid = self.flights, info.uid
+        if uid in flights:
             return False
-        self._flights[uid] = _Flight(info, self._base + len(self._events))
+        flights[uid] = info, self._base + len(self._events)
         return True
 
     def finish(self, uid: str) -> bool:
         """The pod is done. Whether it was deleted meanwhile; unknown uids do nothing."""
-        flight = self._flights.pop(uid, None)
+        self.flights.pop(uid, None)
         if self._events:
             self._prune()
-        return flight is not None and flight.deleted
+        deleted = self._deleted
+        if not deleted or uid not in deleted:
+            return False
+        deleted.remove(uid)
+        return True
 
     def record(self, event: ClusterEvent, old: Any, new: Any) -> None:
         """Keep an event for the pods in flight; nothing if there are none."""
-        if not self._flights:
+        if not self.flights:
             return
         self._events.append(RecordedEvent(event, old, new))
         if len(self._events) > self._max_events:
@@ -76,38 +72,36 @@ class InFlight:
 
     def events_since_pop(self, uid: str) -> list[RecordedEvent]:
         """What happened since that pod was popped, oldest first; ``KeyError`` if it is not in flight."""
-        return self._events[max(0, self._flights[uid].start - self._base) :]
+        return self._events[max(0, self.flights[uid][1] - self._base) :]
 
     def mark_deleted(self, uid: str) -> None:
         """The pod is gone from the cluster."""
-        flight = self._flights.get(uid)
-        if flight is not None:
-            flight.deleted = True
+        if uid in self.flights:
+            self._deleted.add(uid)
 
     def revive(self, uid: str) -> QueuedPodInfo | None:
         """The cluster has that pod after all; the pod in flight, if it is."""
-        flight = self._flights.get(uid)
+        flight = self.flights.get(uid)
         if flight is None:
             return None
-        flight.deleted = False
-        return flight.info
+        self._deleted.discard(uid)
+        return flight[0]
 
     def is_deleted(self, uid: str) -> bool:
         """Whether that pod is in flight and gone from the cluster."""
-        flight = self._flights.get(uid)
-        return flight is not None and flight.deleted
+        return uid in self._deleted
 
     def infos(self) -> list[QueuedPodInfo]:
         """All pods in flight, in the order in which they were popped."""
-        return [flight.info for flight in self._flights.values()]
+        return [info for info, _ in self.flights.values()]
 
     def log(self) -> Iterator[str | RecordedEvent]:
         """Uids of pods and events, in the order in which they came. O(n)."""
         position = self._base
         events = iter(self._events)
         started = False
-        for uid, flight in self._flights.items():
-            while position < flight.start:
+        for uid, (_, start) in self.flights.items():
+            while position < start:
                 event = next(events)
                 position += 1
                 if started:
@@ -119,20 +113,23 @@ class InFlight:
 
     def clear(self) -> None:
         """Forget everything."""
-        self._flights.clear()
+        self.flights.clear()
+        self._deleted.clear()
         self._events.clear()
 
     def __contains__(self, uid: object) -> bool:
-        return uid in self._flights
+        return uid in self.flights
 
     def __len__(self) -> int:
-        return len(self._flights)
+        return len(self.flights)
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if events are kept for nobody, or pods are out of order."""
-        if self._events and not self._flights:
+        if self._events and not self.flights:
             raise InvariantError(f"{len(self._events)} events are kept while no pod is in flight")
-        starts = [flight.start for flight in self._flights.values()]
+        if not self._deleted <= self.flights.keys():
+            raise InvariantError("pods are marked as deleted that are not in flight")
+        starts = [start for _, start in self.flights.values()]
         if starts != sorted(starts):
             raise InvariantError("pods in flight are not in the order of their pops")
         if starts and starts[-1] > self._base + len(self._events):
@@ -143,11 +140,11 @@ class InFlight:
             raise InvariantError("more than half of the events are older than every pod in flight")
 
     def _prune(self) -> None:
-        if not self._flights:
+        if not self.flights:
             self._base += len(self._events)
             self._events.clear()
             return
-        oldest = next(iter(self._flights.values())).start
+        oldest = next(iter(self.flights.values()))[1]
         stale = oldest - self._base
         # deleting from the front moves the rest, so it waits until it is at least half: O(1) amortised
         if stale > _MIN_PRUNED and 2 * stale >= len(self._events):
@@ -159,8 +156,8 @@ class InFlight:
         self._events[:half] = [RecordedEvent(WILDCARD, None, None)]
         # every pod popped before or within the older half now starts at the wildcard
         self._base += half - 1
-        for flight in self._flights.values():
-            flight.start = max(flight.start, self._base)
+        for uid, (info, start) in self.flights.items():
+            self.flights[uid] = info, max(start, self._base)
 
 
 _MIN_PRUNED = 16

@@ -26,16 +26,17 @@ class Nominator:
     """Nominations by node, which filters count with, and by pod. Pods are told apart by uid.
 
     *is_pending* says of a pod whether the cluster still has it, without a node; others are not nominated.
-    ``bool(nominator)`` is whether there are nominations at all: ask that first, it is what a cycle usually
-    needs to know. All methods are O(1) but where they say otherwise.
+    Whether there are ``nominations`` at all is what a cycle usually needs to know: ask that first. All methods
+    are O(1) but where they say otherwise.
     """
 
-    __slots__ = ("_by_node", "_changed", "_first_change", "_is_pending", "_node_of", "_views")
+    __slots__ = ("_by_node", "_changed", "_first_change", "_is_pending", "_views", "nominations")
 
     def __init__(self, is_pending: Callable[[Pod], bool] | None = None) -> None:
         self._is_pending = is_pending
         self._by_node: dict[str, dict[str, Pod]] = {}
-        self._node_of: dict[str, str] = {}
+        self.nominations: dict[str, str] = {}
+        """By uid the node; to be looked at only."""
         self._views: dict[str, tuple[Pod, ...]] = {}
         self._changed: list[str] = []
         self._first_change = 0
@@ -73,7 +74,7 @@ class Nominator:
         wanted = node_name if mode == NominatingMode.OVERRIDE else pod.status.nominated_node_name
         if not wanted or (self._is_pending is not None and not self._is_pending(pod)):
             return
-        self._node_of[identity(pod)] = wanted
+        self.nominations[identity(pod)] = wanted
         self._by_node.setdefault(wanted, {})[identity(pod)] = pod
         self._views.pop(wanted, None)
         self._note(wanted)
@@ -84,7 +85,7 @@ class Nominator:
         A nomination that only this nominator knows of is kept as long as neither version says anything about
         it; else that of *new* counts. Either way the pod goes to the end of the node's order.
         """
-        kept = self._node_of.get(identity(old))
+        kept = self.nominations.get(identity(old))
         self.delete(old)
         if kept is not None and not (old.status.nominated_node_name or new.status.nominated_node_name):
             self.add(new, kept)
@@ -97,7 +98,7 @@ class Nominator:
 
     def delete_uid(self, uid: str) -> None:
         """Withdraw the nomination of the pod with that uid, if there is one."""
-        node_name = self._node_of.pop(uid, None)
+        node_name = self.nominations.pop(uid, None)
         if node_name is None:
             return
         pods = self._by_node[node_name]
@@ -109,7 +110,7 @@ class Nominator:
 
     def node_of(self, pod: Pod) -> str | None:
         """The node that *pod* is nominated to."""
-        return self._node_of.get(identity(pod))
+        return self.nominations.get(identity(pod))
 
     @property
     def node_names(self) -> Iterable[str]:
@@ -117,15 +118,15 @@ class Nominator:
         return self._by_node.keys()
 
     def __len__(self) -> int:
-        return len(self._node_of)
+        return len(self.nominations)
 
     def __bool__(self) -> bool:
-        return bool(self._node_of)
+        return bool(self.nominations)
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if the two indexes or the kept tuples disagree. O(n)."""
         filed = {uid: name for name, pods in self._by_node.items() for uid in pods}
-        if filed != self._node_of:
+        if filed != self.nominations:
             raise InvariantError("nominations by node and by pod disagree")
         if not all(self._by_node.values()):
             raise InvariantError("a node without nominations is kept")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import lru_cache
 from operator import attrgetter
-from typing import Any
+from typing import Any, Final
 
 from ..errors import InvariantError
 from .backoff import BackoffQueues
@@ -22,6 +22,7 @@ from .nominator import NominatingMode, Nominator
 from .queued_pod import PendingPod, Pool, QueuedPodInfo
 from .unschedulable import UnschedulablePods
 
+_ACTIVE: Final = Pool.ACTIVE
 BACKING_OFF = frozenset({Pool.BACKOFF, Pool.ERROR_BACKOFF})
 WAITING = frozenset({Pool.UNSCHEDULABLE, Pool.GATED})
 _RENOMINATING = frozenset({UNSCHEDULABLE_POD_ADD.label, UNSCHEDULABLE_POD_UPDATE.label})
@@ -60,6 +61,10 @@ class Pools:
         self.backoff = backoff
         self.waiting = waiting
 
+    def any_waits(self) -> bool:
+        """Whether a pod is anywhere but in the active pool. O(1)."""
+        return len(self.by_key) > len(self.active.entries)
+
     def pop(self) -> QueuedPodInfo | None:
         """Take out the first active pod, or else the first that backs off after a rejection. O(log n)."""
         info = self.active.pop()
@@ -97,10 +102,11 @@ class Pools:
             self._leave(info)
         if info.initial_attempt is None:
             info.initial_attempt = now
-        info.pool = Pool.ACTIVE
+        info.pool = _ACTIVE
         self.by_key[info.key] = info
         self.active.add(info)
-        if cause in _RENOMINATING and (self._nominator or info.pod.status.nominated_node_name):
+        nominated = self._nominator.nominations or info.pod.status.nominated_node_name
+        if nominated and cause in _RENOMINATING:
             self._nominator.add(info.pod, mode=NominatingMode.NOOP)
         return True
 

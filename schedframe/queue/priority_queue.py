@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from ..api import Pod
 from .backoff import BackoffQueues
@@ -24,6 +24,7 @@ from .pools import BACKING_OFF, WAITING, Pools
 from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, by_priority, identity, shared
 from .unschedulable import UnschedulablePods
 
+_IN_FLIGHT: Final = Pool.IN_FLIGHT
 _SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 _BACKOFF_COMPLETE = "BackoffComplete"
 
@@ -87,7 +88,7 @@ class PriorityQueue:
         One that the queue knows already is updated; one that took another's name replaces it.
         """
         known = self._pools.by_key.get(pod.key)
-        if known is None and self._in_flight:
+        if known is None and self._in_flight.flights:
             known = self._in_flight.revive(identity(pod))
         if known is not None:
             self.update(known.pod, pod)
@@ -154,7 +155,7 @@ class PriorityQueue:
         while (info := self._pools.pop()) is not None:
             info.attempts += 1
             if self._in_flight.start(info):
-                info.pool = Pool.IN_FLIGHT
+                info.pool = _IN_FLIGHT
                 self._cycle += 1
                 return info
             info.pool = None  # the same pod is in flight: this one is a leftover
@@ -236,7 +237,7 @@ class PriorityQueue:
         waiting pods of higher priority, *except_uid* one pod. O(groups of pods with equal rejectors + pods
         asked about × hints).
         """
-        if not (self._pools.waiting or self._in_flight) or not self._hints.is_of_interest(event):
+        if not (self._in_flight.flights or self._pools.any_waits()) or not self._hints.is_of_interest(event):
             return
         now = self._clock()
         entered = False
@@ -255,10 +256,9 @@ class PriorityQueue:
 
     # ---- time --------------------------------------------------------------------------------------------
 
-    @property
     def is_timed(self) -> bool:
         """Whether :meth:`flush` may ever have something to do with the pods that are here. O(1)."""
-        return bool(self._pools.waiting or self._pools.backoff)
+        return self._pools.any_waits()
 
     def next_deadline(self) -> float | None:
         """When :meth:`flush` has something to do next, maybe in the past; ``None``: never. O(1) amortised."""

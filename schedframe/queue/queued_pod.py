@@ -53,6 +53,8 @@ class QueuedPodInfo:
     """When it was added, or when its last attempt failed; a move between pools does not change it."""
     key: str = field(init=False)
     """``namespace/name``."""
+    uid: str = field(init=False)
+    """The uid of the pod, or its key if it has none: what :meth:`PriorityQueue.done` takes."""
     pool: Pool | None = None
     initial_attempt: float | None = None
     """When it was first let into the active pool."""
@@ -74,13 +76,9 @@ class QueuedPodInfo:
     """Whether it was moved, or would have been but for its gate, because it waited too long."""
 
     def __attrs_post_init__(self) -> None:
-        self.key = self.pod.key
-
-    @property
-    def uid(self) -> str:
-        """The uid of the pod, or its key if it has none: what :meth:`PriorityQueue.done` takes."""
         pod = self.pod
-        return pod.metadata.uid or pod.key
+        self.key = key = pod.key
+        self.uid = pod.uid or key
 
     @property
     def profile(self) -> str:

@@ -42,7 +42,8 @@ class Cache:
     """Whether to keep the zone-interleaved order of nodes, which only sampling needs."""
     table: NodeTable = field(factory=NodeTable)
     order: NodeOrder = field(factory=NodeOrder)
-    _pods: dict[str, PodState] = field(factory=dict)
+    states: dict[str, PodState] = field(factory=dict)
+    """All pods that count on a node, by uid; to be looked at only."""
     _deadlines: SortedList[tuple[float, str]] = field(factory=SortedList)
     _snapshot: Snapshot | None = None
 
@@ -53,17 +54,16 @@ class Cache:
 
         Raises :class:`InvariantError` if the cache already has that pod.
         """
-        if pod.uid in self._pods:
-            raise InvariantError(
-                f"pod {pod.key} ({pod.uid}) is in the cache already, it cannot be assumed again"
-            )
+        uid, states = pod.uid, self.states
+        if uid in states:
+            raise InvariantError(f"pod {pod.key} ({uid}) is in the cache already, it cannot be assumed again")
         name = pod.spec.node_name
-        self._pods[pod.uid] = PodState(pod, name, True)
+        states[uid] = PodState(pod, name, True)
         self.table.add_pod(name, pod)
 
     def finish_binding(self, pod: Pod, now: float) -> None:
         """Binding is over: from now on the assumption may expire, if assumptions do."""
-        state = self._pods.get(pod.uid)
+        state = self.states.get(pod.uid)
         if self.assume_ttl is None or state is None or not state.assumed:
             return
         self._cancel_deadline(state)
@@ -72,7 +72,7 @@ class Cache:
 
     def forget_pod(self, pod: Pod) -> bool:
         """Take an assumption back. Whether there was one; a confirmed pod stays."""
-        state = self._pods.get(pod.uid)
+        state = self.states.get(pod.uid)
         if state is None or not state.assumed:
             return False
         self._remove(state)
@@ -84,9 +84,9 @@ class Cache:
         The pod as it counted before. An update of a pod that the cache lacks adds it: the addition may have
         been missed.
         """
-        state = self._pods.get(pod.uid)
+        state = self.states.get(pod.uid)
         if state is None:
-            self._pods[pod.uid] = PodState(pod, pod.spec.node_name)
+            self.states[pod.uid] = PodState(pod, pod.spec.node_name)
             self.table.add_pod(pod.spec.node_name, pod)
             return None
         if state.deadline is not None:
@@ -100,38 +100,33 @@ class Cache:
 
     def remove_pod(self, uid: str) -> bool:
         """An event says that the pod is gone, assumed or not. Whether it was here."""
-        state = self._pods.get(uid)
+        state = self.states.get(uid)
         if state is None:
             return False
         self._remove(state)
         return True
 
     def __contains__(self, uid: object) -> bool:
-        return uid in self._pods
+        return uid in self.states
 
     def get_pod(self, uid: str) -> Pod | None:
         """The pod of that uid as counted here."""
-        state = self._pods.get(uid)
+        state = self.states.get(uid)
         return None if state is None else state.pod
 
     def is_assumed(self, uid: str) -> bool:
         """Whether that pod is placed by this scheduler and not confirmed."""
-        state = self._pods.get(uid)
+        state = self.states.get(uid)
         return state is not None and state.assumed
 
     def pods(self) -> Iterator[PodState]:
         """All pods that count on a node."""
-        return iter(self._pods.values())
+        return iter(self.states.values())
 
     @property
     def pod_count(self) -> int:
         """How many pods count on a node."""
-        return len(self._pods)
-
-    @property
-    def is_timed(self) -> bool:
-        """Whether any assumption may expire."""
-        return self.assume_ttl is not None and bool(self._deadlines)
+        return len(self.states)
 
     def next_deadline(self) -> float | None:
         """When the next assumption expires, ``None`` if none does."""
@@ -141,7 +136,7 @@ class Cache:
         """Take back the assumptions whose time is over; O(log n) each."""
         expired = []
         while self._deadlines and self._deadlines[0][0] <= now:
-            state = self._pods[self._deadlines[0][1]]
+            state = self.states[self._deadlines[0][1]]
             expired.append(state.pod)
             self._remove(state)
         return expired
@@ -158,7 +153,7 @@ class Cache:
 
     def _remove(self, state: PodState) -> None:
         self._cancel_deadline(state)
-        del self._pods[state.pod.uid]
+        del self.states[state.pod.uid]
         self.table.remove_pod(state.node_name, state.pod.uid)
 
     def _cancel_deadline(self, state: PodState) -> None:
@@ -199,18 +194,18 @@ class Cache:
         if self.ordered and self.order.members() != set(self.table.rows().names()):
             raise InvariantError("the search order holds other nodes than the table")
         on_rows = {uid: row for row in self.table.used_rows() for uid in self.table.pods_at(row)}
-        if on_rows.keys() != self._pods.keys():
+        if on_rows.keys() != self.states.keys():
             raise InvariantError(
-                f"pods of cache and table differ: {sorted(on_rows.keys() ^ self._pods.keys())}"
+                f"pods of cache and table differ: {sorted(on_rows.keys() ^ self.states.keys())}"
             )
-        for uid, state in self._pods.items():
+        for uid, state in self.states.items():
             row = self.table.row_of(state.node_name)
             if row != on_rows[uid]:
                 raise InvariantError(f"pod {state.pod.key} is filed under row {on_rows[uid]}, not {row}")
             if self.table.pods_at(on_rows[uid])[uid] is not state.pod:
                 raise InvariantError(f"pod {state.pod.key}: cache and table hold different objects")
         timed = sorted(
-            (state.deadline, uid) for uid, state in self._pods.items() if state.deadline is not None
+            (state.deadline, uid) for uid, state in self.states.items() if state.deadline is not None
         )
         if timed != list(self._deadlines):
             raise InvariantError(f"deadlines {list(self._deadlines)} are not those of the pods {timed}")
