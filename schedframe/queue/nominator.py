@@ -26,8 +26,8 @@ class Nominator:
     """Nominations by node, which filters count with, and by pod. Pods are told apart by uid.
 
     *is_pending* says of a pod whether the cluster still has it, without a node; others are not nominated.
-    Whether there are ``nominations`` at all is what a cycle usually needs to know: ask that first. All methods
-    are O(1) but where they say otherwise.
+    Whether there are ``nominations`` at all is what a cycle usually needs to know: ask that first. All is
+    O(1) but where it says otherwise.
     """
 
     __slots__ = ("_by_node", "_changed", "_first_change", "_is_pending", "_views", "nominations")

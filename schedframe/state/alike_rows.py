@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from ..api import PodResources
 from ..errors import InvariantError
 
 if TYPE_CHECKING:
@@ -33,6 +34,8 @@ _LARGEST_SHIFT: Final = 14
 _BLOCKS_SHIFT: Final = 4
 _FEW: Final = 8
 """So many groups are looked for one by one."""
+_MOST_AFTER: Final = 64
+"""Of so many different requests it is known where rows of a group go by them."""
 _OUT: Final = 0
 """Number of the group of the rows that are left out, which have no amounts."""
 
@@ -48,6 +51,8 @@ class RowGroup:
     count: int = 0
     row: int = -1
     """The one that joined last, and may have left."""
+    after: dict[PodResources, RowGroup] = field(factory=dict)
+    """By what a pod requests the group of a row of this one to which such a pod came."""
 
 
 @define(eq=False)
@@ -105,15 +110,55 @@ class AlikeRows:
         table, log = self.table, self.table.row_log
         if not self.usable or self.version == log.version:
             return self.usable
+        if table.latest is not None and log.version == self.version + 1:
+            self.version = log.version
+            if not self._pod_came(*table.latest):
+                self._give_up()
+            return self.usable
         rows = log.since(self.version) if table.size <= len(self._column) else None
         if rows is None:
             return self.rebuild(codes)
         if self._layout != table.layout:
             self._lay_out()
         self.version = log.version
-        if not self._follow(rows if len(rows) == 1 else set(rows), codes.data):
+        if not self._follow(set(rows), codes.data):
             self._give_up()
         return self.usable
+
+    def _pod_came(self, row: int, requests: PodResources) -> bool:
+        """Nothing happened but that: rows of a group go to the same group by it, which is looked up."""
+        numbers = self.numbers
+        number = numbers[row] if row < len(numbers) else _OUT
+        if number == _OUT:
+            # Nor does a pod change that a row is left out, as one of no node is.
+            return True
+        old = self._by_number[number]
+        new = old.after.get(requests)
+        if new is None:
+            new = self._learn(old, row, requests)
+            if new is None:
+                return False
+        if new is old:
+            return True
+        block = row >> self._shift
+        old.blocks[block] -= 1
+        old.count -= 1
+        numbers[row] = new.number
+        new.row = row
+        new.blocks[block] += 1
+        new.count += 1
+        if new.count == 1:
+            self._note_birth(new)
+        return True
+
+    def _learn(self, old: RowGroup, row: int, requests: PodResources) -> RowGroup | None:
+        key = self._key_of(row)
+        new = self._groups.get(key) or self._new(key)
+        if new is not None:
+            if len(old.after) >= _MOST_AFTER:
+                old.after.clear()
+            old.after[requests] = new
+        return new
 
     def _lay_out(self) -> None:
         """Take hold of the table's columns."""
@@ -195,6 +240,7 @@ class AlikeRows:
         if len(self._groups) >= MOST_GROUPS:
             for group in [each for each in self._groups.values() if not each.count]:
                 del self._groups[group.key], self._by_number[group.number]
+            self._forget_after()
             # Else this would be done again and again.
             if len(self._groups) * _SHARE > MOST_GROUPS:
                 return None
@@ -204,6 +250,10 @@ class AlikeRows:
         group = RowGroup(self._last, key, mark, [0] * blocks)
         self._groups[key] = self._by_number[group.number] = group
         return group
+
+    def _forget_after(self) -> None:
+        for group in self._groups.values():
+            group.after.clear()
 
     def _note_birth(self, group: RowGroup) -> None:
         self.born.append(group)
@@ -289,8 +339,13 @@ class AlikeRows:
                 or self._by_number[group.number] is not group
             ):
                 raise InvariantError(f"group {group.number} has other rows than it counts, or is misfiled")
-            if len({self._key_of(row) for row in rows.tolist()}) > 1:
+            keys = {self._key_of(row) for row in rows.tolist()}
+            if len(keys) > 1 or any(
+                sorted(key or (), key=str) != sorted(group.key or (), key=str) for key in keys
+            ):
                 raise InvariantError(f"group {group.number} has rows with different amounts or marks")
+            if any(self._by_number.get(new.number) is not new for new in group.after.values()):
+                raise InvariantError(f"rows of group {group.number} would go to one that is not there")
 
 
 def _split(parts: list[Positions], column: Column, most: int) -> list[Positions] | None:

@@ -30,21 +30,28 @@ class ChangeLog:
     """Entries kept at least; the owner raises it with the number of rows."""
     _rows: array[int] = field(factory=lambda: array("q"))
     _start: int = 0
+    _full: int = field(init=False)
+    """The version after which there are too many entries."""
+
+    @_full.default
+    def _first_full(self) -> int:
+        return 2 * self.limit
 
     def append(self, row: int) -> None:
         """Note that *row* changed."""
         self._rows.append(row)
-        self.version += 1
-        if len(self._rows) > 2 * self.limit:
-            dropped = len(self._rows) - self.limit
-            del self._rows[:dropped]
-            self._start += dropped
+        self.version = version = self.version + 1
+        if version > self._full:
+            self._start = version - self.limit
+            del self._rows[: -self.limit]
+            self._full = self._start + 2 * self.limit
 
     def forget(self) -> None:
         """Make every reader start anew: more changed than is worth listing."""
         self.version += 1
         del self._rows[:]
         self._start = self.version
+        self._full = self._start + 2 * self.limit
 
     def since(self, version: int) -> list[int] | None:
         """Rows touched after *version*, oldest first; ``None`` if the log does not reach back that far."""
@@ -73,3 +80,4 @@ class ChangeLog:
     def fit(self, rows: int) -> None:
         """Keep enough entries for a table of *rows* rows."""
         self.limit = max(_SMALLEST_LIMIT, rows)
+        self._full = self._start + 2 * self.limit

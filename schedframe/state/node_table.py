@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ..api import Node, Pod
+from ..api import Node, Pod, PodResources
 from ..errors import InvariantError
 from .change_log import ChangeLog
 from .columns import DerivedColumn, DistinctColumn
@@ -50,6 +50,8 @@ class NodeTable:
     """Every change of a row."""
     node_log: ChangeLog = field(factory=ChangeLog)
     """Only changes of the node itself: added, replaced, removed."""
+    latest: tuple[int, PodResources] | None = None
+    """Row and requests, if the last change of all is a pod that came."""
     exchange_log: ChangeLog = field(factory=ChangeLog)
     """Rows on which a pod was exchanged for one that counts the same (:meth:`replace_pod`)."""
     images: ImageIndex = field(factory=ImageIndex)
@@ -273,12 +275,12 @@ class NodeTable:
         row = self._row_of.get(name)
         if row is None:
             row = self._take_row(name)
-        pods = self._pods[row]
+        pods, uid = self._pods[row], pod.uid
         if pods is None:
             pods = self._pods[row] = {}
-        elif pod.uid in pods:
-            raise InvariantError(f"pod {pod.key} ({pod.uid}) counts on node {name} already")
-        pods[pod.uid] = pod
+        elif uid in pods:
+            raise InvariantError(f"pod {pod.key} ({uid}) counts on node {name} already")
+        pods[uid] = pod
         self._apply(row, pod, 1)
         if self._trials.marks:
             self._trials.entries.append((row, pod, None))
@@ -304,22 +306,24 @@ class NodeTable:
 
         O(1); the row counts as unchanged, only ``exchange_log`` tells.
         """
-        row = self._row_of[name]
-        pods = self.pods_at(row)
-        if pod.uid not in pods:
-            raise KeyError(pod.uid)
-        pods[pod.uid] = pod
+        row, uid = self._row_of[name], pod.uid
+        pods = self._pods[row]
+        if pods is None or uid not in pods:
+            raise KeyError(uid)
+        pods[uid] = pod
         self.exchange_log.append(row)
 
     def _apply(self, row: int, pod: Pod, sign: int) -> None:
-        self._amounts.count(row, pod.resources, sign)
-        for port in pod.host_ports:
+        resources, spec = pod.resources, pod.spec
+        self._amounts.count(row, resources, sign)
+        for port in spec.host_ports:
             count_port_at(self.ports, row, port, sign)
         info = self._infos[row]
         if info is not None:
             info.apply(pod, sign)
         self.row_log.append(row)
-        affinity = pod.spec.affinity
+        self.latest = (row, resources) if sign > 0 else None
+        affinity = spec.affinity
         if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
             self.pods_with_affinity += sign
             self.affinity_changes += 1
@@ -415,6 +419,7 @@ class NodeTable:
     def _touch_node(self, row: int) -> None:
         self.row_log.append(row)
         self.node_log.append(row)
+        self.latest = None
 
     def resources(self) -> tuple[str, ...]:
         """All resources that some node has or some pod requests, and those that always have a column."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import define, field, frozen
 
 from ..api import PodResources
 from .scarce import FIRST_RESOURCES, MOST_ASKED, ScarceResources
@@ -22,12 +22,13 @@ _FIRST = {name: i for i, name in enumerate(FIRST_RESOURCES)}
 _DENSE = frozenset((*FIRST_RESOURCES, _PODS))
 
 
-class Cells(NamedTuple):
+@frozen(eq=False)
+class Cells:
     """Columns as memoryviews: to read or set one element of one costs a third of what it does in an array."""
 
     allocatable: list[memoryview[int]]
     """By number of the resource."""
-    requested: list[memoryview[int]]
+    requested: dict[str, memoryview[int]]
     cpu: memoryview[int]
     memory: memoryview[int]
     pod_count: memoryview[int]
@@ -111,11 +112,10 @@ class ResourceColumns:
         cells = self._cells
         requested = cells.requested
         for name, amount in amounts.requests.items():
-            i = _FIRST.get(name)
-            if i is None:
-                self.scarce.request(row, name, sign * amount)
+            if name in requested:
+                requested[name][row] += sign * amount
             else:
-                requested[i][row] += sign * amount
+                self.scarce.request(row, name, sign * amount)
         cpu, memory = amounts.non_zero
         cells.cpu[row] += sign * cpu
         cells.memory[row] += sign * memory
@@ -138,9 +138,11 @@ class ResourceColumns:
 
     def _new_cells(self) -> Cells:
         allocatable = [column.data for column in self.first_allocatable]
-        requested = [column.data for column in self.first_requested]
+        requested = {
+            name: column.data for name, column in zip(FIRST_RESOURCES, self.first_requested, strict=True)
+        }
         cpu, memory, pod_count = self.non_zero[0].data, self.non_zero[1].data, self.pod_count.data
-        every = (*allocatable, *requested, cpu, memory, pod_count, self.allowed_pods.data)
+        every = (*allocatable, *requested.values(), cpu, memory, pod_count, self.allowed_pods.data)
         return Cells(allocatable, requested, cpu, memory, pod_count, every)
 
 
