@@ -20,7 +20,7 @@ class SkippingClock:
     """Nanoseconds jumped so far."""
     _start: int = field(factory=lambda: time_ns() - perf_counter_ns())
 
-    def __call__(self) -> float:
+    def now(self) -> float:
         """The time now."""
         return (self._start + perf_counter_ns() + self.skipped) / 1e9
 

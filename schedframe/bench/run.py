@@ -54,7 +54,7 @@ def _scheduling(template: Template, size: Size, options: Options, progress: Prog
         cluster,
         _config(template, options),
         plugins=template.plugins,
-        clock=clock,
+        clock=clock.now,
         seed=options.seed,
         score_all_nodes=options.percentage is None,
     ) as scheduler:

@@ -94,7 +94,7 @@ class Arena:
 
     def _skip_wait(self, patience: float) -> bool:
         deadline = self.scheduler.next_deadline() if patience else None
-        if deadline is None or deadline - self.clock() > patience:
+        if deadline is None or deadline - self.clock.now() > patience:
             return False
         self.clock.skip_to(deadline)
         return True

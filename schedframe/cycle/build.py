@@ -120,7 +120,7 @@ def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
 
     key, less = plan.queue_sort_key, plan.queue_sort_less
     return PriorityQueue(
-        sort_key=SortKey(sorter, key, report) if key is not None else None,
+        sort_key=SortKey(sorter, key, report).of if key is not None else None,
         less=SortLess(sorter, less, report) if less is not None else None,
         profiles={name: _queue_profile(framework) for name, framework in core.frameworks.items()},
         clock=core.clock,

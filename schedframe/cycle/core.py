@@ -33,15 +33,10 @@ _DECIDING = threading.Lock()
 _BINDS = object()
 
 
-@define(eq=False)
 class Attempt:
-    """One pod on its way from the queue to its node."""
+    """One pod, as popped, on its way from the queue to its node."""
 
-    info: QueuedPodInfo
-    pod: Pod
-    """As popped."""
-    framework: Framework = field(repr=False)
-    state: CycleState = field(repr=False)
+    # Defaults stand on the class as those of a decision do, and for the same reason.
     node_name: str = ""
     assumed: Pod | None = None
     """The pod with its node, from assume on."""
@@ -58,6 +53,12 @@ class Attempt:
     """Moment of :class:`ParkedBindings` at which the executor got it last."""
     unanswered: int = 0
     """How often the cluster did not say what became of the bind."""
+
+    def __init__(self, info: QueuedPodInfo, pod: Pod, framework: Framework, state: CycleState) -> None:
+        self.info = info
+        self.pod = pod
+        self.framework = framework
+        self.state = state
 
     def begin_bind(self) -> Status | None:
         """After pre_bind, in its thread: ``None`` to go on, else the status by which it was stopped."""

@@ -48,8 +48,8 @@ class FastPath:
         if known is None:
             return None
         found = known.found
-        nominator = framework.handle.nominator
-        if known.scores and not nominator:
+        nominated = known.nominations
+        if known.scores and not nominated:
             best = found.best_alike()
             if best is not None:
                 decision = self._quiet(known, pod)
@@ -61,7 +61,7 @@ class FastPath:
             return None
         decision = self._quiet(known, pod) if known.scores or not found.feasible else None
         if decision is not None:
-            if found.feasible and not nominator:
+            if found.feasible and not nominated:
                 found.alike.visited()
                 return self._take(found, decision)
             return self._beside_nominated(framework, known, decision, quiet=True)
@@ -107,11 +107,10 @@ class FastPath:
         self, framework: Framework, known: Known, decision: Decision, *, quiet: bool
     ) -> Decision | None:
         """No live plugin filters; *quiet*: none scores either."""
-        nominator = framework.handle.nominator
         found = known.found
-        if nominator:
+        if known.nominations:
             pod = decision.pod
-            if nominator.node_of(pod) is not None:
+            if framework.handle.nominator.node_of(pod) is not None:
                 return _unsettled(decision, decision.pre_filter)
             expected = found.expected(pod.priority)
             expected.sync(framework, decision.state, pod)

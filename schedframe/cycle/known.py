@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import define
+from attrs import define, field
 
 from ..api import ObjectMeta, Pod
 from ..framework import CycleState, Framework
@@ -28,6 +28,8 @@ class Known:
     """Of the class."""
     found: PodClass
     _new_state: Callable[[], CycleState] | None = None
+    nominations: Mapping[str, str] = field(init=False)
+    """Those of the framework's handle, by uid."""
     scores: bool = False
     """Whether that goes for scoring too; it need not where no node is feasible."""
     idle: bool = False
@@ -36,6 +38,9 @@ class Known:
     _reads: tuple[str, ...] = ()
     _changes: tuple[int, ...] = ()
     _versions: tuple[int, ...] = ()
+
+    def __attrs_post_init__(self) -> None:
+        self.nominations = self.framework.handle.nominator.nominations
 
     def is_of(self, framework: Framework, pod: Pod) -> bool:
         """Whether *pod*, which has the same spec, is such a pod, and the class is still remembered."""

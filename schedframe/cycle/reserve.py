@@ -15,7 +15,7 @@ def place(core: Core, attempt: Attempt) -> None:
     assumed = attempt.assumed = attempt.pod.with_node_name(attempt.node_name)
     core.cache.assume_pod(assumed)
     nominator = core.queue.nominator
-    if nominator:
+    if nominator.nominations:
         nominator.delete(assumed)
     framework = attempt.framework
     if framework.plan.reserve and not attempt.idle:

@@ -52,7 +52,7 @@ class SortKey:
     _plain: tuple[type, ...] = field(default=(), init=False)
     """The types of the parts of the sample, if it is a tuple of plain values."""
 
-    def __call__(self, info: QueuedPodInfo) -> Any:
+    def of(self, info: QueuedPodInfo) -> Any:
         """The key of *info*; O(1) on top of the plugin's."""
         try:
             key = self.key(info)

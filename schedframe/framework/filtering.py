@@ -282,7 +282,7 @@ class NominatedFilter:
     def nodes_for(self, pod: Pod) -> list[str]:
         """Nodes to which pods are nominated that *pod* must leave room for."""
         nominator = self.handle.nominator
-        if not nominator:
+        if not nominator.nominations:
             return []
         return [name for name in nominator.node_names if self.pods_for(pod, name)]
 

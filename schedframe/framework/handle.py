@@ -41,7 +41,10 @@ class Nominations(Protocol):
         """The node that *pod* is nominated to."""
         ...
 
-    def __bool__(self) -> bool: ...
+    @property
+    def nominations(self) -> Mapping[str, str]:
+        """By uid of a pod the node: a live view."""
+        ...
 
 
 class PluginsRunner(Protocol):

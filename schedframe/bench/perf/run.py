@@ -31,7 +31,7 @@ def run_workload(workload: Workload, options: Options, progress: Progress = lamb
     """
     registry = Registry.installed()
     clock, faults = SkippingClock(), []  # type: SkippingClock, list[str]
-    cluster = InMemoryCluster(clock=clock)
+    cluster = InMemoryCluster(clock=clock.now)
 
     def on_fault(status: Status, pod: Pod | None) -> None:
         faults.append(f"{status.plugin or 'scheduler'}: {status.message}")
@@ -43,7 +43,7 @@ def run_workload(workload: Workload, options: Options, progress: Progress = lamb
             cluster,
             _config(workload, options, registry),
             registry=registry,
-            clock=clock,
+            clock=clock.now,
             seed=options.seed,
             score_all_nodes="auto" if options.percentage is None else False,
             on_fault=on_fault,

@@ -112,7 +112,7 @@ class Stage:
 
     def begin(self, interval: float, act: Callable[[], bool]) -> Pace:
         """Do *act* every *interval* seconds from now on, whenever a wait gets to it."""
-        pace = Pace(interval, act, self.clock() + interval)
+        pace = Pace(interval, act, self.clock.now() + interval)
         self._paces.append(pace)
         self._next_due = min(pace.due for pace in self._paces)
         return pace
@@ -131,11 +131,11 @@ class Stage:
 
         What *next_batch* does, which gives the keys of its pods, counts as well.
         """
-        end = self.clock() + seconds
+        end = self.clock.now() + seconds
 
         def done() -> bool:
             if not self._awaited:
-                if self.clock() >= end:
+                if self.clock.now() >= end:
                     return True
                 self._awaited = {key for key in next_batch() if key in self.pending}
             return False
@@ -148,9 +148,9 @@ class Stage:
 
     def pass_time(self, seconds: float) -> None:
         """Let the scheduler run for so long."""
-        end = self.clock() + seconds
+        end = self.clock.now() + seconds
         self.begin(seconds, lambda: False)
-        self._drive(lambda: self.clock() >= end, "time to pass")
+        self._drive(lambda: self.clock.now() >= end, "time to pass")
 
     # ---- the loop ----------------------------------------------------------------------------------------
 
@@ -173,11 +173,11 @@ class Stage:
                 self.measured.elapsed += perf_counter_ns() - started + waited
 
     def _loop(self, done: Callable[[], bool] | None, what: str) -> None:
-        scheduler, clock, attempts = self.scheduler, self.clock, self.measured.attempts
-        self._last_placed = clock()
+        scheduler, now, attempts = self.scheduler, self.clock.now, self.measured.attempts
+        self._last_placed = now()
         scheduler.sync()
         while done is None or not done():
-            if self._next_due is not None and clock() >= self._next_due:
+            if self._next_due is not None and now() >= self._next_due:
                 self._act()
             before = perf_counter_ns()
             if scheduler.schedule_one() is not None:
@@ -197,7 +197,7 @@ class Stage:
 
     def _act(self) -> None:
         """Do what is due. What was missed is not made up for, as with a ticker of Go."""
-        now = self.clock()
+        now = self.clock.now()
         for pace in list(self._paces):
             if pace.due <= now:
                 pace.due = max(pace.due + pace.interval, now)
@@ -217,6 +217,6 @@ class Stage:
             self.pending[new.key] = new
         elif self.pending.pop(new.key, None) is not None:
             self._awaited.discard(new.key)
-            self._last_placed = self.clock()
+            self._last_placed = self.clock.now()
             if self.collecting and self.collection is not None and self.collection.counts(new):
                 self.collection.placed += 1
