@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import define, field
 
 from ..state import AlikeRows, RowGroup, Rows
-from .ties import are_many
+from .ties import many
 
 if TYPE_CHECKING:
     from .remembered import PodClass
@@ -22,6 +22,8 @@ MOST_ASKED: Final = 48
 """So many new groups are asked about one by one; for more the class is refreshed, which tells of all rows."""
 MOST_TIED: Final = 256
 """Of more groups than so many it takes longer to find the row than to keep all of them in order."""
+MOST_LOOKED_AT: Final = 16
+"""In a longer list of groups those without rows are looked for each time."""
 MOST_TIERS: Final = 16
 """Rows with so many different marks are followed."""
 MOST_KNOWN: Final = 8192
@@ -56,14 +58,12 @@ class Tier:
             groups.append(group)
 
     def best(self) -> list[RowGroup]:
-        """Those that have rows and are worth most, which is ``highest`` then; empty if none has rows."""
+        """Those that are worth most, which is ``highest`` then, the first one with rows; empty if none."""
         heap, by_worth = self._heap, self._by_worth
         while heap:
             groups = by_worth[-heap[0]]
-            for group in groups:
-                if not group.count:
-                    groups = self._living(groups)
-                    break
+            if len(groups) > MOST_LOOKED_AT or not groups[0].count:
+                groups = self._living(groups)
             if groups:
                 return groups
             del by_worth[-heappop(heap)]
@@ -93,8 +93,8 @@ class BestAlike:
     _found: PodClass
     rows: AlikeRows | None = None
     """``None`` while :meth:`best` has no answer."""
-    _worth: dict[RowGroup, int] = field(factory=dict)
-    """As :meth:`.one_by_one.OneByOne.ask` says it: without what the plugins of the view give."""
+    _worth: dict[int, int] = field(factory=dict)
+    """By number, as :meth:`.one_by_one.OneByOne.ask` says it: without what the plugins of the view give."""
     _tiers: dict[tuple[int, ...], Tier] = field(factory=dict)
     """By mark."""
     _gains: list[tuple[Tier, int]] | None = None
@@ -110,8 +110,9 @@ class BestAlike:
         return _BYTES_A_GROUP * len(self._worth)
 
     def groups(self) -> dict[RowGroup, int]:
-        """What known groups are worth without their marks; the negative of their code for rejected ones."""
-        return dict(self._worth)
+        """What known groups with rows are worth without their marks; the code, negated, of rejected ones."""
+        groups = self.rows.groups() if self.rows is not None else []
+        return {group: self._worth[group.number] for group in groups if group.number in self._worth}
 
     # ---- looking -----------------------------------------------------------------------------------------
 
@@ -163,21 +164,31 @@ class BestAlike:
         """One of the rows of *groups*, which :meth:`best` just gave, as :mod:`.ties` says."""
         rows = self.rows
         assert rows is not None
-        size, numbers, random = rows.table.size, rows.numbers, rng.random
+        size, ties = rows.table.size, 0
+        enough = many(size)
+        for group in groups:
+            ties += group.count
+            if ties >= enough:
+                return self._drawn(rows, groups, rng)
+        if ties > 1:
+            return rows.nth(groups, rng.randrange(ties))
+        return next(rows.one_of(group) for group in groups if group.count)
+
+    def _drawn(self, rows: AlikeRows, groups: list[RowGroup], rng: Random) -> int:
+        numbers, size, random = rows.numbers, rows.table.size, rng.random
         if len(groups) == 1:
-            group = groups[0]
-            ties, number = group.count, group.number
-            if not are_many(ties, size):
-                return rows.nth(groups, rng.randrange(ties)) if ties > 1 else rows.one_of(group)
+            number = groups[0].number
             while numbers[row := int(random() * size)] != number:
                 pass
-            return row
-        ties = sum([group.count for group in groups])
-        if not are_many(ties, size):
-            return rows.nth(groups, rng.randrange(ties))
-        wanted = {group.number for group in groups}
-        while numbers[row := int(random() * size)] not in wanted:
-            pass
+        elif self._gains is not None and len(self._gains) == 1:
+            # There is no other mark, so these are all that are worth as much.
+            worth, most = self._worth.get, self._gains[0][0].highest
+            while worth(numbers[row := int(random() * size)]) != most:
+                pass
+        else:
+            wanted = {group.number for group in groups}
+            while numbers[row := int(random() * size)] not in wanted:
+                pass
         return row
 
     def feasible_rows(self) -> Rows:
@@ -195,12 +206,12 @@ class BestAlike:
             return self._begin_anew()
         worth, asked = self._worth, 0
         for group in rows.born[first:]:
-            known = worth.get(group)
+            known = worth.get(group.number)
             if known is None and group.count:
                 asked += 1
                 if asked > MOST_ASKED:
                     return self._begin_anew()
-                known = worth[group] = self._found.one_by_one.ask(rows.one_of(group))
+                known = worth[group.number] = self._found.one_by_one.ask(rows.one_of(group))
             if known is not None and known >= 0 and group.count and not self._list(group, known):
                 return self._begin_anew()
         self._seen = rows.dropped + len(rows.born)
@@ -245,7 +256,7 @@ class BestAlike:
         for group in rows.groups():
             row = rows.one_of(group)
             code = codes[row]
-            known = self._worth[group] = -code if code else values[row] - base[row]
+            known = self._worth[group.number] = -code if code else values[row] - base[row]
             if not code and not self._list(group, known):
                 return False
         return True

@@ -14,7 +14,7 @@ from attrs import define, field
 from ..errors import InvariantError
 from ..state import NodeTable
 from .maxima import OUT, BlockedMaxima, Values
-from .ties import are_many
+from .ties import many
 
 Codes = npt.NDArray[Any]
 """An integer per row."""
@@ -196,7 +196,7 @@ class GroupedMaxima:
         highest = max(sums)
         best = [group for group, total in zip(groups, sums, strict=True) if total == highest]
         ties = sum([group.ties for group in best])
-        if are_many(ties, size):
+        if ties >= many(size):
             return self._one_of_many(best, rng, size)
         if len(best) == 1:
             return self._one_of_group(best[0], rng)

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..errors import InvariantError
-from .ties import are_many
+from .ties import many
 
 Values = npt.NDArray[np.int64]
 Cells = list[int] | memoryview
@@ -172,7 +172,7 @@ class BlockedMaxima:
         """
         if self._top == OUT:
             return None
-        if are_many(self._ties, size):
+        if self._ties >= many(size):
             return self._drawn(rng, size)
         return self._nth_best(rng.randrange(self._ties) if self._ties > 1 else 0)
 

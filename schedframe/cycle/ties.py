@@ -18,9 +18,9 @@ MOST_DRAWS: Final = 16
 """So many draws on average are quicker than to find a row by its position."""
 
 
-def are_many(ties: int, size: int) -> bool:
-    """Whether one of *ties* rows is found by drawing from the *size* rows of a table."""
-    return ties > 1 and size <= ties * MOST_DRAWS
+def many(size: int) -> int:
+    """One of so many rows or more is found by drawing from the *size* rows of a table."""
+    return max(2, -(-size // MOST_DRAWS))
 
 
 def one_where(tied: Any, size: int, rng: Random) -> int:
@@ -34,7 +34,7 @@ def one_where(tied: Any, size: int, rng: Random) -> int:
 def one_of(rows: Rows, best: npt.NDArray[np.bool_], rng: Random) -> int:
     """The number of one of *rows* at which *best* is true."""
     ties, size = int(np.count_nonzero(best)), rows.table.size
-    if not are_many(ties, size):
+    if ties < many(size):
         return rows.row_at(nth_true(best, rng.randrange(ties) if ties > 1 else 0))
     if rows.is_all:
         return one_where(best.data, size, rng)

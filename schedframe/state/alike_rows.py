@@ -29,10 +29,12 @@ _SHARE: Final = 2
 """There must be so many rows a group when this begins, and of the groups one in so many may have rows."""
 _SAMPLE: Final = 128
 """So many rows are looked at to see whether all are worth it."""
+_MOST_NUMBERS: Final = 2**20
+"""For more groups than so many, those of the past included, there is no table."""
 _SMALLEST_SHIFT: Final = 11
 _LARGEST_SHIFT: Final = 14
 _BLOCKS_SHIFT: Final = 4
-_FEW: Final = 8
+_FEW: Final = 3
 """So many groups are looked for one by one."""
 _MOST_AFTER: Final = 64
 """Of so many different requests it is known where rows of a group go by them."""
@@ -86,6 +88,8 @@ class AlikeRows:
     _layout: int = -1
     _shift: int = 0
     _last: int = _OUT
+    _wanted: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(MOST_GROUPS, np.bool_))
+    """By number of a group whether its rows are looked for; false while nobody does."""
 
     def __attrs_post_init__(self) -> None:
         self._cells_of_marks = [column.data for column in self.marks]
@@ -210,7 +214,8 @@ class AlikeRows:
             if n < count:
                 start = block << self._shift
                 part = self._column[start : start + (1 << self._shift)]
-                return start + int(self._are_of(groups, part).nonzero()[0][n])
+                here = [group for group in groups if group.blocks[block]]
+                return start + int(self._are_of(here, part).nonzero()[0][n])
             n -= count
         raise InvariantError("groups of rows have fewer rows than they count")
 
@@ -224,7 +229,16 @@ class AlikeRows:
         if len(groups) <= _FEW:
             masks = [part == group.number for group in groups]
             return functools.reduce(np.logical_or, masks)
-        return np.isin(part, [group.number for group in groups])
+        numbers = [group.number for group in groups]
+        if self._last > _MOST_NUMBERS:
+            return np.isin(part, numbers)
+        if self._last >= len(self._wanted):
+            self._wanted = np.zeros(2 * self._last, np.bool_)
+        wanted = self._wanted
+        wanted[numbers] = True
+        found: npt.NDArray[np.bool_] = wanted[part]
+        wanted[numbers] = False
+        return found
 
     # ---- groups ------------------------------------------------------------------------------------------
 
