@@ -22,14 +22,14 @@ MOST_ASKED: Final = 48
 """So many new groups are asked about one by one; for more the class is refreshed, which tells of all rows."""
 MOST_TIED: Final = 256
 """Of more groups than so many it takes longer to find the row than to keep all of them in order."""
-MOST_LOOKED_AT: Final = 16
-"""In a longer list of groups those without rows are looked for each time."""
 MOST_TIERS: Final = 16
 """Rows with so many different marks are followed."""
 MOST_KNOWN: Final = 8192
 """So many groups are remembered, those without rows included."""
 _WAIT: Final = 1000
 """Visits after which a class that gave itself up tries again."""
+_LONG: Final = 16
+"""Groups without rows are thrown out of a list of so many, and of twice as many, and so on."""
 _BYTES_A_GROUP: Final = 300
 _SMALLEST_CREDIT: Final = -64
 _MOST_CREDIT: Final = 256
@@ -54,16 +54,23 @@ class Tier:
         if groups is None:
             self._by_worth[worth] = [group]
             heappush(self._heap, -worth)
-        else:
-            groups.append(group)
+            return
+        groups.append(group)
+        size = len(groups)
+        if size >= _LONG and not size & (size - 1):
+            self.listed.difference_update([group for group in groups if not group.count])
+            groups[:] = [group for group in groups if group.count]
 
     def best(self) -> list[RowGroup]:
-        """Those that are worth most, which is ``highest`` then, the first one with rows; empty if none."""
+        """Those that are worth most, which is ``highest`` then; empty if none has rows.
+
+        The last one has rows; of the others some may have none any more. O(1), amortised.
+        """
         heap, by_worth = self._heap, self._by_worth
         while heap:
             groups = by_worth[-heap[0]]
-            if len(groups) > MOST_LOOKED_AT or not groups[0].count:
-                groups = self._living(groups)
+            while groups and not groups[-1].count:
+                self.listed.discard(groups.pop())
             if groups:
                 return groups
             del by_worth[-heappop(heap)]
@@ -73,12 +80,6 @@ class Tier:
     def highest(self) -> int:
         """What those are worth that :meth:`best` just gave."""
         return -self._heap[0]
-
-    def _living(self, groups: list[RowGroup]) -> list[RowGroup]:
-        """Keep those of a list that have rows."""
-        self.listed.difference_update([group for group in groups if not group.count])
-        groups[:] = [group for group in groups if group.count]
-        return groups
 
 
 @define(eq=False)
@@ -172,7 +173,7 @@ class BestAlike:
                 return self._drawn(rows, groups, rng)
         if ties > 1:
             return rows.nth(groups, rng.randrange(ties))
-        return next(rows.one_of(group) for group in groups if group.count)
+        return rows.one_of(groups[-1])
 
     def _drawn(self, rows: AlikeRows, groups: list[RowGroup], rng: Random) -> int:
         numbers, size, random = rows.numbers, rows.table.size, rng.random
@@ -204,15 +205,18 @@ class BestAlike:
         first = self._seen - rows.dropped
         if first < 0 or len(self._worth) > MOST_KNOWN:
             return self._begin_anew()
-        worth, asked = self._worth, 0
-        for group in rows.born[first:]:
-            known = worth.get(group.number)
-            if known is None and group.count:
-                asked += 1
-                if asked > MOST_ASKED:
-                    return self._begin_anew()
-                known = worth[group.number] = self._found.one_by_one.ask(rows.one_of(group))
-            if known is not None and known >= 0 and group.count and not self._list(group, known):
+        worth = self._worth
+        living = [group for group in rows.born[first:] if group.count]
+        unknown = [group for group in living if group.number not in worth]
+        if len(unknown) > MOST_ASKED:
+            return self._begin_anew()
+        if unknown:
+            answers = self._found.one_by_one.ask([rows.one_of(group) for group in unknown])
+            for group, answer in zip(unknown, answers, strict=True):
+                worth[group.number] = answer
+        for group in living:
+            known = worth[group.number]
+            if known >= 0 and not self._list(group, known):
                 return self._begin_anew()
         self._seen = rows.dropped + len(rows.born)
         return self._found.usable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field
@@ -108,18 +108,18 @@ class OneByOne:
             if not alike.pays:
                 self._alike, self.most = None, MOST_ROWS
 
-    def ask(self, row: int) -> int:
-        """What the class gives a row that the view passes: the weighted sum of the scores that are not
-        normalised, or the negative of the code by which it is rejected.
+    def ask(self, rows: Sequence[int]) -> list[int]:
+        """What the class gives to each of *rows*, which the view passes: the weighted sum of the scores that
+        are not normalised, or the negative of the code by which it is rejected.
         """
         found = self._found
         try:
             if self._prepared_for != (found.builds, found.table.layout):
                 self._prepare()
-            return self._ask(row)
+            return [self._ask(row) for row in rows]
         except Exception:  # noqa: BLE001 - met again on the long way, and reported there
             found.usable = False
-            return 0
+            return [0] * len(rows)
 
     def _ask(self, row: int) -> int:
         for judge, _, name in self._filters:

@@ -15,12 +15,12 @@ import numpy.typing as npt
 from ..state import Rows
 
 MOST_DRAWS: Final = 16
-"""So many draws on average are quicker than to find a row by its position."""
+"""So many draws on average are quicker than to find a row by its position; 0: never."""
 
 
 def many(size: int) -> int:
     """One of so many rows or more is found by drawing from the *size* rows of a table."""
-    return max(2, -(-size // MOST_DRAWS))
+    return max(2, -(-size // MOST_DRAWS)) if MOST_DRAWS else size + 1
 
 
 def one_where(tied: Any, size: int, rng: Random) -> int:

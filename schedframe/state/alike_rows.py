@@ -229,14 +229,14 @@ class AlikeRows:
         if len(groups) <= _FEW:
             masks = [part == group.number for group in groups]
             return functools.reduce(np.logical_or, masks)
-        numbers = [group.number for group in groups]
+        numbers = np.array([group.number for group in groups])
         if self._last > _MOST_NUMBERS:
             return np.isin(part, numbers)
         if self._last >= len(self._wanted):
             self._wanted = np.zeros(2 * self._last, np.bool_)
         wanted = self._wanted
         wanted[numbers] = True
-        found: npt.NDArray[np.bool_] = wanted[part]
+        found = wanted.take(part)
         wanted[numbers] = False
         return found
 

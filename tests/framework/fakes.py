@@ -66,8 +66,9 @@ class FakeNominator:
     def node_names(self) -> Iterable[str]:
         return list(self.pods)
 
-    def __bool__(self) -> bool:
-        return bool(self.pods)
+    @property
+    def nominations(self) -> Mapping[str, str]:
+        return {pod.uid: name for name, pods in self.pods.items() for pod in pods}
 
 
 @define(eq=False)
