@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import define, field
 
-from ..state import AlikeRows, RowGroup, Rows
+from ..state import AlikeRows, LazyRows, RowGroup, Rows
 from .ties import many
 
 if TYPE_CHECKING:
@@ -20,6 +20,8 @@ ROWS_SHIFT: Final = 12
 """If the rows are not in groups so far, one more for every so many rows."""
 MOST_ASKED: Final = 48
 """So many new groups are asked about one by one; for more the class is refreshed, which tells of all rows."""
+_ASKED_SHIFT: Final = 6
+"""At first one more for every so many rows: to ask about all of them takes as long."""
 MOST_TIED: Final = 256
 """Of more groups than so many it takes longer to find the row than to keep all of them in order."""
 MOST_TIERS: Final = 16
@@ -28,8 +30,6 @@ MOST_KNOWN: Final = 8192
 """So many groups are remembered, those without rows included."""
 _WAIT: Final = 1000
 """Visits after which a class that gave itself up tries again."""
-_LONG: Final = 16
-"""Groups without rows are thrown out of a list of so many, and of twice as many, and so on."""
 _BYTES_A_GROUP: Final = 300
 _SMALLEST_CREDIT: Final = -64
 _MOST_CREDIT: Final = 256
@@ -54,12 +54,8 @@ class Tier:
         if groups is None:
             self._by_worth[worth] = [group]
             heappush(self._heap, -worth)
-            return
-        groups.append(group)
-        size = len(groups)
-        if size >= _LONG and not size & (size - 1):
-            self.listed.difference_update([group for group in groups if not group.count])
-            groups[:] = [group for group in groups if group.count]
+        else:
+            groups.append(group)
 
     def best(self) -> list[RowGroup]:
         """Those that are worth most, which is ``highest`` then; empty if none has rows.
@@ -75,6 +71,12 @@ class Tier:
                 return groups
             del by_worth[-heappop(heap)]
         return []
+
+    def prune(self) -> None:
+        """Let :meth:`best` give none without rows, until the next change."""
+        groups = self.best()
+        self.listed.difference_update([group for group in groups if not group.count])
+        groups[:] = [group for group in groups if group.count]
 
     @property
     def highest(self) -> int:
@@ -130,6 +132,9 @@ class BestAlike:
         if self._seen != rows.dropped + len(rows.born) and not self._take_in(rows):
             return None
         groups = self._best_of_tiers()
+        if len(groups) > MOST_TIED:
+            self._prune()
+            groups = self._best_of_tiers()
         if not groups or len(groups) > MOST_TIED:
             self._of_no_use()
             return None
@@ -171,9 +176,17 @@ class BestAlike:
             ties += group.count
             if ties >= enough:
                 return self._drawn(rows, groups, rng)
-        if ties > 1:
-            return rows.nth(groups, rng.randrange(ties))
-        return rows.one_of(groups[-1])
+        if ties == 1:
+            return rows.one_of(groups[-1])
+        living = [group for group in groups if group.count]
+        if len(living) < len(groups):
+            # The next one will not pass over these again.
+            self._prune()
+        return rows.nth(living, rng.randrange(ties))
+
+    def _prune(self) -> None:
+        for tier in self._tiers.values():
+            tier.prune()
 
     def _drawn(self, rows: AlikeRows, groups: list[RowGroup], rng: Random) -> int:
         numbers, size, random = rows.numbers, rows.table.size, rng.random
@@ -194,9 +207,11 @@ class BestAlike:
 
     def feasible_rows(self) -> Rows:
         """The rows that are not rejected, as of the last :meth:`best`, if no other class was asked since."""
-        groups = [group for tier in self._tiers.values() for group in tier.listed]
-        assert self.rows is not None
-        return Rows.ascending(self._found.table, self.rows.rows_of(groups))
+        groups = [group for tier in self._tiers.values() for group in tier.listed if group.count]
+        rows = self.rows
+        assert rows is not None
+        count = sum([group.count for group in groups])
+        return LazyRows(self._found.table, count, lambda: rows.rows_of(groups))
 
     # ---- catching up -------------------------------------------------------------------------------------
 
@@ -235,6 +250,23 @@ class BestAlike:
         return True
 
     # ---- beginning and end -------------------------------------------------------------------------------
+
+    def begin(self) -> bool:
+        """Ask about all groups; ``False`` if they are too many, or none is feasible. O(groups)."""
+        found = self._found
+        rows = found.view.alike_rows()
+        if rows is None or not rows.sync(found.view.codes):
+            return False
+        groups = rows.groups()
+        if len(groups) > max(MOST_ASKED, found.table.size >> _ASKED_SHIFT):
+            return False
+        answers = found.one_by_one.ask([rows.one_of(group) for group in groups])
+        for group, answer in zip(groups, answers, strict=True):
+            self._worth[group.number] = answer
+            if answer >= 0 and not self._list(group, answer):
+                return False
+        self.rows, self._seen = rows, rows.dropped + len(rows.born)
+        return found.usable and bool(self._tiers)
 
     def visited(self) -> None:
         """The class, which is up to date, was asked for its best row: begin if this happens often."""

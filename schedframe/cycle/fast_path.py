@@ -16,7 +16,7 @@ from ..framework import MAX_SCORE, MIN_SCORE, Code, Framework, PreFilterOutcome,
 from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score, run_scores
-from ..state import LazyRows, Rows
+from ..state import LazyRows, RowGroup, Rows
 from .classes import RememberedClasses
 from .decision import Decision
 from .diagnosis import diagnose
@@ -49,14 +49,14 @@ class FastPath:
             return None
         found = known.found
         nominated = known.nominations
-        if known.scores and not nominated:
+        if (known.scores or found.outlined) and not nominated:
             best = found.best_alike()
             if best is not None:
-                decision = self._quiet(known, pod)
+                decision = self._quiet(known, pod) if known.scores else None
                 if decision is not None:
-                    decision.by_groups = found.alike
-                    decision.node_name = found.table.name_of(found.alike.one_of(best, self.rng))
-                    return decision
+                    return self._take_alike(found, decision, best)
+                if found.outlined:
+                    return self._decide_beside_live(framework, known, pod, best)
         if not found.refresh():
             return None
         decision = self._quiet(known, pod) if known.scores or not found.feasible else None
@@ -77,8 +77,10 @@ class FastPath:
         decision.idle = known.idle
         return decision
 
-    def _decide_beside_live(self, framework: Framework, known: Known, pod: Pod) -> Decision | None:
-        """Ask the live plugins, first of all at pre_filter."""
+    def _decide_beside_live(
+        self, framework: Framework, known: Known, pod: Pod, best: list[RowGroup] | None = None
+    ) -> Decision | None:
+        """Ask the live plugins, first of all at pre_filter; *best*: the groups that win if nobody objects."""
         found = known.found
         decision = Decision(pod, found.new_state())
         live = found.parts.live
@@ -99,6 +101,10 @@ class FastPath:
         decision.evaluated = len(rows)
         skip = decision.state.skip_filter_plugins
         asked = [entry for entry in live.filter if entry.name not in skip]
+        if best is not None and not asked:
+            return self._choose_alike(known, decision, best)
+        if found.outlined and not found.refresh():
+            return _unsettled(decision, decision.pre_filter)
         if asked:
             return self._ask(framework, known, decision, asked)
         return self._beside_nominated(framework, known, decision, quiet=False)
@@ -142,13 +148,42 @@ class FastPath:
             if asked is None:
                 return decision
             if asked:
-                row = self._best_of_groups(found, decision, asked)
-                if row is None:
-                    return self._choose_scored(found, decision, feasible)
-                decision.node_name = found.table.name_of(row)
-                return decision
+                return self._score(found, decision, feasible, asked)
             known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=True)
         return self._take(found, decision)
+
+    def _choose_alike(self, known: Known, decision: Decision, best: list[RowGroup]) -> Decision | None:
+        """As :meth:`_choose`, where nothing is known by row."""
+        found = known.found
+        feasible = found.alike.feasible_rows()
+        if len(feasible) > 1 and found.parts.live.score:
+            asked = _who_scores(found, decision, feasible)
+            if asked is None:
+                decision.feasible = feasible
+                return decision
+            if asked:
+                if not found.refresh():
+                    return None
+                decision.feasible = found.feasible_rows()
+                return self._score(found, decision, found.feasible_rows(), asked)
+            known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=True)
+        return self._take_alike(found, decision, best)
+
+    def _take_alike(self, found: PodClass, decision: Decision, best: list[RowGroup]) -> Decision:
+        """One of the rows of the best groups."""
+        decision.by_groups = found.alike
+        decision.node_name = found.table.name_of(found.alike.one_of(best, self.rng))
+        return decision
+
+    def _score(
+        self, found: PodClass, decision: Decision, feasible: Rows, asked: list[ScoreEntry]
+    ) -> Decision | None:
+        """Live plugins score the *feasible* rows."""
+        row = self._best_of_groups(found, decision, asked)
+        if row is None:
+            return self._choose_scored(found, decision, feasible)
+        decision.node_name = found.table.name_of(row)
+        return decision
 
     def _take(self, found: PodClass, decision: Decision) -> Decision | None:
         """One of the rows with the highest total."""

@@ -47,7 +47,10 @@ class OneByOne:
     _scores: list[Scorer] = field(factory=list)
     _raw: list[Callable[[int], int]] = field(factory=list)
     """Raw scores of the normalised plugins that look at pods, in their order."""
+    _by_amounts: bool = False
+    """Whether rows with the same amounts may share an answer."""
     _alike: AnswersByAmounts | None = None
+    """Made when first wanted."""
     most: int = MOST_ROWS
     """For so many rows this is cheaper than columns are."""
 
@@ -76,7 +79,7 @@ class OneByOne:
         # One element of a memoryview costs a third of what it does in an array.
         codes, view_codes, base = found.codes.data, found.view.codes.data, found.base.data
         moving, changes, missed = found.moving, [], 0
-        alike = self._alike if len(rows) >= _WORTH_LOOKING else None
+        alike = self._answers() if self._by_amounts and len(rows) >= _WORTH_LOOKING else None
         # Where nothing is known any number will do.
         known, numbers = (_NOTHING, view_codes) if alike is None else (alike.known, alike.numbers())
         for row in rows:
@@ -106,7 +109,7 @@ class OneByOne:
         if alike is not None:
             alike.looked(len(rows), missed)
             if not alike.pays:
-                self._alike, self.most = None, MOST_ROWS
+                self._by_amounts, self._alike, self.most = False, None, MOST_ROWS
 
     def ask(self, rows: Sequence[int]) -> list[int]:
         """What the class gives to each of *rows*, which the view passes: the weighted sum of the scores that
@@ -116,7 +119,8 @@ class OneByOne:
         try:
             if self._prepared_for != (found.builds, found.table.layout):
                 self._prepare()
-            return [self._ask(row) for row in rows]
+            ask = self._ask
+            return [ask(row) for row in rows]
         except Exception:  # noqa: BLE001 - met again on the long way, and reported there
             found.usable = False
             return [0] * len(rows)
@@ -181,13 +185,17 @@ class OneByOne:
         found = self._found
         if self._prepared_for[0] != found.builds:
             asked = {entry.name for entry, _ in found.pod_filters} | {e.name for e in found.pod_scores}
-            alike = asked <= found.parts.amounts_only
-            self._alike = AnswersByAmounts(found.table.following(_STATES, AmountStates)) if alike else None
-            self.most = _MOST_ALIKE if alike else MOST_ROWS
+            self._by_amounts, self._alike = asked <= found.parts.amounts_only, None
+            self.most = _MOST_ALIKE if self._by_amounts else MOST_ROWS
         self._filters = [self._judge(*placed) for placed in found.pod_filters]
         self._scores = [(self._scorer(entry), entry.weight) for entry in found.pod_scores]
         self._raw = [self._scorer(column.scores.entry) for column in found.moving]
         self._prepared_for = (found.builds, found.table.layout)
+
+    def _answers(self) -> AnswersByAmounts:
+        if self._alike is None:
+            self._alike = AnswersByAmounts(self._found.table.following(_STATES, AmountStates))
+        return self._alike
 
     def _judge(self, entry: FilterEntry, place: int) -> Judge:
         return self._by_row(entry.row_filter, entry.filter), place, entry.name

@@ -83,8 +83,8 @@ class PodClass:
         """How often everything was made anew."""
         self._expected: dict[int, ExpectedPods] = {}
         self._objects = objects
-        self._clear()
-        self._build()
+        if not self._outline():
+            self._build()
 
     def _clear(self) -> None:
         self.state = CycleState()
@@ -108,6 +108,8 @@ class PodClass:
         self._counts: list[int] = [0]
         self.one_by_one = OneByOne(self)
         self.alike = BestAlike(self)
+        self.outlined = False
+        """Whether nothing is known by row so far, only what groups of rows are worth: see ``alike``."""
         self.changes: tuple[int, ...] = ()
         """:func:`all_changes` as of the last visit, one object as long as it is the same."""
         self._read_versions: tuple[int, ...] = ()
@@ -201,7 +203,10 @@ class PodClass:
     def best_alike(self) -> list[RowGroup] | None:
         """Groups of rows that are the best, found without :meth:`refresh`; ``None`` if that must be done."""
         alike = self.alike
-        if alike.rows is None or self.changes != all_changes(self.table, self._objects):
+        if alike.rows is None:
+            return None
+        changes = all_changes(self.table, self._objects)
+        if changes != self.changes and not (self.outlined and self._still_holds(changes)):
             return None
         return alike.best()
 
@@ -209,14 +214,9 @@ class PodClass:
         """Catch up with the table; whether the class can be used."""
         table = self.table
         changes = all_changes(table, self._objects)
-        if changes != self.changes:
-            self.view.refresh()
-            if self._view_builds != self.view.builds or self._read_versions != versions(
-                self.parts.reads, table, self._objects
-            ):
-                self._build()
-                return self.usable
-            self.changes = changes
+        if self.outlined or (changes != self.changes and not self._still_holds(changes)):
+            self._build()
+            return self.usable
         version = table.row_log.version
         if self._version == version or not self.usable:
             return self.usable
@@ -233,6 +233,15 @@ class PodClass:
                 self._recount()
             self._follow_highest()
         return self.usable
+
+    def _still_holds(self, changes: tuple[int, ...]) -> bool:
+        """Whether none of these *changes* concerns what all rows have in common."""
+        self.view.refresh()
+        read = versions(self.parts.reads, self.table, self._objects)
+        if self._view_builds != self.view.builds or self._read_versions != read:
+            return False
+        self.changes = changes
+        return True
 
     def _take_in(self, since: int, *, counting: bool) -> bool:
         """Rows touched since then; ``False`` if that is too long ago to say which.
@@ -256,8 +265,23 @@ class PodClass:
             self._refresh_rows(positions, counting=counting)
         return positions is not None
 
-    def _build(self) -> None:
-        """Everything from nothing; O(rows)."""
+    def _outline(self) -> bool:
+        """Only what groups of rows are worth, from nothing; ``False`` if that will not do. O(groups)."""
+        if not self.view.refresh():
+            return False
+        rows = self.view.alike_rows()
+        if rows is None or not self._begin():
+            return False
+        passing = LazyRows(self.table, rows.count, rows.all_rows)
+        if run_pre_score(self.parts.remembered, self.state, self.pod, passing) is not None:
+            return False
+        self.new_state = self.state.template()
+        self._plan_scores()
+        self.outlined = self.amounts_only and self._row_wise and self.alike.begin()
+        return self.outlined
+
+    def _begin(self) -> bool:
+        """What goes for all rows; whether the class can be used."""
         table, parts, view = self.table, self.parts, self.view
         self._clear()
         self.builds += 1
@@ -268,14 +292,19 @@ class PodClass:
         self._version, self._node_version = table.row_log.version, table.node_log.version
         self.usable = view.usable and self._comparable()
         if not self.usable:
-            return
+            return False
         outcome = run_pre_filter(parts.remembered, self.state, self.pod, table.rows())
         self.usable = outcome.status is None and outcome.node_names is None
-        if not self.usable:
-            return
         skipped = self.state.skip_filter_plugins
         self.pod_filters = [(e, parts.order[e.name]) for e in parts.pod_plan.filter if e.name not in skipped]
-        self.codes = _sparse_copy(view.codes)
+        return self.usable
+
+    def _build(self) -> None:
+        """Everything from nothing; O(rows)."""
+        if not self._begin():
+            return
+        table, parts = self.table, self.parts
+        self.codes = _sparse_copy(self.view.codes)
         found = [self._filter(part) for part in table.rows().portions(PORTION)]
         status = run_pre_score(parts.remembered, self.state, self.pod, self.feasible_rows())
         self.usable = self.usable and status is None

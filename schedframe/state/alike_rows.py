@@ -103,6 +103,15 @@ class AlikeRows:
         """Those that have rows."""
         return [group for group in self._groups.values() if group.count]
 
+    @property
+    def count(self) -> int:
+        """How many rows are in groups."""
+        return sum([group.count for group in self._groups.values()])
+
+    def all_rows(self) -> Positions:
+        """Those rows, ascending; O(rows)."""
+        return self._column[: self.table.size].nonzero()[0]
+
     # ---- following ---------------------------------------------------------------------------------------
 
     def sync(self, codes: Codes) -> bool:

@@ -316,9 +316,14 @@ def _outcome(world: World, decision: Decision | None) -> dict[str, Any]:
 
 
 def assert_up_to_date(remembered: PodClass) -> None:
-    """The columns of a class equal those of one that is built now."""
-    usable = remembered.refresh()
+    """The columns of a class equal those of one that is built now, or what it knows of groups does."""
     fresh = PodClass(remembered.framework, remembered.parts, remembered.pod, remembered._objects)
+    fresh.refresh()
+    if remembered.outlined and remembered.best_alike() is not None:
+        assert fresh.usable
+        assert_groups_are_worth_it(remembered, fresh)
+        return
+    usable = remembered.refresh()
     if not usable:
         # Not using a class is always right; a class that fails now must not be used.
         return
@@ -334,13 +339,13 @@ def assert_up_to_date(remembered: PodClass) -> None:
         current = way.built == remembered.maxima.rebuilds and rows is not None
         if current and way.grouped.update(rows, remembered.maxima.values):
             way.grouped.check_invariants(remembered.maxima.values)
-    assert_groups_are_worth_it(remembered)
+    assert_groups_are_worth_it(remembered, remembered)
     assert [column.counts for column in remembered.normalized] == [c.counts for c in fresh.normalized]
     assert [column.highest for column in remembered.normalized] == [c.highest for c in fresh.normalized]
 
 
-def assert_groups_are_worth_it(remembered: PodClass) -> None:
-    """What is known of groups of rows is what is known of each of their rows; the class is up to date."""
+def assert_groups_are_worth_it(remembered: PodClass, known: PodClass) -> None:
+    """What is known of groups of rows is what an equal class with columns, *known*, says of each row."""
     best, groups = remembered.best_alike(), remembered.alike.groups()
     if best is None:
         return
@@ -349,14 +354,16 @@ def assert_groups_are_worth_it(remembered: PodClass) -> None:
     rows.check_invariants(remembered.view.codes)
     for group, worth in groups.items():
         for row in rows.rows_of([group]).tolist():
-            code = remembered.codes[row]
-            assert worth == (-code if code else remembered.maxima.values[row] - remembered.base[row])
-    assert (
-        rows.rows_of(best).tolist()
-        == (remembered.maxima.values == remembered.maxima.top()).nonzero()[0].tolist()
-    )
-    positions = remembered.alike.feasible_rows().positions.tolist()
-    assert positions == remembered.feasible_rows().positions.tolist()
+            code = known.codes[row]
+            if code:
+                assert worth < 0
+                assert remembered.statuses[-worth - 1] == known.statuses[code - 1]
+            else:
+                assert worth == known.maxima.values[row] - known.base[row]
+    assert rows.rows_of(best).tolist() == (known.maxima.values == known.maxima.top()).nonzero()[0].tolist()
+    feasible = remembered.alike.feasible_rows()
+    assert feasible.positions.tolist() == known.feasible_rows().positions.tolist()
+    assert len(feasible) == known.feasible
 
 
 def _by_row(found: PodClass, size: int) -> list[Status | str | None]:

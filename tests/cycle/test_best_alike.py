@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from schedframe import NO_SCHEDULE, PREFER_NO_SCHEDULE, Node, Taint
 from schedframe.cycle import best_alike
 from schedframe.cycle.best_alike import BestAlike
+from schedframe.cycle.remembered import PodClass
 from schedframe.state import alike_rows
 
 from .build import World, make_node, make_pod
@@ -123,14 +124,51 @@ def schedule(world: World, pods: int, *sizes: Any) -> None:
     world.scheduler.run_until_idle()
 
 
+def classes_of(world: World) -> list[PodClass]:
+    fast = world.scheduler.core.search.fast
+    assert fast is not None
+    return list(fast.classes._classes.values())
+
+
 @pytest.mark.parametrize("sizes", [("100m",), ("100m", "200m", "300m")])
-def test_all_but_the_first_pods_are_placed_by_groups(
+def test_nothing_is_found_out_by_row(sizes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+    watched, world = Watched(monkeypatch), world_of(50)
+    schedule(world, 60, *sizes)
+    assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
+    assert watched.answers == [True] * 60
+    assert [(found.outlined, len(found.codes)) for found in classes_of(world)] == [(True, 0)] * len(sizes)
+
+
+@pytest.mark.parametrize("sizes", [("100m",), ("100m", "200m", "300m")])
+def test_a_class_that_began_by_rows_goes_on_by_groups(
     sizes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(BestAlike, "begin", lambda alike: False)
     watched, world = Watched(monkeypatch), world_of(50)
     schedule(world, 60, *sizes)
     assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
     assert watched.answers == [True] * (60 - (best_alike.FIRST_VISITS + 1) * len(sizes))
+    assert not any(found.outlined for found in classes_of(world))
+
+
+def test_nodes_come_and_go_and_rows_are_still_in_groups() -> None:
+    world = world_of(50)
+    schedule(world, 20, "100m")
+    for i in range(50):
+        if i != 3:
+            world.cluster.delete("Node", f"n{i}")
+    world.cluster.create(make_node("new", cpu="2"))
+    schedule(world, 5, "0.1")
+    (found,) = {found.outlined for found in classes_of(world)}
+    assert found
+    assert {world.find("Pod", f"default/0.1-{i}").spec.node_name for i in range(5)} == {"n3", "new"}
+
+
+def test_too_many_groups_are_asked_about_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(best_alike, "MOST_ASKED", 0)
+    world = world_of(50)
+    schedule(world, 20, "100m")
+    assert [found.outlined for found in classes_of(world)] == [False]
 
 
 def test_where_rows_come_to_differ_a_class_goes_by_rows_again(monkeypatch: pytest.MonkeyPatch) -> None:
