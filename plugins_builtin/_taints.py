@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from operator import attrgetter
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -26,8 +27,7 @@ TolerationSignature: TypeAlias = tuple[tuple[str, str, str, str], ...]
 HARD_EFFECTS: Final = (NO_SCHEDULE, NO_EXECUTE)
 """Effects that keep pods off a node."""
 
-_HARD_COLUMN: Final = ("taints", *HARD_EFFECTS)
-_SOFT_COLUMN: Final = ("taints", PREFER_NO_SCHEDULE)
+_COLUMN: Final = "taints"
 _SIGNATURE: Final = object()  # key in PodSpec.memo
 
 
@@ -47,14 +47,9 @@ def toleration_signature(spec: PodSpec) -> TolerationSignature:
     return signature
 
 
-def hard_taints(table: NodeTable) -> DistinctColumn[Taints]:
-    """The NoSchedule and NoExecute taints of each node, in order, without the time of their addition."""
-    return table.distinct(_HARD_COLUMN, _hard_taints_of, table.tainted)
-
-
-def soft_taints(table: NodeTable) -> DistinctColumn[Taints]:
-    """The PreferNoSchedule taints of each node, in order, without the time of their addition."""
-    return table.distinct(_SOFT_COLUMN, _soft_taints_of, table.tainted)
+def taints_of_nodes(table: NodeTable) -> DistinctColumn[Taints]:
+    """The taints of each node, in order, without the time of their addition."""
+    return table.distinct(_COLUMN, _taints_of, table.tainted, attrgetter("spec.taints"))
 
 
 def untolerated_rows(spec: PodSpec, rows: Rows) -> npt.NDArray[np.bool_] | None:
@@ -62,13 +57,13 @@ def untolerated_rows(spec: PodSpec, rows: Rows) -> npt.NDArray[np.bool_] | None:
 
     O(rows), and O(1) if no taint of the cluster is in the way.
     """
-    column = hard_taints(rows.table)
+    column = taints_of_nodes(rows.table)
     if not column.values:
         return None
     tolerations = spec.tolerations
     rejected = column.answers(
-        toleration_signature(spec),
-        lambda taints: find_untolerated_taint(taints, tolerations) is not None,
+        ("hard", toleration_signature(spec)),
+        lambda taints: find_untolerated_taint(taints, tolerations, HARD_EFFECTS) is not None,
         False,
     )
     if not rejected.any():
@@ -79,13 +74,13 @@ def untolerated_rows(spec: PodSpec, rows: Rows) -> npt.NDArray[np.bool_] | None:
 
 def untolerated_soft_taints(spec: PodSpec, rows: Rows) -> npt.NDArray[np.int64]:
     """How many PreferNoSchedule taints of each row *spec* does not tolerate; a fresh array. O(rows)."""
-    column = soft_taints(rows.table)
+    column = taints_of_nodes(rows.table)
     if not column.values:
         return np.zeros(len(rows), np.int64)
     counts = column.answers(
-        toleration_signature(spec), lambda taints: count_untolerated(taints, spec), 0, np.int64
+        ("soft", toleration_signature(spec)), lambda taints: count_untolerated(taints, spec), 0, np.int64
     )
-    return column.take(counts, rows.index)
+    return column.take(counts, rows.index) if counts.any() else np.zeros(len(rows), np.int64)
 
 
 def count_untolerated(taints: Taints, spec: PodSpec) -> int:
@@ -98,16 +93,6 @@ def count_untolerated(taints: Taints, spec: PodSpec) -> int:
     )
 
 
-def _hard_taints_of(node: Node) -> Taints | None:
-    return _taints_of(node, HARD_EFFECTS)
-
-
-def _soft_taints_of(node: Node) -> Taints | None:
-    return _taints_of(node, (PREFER_NO_SCHEDULE,))
-
-
-def _taints_of(node: Node, effects: tuple[str, ...]) -> Taints | None:
-    if not node.spec.taints:
-        return None
+def _taints_of(node: Node) -> Taints | None:
     # without the time of their addition, so that nodes tainted one after another share a value
-    return tuple(Taint(t.key, t.value, t.effect) for t in node.spec.taints if t.effect in effects) or None
+    return tuple([Taint(t.key, t.value, t.effect) for t in node.spec.taints]) or None

@@ -59,7 +59,7 @@ class NodeSpec:
     """What was decided about a node."""
 
     unschedulable: bool = False
-    taints: tuple[Taint, ...] = ()
+    taints: tuple[Taint, ...] = field(default=(), metadata=wire(share=True))
     provider_id: str = field(default="", metadata=wire("providerID", unique=True))
     pod_cidr: str = field(default="", metadata=wire("podCIDR", unique=True))
     pod_cidrs: tuple[str, ...] = field(default=(), metadata=wire("podCIDRs"))

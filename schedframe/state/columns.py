@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable
+from collections.abc import Callable, Collection, Hashable, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -38,6 +38,8 @@ class DistinctColumn(Generic[V]):
     _value_of: Callable[[Node], V | None]
     _among: Collection[int] | None = None
     """Rows that may have a value, ``None``: any."""
+    _part_of: Callable[[Node], object] | None = None
+    """What alone decides about the value, one object for many nodes."""
     codes: Codes = field(factory=lambda: np.empty(0, np.int32))
     """int32, shape ``(capacity,)``: valid up to the table's size."""
     values: list[V] = field(factory=list)
@@ -140,27 +142,26 @@ class DistinctColumn(Generic[V]):
             self._wide = None
 
     def _rebuild(self) -> None:
-        table, value_of = self._table, self._value_of
-        self.values = []
-        self._code_of = {}
-        self._answers = {}
-        self._wide = None
+        # In passes that hardly leave C: this is what the first pod of a large cluster waits for.
+        rows, nodes = self._table.nodes(self._among)
+        keys, values = self._values_of(nodes)
+        kinds: dict[V | None, None] = dict.fromkeys(values.values())
+        self.values = [value for value in kinds if value is not None]
+        self._code_of = {value: code for code, value in enumerate(self.values)}
+        codes = {key: ABSENT if v is None else self._code_of[v] for key, v in values.items()}
+        self.codes = np.full(self._table.capacity, ABSENT, np.int32)
+        self.codes[rows] = np.fromiter(map(codes.__getitem__, keys), np.int32, len(keys))
+        self._answers, self._wide = {}, None
         self.epoch += 1
-        self.codes = np.full(table.capacity, ABSENT, np.int32)
-        rows = range(table.size) if self._among is None else sorted(self._among)
-        # As _set for each row, with a call less: this is what the first pod of a large cluster waits for.
-        code_of, codes = self._code_of, []
-        for node in map(table.node_at, rows):
-            value = None if node is None else value_of(node)
-            if value is None:
-                codes.append(ABSENT)
-                continue
-            code = code_of.get(value)
-            if code is None:
-                code = code_of[value] = len(code_of)
-            codes.append(code)
-        self.values.extend(code_of)
-        self.codes[slice(0, table.size) if self._among is None else rows] = codes
+
+    def _values_of(self, nodes: Sequence[Node]) -> tuple[Sequence[Any], dict[Any, V | None]]:
+        """A key for each of *nodes*, and the values by these keys."""
+        if self._part_of is None:
+            values = list(map(self._value_of, nodes))
+            return values, dict(zip(values, values, strict=True))
+        parts = list(map(id, map(self._part_of, nodes)))
+        some = dict(zip(parts, nodes, strict=True))
+        return parts, {part: self._value_of(node) for part, node in some.items()}
 
     def _set(self, row: int) -> None:
         node = self._table.node_at(row)

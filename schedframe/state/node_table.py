@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
@@ -23,6 +23,7 @@ from .rows import Rows
 from .trial import UndoLog, put_back
 
 Column = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.intp]
 
 
 @define(eq=False)
@@ -112,6 +113,17 @@ class NodeTable:
         """The node of a row, ``None`` for a hole."""
         return self._nodes[row]
 
+    def nodes(self, among: Collection[int] | None = None) -> tuple[slice | Positions, list[Node]]:
+        """Rows that have a node, and these nodes; *among*: of these rows, or of all if they are many."""
+        if among is not None and 2 * len(among) < self.num_nodes:
+            rows = np.fromiter(among, np.intp, len(among))
+            rows = np.sort(rows[self.alive[rows]])
+        elif self.num_nodes == self.size:
+            return slice(0, self.size), cast("list[Node]", self._nodes)
+        else:
+            rows = self.alive[: self.size].nonzero()[0]
+        return rows, cast("list[Node]", [self._nodes[row] for row in rows.tolist()])
+
     def pods_at(self, row: int) -> dict[str, Pod]:
         """Pods of a row by uid. Not to be changed."""
         pods = self._pods[row]
@@ -173,16 +185,21 @@ class NodeTable:
         return self.distinct(("label", key), lambda node: node.labels.get(key))
 
     def distinct(
-        self, key: Hashable, value_of: Callable[[Node], Any], among: Collection[int] | None = None
+        self,
+        key: Hashable,
+        value_of: Callable[[Node], Any],
+        among: Collection[int] | None = None,
+        part_of: Callable[[Node], object] | None = None,
     ) -> DistinctColumn[Any]:
         """A dictionary-encoded property of nodes, made at first use and up to date.
 
         *key* names it for good: the same key must always come with an equivalent *value_of*. *among*: the
-        rows that may have such a property at all, kept in step by the table (:attr:`tainted`).
+        rows that may have such a property at all, kept in step by the table (:attr:`tainted`). *part_of*: the
+        part of a node that alone decides about it, where many nodes share one object.
         """
         column = self._columns.get(key)
         if column is None:
-            column = self._columns[key] = DistinctColumn(self, value_of, among)
+            column = self._columns[key] = DistinctColumn(self, value_of, among, part_of)
         assert isinstance(column, DistinctColumn)
         return column.sync()
 

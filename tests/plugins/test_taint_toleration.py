@@ -7,7 +7,7 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plugins_builtin._taints import hard_taints
+from plugins_builtin._taints import taints_of_nodes
 from plugins_builtin.taint_toleration import ERR_REASON, TaintToleration
 from schedframe.api import (
     NO_EXECUTE,
@@ -91,7 +91,7 @@ def test_nodes_tainted_at_different_times_share_one_value() -> None:
         table.set_node(node(evolve(BROKEN, time_added=float(i)), name=f"n{i}"))
     rejected = Status.unresolvable(ERR_REASON)
     assert columnar_statuses(PLUGIN, CycleState(), pod(), table.rows()) == [rejected] * 3
-    assert hard_taints(table).values == [(BROKEN,)]
+    assert taints_of_nodes(table).values == [(BROKEN,)]
 
 
 def test_a_taint_that_appears_later_is_met_by_a_known_list_of_tolerations() -> None:
