@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+from attrs import define
 
 from ..framework import Verdicts
 from ..state import Rows
@@ -22,12 +23,44 @@ if TYPE_CHECKING:
 _SHARE = 6
 """Picking out a row costs as much as looking at so many as they stand in the columns,"""
 _FREE = 4096
-"""and so many cost no more than the calls that it takes to pick out any."""
+"""and so many cost no more than the calls that it takes to pick out any, if the plugins are quick."""
+_AGAIN = 64
+_MEMORY = 8
+"""The mean of about so many times is kept."""
 
 
 def pays(touched: int, nodes: int) -> bool:
-    """Whether to refresh all rows of the *nodes* is cheaper than those that were touched."""
+    """Whether to refresh all rows of the *nodes* may be cheaper than those that were touched."""
     return touched * _SHARE + _FREE >= nodes
+
+
+@define(eq=False)
+class Costs:
+    """How long it took a class lately to refresh all rows, and the touched ones: a matter of its plugins.
+
+    Which way is taken changes how long it takes, and nothing else.
+    """
+
+    _all: float = 0.0
+    _some: float = 0.0
+    _turn: int = 0
+
+    def some_are_cheaper(self, touched: int, nodes: int) -> bool:
+        """Whether to refresh only the rows that were touched, if :func:`pays` leaves that open."""
+        if touched * _SHARE >= nodes:
+            return False
+        self._turn += 1
+        # Now and then the dearer way has its chance.
+        return (self._some < self._all) is (self._turn % _AGAIN != 0)
+
+    def note(self, nanoseconds: int, *, some: bool) -> None:
+        """So long it took now."""
+        before = self._some if some else self._all
+        mean = before + (nanoseconds - before) / _MEMORY if before else float(nanoseconds)
+        if some:
+            self._some = mean
+        else:
+            self._all = mean
 
 
 def refresh(found: PodClass) -> None:

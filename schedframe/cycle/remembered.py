@@ -8,6 +8,7 @@ classes share, the others whenever a pod comes to the row or leaves it.
 
 from __future__ import annotations
 
+from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -82,6 +83,7 @@ class PodClass:
         self.builds = 0
         """How often everything was made anew."""
         self._expected: dict[int, ExpectedPods] = {}
+        self._costs = all_at_once.Costs()
         self._objects = objects
         if not self._outline():
             self._build()
@@ -258,12 +260,17 @@ class PodClass:
         positions = log.positions_since(since, self.table.size)
         if positions is not None and self._columnar and all_at_once.refresh_some(self, positions):
             return True
-        if self._columnar and all_at_once.pays(missed, self.table.num_nodes):
-            all_at_once.refresh(self)
-            return True
-        if positions is not None:
+        nodes, started = self.table.num_nodes, perf_counter_ns()
+        in_question = self._columnar and all_at_once.pays(missed, nodes)
+        some = positions is not None and (not in_question or self._costs.some_are_cheaper(missed, nodes))
+        if positions is not None and some:
             self._refresh_rows(positions, counting=counting)
-        return positions is not None
+        elif in_question:
+            all_at_once.refresh(self)
+        else:
+            return False
+        self._costs.note(perf_counter_ns() - started, some=some)
+        return True
 
     def _outline(self) -> bool:
         """Only what groups of rows are worth, from nothing; ``False`` if that will not do. O(groups)."""
