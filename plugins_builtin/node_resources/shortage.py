@@ -138,7 +138,7 @@ class Demand:
         else:
             full = rows.take(spare.full)
             lefts = [*map(rows.take, spare.left), *left_of(others, rows)]
-        if len(rows) and not full.any() and self._fits(lefts):
+        if len(rows) and not np.count_nonzero(full) and self._fits(lefts):
             return None
         short: list[Mask] = []
         some = full.copy()

@@ -49,6 +49,8 @@ class Usage(FollowingColumns):
     odd_rows: int = 0
     least_spare: list[int] = field(factory=list)
     """Per resource: no node has less than this left, or fewer than none; perhaps all have more."""
+    same: list[float] = field(factory=list)
+    """Per resource: the capacity of every node, 0 if they differ, or might."""
     _scratch: Amounts = field(init=False, repr=False)
     _odd: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
     _columns: list[tuple[Column, Column]] = field(factory=list)
@@ -81,11 +83,13 @@ class Usage(FollowingColumns):
         """See :class:`FollowingColumns`."""
         odd = np.zeros(len(self._odd[index]), np.bool_)
         alive = self.table.alive[index]
-        spare = []
+        spare, same = [], []
         for (there, used), capacity, value in zip(self._columns, self.capacity, self.value, strict=True):
             available, taken = there[index], used[index]
             odd |= (available <= 0) | (available >= EXACT)
-            capacity[index] = np.maximum(available, 1)
+            part = capacity[index] = np.maximum(available, 1)
+            present = part[alive]
+            same.append(float(present[0]) if len(present) and (present == present[0]).all() else 0.0)
             if self.of_capacity:
                 value[index] = available * self.of_capacity + taken * self.of_used
             else:
@@ -93,6 +97,7 @@ class Usage(FollowingColumns):
             spare.append(int(np.subtract(available, taken)[alive].min(initial=EXACT)))
         anew = isinstance(index, slice) and not index.start
         self.least_spare = spare if anew else [*map(min, self.least_spare, spare)]
+        self.same = same if anew else [a if a == b else 0.0 for a, b in zip(self.same, same, strict=True)]
         odd &= alive
         self.odd_rows += int(np.count_nonzero(odd)) - int(np.count_nonzero(self._odd[index]))
         self._odd[index] = odd
@@ -100,7 +105,7 @@ class Usage(FollowingColumns):
     @override
     def fill_row(self, row: int) -> None:
         """See :class:`FollowingColumns`."""
-        odd, spare = False, self.least_spare
+        odd, spare, same = False, self.least_spare, self.same
         of_capacity, of_used = self.of_capacity, self.of_used
         for i, (there, used, capacity, value) in enumerate(self._cells):
             available, taken = there[row], used[row]
@@ -108,6 +113,8 @@ class Usage(FollowingColumns):
                 odd = True
             elif available - taken < spare[i]:
                 spare[i] = available - taken
+            if available and available != same[i]:
+                same[i] = 0.0
             capacity[row] = available or _ONE
             value[row] = of_capacity * available + of_used * taken
         if odd or self._odd[row]:
@@ -130,14 +137,14 @@ class Usage(FollowingColumns):
             for i, amount in enumerate(amounts):
                 out = changed[i]
                 np.add(value[i, index], amount, out=out)
-                out /= capacity[i, index]
+                out /= self.same[i] or capacity[i, index]
             return changed
         changed = self._scratch[:, : len(index)]
         for i, amount in enumerate(amounts):
             out = changed[i]
             value[i].take(index, out=out, mode="clip")
             out += amount
-            out /= capacity[i].take(index)
+            out /= self.same[i] or capacity[i].take(index)
         return changed
 
 

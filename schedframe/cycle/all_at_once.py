@@ -104,7 +104,9 @@ def refresh_some(found: PodClass, positions: npt.NDArray[np.intp]) -> bool:
     O(positions), and a pass over all for the best of them.
     """
     table = found.table
-    if found.feasible != table.num_nodes or found.moving or found.view.codes.take(positions).any():
+    if found.feasible != table.num_nodes or found.moving:
+        return False
+    if np.count_nonzero(found.view.codes.take(positions)):
         return False
     rows = Rows.at(table, positions)
     entries = [entry for entry, _ in found.pod_filters]

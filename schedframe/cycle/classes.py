@@ -21,6 +21,8 @@ from .split_plan import SplitPlan, split
 DEFAULT_BYTES = 256 * 2**20
 MADE_AT_ONCE = 16
 """Beyond so many classes one is made for the second of its pods: to make it costs more than to do without."""
+MOST_OUTLINED = 32
+"""Of more classes each one is away for so long that too much of what it knows of groups is no more."""
 MOST_ONCE = 8192
 """So many kinds of pods that were seen once are known."""
 _MEMO = object()
@@ -106,7 +108,8 @@ class RememberedClasses:
                 del self._once[next(iter(self._once))]
             return None
         view = self._view((key.profile, key.of_nodes), framework, parts, pod)
-        found = self._classes[key] = PodClass(framework, parts, pod, self.objects, view)
+        outline = len(self._classes) < MOST_OUTLINED
+        found = self._classes[key] = PodClass(framework, parts, pod, self.objects, view, outline=outline)
         self._bytes += found.nbytes
         while len(self._classes) > 1 and self._too_much():
             _, dropped = self._classes.popitem(last=False)

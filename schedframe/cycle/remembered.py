@@ -70,6 +70,8 @@ class PodClass:
         pod: Pod,
         objects: ObjectStore,
         view: NodeView | None = None,
+        *,
+        outline: bool = True,
     ) -> None:
         self.framework = framework
         self.parts = parts
@@ -85,7 +87,7 @@ class PodClass:
         self._expected: dict[int, ExpectedPods] = {}
         self._costs = all_at_once.Costs()
         self._objects = objects
-        if not self._outline():
+        if not outline or not self._outline():
             self._build()
 
     def _clear(self) -> None:
