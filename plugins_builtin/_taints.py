@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import Final, TypeAlias
 
 import numpy as np
@@ -49,7 +48,7 @@ def toleration_signature(spec: PodSpec) -> TolerationSignature:
 
 def taints_of_nodes(table: NodeTable) -> DistinctColumn[Taints]:
     """The taints of each node, in order, without the time of their addition."""
-    return table.distinct(_COLUMN, _taints_of, table.tainted, attrgetter("spec.taints"))
+    return table.distinct(_COLUMN, _taints_of, table.tainted)
 
 
 def untolerated_rows(spec: PodSpec, rows: Rows) -> npt.NDArray[np.bool_] | None:

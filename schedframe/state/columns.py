@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -36,10 +36,8 @@ class DistinctColumn(Generic[V]):
 
     _table: NodeTable
     _value_of: Callable[[Node], V | None]
-    _among: Collection[int] | None = None
-    """Rows that may have a value, ``None``: any."""
-    _part_of: Callable[[Node], object] | None = None
-    """What alone decides about the value, one object for many nodes."""
+    _among: Mapping[int, object] | None = None
+    """Rows that may have a value, with what alone decides about it, one object for many; ``None``: any."""
     codes: Codes = field(factory=lambda: np.empty(0, np.int32))
     """int32, shape ``(capacity,)``: valid up to the table's size."""
     values: list[V] = field(factory=list)
@@ -143,8 +141,7 @@ class DistinctColumn(Generic[V]):
 
     def _rebuild(self) -> None:
         # In passes that hardly leave C: this is what the first pod of a large cluster waits for.
-        rows, nodes = self._table.nodes(self._among)
-        keys, values = self._values_of(nodes)
+        rows, keys, values = self._values()
         kinds: dict[V | None, None] = dict.fromkeys(values.values())
         self.values = [value for value in kinds if value is not None]
         self._code_of = {value: code for code, value in enumerate(self.values)}
@@ -154,14 +151,17 @@ class DistinctColumn(Generic[V]):
         self._answers, self._wide = {}, None
         self.epoch += 1
 
-    def _values_of(self, nodes: Sequence[Node]) -> tuple[Sequence[Any], dict[Any, V | None]]:
-        """A key for each of *nodes*, and the values by these keys."""
-        if self._part_of is None:
+    def _values(self) -> tuple[slice | npt.NDArray[np.intp], Sequence[Any], dict[Any, V | None]]:
+        """Rows that may have a value, a key for each of them, and the values by these keys."""
+        table, among = self._table, self._among
+        if among is None:
+            rows, nodes = table.nodes()
             values = list(map(self._value_of, nodes))
-            return values, dict(zip(values, values, strict=True))
-        parts = list(map(id, map(self._part_of, nodes)))
-        some = dict(zip(parts, nodes, strict=True))
-        return parts, {part: self._value_of(node) for part, node in some.items()}
+            return rows, values, dict(zip(values, values, strict=True))
+        parts = list(map(id, among.values()))
+        nodes_of = {part: table.node_at(row) for part, row in dict(zip(parts, among, strict=True)).items()}
+        found = {part: None if node is None else self._value_of(node) for part, node in nodes_of.items()}
+        return np.fromiter(among, np.intp, len(parts)), parts, found
 
     def _set(self, row: int) -> None:
         node = self._table.node_at(row)

@@ -52,7 +52,9 @@ def _check_rows(table: NodeTable, used: list[int]) -> None:
     _same("rows with a node", set(table.alive.nonzero()[0].tolist()), set(live))
     _same("rows()", table.rows().positions.tolist(), live)
     _check_free(table, used)
-    tainted = {row for row in live if (node := table.node_at(row)) is not None and node.spec.taints}
+    tainted = {
+        row: node.spec.taints for row in live if (node := table.node_at(row)) is not None and node.spec.taints
+    }
     _same("rows with taints", table.tainted, tainted)
     for row in used:
         name = table.name_of(row)

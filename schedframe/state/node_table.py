@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Hashable, Iterator
+from collections.abc import Callable, Hashable, Iterator, Mapping
 from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ..api import Node, Pod, PodResources
+from ..api import Node, Pod, PodResources, Taint
 from ..errors import InvariantError
 from .change_log import ChangeLog
 from .columns import DerivedColumn, DistinctColumn
@@ -56,8 +56,8 @@ class NodeTable:
     exchange_log: ChangeLog = field(factory=ChangeLog)
     """Rows on which a pod was exchanged for one that counts the same (:meth:`replace_pod`)."""
     images: ImageIndex = field(factory=ImageIndex)
-    tainted: set[int] = field(factory=set)
-    """Rows whose node has taints of any kind. Not to be changed."""
+    tainted: dict[int, tuple[Taint, ...]] = field(factory=dict)
+    """The taints of rows whose node has any; equal ones are mostly one object. Not to be changed."""
     ports: dict[tuple[str, int], dict[int, dict[str, int]]] = field(factory=dict)
     """(protocol, port) → row → host IP → users."""
     _amounts: ResourceColumns = field(factory=ResourceColumns)
@@ -113,15 +113,11 @@ class NodeTable:
         """The node of a row, ``None`` for a hole."""
         return self._nodes[row]
 
-    def nodes(self, among: Collection[int] | None = None) -> tuple[slice | Positions, list[Node]]:
-        """Rows that have a node, and these nodes; *among*: of these rows, or of all if they are many."""
-        if among is not None and 2 * len(among) < self.num_nodes:
-            rows = np.fromiter(among, np.intp, len(among))
-            rows = np.sort(rows[self.alive[rows]])
-        elif self.num_nodes == self.size:
+    def nodes(self) -> tuple[slice | Positions, list[Node]]:
+        """Rows that have a node, and these nodes. Not to be changed."""
+        if self.num_nodes == self.size:
             return slice(0, self.size), cast("list[Node]", self._nodes)
-        else:
-            rows = self.alive[: self.size].nonzero()[0]
+        rows = self.alive[: self.size].nonzero()[0]
         return rows, cast("list[Node]", [self._nodes[row] for row in rows.tolist()])
 
     def pods_at(self, row: int) -> dict[str, Pod]:
@@ -188,18 +184,17 @@ class NodeTable:
         self,
         key: Hashable,
         value_of: Callable[[Node], Any],
-        among: Collection[int] | None = None,
-        part_of: Callable[[Node], object] | None = None,
+        among: Mapping[int, object] | None = None,
     ) -> DistinctColumn[Any]:
         """A dictionary-encoded property of nodes, made at first use and up to date.
 
         *key* names it for good: the same key must always come with an equivalent *value_of*. *among*: the
-        rows that may have such a property at all, kept in step by the table (:attr:`tainted`). *part_of*: the
-        part of a node that alone decides about it, where many nodes share one object.
+        rows that may have such a property at all, each with the part of its node that alone decides, kept
+        in step by the table (:attr:`tainted`).
         """
         column = self._columns.get(key)
         if column is None:
-            column = self._columns[key] = DistinctColumn(self, value_of, among, part_of)
+            column = self._columns[key] = DistinctColumn(self, value_of, among)
         assert isinstance(column, DistinctColumn)
         return column.sync()
 
@@ -251,9 +246,9 @@ class NodeTable:
         self._amounts.offer(row, node.allocatable, {} if old is None else old.allocatable)
         self.unschedulable[row] = node.spec.unschedulable
         if node.spec.taints:
-            self.tainted.add(row)
+            self.tainted[row] = node.spec.taints
         elif old is not None:
-            self.tainted.discard(row)
+            self.tainted.pop(row, None)
         info = self._infos[row]
         if info is not None:
             info.node = node
@@ -274,7 +269,7 @@ class NodeTable:
         self._all = None
         self._amounts.offer(row, {}, node.allocatable)
         self.unschedulable[row] = False
-        self.tainted.discard(row)
+        self.tainted.pop(row, None)
         info = self._infos[row]
         if info is not None:
             info.node = None
