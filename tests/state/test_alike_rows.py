@@ -232,3 +232,27 @@ def test_what_is_wrong_is_noticed(spoil: Any, message: str) -> None:
     spoil(alike.groups()[0], alike)
     with pytest.raises(InvariantError, match=message):
         alike.check_invariants(open_rows(table))
+
+
+def test_where_a_row_goes_is_known_by_its_group_and_what_the_pod_requests() -> None:
+    """Of rows that another change took elsewhere, or by another pod, nothing follows."""
+    table = table_of(*({"cpu": 1} for _ in range(8)))
+    alike = AlikeRows(table)
+    assert alike.rebuild(open_rows(table))
+
+    def after(*changes: tuple[str, int]) -> list[list[int]]:
+        for what, row in changes:
+            if what == "leaves":
+                table.remove_pod(f"n{row}", f"uid-p{row}")
+            elif what == "grows":
+                table.set_node(make_node(f"n{row}", {"cpu": 8}))
+            else:
+                table.add_pod(f"n{row}", make_pod(f"{what}{row}", f"n{row}", {"cpu": int(what)}))
+            assert alike.sync(open_rows(table))
+            alike.check_invariants(open_rows(table))
+        return sorted(rows_of(alike, group) for group in alike.groups())
+
+    assert after(("leaves", 0), ("1", 1), ("1", 2)) == [[0], [1, 2], [3, 4, 5, 6, 7]]
+    assert after(("2", 3), ("2", 4), ("1", 5)) == [[0], [1, 2, 5], [3, 4], [6, 7]]
+    assert after(("1", 0)) == [[0, 6, 7], [1, 2, 5], [3, 4]]
+    assert after(("grows", 6), ("1", 7), ("1", 6)) == [[0], [1, 2, 5, 7], [3, 4], [6]]
