@@ -10,7 +10,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schedframe import NO_SCHEDULE, PREFER_NO_SCHEDULE, Node, Taint
-from schedframe.cycle import best_alike
+from schedframe.cycle import best_alike, fast_path
 from schedframe.cycle.best_alike import BestAlike
 from schedframe.cycle.remembered import PodClass
 from schedframe.state import alike_rows
@@ -206,3 +206,13 @@ def test_room_that_is_kept_for_others_counts() -> None:
             world.scheduler.core.queue.nominator.add(world.find("Pod", waiting.key), f"n{i}")
     schedule(world, 5, "0.1")
     assert [world.find("Pod", f"default/0.1-{i}").spec.node_name for i in range(5)] == ["n3"] * 5
+
+
+def test_where_one_node_is_feasible_nobody_is_asked_for_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[Any] = []
+    who_scores = fast_path._who_scores
+    monkeypatch.setattr(fast_path, "_who_scores", lambda *args: asked.append(args) or who_scores(*args))
+    schedule(world_of(1), 3, "100m")
+    assert not asked
+    schedule(world_of(2), 3, "100m")
+    assert len(asked) == 1

@@ -94,6 +94,21 @@ def test_many_changes_at_once_and_growth() -> None:
     ask(table, pod)
 
 
+@pytest.mark.parametrize("changed", [1, 60])
+def test_nodes_that_were_all_equal_and_are_not_any_more(changed: int) -> None:
+    table = NodeTable()
+    pod = make_pod({"cpu": 1, "memory": 100}, name="asked")
+    for name in NAMES:
+        table.set_node(make_node({"cpu": 4, "memory": 1000}, name))
+        table.add_pod(name, make_pod({"cpu": 1, "memory": 300}, name=f"p-{name}", node=name))
+    ask(table, pod)
+    for name in NAMES[:changed]:
+        table.set_node(make_node({"cpu": 16, "memory": 5000}, name))
+    ask(table, pod)
+    table.remove_node(NAMES[-1])
+    ask(table, pod)
+
+
 def test_what_is_surely_left_everywhere() -> None:
     table = NodeTable()
     for name in NAMES[:4]:

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from attrs import evolve
 
-from schedframe.api import HostPort
+from schedframe.api import NO_SCHEDULE, HostPort, NodeSpec, Taint
 from schedframe.errors import InvariantError
 from schedframe.state import LazyRows, NodeTable, Rows
 
@@ -331,3 +332,21 @@ def test_damage_is_found(damage: object) -> None:
     damage(table)
     with pytest.raises(InvariantError):
         table.check_invariants()
+
+
+def test_taints_of_rows_are_those_of_their_nodes() -> None:
+    table = NodeTable()
+    taints = (Taint("a", "", NO_SCHEDULE),)
+    table.set_node(evolve(make_node("n0"), spec=NodeSpec(taints=taints)))
+    table.set_node(evolve(make_node("n1"), spec=NodeSpec(taints=taints)))
+    assert table.tainted == {0: taints, 1: taints}
+    column = table.distinct("taints", lambda node: node.spec.taints or None, table.tainted)
+    assert [column.codes[row] for row in (0, 1)] == [0, 0]
+    table.set_node(make_node("n1"))
+    table.check_invariants()
+    assert table.tainted == {0: taints}
+    again = table.distinct("taints again", lambda node: node.spec.taints or None, table.tainted)
+    assert [again.codes[row] for row in (0, 1)] == [0, -1]
+    table.remove_node("n0")
+    table.check_invariants()
+    assert table.tainted == {}
