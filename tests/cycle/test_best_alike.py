@@ -9,7 +9,18 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from schedframe import NO_SCHEDULE, PREFER_NO_SCHEDULE, Node, Taint
+from schedframe import (
+    NO_SCHEDULE,
+    PREFER_NO_SCHEDULE,
+    Handle,
+    Namespace,
+    Node,
+    NodeInfo,
+    ObjectMeta,
+    Status,
+    Taint,
+    hookimpl,
+)
 from schedframe.cycle import best_alike, fast_path
 from schedframe.cycle.best_alike import BestAlike
 from schedframe.cycle.remembered import PodClass
@@ -216,3 +227,37 @@ def test_where_one_node_is_feasible_nobody_is_asked_for_scores(monkeypatch: pyte
     assert not asked
     schedule(world_of(2), 3, "100m")
     assert len(asked) == 1
+
+
+class Door:
+    """Lets nobody in while there is a namespace ``closed``."""
+
+    row_local = amounts_only = True
+    reads = ("Namespace",)
+
+    def __init__(self, handle: Handle) -> None:
+        self.handle = handle
+
+    @hookimpl
+    def pod_signature(self) -> tuple[()]:
+        return ()
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> Status | None:
+        closed = self.handle.objects.get("Namespace", "closed")
+        return Status.unschedulable("closed") if closed is not None else None
+
+
+def test_what_all_rows_have_in_common_may_change() -> None:
+    world = World({"Door": Door})
+    for i in range(50):
+        world.cluster.create(make_node(f"n{i}"))
+    schedule(world, 5, "100m")
+    assert [found.outlined for found in classes_of(world)] == [True]
+    world.cluster.create(Namespace(ObjectMeta(name="open")))
+    schedule(world, 5, "0.1")
+    assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
+    world.cluster.create(Namespace(ObjectMeta(name="closed")))
+    schedule(world, 5, "0.10")
+    waiting = [pod for pod in world.cluster.list("Pod") if not pod.spec.node_name]
+    assert len(waiting) == 5
