@@ -251,11 +251,10 @@ class BestAlike:
 
     # ---- beginning and end -------------------------------------------------------------------------------
 
-    def begin(self) -> bool:
+    def begin(self, rows: AlikeRows) -> bool:
         """Ask about all groups; ``False`` if they are too many, or none is feasible. O(groups)."""
         found = self._found
-        rows = found.view.alike_rows()
-        if rows is None or not rows.sync(found.view.codes):
+        if not rows.sync(found.view.codes):
             return False
         groups = rows.groups()
         if len(groups) > max(MOST_ASKED, found.table.size >> _ASKED_SHIFT):

@@ -229,7 +229,7 @@ class PodClass:
         self._node_version = table.node_log.version
         if changed:
             self.base = self._base()
-        if not self.view.usable or not self._take_in(since, counting=not changed):
+        if not self._take_in(since, counting=not changed):
             self._build()
             return self.usable
         if self.usable:
@@ -239,10 +239,9 @@ class PodClass:
         return self.usable
 
     def _still_holds(self, changes: tuple[int, ...]) -> bool:
-        """Whether none of these *changes* concerns what all rows have in common."""
-        self.view.refresh()
+        """Whether none of these *changes* concerns what all rows have in common; the view is refreshed."""
         read = versions(self.parts.reads, self.table, self._objects)
-        if self._view_builds != self.view.builds or self._read_versions != read:
+        if not self.view.refresh() or self._view_builds != self.view.builds or self._read_versions != read:
             return False
         self.changes = changes
         return True
@@ -286,7 +285,7 @@ class PodClass:
             return False
         self.new_state = self.state.template()
         self._plan_scores()
-        self.outlined = self.amounts_only and self._row_wise and self.alike.begin()
+        self.outlined = self.amounts_only and self._row_wise and self.alike.begin(rows)
         return self.outlined
 
     def _begin(self) -> bool:

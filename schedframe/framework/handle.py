@@ -46,6 +46,8 @@ class Nominations(Protocol):
         """By uid of a pod the node: a live view."""
         ...
 
+    def __bool__(self) -> bool: ...
+
 
 class PluginsRunner(Protocol):
     """Run the plugins of the profile, for plugins that try things out (preemption)."""

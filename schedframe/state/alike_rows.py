@@ -123,9 +123,10 @@ class AlikeRows:
         table, log = self.table, self.table.row_log
         if not self.usable or self.version == log.version:
             return self.usable
-        if table.latest is not None and log.version == self.version + 1:
+        latest = table.latest
+        if latest is not None and latest[0] == log.version == self.version + 1:
             self.version = log.version
-            if not self._pod_came(*table.latest):
+            if not self._pod_came(latest[1], latest[2]):
                 self._give_up()
             return self.usable
         rows = log.since(self.version) if table.size <= len(self._column) else None
@@ -151,17 +152,8 @@ class AlikeRows:
             new = self._learn(old, row, requests)
             if new is None:
                 return False
-        if new is old:
-            return True
-        block = row >> self._shift
-        old.blocks[block] -= 1
-        old.count -= 1
-        numbers[row] = new.number
-        new.row = row
-        new.blocks[block] += 1
-        new.count += 1
-        if new.count == 1:
-            self._note_birth(new)
+        if new is not old:
+            self._move(row, old, new)
         return True
 
     def _learn(self, old: RowGroup, row: int, requests: PodResources) -> RowGroup | None:
@@ -180,8 +172,7 @@ class AlikeRows:
         self._cells = None if amounts is None else (*amounts, *self._cells_of_marks)
 
     def _follow(self, rows: Collection[int], codes: memoryview[int]) -> bool:
-        groups, by_number, numbers, shift = self._groups, self._by_number, self.numbers, self._shift
-        every = self._cells
+        groups, by_number, numbers, every = self._groups, self._by_number, self.numbers, self._cells
         for row in rows:
             old = by_number.get(numbers[row])
             if codes[row]:
@@ -192,22 +183,25 @@ class AlikeRows:
                 new = groups.get(key) or self._new(key)
                 if new is None:
                     return False
-            if new is old:
-                continue
-            block = row >> shift
-            if old is not None:
-                old.blocks[block] -= 1
-                old.count -= 1
-            if new is None:
-                numbers[row] = _OUT
-                continue
-            numbers[row] = new.number
-            new.row = row
-            new.blocks[block] += 1
-            new.count += 1
-            if new.count == 1:
-                self._note_birth(new)
+            if new is not old:
+                self._move(row, old, new)
         return True
+
+    def _move(self, row: int, old: RowGroup | None, new: RowGroup | None) -> None:
+        """From one group to another; ``None``: left out."""
+        block = row >> self._shift
+        if old is not None:
+            old.blocks[block] -= 1
+            old.count -= 1
+        if new is None:
+            self.numbers[row] = _OUT
+            return
+        self.numbers[row] = new.number
+        new.row = row
+        new.blocks[block] += 1
+        new.count += 1
+        if new.count == 1:
+            self._note_birth(new)
 
     # ---- looking for rows --------------------------------------------------------------------------------
 

@@ -51,8 +51,8 @@ class NodeTable:
     """Every change of a row."""
     node_log: ChangeLog = field(factory=ChangeLog)
     """Only changes of the node itself: added, replaced, removed."""
-    latest: tuple[int, PodResources] | None = None
-    """Row and requests, if the last change of all is a pod that came."""
+    latest: tuple[int, int, PodResources] | None = None
+    """The last time a pod came: version of ``row_log`` since then, row and requests."""
     exchange_log: ChangeLog = field(factory=ChangeLog)
     """Rows on which a pod was exchanged for one that counts the same (:meth:`replace_pod`)."""
     images: ImageIndex = field(factory=ImageIndex)
@@ -334,7 +334,8 @@ class NodeTable:
         if info is not None:
             info.apply(pod, sign)
         self.row_log.append(row)
-        self.latest = (row, resources) if sign > 0 else None
+        if sign > 0:
+            self.latest = (self.row_log.version, row, resources)
         affinity = spec.affinity
         if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
             self.pods_with_affinity += sign
@@ -431,7 +432,6 @@ class NodeTable:
     def _touch_node(self, row: int) -> None:
         self.row_log.append(row)
         self.node_log.append(row)
-        self.latest = None
 
     def resources(self) -> tuple[str, ...]:
         """All resources that some node has or some pod requests, and those that always have a column."""

@@ -154,7 +154,7 @@ def test_nothing_is_found_out_by_row(sizes: tuple[str, ...], monkeypatch: pytest
 def test_a_class_that_began_by_rows_goes_on_by_groups(
     sizes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(BestAlike, "begin", lambda alike: False)
+    monkeypatch.setattr(BestAlike, "begin", lambda alike, rows: False)
     watched, world = Watched(monkeypatch), world_of(50)
     schedule(world, 60, *sizes)
     assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
@@ -261,3 +261,30 @@ def test_what_all_rows_have_in_common_may_change() -> None:
     schedule(world, 5, "0.10")
     waiting = [pod for pod in world.cluster.list("Pod") if not pod.spec.node_name]
     assert len(waiting) == 5
+
+
+class Breaks:
+    """Judges nodes by themselves, and fails at one."""
+
+    row_local = node_only = True
+
+    @hookimpl
+    def pod_signature(self) -> tuple[()]:
+        return ()
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> None:
+        if node_info.name == "bad":
+            raise LookupError("nobody knows that node")
+
+
+def test_a_plugin_that_fails_at_a_new_node_is_heard() -> None:
+    world = World({"Breaks": Breaks})
+    for i in range(50):
+        world.cluster.create(make_node(f"n{i}"))
+    schedule(world, 5, "100m")
+    assert [found.outlined for found in classes_of(world)] == [True]
+    assert not world.faults
+    world.cluster.create(make_node("bad"))
+    schedule(world, 1, "0.1")
+    assert [status.plugin for status, _ in world.faults] == ["Breaks"]

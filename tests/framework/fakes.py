@@ -70,6 +70,9 @@ class FakeNominator:
     def nominations(self) -> Mapping[str, str]:
         return {pod.uid: name for name, pods in self.pods.items() for pod in pods}
 
+    def __bool__(self) -> bool:
+        return bool(self.pods)
+
 
 @define(eq=False)
 class FakeHandle:

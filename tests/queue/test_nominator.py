@@ -38,7 +38,7 @@ def test_a_new_nomination_replaces_the_old_one_even_by_none() -> None:
     assert nominator.node_of(pod()) is None
 
 
-def test_noop_takes_thenominations_the_status() -> None:
+def test_noop_takes_the_node_of_the_status() -> None:
     nominator = Nominator()
     nominator.add(pod(nominated="s"), "ignored", NominatingMode.NOOP)
     assert names(nominator, "s") == ["p"]

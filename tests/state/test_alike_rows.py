@@ -27,12 +27,18 @@ def rows_of(alike: AlikeRows, group: RowGroup) -> list[int]:
 class AlikeRowsMachine(RuleBasedStateMachine):
     """Nodes and pods come and go, rows are left out and let in; small blocks, few groups, a short list."""
 
-    @initialize(most=st.sampled_from((4, 4096)), born=st.sampled_from((1, 4096)), few=st.sampled_from((0, 8)))
-    def begin(self, most: int, born: int, few: int) -> None:
+    @initialize(
+        most=st.sampled_from((4, 4096)),
+        born=st.sampled_from((1, 4096)),
+        few=st.sampled_from((0, 8)),
+        numbers=st.sampled_from((0, 4096)),
+    )
+    def begin(self, most: int, born: int, few: int, numbers: int) -> None:
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(alike_rows, "MOST_GROUPS", most)
         self.patch.setattr(alike_rows, "MOST_BORN", born)
         self.patch.setattr(alike_rows, "_FEW", few)
+        self.patch.setattr(alike_rows, "_MOST_NUMBERS", numbers)
         self.patch.setattr(alike_rows, "_SMALLEST_SHIFT", 2)
         self.patch.setattr(alike_rows, "_SHARE", 1)
         self.patch.setattr(alike_rows, "_BLOCKS_SHIFT", 5)
@@ -256,3 +262,16 @@ def test_where_a_row_goes_is_known_by_its_group_and_what_the_pod_requests() -> N
     assert after(("2", 3), ("2", 4), ("1", 5)) == [[0], [1, 2, 5], [3, 4], [6, 7]]
     assert after(("1", 0)) == [[0, 6, 7], [1, 2, 5], [3, 4]]
     assert after(("grows", 6), ("1", 7), ("1", 6)) == [[0], [1, 2, 5, 7], [3, 4], [6]]
+
+
+def test_a_pod_comes_once_though_the_table_forgets_what_else_happened() -> None:
+    table = table_of(*({"cpu": 1} for _ in range(8)))
+    alike = AlikeRows(table)
+    assert alike.rebuild(open_rows(table))
+    for name, node in (("q", "n1"), ("r", "n1"), ("s", "n0")):
+        table.add_pod(node, make_pod(name, node, {"cpu": 1}))
+        assert alike.sync(open_rows(table))
+    table.row_log.forget()
+    assert alike.sync(open_rows(table))
+    alike.check_invariants(open_rows(table))
+    assert sorted(rows_of(alike, group) for group in alike.groups()) == [[0], [1], [2, 3, 4, 5, 6, 7]]
