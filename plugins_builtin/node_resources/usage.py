@@ -97,7 +97,10 @@ class Usage(FollowingColumns):
             spare.append(int(np.subtract(available, taken)[alive].min(initial=EXACT)))
         anew = isinstance(index, slice) and not index.start
         self.least_spare = spare if anew else [*map(min, self.least_spare, spare)]
-        self.same = same if anew else [a if a == b else 0.0 for a, b in zip(self.same, same, strict=True)]
+        if anew:
+            self.same = same
+        elif alive.any():
+            self.same = [a if a == b else 0.0 for a, b in zip(self.same, same, strict=True)]
         odd &= alive
         self.odd_rows += int(np.count_nonzero(odd)) - int(np.count_nonzero(self._odd[index]))
         self._odd[index] = odd

@@ -222,6 +222,7 @@ class InMemoryCluster(ClusterPort):
         """Bind *pod* to the node, which need not exist. Raises :class:`BindNotFound`, :class:`BindConflict`,
         and :class:`BindRefused` without a node.
         """
+        # As _may_fail does it for all others, without passing on any arguments: this happens to each pod.
         if self._failures.waiting:
             with self._failures.around("bind", pod):
                 self._bind(pod, node_name)

@@ -21,13 +21,12 @@ from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
 from ..state import LazyRows, ObjectStore, RowGroup, Rows
 from ..state.following import PORTION
-from . import all_at_once
+from . import by_columns
 from .best_alike import BestAlike
 from .expected import ExpectedPods
 from .grouped import Groupings
 from .maxima import OUT, BlockedMaxima
-from .merging import ask
-from .node_view import NodeView, RawScores, Scorer
+from .node_view import NodeView, RawScores
 from .normalized import Normalized
 from .numbering import Codes, Numbering
 from .one_by_one import OneByOne
@@ -85,7 +84,7 @@ class PodClass:
         self.builds = 0
         """How often everything was made anew."""
         self._expected: dict[int, ExpectedPods] = {}
-        self._costs = all_at_once.Costs()
+        self._costs = by_columns.Costs()
         self._objects = objects
         if not outline or not self._outline():
             self._build()
@@ -259,15 +258,15 @@ class PodClass:
                 self.one_by_one.refresh(rows if missed == 1 else set(rows), counting=counting)
             return rows is not None
         positions = log.positions_since(since, self.table.size)
-        if positions is not None and self._columnar and all_at_once.refresh_some(self, positions):
+        if positions is not None and self._columnar and by_columns.refresh_some(self, positions):
             return True
         nodes, started = self.table.num_nodes, perf_counter_ns()
-        in_question = self._columnar and all_at_once.pays(missed, nodes)
+        in_question = self._columnar and by_columns.pays(missed, nodes)
         some = positions is not None and (not in_question or self._costs.some_are_cheaper(missed, nodes))
         if positions is not None and some:
-            self._refresh_rows(positions, counting=counting)
+            by_columns.refresh_touched(self, positions, counting=counting)
         elif in_question:
-            all_at_once.refresh(self)
+            by_columns.refresh_all(self)
         else:
             return False
         self._costs.note(perf_counter_ns() - started, some=some)
@@ -313,7 +312,7 @@ class PodClass:
             return
         table, parts = self.table, self.parts
         self.codes = _sparse_copy(self.view.codes)
-        found = [self._filter(part) for part in table.rows().portions(PORTION)]
+        found = [by_columns.judge(self, part) for part in table.rows().portions(PORTION)]
         status = run_pre_score(parts.remembered, self.state, self.pod, self.feasible_rows())
         self.usable = self.usable and status is None
         self.new_state = self.state.template()
@@ -321,7 +320,7 @@ class PodClass:
         self.maxima = BlockedMaxima(np.full(len(self.codes), OUT, np.int64), 0)
         if self.usable:
             for part in found:
-                self._score(part)
+                by_columns.score(self, part)
             self.maxima.rebuild(table.size)
             self._recount()
             self._follow_highest()
@@ -351,67 +350,6 @@ class PodClass:
         self._row_wise = all(entry.filter is not None for entry in entries) and all(
             entry.score is not None for entry in asked
         )
-
-    # ---- many rows, by columns ---------------------------------------------------------------------------
-
-    def _refresh_rows(self, positions: Positions, *, counting: bool) -> None:
-        codes, before = self.codes, self.codes[positions]
-        if counting:
-            for column in self.moving:
-                column.count_rows(positions[before == 0], -1)
-        for code, count in enumerate(np.bincount(before + 1)[1:].tolist()):
-            self.count(code, -count)
-        codes[positions] = self.view.codes[positions]
-        self.maxima.values[positions] = OUT
-        found = self._filter(Rows.ascending(self.table, positions[codes[positions] >= 0]))
-        if self.usable:
-            self._score(found)
-            if counting:
-                self._count_moves(positions, before)
-                for column in self.moving:
-                    column.count_rows(found.positions, 1)
-            self.maxima.rebuild(self.table.size)
-
-    def _count_moves(self, positions: Positions, before: Codes) -> None:
-        """Raw scores of the view for rows that were feasible and are not, or the other way round."""
-        now, then = self.codes[positions] == 0, before == 0
-        if (now == then).all():
-            return
-        for column in self.normalized[: len(self.view.normalized)]:
-            column.count_rows(positions[then & ~now], -1)
-            column.count_rows(positions[now & ~then], 1)
-
-    def _filter(self, rows: Rows) -> Rows:
-        """What all say of rows whose codes are those of the view, and that are not counted so far; the rows
-        that pass.
-        """
-        numbering = self.numbering
-        codes = rows.take(self.codes)
-        verdicts = Verdicts(rows, codes, numbering.statuses, numbering.numbers)
-        places = numbering.places_of(codes)
-        for entry, place in self.pod_filters:
-            ask(entry, place, self.state, self.pod, verdicts, places)
-        if not numbering.register():
-            self.usable = False
-        if not codes.any():
-            self.count(0, len(codes))
-            return rows
-        self.codes[rows.index] = codes
-        for code, count in enumerate(np.bincount(codes).tolist()):
-            self.count(code, count)
-        return rows.select(codes == 0)
-
-    def _score(self, rows: Rows) -> None:
-        """Totals of feasible rows, by the highest raw scores of the last totals."""
-        scorer = Scorer(self.state, self.pod)
-        totals = scorer.total(self.pod_scores, rows)
-        totals += rows.take(self.base)
-        for column in self.moving:
-            raw = column.raw[rows.index] = scorer.raw(column.scores.entry, rows)
-            totals += column.weighted_rows(raw, column.highest)
-        self.maxima.values[rows.index] = totals
-        if not scorer.sound:
-            self.usable = False
 
     # ---- what is highest ---------------------------------------------------------------------------------
 

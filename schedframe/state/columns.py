@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
+from itertools import repeat
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
@@ -142,26 +143,29 @@ class DistinctColumn(Generic[V]):
     def _rebuild(self) -> None:
         # In passes that hardly leave C: this is what the first pod of a large cluster waits for.
         rows, keys, values = self._values()
-        kinds: dict[V | None, None] = dict.fromkeys(values.values())
-        self.values = [value for value in kinds if value is not None]
-        self._code_of = {value: code for code, value in enumerate(self.values)}
-        codes = {key: ABSENT if v is None else self._code_of[v] for key, v in values.items()}
+        found = dict.fromkeys(keys if values is None else values.values())
+        found.pop(None, None)
+        self.values = list(found)
+        codes: dict[Any, int] = dict(zip(found, range(len(found)), strict=True))
+        self._code_of = codes
+        if values is not None:
+            codes = {key: codes.get(value, ABSENT) for key, value in values.items()}
         self.codes = np.full(self._table.capacity, ABSENT, np.int32)
-        self.codes[rows] = np.fromiter(map(codes.__getitem__, keys), np.int32, len(keys))
+        each = map(codes.get, keys, repeat(ABSENT))
+        self.codes[rows] = np.fromiter(each, np.int32, len(keys))
         self._answers, self._wide = {}, None
         self.epoch += 1
 
-    def _values(self) -> tuple[slice | npt.NDArray[np.intp], Sequence[Any], dict[Any, V | None]]:
-        """Rows that may have a value, a key for each of them, and the values by these keys."""
+    def _values(self) -> tuple[slice | npt.NDArray[np.intp], Sequence[Any], dict[int, V | None] | None]:
+        """Rows that may have a value; their values, or keys and the values by key."""
         table, among = self._table, self._among
         if among is None:
             rows, nodes = table.nodes()
-            values = list(map(self._value_of, nodes))
-            return rows, values, dict(zip(values, values, strict=True))
+            return rows, list(map(self._value_of, nodes)), None
         parts = list(map(id, among.values()))
-        nodes_of = {part: table.node_at(row) for part, row in dict(zip(parts, among, strict=True)).items()}
-        found = {part: None if node is None else self._value_of(node) for part, node in nodes_of.items()}
-        return np.fromiter(among, np.intp, len(parts)), parts, found
+        some = {part: table.node_at(row) for part, row in dict(zip(parts, among, strict=True)).items()}
+        values = {part: None if node is None else self._value_of(node) for part, node in some.items()}
+        return np.fromiter(among, np.intp, len(parts)), parts, values
 
     def _set(self, row: int) -> None:
         node = self._table.node_at(row)

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from schedframe import Pod
 from schedframe.cycle import (
     alike,
-    all_at_once,
     best_alike,
+    by_columns,
     classes,
     grouped,
     node_view,
@@ -108,7 +108,7 @@ def catching_up(way: Way) -> Iterator[None]:
         for most in ("MOST_ROWS", "_MOST_ALIKE"):
             patch.setattr(one_by_one, most, way.one_by_one)
         patch.setattr(one_by_one, "_WORTH_LOOKING", way.worth_looking)
-        patch.setattr(all_at_once, "_FREE", way.free)
+        patch.setattr(by_columns, "_FREE", way.free)
         patch.setattr(classes, "MADE_AT_ONCE", way.at_once)
         patch.setattr(grouped, "MOST_GROUPS", way.groups)
         patch.setattr(grouped, "_WAIT", 3)

@@ -1,6 +1,7 @@
-"""Refresh a remembered class for all rows at once.
+"""Judge and score many rows of a remembered class, by the columnar forms of its plugins where they have any.
 
-Where many rows were touched this takes fewer passes than to pick them out, and each pass costs less.
+All rows at once, or those that were touched: where many were, to take all is fewer passes than to pick some
+out, and each pass costs less.
 """
 
 from __future__ import annotations
@@ -14,11 +15,14 @@ from attrs import define
 from ..framework import Verdicts
 from ..state import Rows
 from .maxima import OUT
-from .merging import ask_all, merge
+from .merging import ask, ask_all, merge
 from .node_view import Scorer
+from .numbering import Codes
 
 if TYPE_CHECKING:
     from .remembered import PodClass
+
+Positions = npt.NDArray[np.intp]
 
 _SHARE = 6
 """Picking out a row costs as much as looking at so many as they stand in the columns,"""
@@ -63,7 +67,7 @@ class Costs:
             self._all = mean
 
 
-def refresh(found: PodClass) -> None:
+def refresh_all(found: PodClass) -> None:
     """Judge and score all rows; its view and ``base`` are up to date. Its filters have a columnar form.
 
     O(rows). A plugin that fails makes the class unusable.
@@ -97,7 +101,7 @@ def refresh(found: PodClass) -> None:
         column.recount(passing)
 
 
-def refresh_some(found: PodClass, positions: npt.NDArray[np.intp]) -> bool:
+def refresh_some(found: PodClass, positions: Positions) -> bool:
     """Score the rows at *positions* where all rows of the table passed and these still do; ``False``, and
     nothing done, where that is not so.
 
@@ -135,3 +139,68 @@ def _judged(found: PodClass, rows: Rows) -> npt.NDArray[np.int32]:
             merge(answer, verdicts, places)
         found.usable &= numbering.register()
     return codes
+
+
+def refresh_touched(found: PodClass, positions: Positions, *, counting: bool) -> None:
+    """Judge and score the rows at *positions*, whatever they were before; *counting*: as in ``refresh``."""
+    codes, before = found.codes, found.codes[positions]
+    if counting:
+        for column in found.moving:
+            column.count_rows(positions[before == 0], -1)
+    for code, count in enumerate(np.bincount(before + 1)[1:].tolist()):
+        found.count(code, -count)
+    codes[positions] = found.view.codes[positions]
+    found.maxima.values[positions] = OUT
+    passing = judge(found, Rows.ascending(found.table, positions[codes[positions] >= 0]))
+    if not found.usable:
+        return
+    score(found, passing)
+    if counting:
+        _count_moves(found, positions, before)
+        for column in found.moving:
+            column.count_rows(passing.positions, 1)
+    found.maxima.rebuild(found.table.size)
+
+
+def _count_moves(found: PodClass, positions: Positions, before: Codes) -> None:
+    """Raw scores of the view for rows that were feasible and are not, or the other way round."""
+    now, then = found.codes[positions] == 0, before == 0
+    if (now == then).all():
+        return
+    for column in found.normalized[: len(found.view.normalized)]:
+        column.count_rows(positions[then & ~now], -1)
+        column.count_rows(positions[now & ~then], 1)
+
+
+def judge(found: PodClass, rows: Rows) -> Rows:
+    """What all say of rows whose codes are those of the view, and that are not counted so far; the rows that
+    pass.
+    """
+    numbering = found.numbering
+    codes = rows.take(found.codes)
+    verdicts = Verdicts(rows, codes, numbering.statuses, numbering.numbers)
+    places = numbering.places_of(codes)
+    for entry, place in found.pod_filters:
+        ask(entry, place, found.state, found.pod, verdicts, places)
+    if not numbering.register():
+        found.usable = False
+    if not codes.any():
+        found.count(0, len(codes))
+        return rows
+    found.codes[rows.index] = codes
+    for code, count in enumerate(np.bincount(codes).tolist()):
+        found.count(code, count)
+    return rows.select(codes == 0)
+
+
+def score(found: PodClass, rows: Rows) -> None:
+    """Totals of feasible rows, by the highest raw scores of the last totals."""
+    scorer = Scorer(found.state, found.pod)
+    totals = scorer.total(found.pod_scores, rows)
+    totals += rows.take(found.base)
+    for column in found.moving:
+        raw = column.raw[rows.index] = scorer.raw(column.scores.entry, rows)
+        totals += column.weighted_rows(raw, column.highest)
+    found.maxima.values[rows.index] = totals
+    if not scorer.sound:
+        found.usable = False

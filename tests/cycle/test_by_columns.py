@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from schedframe.cycle.all_at_once import Costs
+from schedframe.cycle.by_columns import Costs
 
 
 def ways(
