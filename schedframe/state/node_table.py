@@ -326,16 +326,16 @@ class NodeTable:
         self.exchange_log.append(row)
 
     def _apply(self, row: int, pod: Pod, sign: int) -> None:
-        resources, spec = pod.resources, pod.spec
+        resources, spec, log = pod.resources, pod.spec, self.row_log
         self._amounts.count(row, resources, sign)
         for port in spec.host_ports:
             count_port_at(self.ports, row, port, sign)
         info = self._infos[row]
         if info is not None:
             info.apply(pod, sign)
-        self.row_log.append(row)
+        log.append(row)
         if sign > 0:
-            self.latest = (self.row_log.version, row, resources)
+            self.latest = (log.version, row, resources)
         affinity = spec.affinity
         if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
             self.pods_with_affinity += sign
