@@ -25,7 +25,7 @@ Fractions = npt.NDArray[np.float64]
 Whole = npt.NDArray[np.int16]
 """Numbers from -100 to 100, narrow because passes over them cost less."""
 
-_HALF: Final = MAX_SCORE // 2
+HALF: Final = MAX_SCORE // 2
 _TWO: Final = 2
 
 
@@ -49,14 +49,14 @@ class BalancedUsage(Used):
         super().fill(index)
         used, capacities = self.value[:, index], self.capacity[:, index]
         fractions = np.minimum(used / capacities, 1.0)
-        self.without[index] = _balances(list(fractions), fractions.shape[1]) - _HALF
+        self.without[index] = _balances(list(fractions), fractions.shape[1]) - HALF
 
     @override
     def fill_row(self, row: int) -> None:
         """As for any usage."""
         super().fill_row(row)
         fractions = [min(used[row] / there[row], 1.0) for _, _, there, used in self._cells]
-        self.without[row] = _balance(fractions) - _HALF
+        self.without[row] = _balance(fractions) - HALF
 
 
 def balance_score(scored: Sequence[Scored], info: NodeInfo) -> int:
@@ -74,7 +74,7 @@ def balance_score(scored: Sequence[Scored], info: NodeInfo) -> int:
             without.append(used / capacity if used < capacity else 1.0)
             with_pod.append(total / capacity if total < capacity else 1.0)
     # Fractions of 0 to 1 deviate by 1/2 at most: the change is -50 at worst, and nothing here is negative.
-    return _HALF + (_HALF + _balance(with_pod) - _balance(without)) // 2
+    return HALF + (HALF + _balance(with_pod) - _balance(without)) // 2
 
 
 def balance_by_row(scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int]:
@@ -100,7 +100,7 @@ def balance_by_row(scored: Sequence[Scored], table: NodeTable) -> Callable[[int]
             second / other if second < other else 1.0
         )
         change = int((1 - abs(with_pod / 2)) * MAX_SCORE) - int((1 - abs(without / 2)) * MAX_SCORE)
-        return _HALF + (_HALF + change) // 2
+        return HALF + (HALF + change) // 2
 
     return of_row
 
@@ -144,14 +144,14 @@ def _scores(scored: Sequence[Scored], capacities: Sequence[Column], rows: Rows) 
         with_pod.append(_fractions(used + resource.amount, available))
         without.append(_fractions(used, available))
     change = _balances(with_pod, len(rows))
-    change -= _balances(without, len(rows)) - _HALF
+    change -= _balances(without, len(rows)) - HALF
     return _scores_of(change)
 
 
 def _scores_of(change: Whole) -> Column:
     """By how much the balance changes, 50 added."""
     change >>= 1
-    change += _HALF
+    change += HALF
     return change.astype(np.int64)
 
 

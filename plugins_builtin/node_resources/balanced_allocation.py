@@ -14,6 +14,7 @@ from schedframe import CycleState, NodeInfo, NodeTable, Pod, Rows, StateKey, Sta
 from ..args import NodeResourcesBalancedAllocationArgs
 from .balance import balance_by_row, balance_score, balance_scores
 from .scored import Scored, scored_resources
+from .several_pods import balances_by_row
 
 _SCORED: Final = StateKey[Sequence[Scored]]("NodeResourcesBalancedAllocation/pre_score")
 
@@ -56,6 +57,14 @@ class NodeResourcesBalancedAllocation:
         """As :meth:`score`, with the columns at hand."""
         scored = state.get(_SCORED)
         return None if scored is None else balance_by_row(scored, table)
+
+    @hookimpl
+    def score_pods(
+        self, states: Sequence[CycleState], table: NodeTable
+    ) -> Callable[[int], Sequence[int]] | None:
+        """As :meth:`score` for several pods."""
+        pods = [scored for state in states if (scored := state.get(_SCORED)) is not None]
+        return balances_by_row(pods, table) if len(pods) == len(states) else None
 
     @hookimpl
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:

@@ -31,6 +31,7 @@ from ..args import NodeResourcesFitArgs
 from .device_classes import DEVICE_CLASS, DeviceClassNames
 from .hints import FitHints
 from .scored import Scored, scored_resources
+from .several_pods import shortages_by_row
 from .shortage import Demand
 from .strategies import Strategy, strategy_of
 
@@ -94,6 +95,13 @@ class NodeResourcesFit:
         return state.read(_DEMAND).by_row(table)
 
     @hookimpl
+    def filter_pods(
+        self, states: Sequence[CycleState], table: NodeTable
+    ) -> Callable[[int], Sequence[Status | None] | None]:
+        """As :meth:`filter` for several pods: one look if there is room for the most of each resource."""
+        return shortages_by_row([state.read(_DEMAND) for state in states], table)
+
+    @hookimpl
     def pre_score(self, state: CycleState, pod: Pod) -> None:
         """Note what the pod asks for of the resources that are scored."""
         state.write(_SCORED, self._scored(pod))
@@ -101,20 +109,24 @@ class NodeResourcesFit:
     @hookimpl
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> int:
         """By the configured strategy."""
-        scored = state.get(_SCORED)
-        return self._strategy.score(self._scored(pod) if scored is None else scored, node_info)
+        return self._strategy.score(self._noted(state, pod), node_info)
 
     @hookimpl
     def row_score(self, state: CycleState, pod: Pod, table: NodeTable) -> Callable[[int], int] | None:
         """As :meth:`score`, with the columns at hand."""
-        scored = state.get(_SCORED)
-        return self._strategy.by_row(self._scored(pod) if scored is None else scored, table)
+        return self._strategy.by_row(self._noted(state, pod), table)
+
+    @hookimpl
+    def score_pods(
+        self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
+    ) -> Callable[[int], Sequence[int]] | None:
+        """As :meth:`score` for several pods."""
+        return self._strategy.of_pods_by_row(list(map(self._noted, states, pods)), table)
 
     @hookimpl
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:
         """As :meth:`score`; O(scored resources x rows)."""
-        scored = state.get(_SCORED)
-        return self._strategy.score_rows(self._scored(pod) if scored is None else scored, rows)
+        return self._strategy.score_rows(self._noted(state, pod), rows)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
@@ -128,6 +140,10 @@ class NodeResourcesFit:
             EventRegistration(nodes, hints.node_has_room),
             EventRegistration(classes, hints.class_stands_for_request),
         )
+
+    def _noted(self, state: CycleState, pod: Pod) -> Sequence[Scored]:
+        scored = state.get(_SCORED)
+        return self._scored(pod) if scored is None else scored
 
     def _scored(self, pod: Pod) -> tuple[Scored, ...]:
         return scored_resources(self.args.scoring_strategy.resources, scoring_requests(pod), non_zero=True)

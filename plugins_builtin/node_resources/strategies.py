@@ -25,6 +25,7 @@ from ..args import (
 )
 from .arithmetic import EXACT, Column, Whole, percent, percents
 from .scored import Scored, cells_of
+from .several_pods import least_allocated_by_row
 from .usage import Amounts, Index, Left, Taken, by_portions, followed
 
 _FULL: Final = 100
@@ -41,6 +42,12 @@ class Strategy(Protocol):
 
     def by_row(self, scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int] | None:
         """:meth:`score` as a function of a row number, good for one ``table.layout``; ``None``: use that."""
+        ...
+
+    def of_pods_by_row(
+        self, pods: Sequence[Sequence[Scored]], table: NodeTable
+    ) -> Callable[[int], Sequence[int]] | None:
+        """:meth:`by_row` for several pods at once; ``None``: use that."""
         ...
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
@@ -113,6 +120,12 @@ class LeastAllocated:
 
         return of_pair if weights else of_row
 
+    def of_pods_by_row(
+        self, pods: Sequence[Sequence[Scored]], table: NodeTable
+    ) -> Callable[[int], Sequence[int]] | None:
+        """As :meth:`by_row` for each of *pods*."""
+        return least_allocated_by_row(pods, table, self.by_row)
+
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
         usage = followed(Left, scored, rows)
@@ -167,6 +180,12 @@ class MostAllocated:
 
         return of_row
 
+    def of_pods_by_row(
+        self, pods: Sequence[Sequence[Scored]], table: NodeTable
+    ) -> Callable[[int], Sequence[int]] | None:
+        """None: each pod by itself."""
+        return None
+
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
         usage = followed(Taken, scored, rows)
@@ -213,6 +232,12 @@ class RequestedToCapacityRatio:
 
     def by_row(self, scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int] | None:
         """None: the curve costs more than what columns would save."""
+        return None
+
+    def of_pods_by_row(
+        self, pods: Sequence[Sequence[Scored]], table: NodeTable
+    ) -> Callable[[int], Sequence[int]] | None:
+        """None: each pod by itself."""
         return None
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:

@@ -28,7 +28,7 @@ MOST_TIERS: Final = 16
 """Rows with so many different marks are followed."""
 MOST_KNOWN: Final = 8192
 """So many groups are remembered, those without rows included."""
-_WAIT: Final = 1000
+WAIT: Final = 1000
 """Visits after which a class that gave itself up tries again."""
 _BYTES_A_GROUP: Final = 300
 _SMALLEST_CREDIT: Final = -64
@@ -106,6 +106,13 @@ class BestAlike:
     """Births taken in."""
     _visits: int = 0
     _credit: int = 0
+    found_best: list[RowGroup] = field(factory=list)
+    """The groups that :meth:`best` found; the last one has rows."""
+
+    @property
+    def ready(self) -> bool:
+        """Whether to ask at all."""
+        return self.rows is not None
 
     @property
     def nbytes(self) -> int:
@@ -119,28 +126,27 @@ class BestAlike:
 
     # ---- looking -----------------------------------------------------------------------------------------
 
-    def best(self) -> list[RowGroup] | None:
-        """The groups whose rows are the best, ``None`` if that is to be found out by row.
-
-        The view of the class must be up to date.
+    def best(self) -> bool:
+        """Find the groups whose rows are the best, for :meth:`one_of`; ``False`` if that is to be found out
+        by row. The view must be up to date.
         """
         view, rows = self._found.view, self.rows
         assert rows is not None
         if rows.marks is not view.marks or not rows.sync(view.codes):
-            self._begin_anew()
-            return None
+            return self._begin_anew()
         if self._seen != rows.dropped + len(rows.born) and not self._take_in(rows):
-            return None
+            return False
         groups = self._best_of_tiers()
         if len(groups) > MOST_TIED:
             self._prune()
             groups = self._best_of_tiers()
         if not groups or len(groups) > MOST_TIED:
             self._of_no_use()
-            return None
+            return False
         if self._credit < _MOST_CREDIT:
             self._credit += 1
-        return groups
+        self.found_best = groups
+        return True
 
     def _best_of_tiers(self) -> list[RowGroup]:
         while True:
@@ -166,9 +172,9 @@ class BestAlike:
         self._gains = list(zip(present.values(), gains, strict=True))
         return self._gains
 
-    def one_of(self, groups: list[RowGroup], rng: Random) -> int:
-        """One of the rows of *groups*, which :meth:`best` just gave, as :mod:`.ties` says."""
-        rows = self.rows
+    def one_of(self, rng: Random) -> int:
+        """One of the rows of the groups that :meth:`best` just found, as :mod:`.ties` says."""
+        rows, groups = self.rows, self.found_best
         assert rows is not None
         size, ties = rows.table.size, 0
         enough = many(size)
@@ -260,10 +266,8 @@ class BestAlike:
         if len(groups) > max(MOST_ASKED, found.table.size >> _ASKED_SHIFT):
             return False
         answers = found.one_by_one.ask([rows.one_of(group) for group in groups])
-        for group, answer in zip(groups, answers, strict=True):
-            self._worth[group.number] = answer
-            if answer >= 0 and not self._list(group, answer):
-                return False
+        if not self._know(dict(zip(groups, answers, strict=True))):
+            return False
         self.rows, self._seen = rows, rows.dropped + len(rows.born)
         return found.usable and bool(self._tiers)
 
@@ -273,7 +277,7 @@ class BestAlike:
         view = self._found.view
         # To put a million rows in groups takes as long as thousands of pods gain by it.
         first = FIRST_VISITS if view.has_groups else FIRST_VISITS + (self._found.table.size >> ROWS_SHIFT)
-        if self._visits >= first and self.rows is None:
+        if self._visits >= first and self.rows is None and not self._found.sit_down():
             self._start()
 
     def _start(self) -> None:
@@ -287,14 +291,17 @@ class BestAlike:
 
     def _take_from_class(self, rows: AlikeRows) -> bool:
         """The class is up to date and knows what all rows are worth."""
-        codes, values, base = self._found.codes.data, self._found.maxima.values.data, self._found.base.data
-        for group in rows.groups():
-            row = rows.one_of(group)
-            code = codes[row]
-            known = self._worth[group.number] = -code if code else values[row] - base[row]
-            if not code and not self._list(group, known):
-                return False
-        return True
+        groups = rows.groups()
+        worth = self._found.worth_of([rows.one_of(group) for group in groups])
+        return self._know(dict(zip(groups, worth, strict=True)))
+
+    def _know(self, worth: dict[RowGroup, int]) -> bool:
+        """Each group is *worth* so much; ``False`` if there are too many marks."""
+        self._worth = {group.number: each for group, each in worth.items()}
+        return all(each < 0 or self._list(group, each) for group, each in worth.items())
+
+    def stop(self) -> None:
+        """Nobody asks any more."""
 
     def _begin_anew(self) -> bool:
         """At the next visit, from what the class knows then."""
@@ -310,7 +317,7 @@ class BestAlike:
     def _give_up(self) -> None:
         """Not for this class, or not for long."""
         self._clear()
-        self.rows, self._credit, self._visits = None, 0, -_WAIT
+        self.rows, self._credit, self._visits = None, 0, -WAIT
 
     def _clear(self) -> None:
         self._worth.clear()

@@ -45,8 +45,8 @@ class RememberedClasses:
     """Finds the class of a pod.
 
     O(1) for a pod that shares its spec with the last one that did, and equals it in namespace, labels,
-    annotations and owners, O(plugins) otherwise. The least recently used classes are dropped when there are
-    too many, or too large ones.
+    annotations and owners, O(plugins) otherwise. Classes are dropped when there are too many, or too large
+    ones: the oldest that was not used since it was last spared.
     """
 
     objects: ObjectStore
@@ -60,8 +60,6 @@ class RememberedClasses:
     _once: dict[ClassKey, bool] = field(factory=dict)
     """Keys of pods that were seen once, the last one at the end; the value is always false."""
     _bytes: int = 0
-    _latest: Known | None = None
-    """Of the last look, whose class is the one used last."""
     _trusted: int = 0
     """For so many more looks at it ``_bytes`` is believed without counting again."""
 
@@ -78,9 +76,7 @@ class RememberedClasses:
                 return None
             known = Known(framework, pod.metadata, key, found)
             pod.spec.memo[_MEMO] = known
-        elif known is not self._latest:
-            self._classes.move_to_end(known.key)
-        self._latest = known
+        known.found.recent = True
         return known
 
     def _parts(self, framework: Framework) -> SplitPlan | None:
@@ -100,7 +96,6 @@ class RememberedClasses:
         """The class of that key; ``None`` for the first pod of one of many kinds: there may be no other."""
         found = self._classes.get(key)
         if found is not None:
-            self._classes.move_to_end(key)
             return found
         if len(self._classes) >= MADE_AT_ONCE and self._once.pop(key, True):
             self._once[key] = False
@@ -112,10 +107,19 @@ class RememberedClasses:
         found = self._classes[key] = PodClass(framework, parts, pod, self.objects, view, outline=outline)
         self._bytes += found.nbytes
         while len(self._classes) > 1 and self._too_much():
-            _, dropped = self._classes.popitem(last=False)
+            dropped = self._pop_oldest()
             self._bytes -= dropped.nbytes
             dropped.forget()
         return found
+
+    def _pop_oldest(self) -> PodClass:
+        # To note that a class was used costs next to nothing, to keep classes in order as much as to use one.
+        key, found = next(iter(self._classes.items()))
+        while found.recent:
+            found.recent = False
+            self._classes.move_to_end(key)
+            key, found = next(iter(self._classes.items()))
+        return self._classes.pop(key)
 
     def _view(self, key: Any, framework: Framework, parts: SplitPlan, pod: Pod) -> NodeView:
         view = self._views.get(key)

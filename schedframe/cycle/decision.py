@@ -10,6 +10,7 @@ from ..state import Rows
 
 if TYPE_CHECKING:
     from .best_alike import BestAlike
+    from .board import Seat
 
 
 class Decision:
@@ -26,7 +27,7 @@ class Decision:
     error: Status | None = None
     pre_filter: PreFilterOutcome | None = None
     verdicts: Verdicts | None = None
-    by_groups: BestAlike | None = None
+    by_groups: BestAlike | Seat | None = None
     """Who knows which rows passed, where nobody asked for them so far."""
     _feasible: Rows | None = None
     scored: bool = False

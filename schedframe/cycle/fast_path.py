@@ -16,7 +16,7 @@ from ..framework import MAX_SCORE, MIN_SCORE, Code, Framework, PreFilterOutcome,
 from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score, run_scores
-from ..state import LazyRows, RowGroup, Rows
+from ..state import LazyRows, Rows
 from .classes import RememberedClasses
 from .decision import Decision
 from .diagnosis import diagnose
@@ -49,14 +49,12 @@ class FastPath:
             return None
         found = known.found
         nominated = known.nominations
-        if (known.scores or found.outlined) and not nominated:
-            best = found.best_alike()
-            if best is not None:
-                decision = self._quiet(known, pod) if known.scores else None
-                if decision is not None:
-                    return self._take_alike(found, decision, best)
-                if found.outlined:
-                    return self._decide_beside_live(framework, known, pod, best)
+        if (known.scores or found.outlined) and not nominated and found.best_alike():
+            decision = self._quiet(known, pod) if known.scores else None
+            if decision is not None:
+                return self._take_alike(found, decision)
+            if found.outlined:
+                return self._decide_beside_live(framework, known, pod, alike=True)
         if not found.refresh():
             return None
         decision = self._quiet(known, pod) if known.scores or not found.feasible else None
@@ -78,9 +76,11 @@ class FastPath:
         return decision
 
     def _decide_beside_live(
-        self, framework: Framework, known: Known, pod: Pod, best: list[RowGroup] | None = None
+        self, framework: Framework, known: Known, pod: Pod, *, alike: bool = False
     ) -> Decision | None:
-        """Ask the live plugins, first of all at pre_filter; *best*: the groups that win if nobody objects."""
+        """Ask the live plugins, first of all at pre_filter; *alike*: the best rows are found, if nobody
+        objects.
+        """
         found = known.found
         decision = Decision(pod, found.new_state())
         live = found.parts.live
@@ -101,8 +101,8 @@ class FastPath:
         decision.evaluated = len(rows)
         skip = decision.state.skip_filter_plugins
         asked = [entry for entry in live.filter if entry.name not in skip]
-        if best is not None and not asked:
-            return self._choose_alike(known, decision, best)
+        if alike and not asked:
+            return self._choose_alike(known, decision)
         if found.outlined and not found.refresh():
             return _unsettled(decision, decision.pre_filter)
         if asked:
@@ -152,7 +152,7 @@ class FastPath:
             known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=True)
         return self._take(found, decision)
 
-    def _choose_alike(self, known: Known, decision: Decision, best: list[RowGroup]) -> Decision | None:
+    def _choose_alike(self, known: Known, decision: Decision) -> Decision | None:
         """As :meth:`_choose`, where nothing is known by row."""
         found = known.found
         feasible = found.alike.feasible_rows()
@@ -167,12 +167,12 @@ class FastPath:
                 decision.feasible = found.feasible_rows()
                 return self._score(found, decision, found.feasible_rows(), asked)
             known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=True)
-        return self._take_alike(found, decision, best)
+        return self._take_alike(found, decision)
 
-    def _take_alike(self, found: PodClass, decision: Decision, best: list[RowGroup]) -> Decision:
-        """One of the rows of the best groups."""
+    def _take_alike(self, found: PodClass, decision: Decision) -> Decision:
+        """One of the best rows, where nothing is known by row."""
         decision.by_groups = found.alike
-        decision.node_name = found.table.name_of(found.alike.one_of(best, self.rng))
+        decision.node_name = found.table.name_of(found.alike.one_of(self.rng))
         return decision
 
     def _score(

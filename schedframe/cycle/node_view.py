@@ -21,6 +21,7 @@ from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
 from ..state import AlikeRows, ObjectStore, Rows
 from ..state.following import PORTION
+from .board import Board
 from .merging import ask
 from .numbering import NO_NODE, Codes, Numbering
 from .split_plan import SplitPlan, all_changes, versions
@@ -60,6 +61,8 @@ class NodeView:
     numbering: Numbering = field(init=False)
     usable: bool = False
     """Whether the view can be used; not if a plugin failed or rejects the pod outright."""
+    users: int = 0
+    """So many classes share it."""
     builds: int = 0
     """How often everything was made anew."""
     codes: Codes = field(init=False)
@@ -75,6 +78,7 @@ class NodeView:
     marks: tuple[Column, ...] = ()
     """The columns of scores, raw ones included, in which some row has, or had, another than 0."""
     _alike: ReferenceType[AlikeRows] | None = None
+    _board: ReferenceType[Board] | None = None
     _alike_again: int = 0
     """Position in the table's log of row changes from which on it may be worth to look again."""
     _changes: tuple[int, ...] = ()
@@ -90,7 +94,8 @@ class NodeView:
         """Memory of the columns, in bytes."""
         columns = [self._fixed, *(each.raw for each in self.normalized), *self._totals.values()]
         alike = None if self._alike is None else self._alike()
-        groups = 0 if alike is None else alike.nbytes
+        board = None if self._board is None else self._board()
+        groups = (0 if alike is None else alike.nbytes) + (0 if board is None else board.nbytes)
         return self.codes.nbytes + groups + sum(column.nbytes for column in columns)
 
     @property
@@ -150,6 +155,19 @@ class NodeView:
             return None
         self._alike = ref(found)
         return found
+
+    def board(self) -> Board:
+        """Where classes that share this view take turns."""
+        found = None if self._board is None else self._board()
+        if found is None:
+            found = Board(self)
+            self._board = ref(found)
+        return found
+
+    def passing(self) -> Rows:
+        """The rows that are not rejected, ascending."""
+        positions = (self.codes[: self.framework.handle.table.size] == 0).nonzero()[0]
+        return Rows.ascending(self.framework.handle.table, positions)
 
     # ---- catching up -------------------------------------------------------------------------------------
 

@@ -198,14 +198,15 @@ class OneByOne:
         return self._alike
 
     def _judge(self, entry: FilterEntry, place: int) -> Judge:
-        return self._by_row(entry.row_filter, entry.filter), place, entry.name
+        return by_row(self._found, entry.row_filter, entry.filter), place, entry.name
 
     def _scorer(self, entry: ScoreEntry) -> Callable[[int], int]:
-        scorer: Callable[[int], int] = self._by_row(entry.row_score, entry.score)
+        scorer: Callable[[int], int] = by_row(self._found, entry.row_score, entry.score)
         return scorer
 
-    def _by_row(self, prepare: Any, call: Any) -> Any:
-        found = self._found
-        state, pod, info = found.state, found.pod, found.table.info
-        prepared = None if prepare is None else prepare(state, pod, found.table)
-        return prepared if prepared is not None else lambda row: call(state, pod, info(row))
+
+def by_row(found: PodClass, prepare: Any, call: Any) -> Any:
+    """What a plugin prepares for the pods of a class, else *call*, its per-node form, by row number."""
+    state, pod, info = found.state, found.pod, found.table.info
+    prepared = None if prepare is None else prepare(state, pod, found.table)
+    return prepared if prepared is not None else lambda row: call(state, pod, info(row))

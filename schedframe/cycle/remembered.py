@@ -8,6 +8,7 @@ classes share, the others whenever a pod comes to the row or leaves it.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from time import perf_counter_ns
 from typing import Any
 
@@ -19,10 +20,11 @@ from ..framework import CycleState, Framework, Status, Verdicts
 from ..framework.filtering import run_pre_filter
 from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
-from ..state import LazyRows, ObjectStore, RowGroup, Rows
+from ..state import LazyRows, ObjectStore, Rows
 from ..state.following import PORTION
 from . import by_columns
-from .best_alike import BestAlike
+from .best_alike import WAIT, BestAlike
+from .board import MOST_ROWS, MOST_SEATS, Seat
 from .expected import ExpectedPods
 from .grouped import Groupings
 from .maxima import OUT, BlockedMaxima
@@ -77,8 +79,11 @@ class PodClass:
         self.pod = pod
         self.table = framework.handle.table
         self.view = NodeView(framework, parts, pod, objects) if view is None else view
+        self.view.users += 1
         self.usable = False
         """Whether the class can be used; not if a plugin failed, rejects the pod outright or names nodes."""
+        self.recent = True
+        """Whether it was used since classes were last dropped."""
         self.forgotten = False
         """Whether the class was dropped: whoever still holds it must look it up again."""
         self.builds = 0
@@ -86,6 +91,7 @@ class PodClass:
         self._expected: dict[int, ExpectedPods] = {}
         self._costs = by_columns.Costs()
         self._objects = objects
+        self.alike: BestAlike | Seat = BestAlike(self)
         if not outline or not self._outline():
             self._build()
 
@@ -110,6 +116,7 @@ class PodClass:
         self.pod_scores: list[ScoreEntry] = []
         self._counts: list[int] = [0]
         self.one_by_one = OneByOne(self)
+        self.alike.stop()
         self.alike = BestAlike(self)
         self.outlined = False
         """Whether nothing is known by row so far, only what groups of rows are worth: see ``alike``."""
@@ -198,19 +205,20 @@ class PodClass:
     def forget(self) -> None:
         """Give the memory back; pods' specs may hold on to this object for long."""
         self.forgotten, self.usable = True, False
+        self.view.users -= 1
         self._expected.clear()
         self._clear()
 
     # ---- catching up -------------------------------------------------------------------------------------
 
-    def best_alike(self) -> list[RowGroup] | None:
-        """Groups of rows that are the best, found without :meth:`refresh`; ``None`` if that must be done."""
+    def best_alike(self) -> bool:
+        """Whether ``alike`` found the best rows, without :meth:`refresh`."""
         alike = self.alike
-        if alike.rows is None:
-            return None
+        if not alike.ready:
+            return False
         changes = all_changes(self.table, self._objects)
         if changes != self.changes and not (self.outlined and self._still_holds(changes)):
-            return None
+            return False
         return alike.best()
 
     def refresh(self) -> bool:
@@ -273,19 +281,51 @@ class PodClass:
         return True
 
     def _outline(self) -> bool:
-        """Only what groups of rows are worth, from nothing; ``False`` if that will not do. O(groups)."""
+        """Only what kinds of rows are worth, from nothing; ``False`` if that will not do. O(their number)."""
         if not self.view.refresh():
             return False
-        rows = self.view.alike_rows()
-        if rows is None or not self._begin():
+        few = self.table.size <= MOST_ROWS
+        groups = None if few else self.view.alike_rows()
+        if (groups is None and not few) or not self._begin():
             return False
-        passing = LazyRows(self.table, rows.count, rows.all_rows)
+        passing = self.view.passing() if groups is None else groups.every()
         if run_pre_score(self.parts.remembered, self.state, self.pod, passing) is not None:
             return False
         self.new_state = self.state.template()
         self._plan_scores()
-        self.outlined = self.amounts_only and self._row_wise and self.alike.begin(rows)
+        if self.amounts_only and self._row_wise:
+            self.outlined = self.sit_down() or self._begin_by_groups()
         return self.outlined
+
+    def _begin_by_groups(self) -> bool:
+        groups, alike = self.view.alike_rows(), BestAlike(self)
+        if groups is None or not alike.begin(groups):
+            return False
+        self.alike = alike
+        return True
+
+    def sit_down(self) -> bool:
+        """Take turns with others on the board of the view, if there are few rows; whether that will do."""
+        view = self.view
+        if not self.amounts_only or not self._row_wise or self.table.size > MOST_ROWS or view.marks:
+            return False
+        if view.users > MOST_SEATS:
+            return False
+        seat = view.board().join(self, self.worth_of if len(self.codes) else None)
+        if seat is not None:
+            self.alike = seat
+        return seat is not None
+
+    def stand_up(self) -> None:
+        """Find the best rows alone, for long."""
+        self.alike = BestAlike(self, visits=-WAIT)
+
+    def worth_of(self, rows: Sequence[int]) -> list[int]:
+        """What :meth:`.one_by_one.OneByOne.ask` would say of rows that the view passes, of which the class
+        knows.
+        """
+        codes, values, base = self.codes.data, self.maxima.values.data, self.base.data
+        return [-codes[row] if codes[row] else values[row] - base[row] for row in rows]
 
     def _begin(self) -> bool:
         """What goes for all rows; whether the class can be used."""

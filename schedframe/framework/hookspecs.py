@@ -130,6 +130,17 @@ class Hookspecs(Protocol):
         """
 
     @hookspec
+    def filter_pods(
+        self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
+    ) -> Callable[[int], Sequence[Status | None] | None] | None:
+        """What ``row_filter`` prepares, for several *pods*, each with its state: one answer a pod, in order.
+
+        For ``amounts_only`` plugins: where classes of pods take turns, each wants to know what the others
+        left of a node, and what goes for all of them is worked out once. ``None`` from the function: all pods
+        pass; ``None`` from the hook: each pod is asked about by itself. It must agree with ``filter``.
+        """
+
+    @hookspec
     def filter_groups(self, state: CycleState, pod: Pod, table: NodeTable) -> GroupVerdicts | None:
         """Which rows pass, by group of rows, where few numbers decide that.
 
@@ -164,6 +175,16 @@ class Hookspecs(Protocol):
     @hookspec
     def row_score(self, state: CycleState, pod: Pod, table: NodeTable) -> Callable[[int], int] | None:
         """The score as a function of a row number, as ``row_filter`` is for the filter."""
+
+    @hookspec
+    def score_pods(
+        self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
+    ) -> Callable[[int], Sequence[int]] | None:
+        """What ``row_score`` prepares, for several *pods*, as ``filter_pods`` does for the filter.
+
+        It is asked about rows that a filter rejects for some of the pods, too; what it says of these is not
+        looked at.
+        """
 
     @hookspec
     def score_groups(self, state: CycleState, pod: Pod, table: NodeTable) -> GroupScores | None:

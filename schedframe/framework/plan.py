@@ -46,6 +46,8 @@ class FilterEntry:
     """Prepares the filter as a function of a row number."""
     filter_groups: Call | None = None
     """Tells which groups of rows pass."""
+    filter_pods: Call | None = None
+    """Prepares the filter for several pods as a function of a row number."""
 
 
 @frozen
@@ -63,6 +65,8 @@ class ScoreEntry:
     """Prepares the score as a function of a row number."""
     score_groups: Call | None = None
     """Scores the rows by group."""
+    score_pods: Call | None = None
+    """Prepares the score for several pods as a function of a row number."""
 
 
 @frozen
@@ -235,7 +239,7 @@ def _pod_hooks(compiler: _Compiler) -> tuple[PodHooks, ...]:
     return tuple(hook for hook in hooks if hook.add_pod is not None or hook.remove_pod is not None)
 
 
-_FORMS_OF_FILTER = ("filter", "filter_rows", "row_filter", "filter_groups")
+_FORMS_OF_FILTER = ("filter", "filter_rows", "row_filter", "filter_groups", "filter_pods")
 
 
 def _filters(compiler: _Compiler) -> tuple[FilterEntry, ...]:
@@ -257,6 +261,7 @@ def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
             getattr(compiler.plugins[name], "normalization", None),
             compiler.call("row_score", name),
             compiler.call("score_groups", name),
+            compiler.call("score_pods", name),
         )
         for name, weight in compiler.enabled.get("score", ())
         if name in compiler.plugins

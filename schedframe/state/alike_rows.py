@@ -12,6 +12,7 @@ from attrs import define, field
 
 from ..api import PodResources
 from ..errors import InvariantError
+from .rows import LazyRows, Rows
 
 if TYPE_CHECKING:
     from .node_table import NodeTable
@@ -108,9 +109,9 @@ class AlikeRows:
         """How many rows are in groups."""
         return sum([group.count for group in self._groups.values()])
 
-    def all_rows(self) -> Positions:
-        """Those rows, ascending; O(rows)."""
-        return self._column[: self.table.size].nonzero()[0]
+    def every(self) -> Rows:
+        """Those rows, ascending, found out if somebody asks."""
+        return LazyRows(self.table, self.count, lambda: self._column[: self.table.size].nonzero()[0])
 
     # ---- following ---------------------------------------------------------------------------------------
 
@@ -140,7 +141,10 @@ class AlikeRows:
         return self.usable
 
     def _pod_came(self, row: int, requests: PodResources) -> bool:
-        """Nothing happened but that: rows of a group go to the same group by it, which is looked up."""
+        """Nothing happened but that: rows of a group go to the same group by it, which is looked up.
+
+        There is room for another, so how many pods there were does not count.
+        """
         numbers = self.numbers
         number = numbers[row] if row < len(numbers) else _OUT
         if number == _OUT:

@@ -68,7 +68,7 @@ def _check_free(table: NodeTable, used: list[int]) -> None:
     free = sorted(set(range(table.size)).difference(used))
     _same("free rows", sorted(table._free), free)
     for row in [*free, *range(table.size, table.capacity)]:
-        columns = [table.pod_count, table.allowed_pods, table.unschedulable, *amounts.non_zero]
+        columns = [table.pod_count, table.allowed_pods, amounts.room, table.unschedulable, *amounts.non_zero]
         columns += [*amounts.first_allocatable, *amounts.first_requested]
         _same(f"what row {row} of nobody holds", [int(column[row]) for column in columns if column[row]], [])
 
@@ -127,6 +127,7 @@ def _check_columns(table: NodeTable, row: int, fresh: NodeInfo) -> None:
     _same(f"{where}: non-zero memory", int(table.non_zero_requested("memory")[row]), fresh.non_zero_memory)
     _same(f"{where}: pods", int(table.pod_count[row]), len(fresh.pods))
     _same(f"{where}: allowed pods", int(table.allowed_pods[row]), fresh.allowed_pods)
+    _same(f"{where}: room", int(table._amounts.room[row]), int(len(fresh.pods) < fresh.allowed_pods))
     unschedulable = fresh.node is not None and fresh.node.spec.unschedulable
     _same(f"{where}: unschedulable", bool(table.unschedulable[row]), unschedulable)
 

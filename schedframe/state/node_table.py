@@ -52,7 +52,7 @@ class NodeTable:
     node_log: ChangeLog = field(factory=ChangeLog)
     """Only changes of the node itself: added, replaced, removed."""
     latest: tuple[int, int, PodResources] | None = None
-    """The last time a pod came: version of ``row_log`` since then, row and requests."""
+    """The last time a pod came and left room for one more: version of ``row_log`` then, row and requests."""
     exchange_log: ChangeLog = field(factory=ChangeLog)
     """Rows on which a pod was exchanged for one that counts the same (:meth:`replace_pod`)."""
     images: ImageIndex = field(factory=ImageIndex)
@@ -161,8 +161,9 @@ class NodeTable:
         return column
 
     def amounts_at(self, row: int) -> tuple[Any, ...] | None:
-        """All amounts of a row: two rows for which this is equal do not differ in any of the columns above,
-        nor in how many pods they have and allow. ``None`` if there are too many resources to look at all.
+        """All amounts of a row: two rows for which this is equal do not differ in what there is and what is
+        used of anything, nor in whether they have room for another pod; only in how many pods they have and
+        allow. ``None`` if there are too many resources to look at all.
         """
         return self._amounts.amounts_at(row)
 
@@ -171,6 +172,12 @@ class NodeTable:
         ``None`` if there are resources that few nodes have.
         """
         return self._amounts.cells_of_amounts()
+
+    def packed_amounts(self) -> Column | None:
+        """A matrix, good for one :attr:`layout`, of which a column is what :meth:`amounts_at` tells of a row;
+        ``None`` if there are resources that few nodes have.
+        """
+        return self._amounts.packed_amounts()
 
     def quantities(self) -> Iterator[Column]:
         """The columns of what :meth:`amounts_at` tells of a row."""
@@ -327,14 +334,14 @@ class NodeTable:
 
     def _apply(self, row: int, pod: Pod, sign: int) -> None:
         resources, spec, log = pod.resources, pod.spec, self.row_log
-        self._amounts.count(row, resources, sign)
+        room = self._amounts.count(row, resources, sign)
         for port in spec.host_ports:
             count_port_at(self.ports, row, port, sign)
         info = self._infos[row]
         if info is not None:
             info.apply(pod, sign)
         log.append(row)
-        if sign > 0:
+        if room and sign > 0:
             self.latest = (log.version, row, resources)
         affinity = spec.affinity
         if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):

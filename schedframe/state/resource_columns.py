@@ -19,6 +19,8 @@ _PAGE = 512
 """So many numbers make a page of memory."""
 _PODS = "pods"
 _FIRST = {name: i for i, name in enumerate(FIRST_RESOURCES)}
+_AMOUNTS = 2 * len(_FIRST) + 3
+"""What there is and what is requested of each; cpu and memory with defaults; room."""
 _DENSE = frozenset((*FIRST_RESOURCES, _PODS))
 
 
@@ -32,8 +34,10 @@ class Cells:
     cpu: memoryview[int]
     memory: memoryview[int]
     pod_count: memoryview[int]
+    allowed_pods: memoryview[int]
+    room: memoryview[int]
     all: tuple[memoryview[int], ...]
-    """Of every quantity that has a column from the start."""
+    """Of every amount that has a column from the start."""
 
 
 @define(eq=False)
@@ -42,16 +46,27 @@ class ResourceColumns:
 
     pod_count: Column = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.int64))
     allowed_pods: Column = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.int64))
+    matrix: Column = field(factory=lambda: np.zeros((_AMOUNTS, FIRST_CAPACITY), np.int64))
+    """The amounts that have a column from the start, a row of the matrix each, of which others are parts."""
     scarce: ScarceResources = field(factory=lambda: ScarceResources(FIRST_CAPACITY))
-    first_allocatable: Column = field(factory=lambda: _matrix(len(FIRST_RESOURCES)))
+    first_allocatable: Column = field(init=False)
     """One row for each of the first resources."""
-    first_requested: Column = field(factory=lambda: _matrix(len(FIRST_RESOURCES)))
-    non_zero: Column = field(factory=lambda: _matrix(2))
+    first_requested: Column = field(init=False)
+    non_zero: Column = field(init=False)
     """Requests of cpu and of memory, containers without one counting as if they had one."""
+    room: Column = field(init=False)
+    """1 where there are fewer pods than are allowed, else 0."""
     _zeros: Column = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.int64))
     _cells: Cells = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self._part()
+
+    def _part(self) -> None:
+        """Take hold of the parts of the matrix."""
+        first = len(FIRST_RESOURCES)
+        self.first_allocatable, self.first_requested = self.matrix[:first], self.matrix[first : 2 * first]
+        self.non_zero, self.room = self.matrix[-3:-1], self.matrix[-1]
         self._cells = self._new_cells()
 
     def names(self) -> tuple[str, ...]:
@@ -82,8 +97,14 @@ class ResourceColumns:
         """Columns whose elements at a row are :meth:`amounts_at`; ``None`` if there are more amounts."""
         return None if self.scarce else self._cells.all
 
+    def packed_amounts(self) -> Column | None:
+        """Of which a column is :meth:`amounts_at` of a row; ``None`` if there are more amounts."""
+        return None if self.scarce else self.matrix
+
     def amounts_at(self, row: int) -> tuple[Any, ...] | None:
-        """Everything that is counted of a row; ``None`` if there are too many resources to look at all."""
+        """What there is and what is used on a row, and whether there is room for a pod; ``None`` if there are
+        too many resources to look at all.
+        """
         amounts = tuple([cells[row] for cells in self._cells.all])
         if not self.scarce:
             return amounts
@@ -94,8 +115,7 @@ class ResourceColumns:
         yield from self.first_allocatable
         yield from self.first_requested
         yield from self.non_zero
-        yield self.pod_count
-        yield self.allowed_pods
+        yield self.room
         for name in self.scarce:
             yield from self.scarce.columns_of(name)
 
@@ -103,12 +123,13 @@ class ResourceColumns:
         """The node of *row* has *amounts*, and had those of *before*."""
         for name, cells in zip(FIRST_RESOURCES, self._cells.allocatable, strict=True):
             cells[row] = amounts.get(name, 0)
-        self.allowed_pods[row] = amounts.get(_PODS, 0)
+        self.allowed_pods[row] = allowed = amounts.get(_PODS, 0)
+        self.room[row] = self.pod_count[row] < allowed
         if amounts is not before and not (_DENSE.issuperset(amounts) and _DENSE.issuperset(before)):
             self.scarce.offer(row, _scarce_of(amounts), _scarce_of(before))
 
-    def count(self, row: int, amounts: PodResources, sign: int) -> None:
-        """A pod came to (1) or left (-1) the row; O(resources of the pod)."""
+    def count(self, row: int, amounts: PodResources, sign: int) -> bool:
+        """A pod came to (1) or left (-1) the row; whether one more may come. O(resources of the pod)."""
         cells = self._cells
         requested = cells.requested
         for name, amount in amounts.requests.items():
@@ -119,22 +140,22 @@ class ResourceColumns:
         cpu, memory = amounts.non_zero
         cells.cpu[row] += sign * cpu
         cells.memory[row] += sign * memory
-        cells.pod_count[row] += sign
+        cells.pod_count[row] = count = cells.pod_count[row] + sign
+        cells.room[row] = room = count < cells.allowed_pods[row]
+        return room
 
     def grow(self, capacity: int) -> None:
         """There may be so many rows now."""
         before = len(self.pod_count)
         self.pod_count = longer(self.pod_count, capacity)
         self.allowed_pods = longer(self.allowed_pods, capacity)
-        self.non_zero = longer(self.non_zero, capacity)
-        self.first_allocatable = longer(self.first_allocatable, capacity)
-        self.first_requested = longer(self.first_requested, capacity)
+        self.matrix = longer(self.matrix, capacity)
+        self._part()
         self._zeros = np.zeros(capacity, np.int64)
-        for column in (self.pod_count, *self.non_zero, *self.first_requested):
+        for column in (self.pod_count, self.room, *self.non_zero, *self.first_requested):
             # Memory that nobody wrote to is not there yet, and the first pods would wait for it to come.
             column[before::_PAGE] = 0
         self.scarce.grow(capacity)
-        self._cells = self._new_cells()
 
     def _new_cells(self) -> Cells:
         allocatable = [column.data for column in self.first_allocatable]
@@ -142,8 +163,9 @@ class ResourceColumns:
             name: column.data for name, column in zip(FIRST_RESOURCES, self.first_requested, strict=True)
         }
         cpu, memory, pod_count = self.non_zero[0].data, self.non_zero[1].data, self.pod_count.data
-        every = (*allocatable, *requested.values(), cpu, memory, pod_count, self.allowed_pods.data)
-        return Cells(allocatable, requested, cpu, memory, pod_count, every)
+        allowed_pods, room = self.allowed_pods.data, self.room.data
+        every = (*allocatable, *requested.values(), cpu, memory, room)
+        return Cells(allocatable, requested, cpu, memory, pod_count, allowed_pods, room, every)
 
 
 def longer(old: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
@@ -151,10 +173,6 @@ def longer(old: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
     new = np.zeros((*old.shape[:-1], capacity), old.dtype)
     new[..., : old.shape[-1]] = old
     return new
-
-
-def _matrix(rows: int) -> Column:
-    return np.zeros((rows, FIRST_CAPACITY), np.int64)
 
 
 def _scarce_of(amounts: Mapping[str, int]) -> dict[str, int]:

@@ -19,7 +19,7 @@ DECLARATIONS: Final = {
     ),
     "amounts_only": (
         "A row_local plugin with amounts_only = True looks at nothing of a row but its amounts: what the "
-        "node has, what its pods request, and how many pods it has and allows."
+        "node has, what its pods request, and whether there is room for one more pod."
     ),
     "reads": "reads names the kinds of objects that a row_local plugin looks at besides the row.",
     "normalization": "A plugin that declares a normalization has no normalize_scores hook.",

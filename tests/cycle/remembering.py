@@ -26,6 +26,8 @@ from schedframe import (
     hookimpl,
     load_config,
 )
+from schedframe.cycle.best_alike import BestAlike
+from schedframe.cycle.board import Seat
 from schedframe.cycle.numbering import NO_NODE
 from schedframe.cycle.remembered import PodClass
 from schedframe.framework.hookspecs import Scores
@@ -319,7 +321,7 @@ def assert_up_to_date(remembered: PodClass) -> None:
     """The columns of a class equal those of one that is built now, or what it knows of groups does."""
     fresh = PodClass(remembered.framework, remembered.parts, remembered.pod, remembered._objects)
     fresh.refresh()
-    if remembered.outlined and remembered.best_alike() is not None:
+    if remembered.outlined and remembered.best_alike():
         assert fresh.usable
         assert_groups_are_worth_it(remembered, fresh)
         return
@@ -346,13 +348,16 @@ def assert_up_to_date(remembered: PodClass) -> None:
 
 def assert_groups_are_worth_it(remembered: PodClass, known: PodClass) -> None:
     """What is known of groups of rows is what an equal class with columns, *known*, says of each row."""
-    best, groups = remembered.best_alike(), remembered.alike.groups()
-    if best is None:
+    if not remembered.best_alike():
+        return
+    alike = remembered.alike
+    if isinstance(alike, Seat):
+        assert_rows_are_worth_it(alike, known)
         return
     rows = remembered.view.alike_rows()
     assert rows is not None
     rows.check_invariants(remembered.view.codes)
-    for group, worth in groups.items():
+    for group, worth in alike.groups().items():
         for row in rows.rows_of([group]).tolist():
             code = known.codes[row]
             if code:
@@ -360,8 +365,30 @@ def assert_groups_are_worth_it(remembered: PodClass, known: PodClass) -> None:
                 assert remembered.statuses[-worth - 1] == known.statuses[code - 1]
             else:
                 assert worth == known.maxima.values[row] - known.base[row]
-    assert rows.rows_of(best).tolist() == (known.maxima.values == known.maxima.top()).nonzero()[0].tolist()
-    feasible = remembered.alike.feasible_rows()
+    assert (
+        rows.rows_of(alike.found_best).tolist()
+        == (known.maxima.values == known.maxima.top()).nonzero()[0].tolist()
+    )
+    assert_feasible(alike, known)
+
+
+def assert_rows_are_worth_it(seat: Seat, known: PodClass) -> None:
+    """What a board knows of each row for the class with that seat is what an equal class says of it."""
+    worth, alive = seat.worth(), known.table.alive
+    assert len(worth) == known.table.size
+    for row, (each, code) in enumerate(zip(worth, known.codes.tolist(), strict=False)):
+        if code:
+            assert each < 0
+            named = alive[row] and not known.view.codes[row]
+            assert not named or seat.found.statuses[-each - 1] == known.statuses[code - 1]
+        else:
+            assert each == known.maxima.values[row] - known.base[row]
+    assert_feasible(seat, known)
+
+
+def assert_feasible(alike: BestAlike | Seat, known: PodClass) -> None:
+    """The rows that pass are those that pass for the class *known*, which is up to date."""
+    feasible = alike.feasible_rows()
     assert feasible.positions.tolist() == known.feasible_rows().positions.tolist()
     assert len(feasible) == known.feasible
 

@@ -15,6 +15,7 @@ from schedframe import Pod
 from schedframe.cycle import (
     alike,
     best_alike,
+    board,
     by_columns,
     classes,
     grouped,
@@ -85,6 +86,14 @@ class Way(NamedTuple):
     most_tied: int = 64
     most_known: int = 8192
     few: int = 8
+    board: int = 0
+    """In tables of up to so many rows classes take turns on a board,"""
+    seats: int = 32
+    """which so many may join,"""
+    answers: int = 4096
+    """where so many answers are kept,"""
+    round: int = 256
+    """and who is idle for so many questions loses the seat."""
     draws: int = 16
     """Of tied rows, one in so many or more, one is found by drawing any."""
 
@@ -98,6 +107,9 @@ WAYS = (
     Way(48, groups=2, smallest_shift=6, first_visits=1, most_born=2, draws=0),
     Way(48, first_visits=1, most_asked=1, most_tied=1, draws=2),
     Way(0, first_visits=1, most_known=4, few=0, draws=0),
+    Way(48, board=4096),
+    Way(48, first_visits=1, board=8, seats=2, answers=3, round=4, draws=2),
+    Way(0, first_visits=1, board=30, seats=3, answers=1, round=1, draws=0),
 )
 
 
@@ -116,7 +128,7 @@ def catching_up(way: Way) -> Iterator[None]:
         patch.setattr(best_alike, "FIRST_VISITS", way.first_visits)
         patch.setattr(best_alike, "MOST_ASKED", way.most_asked)
         patch.setattr(best_alike, "MOST_TIED", way.most_tied)
-        patch.setattr(best_alike, "_WAIT", 3)
+        patch.setattr(best_alike, "WAIT", 3)
         patch.setattr(best_alike, "_SMALLEST_CREDIT", -3)
         patch.setattr(best_alike, "MOST_KNOWN", way.most_known)
         patch.setattr(alike_rows, "_FEW", way.few)
@@ -125,6 +137,12 @@ def catching_up(way: Way) -> Iterator[None]:
         patch.setattr(alike_rows, "_SHARE", 1)
         patch.setattr(alike_rows, "_SMALLEST_SHIFT", way.smallest_shift)
         patch.setattr(node_view, "_LOOK_AGAIN", 5)
+        patch.setattr(board, "MOST_KNOWN", way.answers)
+        patch.setattr(board, "ROUND", way.round)
+        for module in (board, remembered):
+            patch.setattr(module, "MOST_ROWS", way.board)
+            patch.setattr(module, "MOST_SEATS", way.seats)
+        patch.setattr(board, "MOST_ASKED", way.most_asked)
         patch.setattr(ties, "MOST_DRAWS", way.draws)
         patch.setattr(alike, "MOST_ANSWERS", way.most_answers)
         patch.setattr(amount_states, "MOST_STATES", way.most_states)

@@ -111,6 +111,32 @@ def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
         check_groups(plugin, state, pod, part)
 
 
+def check_pods_agreement(plugin: Any, table: NodeTable, pods: list[Pod]) -> None:
+    """Assert that what the plugin says of each row to several *pods* at once is what it says to each."""
+    rows = table.rows()
+    asking = []
+    for pod in pods:
+        state = CycleState()
+        asked = [call(plugin, hook, state=state, pod=pod, nodes=rows) for hook in ("pre_filter", "pre_score")]
+        if not any(isinstance(answer, Status) and not answer.is_success for answer in asked):
+            asking.append((state, pod))
+    offered = {"states": [state for state, _ in asking], "pods": [pod for _, pod in asking], "table": table}
+    judge, scorer = (
+        call(plugin, hook, **offered) if asking else None for hook in ("filter_pods", "score_pods")
+    )
+    for row in rows.positions.tolist():
+        info = table.info(row)
+        if judge is not None:
+            verdicts = [call(plugin, "filter", state=s, pod=p, node_info=info) or OPEN for s, p in asking]
+            answers = judge(row)
+            assert (
+                [OPEN] * len(asking) if answers is None else [each or OPEN for each in answers]
+            ) == verdicts
+        if scorer is not None:
+            scores = [call(plugin, "score", state=s, pod=p, node_info=info) for s, p in asking]
+            assert list(scorer(row)) == scores
+
+
 def grouped_verdicts(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[bool] | None:
     """Whether each row passes, by group of rows; ``None`` if the plugin does not say it so."""
     answer = call(plugin, "filter_groups", state=state, pod=pod, table=rows.table)

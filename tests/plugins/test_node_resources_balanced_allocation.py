@@ -13,7 +13,12 @@ from plugins_builtin.node_resources.balanced_allocation import NodeResourcesBala
 from schedframe.api import Pod
 from schedframe.framework import CycleState, Status
 from schedframe.state import NodeInfo, NodeTable
-from tests.plugins.agreement import check_score_agreement, columnar_scores, per_node_scores
+from tests.plugins.agreement import (
+    check_pods_agreement,
+    check_score_agreement,
+    columnar_scores,
+    per_node_scores,
+)
 from tests.plugins.resources import Amount, make_node, make_pod, table_of
 from tests.plugins.strategies import EXTENDED, pods, tables
 
@@ -118,3 +123,26 @@ _PLUGINS = st.lists(
 @given(_PLUGINS, tables(), pods())
 def test_both_forms_agree(plugin: NodeResourcesBalancedAllocation, table: NodeTable, pod: Pod) -> None:
     check_score_agreement(plugin, table, pod)
+
+
+@settings(max_examples=60)
+@given(_PLUGINS, tables(), st.lists(pods(), min_size=1, max_size=4))
+def test_several_pods_get_the_scores_of_each(
+    plugin: NodeResourcesBalancedAllocation, table: NodeTable, some: list[Pod]
+) -> None:
+    check_pods_agreement(plugin, table, some)
+
+
+def test_pods_of_the_usual_sizes_are_scored_at_once() -> None:
+    sizes = [{"cpu": f"{cpu}m", "memory": f"{memory}Mi"} for cpu in (50, 300, 3900) for memory in (128, 900)]
+    some = [make_pod(size, name=f"p{i}") for i, size in enumerate(sizes)]
+    running = make_pod({"cpu": "333m", "memory": "1Gi"}, name="there")
+    nodes = [NODE, {"cpu": 1}, {"cpu": 4, "memory": 2**62}, {}, {"cpu": "333m", "memory": "1Gi"}]
+    table = table_of(*[NodeInfo.of(make_node(node, f"n{i}"), [running]) for i, node in enumerate(nodes)])
+    check_pods_agreement(PLUGIN, table, some)
+    check_pods_agreement(PLUGIN, table, some[:1])
+    states = [CycleState() for _ in some]
+    assert PLUGIN.score_pods(states, table) is None
+    for state, each in zip(states, some, strict=True):
+        assert PLUGIN.pre_score(state, each) is None
+    assert PLUGIN.score_pods(states, table) is not None

@@ -20,6 +20,7 @@ from schedframe.state import NodeInfo, NodeTable
 from tests.plugins.agreement import (
     StandInHandle,
     check_filter_agreement,
+    check_pods_agreement,
     columnar_statuses,
     per_node_statuses,
 )
@@ -267,3 +268,30 @@ def test_a_class_helps_that_now_stands_for_a_named_resource() -> None:
 def test_both_forms_of_filter_agree(table: NodeTable, pod: Pod, ignored: set[str], backed: set[str]) -> None:
     classes = (device_class(f"class-{i}", name) for i, name in enumerate(sorted(backed)))
     check_filter_agreement(fit(*classes, ignored=tuple(ignored)), table, pod)
+
+
+@settings(max_examples=60)
+@given(
+    tables(),
+    st.lists(pods(), min_size=1, max_size=4),
+    st.sets(st.sampled_from(EXTENDED)),
+    st.sets(st.sampled_from(EXTENDED)),
+)
+def test_several_pods_get_the_verdicts_of_each(
+    table: NodeTable, some: list[Pod], ignored: set[str], backed: set[str]
+) -> None:
+    classes = (device_class(f"class-{i}", name) for i, name in enumerate(sorted(backed)))
+    check_pods_agreement(fit(*classes, ignored=tuple(ignored)), table, some)
+
+
+def test_one_of_several_pods_may_lack_something() -> None:
+    some = [make_pod({"cpu": cpu, "memory": "1Gi"}, name=f"p{cpu}") for cpu in (1, 2, 5)]
+    running = make_pod({"cpu": 2}, name="there")
+    infos = [NodeInfo.of(make_node({"cpu": 4, "memory": "2Gi"}, f"n{n}", pods=n), [running]) for n in (1, 2)]
+    table, plugin, states = table_of(*infos), fit(), [CycleState() for _ in some]
+    for state, each in zip(states, some, strict=True):
+        plugin.pre_filter(state, each)
+    full, roomy = map(plugin.filter_pods(states, table), (0, 1))
+    assert [status and status.reasons for status in roomy or ()] == [None, None, ("Insufficient cpu",)]
+    assert [status and status.reasons[0] for status in full or ()] == ["Too many pods"] * 3
+    assert plugin.filter_pods(states[:2], table)(1) is None

@@ -25,7 +25,13 @@ from plugins_builtin.node_resources.strategies import curve
 from schedframe.api import Pod
 from schedframe.framework import CycleState
 from schedframe.state import NodeInfo, NodeTable
-from tests.plugins.agreement import StandInHandle, check_score_agreement, columnar_scores, per_node_scores
+from tests.plugins.agreement import (
+    StandInHandle,
+    check_pods_agreement,
+    check_score_agreement,
+    columnar_scores,
+    per_node_scores,
+)
 from tests.plugins.resources import Amount, make_node, make_pod, table_of
 from tests.plugins.strategies import EXTENDED, pods, tables
 
@@ -192,3 +198,25 @@ _PLUGINS = st.builds(
 @given(_PLUGINS, tables(), pods())
 def test_both_forms_of_score_agree(plugin: NodeResourcesFit, table: NodeTable, pod: Pod) -> None:
     check_score_agreement(plugin, table, pod)
+
+
+@settings(max_examples=60)
+@given(_PLUGINS, tables(), st.lists(pods(), min_size=1, max_size=4))
+def test_several_pods_get_the_scores_of_each(
+    plugin: NodeResourcesFit, table: NodeTable, some: list[Pod]
+) -> None:
+    check_pods_agreement(plugin, table, some)
+
+
+@pytest.mark.parametrize("weights", [None, {"cpu": 2, "memory": 2}, {"cpu": 1, "memory": 3}])
+def test_pods_of_the_usual_sizes_are_scored_at_once(weights: Mapping[str, int] | None) -> None:
+    plugin = plugin_of(LEAST_ALLOCATED, weights)
+    sizes = [{"cpu": f"{cpu}m", "memory": f"{memory}Mi"} for cpu in (50, 300, 3900) for memory in (128, 900)]
+    some = [make_pod(size, name=f"p{i}") for i, size in enumerate(sizes)]
+    running = make_pod({"cpu": "333m", "memory": "1Gi"}, name="there")
+    nodes = [NODE, {"cpu": 1}, {"cpu": 4, "memory": 2**62}, {}]
+    table = table_of(*[NodeInfo.of(make_node(node, f"n{i}"), [running]) for i, node in enumerate(nodes)])
+    check_pods_agreement(plugin, table, some)
+    check_pods_agreement(plugin, table, some[:1])
+    at_once = plugin.score_pods([CycleState() for _ in some], some, table)
+    assert (at_once is not None) is (weights != {"cpu": 1, "memory": 3})

@@ -192,8 +192,20 @@ def amounts_only(subject: Subject, world: World) -> None:
             )
         for i, other in enumerate(world.running):
             yield Change(None, _plain(other, f"plain-{i}"))
+        for i, node in enumerate(world.nodes):
+            if node.allocatable.get("pods", 0) > _pods_on(node, world) + 1:
+                yield Change(None, _asking_nothing(f"idle-{i}", node))
 
     _unmoved_by(subject, world, changes, "nodes and pods lost everything but their amounts")
+
+
+def _pods_on(node: Node, world: World) -> int:
+    return sum(1 for pod in world.running if pod.node_name == node.name)
+
+
+def _asking_nothing(name: str, node: Node) -> Pod:
+    """A pod that changes no amount of the node, as long as another one may come."""
+    return Pod(ObjectMeta(name=name, namespace="plain", uid=name), PodSpec(node_name=node.name))
 
 
 def _plain(pod: Pod, name: str) -> Pod:

@@ -22,7 +22,7 @@ def parts_of(table: NodeTable) -> list[Rows]:
 
 
 def filter_forms(subject: Subject, world: World) -> None:
-    """``filter``, ``filter_rows`` and ``row_filter`` give each node the same verdict and reasons."""
+    """All forms of filter give each node the same verdict and reasons."""
     for pod in world.pods[:2]:
         search = Probe(subject, world).search(pod)
         if not search.goes_on:
@@ -39,10 +39,12 @@ def filter_forms(subject: Subject, world: World) -> None:
             _same(pod, rows, {forms[0]: search.verdicts(rows, forms[0]), "row_filter": checked})
         if "filter_groups" in subject.hooks:
             _filter_groups(search, pod)
+    if "filter_pods" in subject.hooks:
+        _filter_pods(subject, world)
 
 
 def score_forms(subject: Subject, world: World) -> None:
-    """``score``, ``score_rows`` and ``row_score`` give each node the same score."""
+    """All forms of score give each node the same score."""
     for pod in world.pods[:2]:
         search = Probe(subject, world).search(pod)
         table = search.probe.table
@@ -58,6 +60,64 @@ def score_forms(subject: Subject, world: World) -> None:
             _same(pod, rows, {forms[0]: search.raw_scores(rows, forms[0]), "row_score": answers})
         if "score_groups" in subject.hooks:
             _score_groups(search, pod)
+    if "score_pods" in subject.hooks:
+        _score_pods(subject, world)
+
+
+def _filter_pods(subject: Subject, world: World) -> None:
+    """Of all pods at once it is said what is said of each."""
+    probe = Probe(subject, world)
+    rows = probe.table.rows()
+    asking = [search for search in map(probe.search, world.pods) if search.goes_on]
+    judge = _prepared_for(asking, "filter_pods")
+    if judge is None:
+        return
+    alone = [search.verdicts(rows) for search in asking]
+    for i, (row, name) in enumerate(zip(rows.positions.tolist(), rows.names(), strict=True)):
+        answers = judge(row)
+        found = [None] * len(asking) if answers is None else answers
+        checked = [probe.checked("filter", answer) for answer in found]
+        _same_of_all(asking, name, checked, [verdicts[i] for verdicts in alone], "filter_pods")
+
+
+def _score_pods(subject: Subject, world: World) -> None:
+    """Of all pods at once it is said what is said of each, on nodes that it may have."""
+    probe = Probe(subject, world)
+    rows = probe.table.rows()
+    asking = [s for s in map(probe.search, world.pods) if s.goes_on or s.status.is_skip]
+    asking = [search for search in asking if search.pre_score(rows)]
+    scorer = _prepared_for(asking, "score_pods")
+    if scorer is None:
+        return
+    alone = [search.raw_scores(rows) for search in asking]
+    feasible = [set(search.feasible(rows).names()) for search in asking]
+    for i, (row, name) in enumerate(zip(rows.positions.tolist(), rows.names(), strict=True)):
+        wanted = [scores[i] for scores in alone]
+        answers = list(scorer(row))
+        if len(answers) == len(wanted):
+            fits = [name in some for some in feasible]
+            answers = [a if fit else b for a, b, fit in zip(answers, wanted, fits, strict=True)]
+        _same_of_all(asking, name, answers, wanted, "score_pods")
+
+
+def _prepared_for(asking: Sequence[Search], hook: str) -> Any:
+    if not asking:
+        return None
+    probe = asking[0].probe
+    return probe.call(hook, [each.state for each in asking], [each.pod for each in asking], probe.table)
+
+
+def _same_of_all(
+    asking: Sequence[Search], name: str, answers: Sequence[Any], wanted: Sequence[Any], hook: str
+) -> None:
+    if len(answers) != len(wanted):
+        raise Violation(f"{hook} gives {len(answers)} answers about node {name} for {len(wanted)} pods")
+    for search, answer, each in zip(asking, answers, wanted, strict=True):
+        if answer != each:
+            raise Violation(
+                f"pod {search.pod.key} on node {name}: {hook.removesuffix('_pods')} says {shown(each)}, "
+                f"{hook} says {shown(answer)} (asked about {len(asking)} pods at once)"
+            )
 
 
 def _filter_groups(search: Search, pod: Any) -> None:
@@ -122,12 +182,12 @@ CHECKS = (
         "filter_forms_agree",
         of_hook("filter", "Must agree with ``filter_rows`` where the plugin has both."),
         filter_forms,
-        _both(*FILTERS, "row_filter", "filter_groups"),
+        _both(*FILTERS, "row_filter", "filter_groups", "filter_pods"),
     ),
     Check(
         "score_forms_agree",
         of_hook("score_rows", "The same for many rows in one call: int64, shape ``(len(rows),)``."),
         score_forms,
-        _both(*SCORES, "row_score", "score_groups"),
+        _both(*SCORES, "row_score", "score_groups", "score_pods"),
     ),
 )

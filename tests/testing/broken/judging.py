@@ -23,7 +23,15 @@ from schedframe import (
 )
 
 from .correct import GPU, NEVER, NOTE, DiskByLabel, OneOfAnApp, TeamOfNamespace
-from .shortcuts import NO, RowFilterDisagrees, ScoresOfGroupsDisagree, VerdictsOfGroupsDisagree
+from .shortcuts import (
+    NO,
+    RowFilterDisagrees,
+    ScoresOfGroupsDisagree,
+    ScoresOfPodsDisagree,
+    TooFewVerdictsOfPods,
+    VerdictsOfGroupsDisagree,
+    VerdictsOfPodsDisagree,
+)
 
 Scores = npt.NDArray[np.int64]
 OTHERWISE: Final = Status.unschedulable("for another reason")
@@ -210,6 +218,22 @@ class NotAmountsOnly(OneOfAnApp):
 
 
 @define(eq=False)
+class CountsPods:
+    """Says that of the pods on a node only what they request plays a role, and whether there is room."""
+
+    row_local: ClassVar[bool] = True
+    amounts_only: ClassVar[bool] = True
+
+    @hookimpl
+    def pod_signature(self) -> Hashable:
+        return ()
+
+    @hookimpl
+    def score(self, node_info: NodeInfo) -> int:
+        return min(len(node_info.pods), 100)
+
+
+@define(eq=False)
 class ReadsInSecret(TeamOfNamespace):
     """Reads namespaces and does not say so."""
 
@@ -387,12 +411,16 @@ JUDGING: Final[tuple[tuple[Any, str], ...]] = (
     (ScoresDisagree, "score_forms_agree"),
     (ScoresOfGroupsDisagree, "score_forms_agree"),
     (VerdictsOfGroupsDisagree, "filter_forms_agree"),
+    (VerdictsOfPodsDisagree, "filter_forms_agree"),
+    (TooFewVerdictsOfPods, "filter_forms_agree"),
+    (ScoresOfPodsDisagree, "score_forms_agree"),
     (RowFilterDisagrees, "filter_forms_agree"),
     (RowsTakenForAll, "filter_forms_agree"),
     (LooksAtAllRows, "row_local_is_true"),
     (RemembersRoom, "row_local_is_true"),
     (NotNodeOnly, "node_only_is_true"),
     (NotAmountsOnly, "amounts_only_is_true"),
+    (CountsPods, "amounts_only_is_true"),
     (ReadsInSecret, "row_local_is_true"),
     (SignatureForgetsLabels, "pod_signature_is_true"),
     (SignatureForgetsAnnotations, "pod_signature_is_true"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -14,6 +14,7 @@ from schedframe import (
     GroupVerdicts,
     NodeInfo,
     NodeTable,
+    Pod,
     Rows,
     RowVerdicts,
     Status,
@@ -25,7 +26,7 @@ NO = Status.unschedulable("no")
 
 @define(eq=False)
 class ByRowNumber:
-    """All three forms of filter and of score."""
+    """All forms of filter and of score but by group."""
 
     row_local: ClassVar[bool] = True
 
@@ -45,6 +46,15 @@ class ByRowNumber:
     @hookimpl
     def row_filter(self, table: NodeTable) -> Callable[[int], Status | None]:
         return lambda row: NO if table.pod_count[row] > 1 else None
+
+    @hookimpl
+    def filter_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[Status] | None]:
+        return lambda row: [NO] * len(pods) if table.pod_count[row] > 1 else None
+
+    @hookimpl
+    def score_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
+        # Of nodes that are full anything may be said.
+        return lambda row: [int(table.pod_count[row]) if table.pod_count[row] < 2 else -1] * len(pods)
 
     @hookimpl
     def score(self, node_info: NodeInfo) -> int:
@@ -89,6 +99,35 @@ class RowFilterDisagrees(ByRowNumber):
     @hookimpl
     def row_filter(self, table: NodeTable) -> Callable[[int], Status | None]:
         return lambda row: NO if table.pod_count[row] > 2 else None
+
+
+@define(eq=False)
+class VerdictsOfPodsDisagree(ByRowNumber):
+    """Lets the last one in."""
+
+    @hookimpl
+    def filter_pods(
+        self, pods: Sequence[Pod], table: NodeTable
+    ) -> Callable[[int], list[Status | None] | None]:
+        return lambda row: [NO] * (len(pods) - 1) + [None] if table.pod_count[row] > 1 else None
+
+
+@define(eq=False)
+class TooFewVerdictsOfPods(ByRowNumber):
+    """Says for the first pod what goes for all."""
+
+    @hookimpl
+    def filter_pods(self, table: NodeTable) -> Callable[[int], list[Status] | None]:
+        return lambda row: [NO] if table.pod_count[row] > 1 else None
+
+
+@define(eq=False)
+class ScoresOfPodsDisagree(ByRowNumber):
+    """Off by one for the second pod."""
+
+    @hookimpl
+    def score_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
+        return lambda row: [min(int(table.pod_count[row]), 100) + (i == 1) for i in range(len(pods))]
 
 
 @define(eq=False)
