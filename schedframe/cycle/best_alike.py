@@ -106,6 +106,8 @@ class BestAlike:
     """Births taken in."""
     _visits: int = 0
     _credit: int = 0
+    _alone: bool = True
+    """Whether no other class shared the view so far."""
     found_best: list[RowGroup] = field(factory=list)
     """The groups that :meth:`best` found; the last one has rows."""
 
@@ -134,8 +136,11 @@ class BestAlike:
         assert rows is not None
         if rows.marks is not view.marks or not rows.sync(view.codes):
             return self._begin_anew()
-        if self._seen != rows.dropped + len(rows.born) and not self._take_in(rows):
-            return False
+        if self._seen != rows.dropped + len(rows.born):
+            if self._alone and view.users > 1 and self._sit_down():
+                return self._found.alike.best()
+            if not self._take_in(rows):
+                return False
         groups = self._best_of_tiers()
         if len(groups) > MOST_TIED:
             self._prune()
@@ -241,6 +246,10 @@ class BestAlike:
                 return self._begin_anew()
         self._seen = rows.dropped + len(rows.born)
         return self._found.usable
+
+    def _sit_down(self) -> bool:
+        self._alone = False
+        return self._found.sit_down()
 
     def _list(self, group: RowGroup, worth: int) -> bool:
         """Take a group that is not rejected in; ``False`` if there are too many marks."""

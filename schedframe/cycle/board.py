@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from .node_view import NodeView
     from .remembered import PodClass
 
-MOST_ROWS: Final = 4096
+MOST_ROWS: Final = 2048
 """In larger tables a pass over all rows takes longer than the rest."""
 MOST_SEATS: Final = 32
 """Of more classes each one is away for too long."""

@@ -309,7 +309,7 @@ class PodClass:
         view = self.view
         if not self.amounts_only or not self._row_wise or self.table.size > MOST_ROWS or view.marks:
             return False
-        if view.users > MOST_SEATS:
+        if not 1 < view.users <= MOST_SEATS:
             return False
         seat = view.board().join(self, self.worth_of if len(self.codes) else None)
         if seat is not None:
@@ -318,7 +318,7 @@ class PodClass:
 
     def stand_up(self) -> None:
         """Find the best rows alone, for long."""
-        self.alike = BestAlike(self, visits=-WAIT)
+        self.alike = BestAlike(self, visits=-WAIT, alone=False)
 
     def worth_of(self, rows: Sequence[int]) -> list[int]:
         """What :meth:`.one_by_one.OneByOne.ask` would say of rows that the view passes, of which the class

@@ -1,0 +1,279 @@
+"""Classes of pods that take turns are asked about a row at once, and decide as each of them would alone."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import pytest
+
+from schedframe import (
+    PREFER_NO_SCHEDULE,
+    CycleState,
+    NodeInfo,
+    NodeTable,
+    Pod,
+    Status,
+    Taint,
+    hookimpl,
+)
+from schedframe.cycle import best_alike, board, remembered
+from schedframe.cycle.board import Seat
+from schedframe.cycle.remembered import PodClass
+
+from .build import World, make_node, make_pod
+from .remembering import assert_up_to_date, renamed
+
+SIZES = ("100m", "200m", "300m")
+FULL = Status.unschedulable("half is enough")
+
+
+def world_of(nodes: int, **plugins: Any) -> World:
+    """Equal nodes."""
+    world = World(plugins)
+    for i in range(nodes):
+        world.cluster.create(make_node(f"n{i}"))
+    return world
+
+
+def schedule(world: World, pods: int, *sizes: str, name: str = "p") -> list[str]:
+    """So many pods that take turns; where each of them is now."""
+    templates = [make_pod(f"t{i}", cpu=size) for i, size in enumerate(sizes)]
+    for i in range(pods):
+        world.cluster.create(renamed(templates[i % len(sizes)], f"{name}{i}"))
+    world.scheduler.run_until_idle()
+    return [world.find("Pod", f"default/{name}{i}").spec.node_name for i in range(pods)]
+
+
+def classes_of(world: World) -> list[PodClass]:
+    fast = world.scheduler.core.search.fast
+    assert fast is not None
+    return list(fast.classes._classes.values())
+
+
+def seats_of(world: World) -> list[bool]:
+    for found in classes_of(world):
+        assert_up_to_date(found)
+    return [isinstance(found.alike, Seat) and found.alike.ready for found in classes_of(world)]
+
+
+def test_a_class_alone_has_no_use_for_a_board_and_joins_once_there_is_another() -> None:
+    world = world_of(50)
+    assert all(schedule(world, 20, "100m"))
+    assert [isinstance(found.alike, Seat) for found in classes_of(world)] == [False]
+    assert all(schedule(world, 60, *SIZES, name="q"))
+    assert seats_of(world) == [True] * 3
+    assert [(found.outlined, len(found.codes)) for found in classes_of(world)] == [(True, 0)] * 3
+
+
+def test_rows_that_are_all_alike_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    ask = board.AllClasses.ask
+    monkeypatch.setattr(board.AllClasses, "ask", lambda all, row: asked.append(row) or ask(all, row))
+    world = world_of(50)
+    assert all(schedule(world, 50, "100m", "100m", "200m"))
+    assert 0 < len(asked) < 20
+
+
+def test_what_happens_to_nodes_is_followed() -> None:
+    world = world_of(20)
+    schedule(world, 20, *SIZES)
+    for i in range(20):
+        if i != 3:
+            world.cluster.delete("Node", f"n{i}")
+    world.cluster.create(make_node("new", cpu="2"))
+    assert set(schedule(world, 6, *SIZES, name="q")) == {"n3", "new"}
+    assert seats_of(world) == [True] * 3
+    for i in range(100):
+        world.cluster.create(make_node(f"many{i}"))
+    assert all(host.startswith("many") for host in schedule(world, 30, *SIZES, name="r"))
+    assert seats_of(world) == [True] * 3
+
+
+def test_a_class_that_fits_nowhere_is_told_why_and_stays() -> None:
+    world = world_of(3)
+    hosts = schedule(world, 40, "1", "500m")
+    waiting = [pod for pod in world.cluster.list("Pod") if not pod.spec.node_name]
+    assert len(waiting) == hosts.count("") > 0
+    (message,) = {condition.message for pod in waiting for condition in pod.status.conditions}
+    assert message.startswith("0/3 nodes are available: 3 Insufficient cpu.")
+    for pod in [pod for pod in world.cluster.list("Pod") if pod.spec.node_name][:4]:
+        world.cluster.delete("Pod", pod.key)
+    world.clock.advance(60.0)
+    world.scheduler.run_until_idle()
+    assert sum(1 for pod in world.cluster.list("Pod") if not pod.spec.node_name) < len(waiting)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda world: world.cluster.create(make_node("more", **{"example.com/gpu": 2})),
+        lambda world: world.cluster.create(
+            make_node("slow", taints=(Taint("slow", "", PREFER_NO_SCHEDULE),))
+        ),
+        lambda world: [world.cluster.create(make_node(f"more{i}")) for i in range(30)],
+    ],
+    ids=["a resource without a column", "nodes are liked differently", "too many nodes"],
+)
+def test_where_a_board_will_not_do_classes_leave_it(
+    change: Callable[[World], Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for module in (board, remembered):
+        monkeypatch.setattr(module, "MOST_ROWS", 40)
+    world = world_of(20)
+    schedule(world, 20, *SIZES)
+    assert seats_of(world) == [True] * 3
+    change(world)
+    assert all(schedule(world, 20, *SIZES, name="q"))
+    assert seats_of(world) == [False] * 3
+
+
+def test_who_is_idle_loses_the_seat_and_gets_along(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board, "ROUND", 8)
+    world = world_of(12)
+    schedule(world, 3, *SIZES)
+    schedule(world, 60, *SIZES[:2], name="q")
+    assert seats_of(world) == [True, True, False]
+    assert all(schedule(world, 6, *SIZES, name="r"))
+
+
+def test_there_are_so_many_seats(monkeypatch: pytest.MonkeyPatch) -> None:
+    for module in (board, remembered):
+        monkeypatch.setattr(module, "MOST_SEATS", 2)
+    world = world_of(12)
+    assert all(schedule(world, 20, *SIZES[:2]))
+    assert seats_of(world) == [True, True]
+    assert all(schedule(world, 20, *SIZES, name="q"))
+    assert sum(seats_of(world)) <= 2
+
+
+def test_a_class_that_knows_rows_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of too many kinds of rows a new class learns by columns, and sits down later."""
+    for module in (board, best_alike):
+        monkeypatch.setattr(module, "MOST_ASKED", 0)
+    world = world_of(12)
+    assert all(schedule(world, 40, *SIZES))
+    assert seats_of(world) == [True] * 3
+    assert all(len(found.codes) for found in classes_of(world))
+
+
+# ---- plugins -----------------------------------------------------------------------------------------------
+
+
+class Half:
+    """Nodes are used to the half at most, and better if the pod is small; node by node alone."""
+
+    row_local = amounts_only = True
+
+    @hookimpl
+    def pod_signature(self, pod: Pod) -> int:
+        return pod.requests.get("cpu", 0)
+
+    @hookimpl
+    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
+        used = node_info.requested.get("cpu", 0) + pod.requests.get("cpu", 0)
+        return FULL if 2 * used > node_info.allocatable["cpu"] else None
+
+    @hookimpl
+    def score(self, pod: Pod, node_info: NodeInfo) -> int:
+        return min(100, (node_info.requested.get("cpu", 0) + pod.requests.get("cpu", 0)) // 40)
+
+
+class HalfOfSeveral(Half):
+    """The same for several pods at once."""
+
+    @hookimpl
+    def filter_pods(
+        self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
+    ) -> Callable[[int], list[Status | None]]:
+        return lambda row: [self.filter(pod, table.info(row)) for pod in pods]
+
+    @hookimpl
+    def score_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
+        return lambda row: [self.score(pod, table.info(row)) for pod in pods]
+
+
+class Unprepared(HalfOfSeveral):
+    """Fails where it is to prepare."""
+
+    @hookimpl
+    def filter_pods(self, pods: Sequence[Pod]) -> Any:
+        raise LookupError("not today")
+
+
+class TooFew(HalfOfSeveral):
+    """Forgets the last pod."""
+
+    @hookimpl
+    def score_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
+        return lambda row: [self.score(pod, table.info(row)) for pod in pods[:-1]]
+
+
+class TooHigh(HalfOfSeveral):
+    """Says what is out of range."""
+
+    @hookimpl
+    def score_pods(self, pods: Sequence[Pod]) -> Callable[[int], list[int]]:
+        return lambda row: [101] * len(pods)
+
+
+class Rejects(HalfOfSeveral):
+    """Answers an error instead of raising it."""
+
+    @hookimpl
+    def filter_pods(self, pods: Sequence[Pod]) -> Callable[[int], list[Status | None]]:
+        return lambda row: [Status.error("odd")] * len(pods)
+
+
+def test_what_is_said_of_several_pods_is_what_is_said_of_each() -> None:
+    def run(plugin: Any) -> tuple[list[str], list[bool]]:
+        world = world_of(12, Half=plugin)
+        hosts = schedule(world, 60, *SIZES)
+        seats = seats_of(world)
+        hosts += schedule(world, 90, *SIZES, name="q")
+        assert not world.faults
+        return hosts, seats
+
+    expected, seats = run(Half)
+    assert "" in expected
+    assert seats == [True] * 3
+    for plugin in (HalfOfSeveral, Unprepared, TooFew, TooHigh, Rejects):
+        assert run(plugin) == (expected, seats), plugin
+
+
+class Breaks(Half):
+    """Fails at a node on which a tenth of a core is used."""
+
+    @hookimpl
+    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
+        if node_info.requested.get("cpu", 0) == 100:
+            raise LookupError("nobody knows that state")
+        return None
+
+
+def test_a_plugin_that_fails_is_heard() -> None:
+    world = world_of(12, Breaks=Breaks)
+    schedule(world, 9, *SIZES)
+    assert {status.plugin for status, _ in world.faults} == {"Breaks"}
+
+
+class OnlyLarge(Half):
+    """Skips pods that ask for little."""
+
+    @hookimpl
+    def pre_filter(self, pod: Pod) -> Status | None:
+        return Status.skip() if pod.requests.get("cpu", 0) < 200 else None
+
+    @hookimpl
+    def pre_score(self, pod: Pod) -> Status | None:
+        return Status.skip() if pod.requests.get("cpu", 0) < 300 else None
+
+
+def test_plugins_that_skip_some_of_the_classes_are_asked_for_the_others() -> None:
+    world = world_of(12, OnlyLarge=OnlyLarge)
+    assert all(schedule(world, 30, *SIZES, name="q"))
+    assert seats_of(world) == [True] * 3
+    hosts = schedule(world, 200, *SIZES)
+    waiting = [i % 3 for i, host in enumerate(hosts) if not host]
+    assert waiting
+    assert 0 not in waiting
