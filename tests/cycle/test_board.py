@@ -25,6 +25,7 @@ from .build import World, make_node, make_pod
 from .remembering import assert_up_to_date, renamed
 
 SIZES = ("100m", "200m", "300m")
+SLOW = Taint("slow", "", PREFER_NO_SCHEDULE)
 FULL = Status.unschedulable("half is enough")
 
 
@@ -108,9 +109,7 @@ def test_a_class_that_fits_nowhere_is_told_why_and_stays() -> None:
     "change",
     [
         lambda world: world.cluster.create(make_node("more", **{"example.com/gpu": 2})),
-        lambda world: world.cluster.create(
-            make_node("slow", taints=(Taint("slow", "", PREFER_NO_SCHEDULE),))
-        ),
+        lambda world: world.cluster.create(make_node("slow", taints=(SLOW,))),
         lambda world: [world.cluster.create(make_node(f"more{i}")) for i in range(30)],
     ],
     ids=["a resource without a column", "nodes are liked differently", "too many nodes"],
