@@ -61,7 +61,7 @@ class NodeResourcesBalancedAllocation:
     @hookimpl
     def score_pods(
         self, states: Sequence[CycleState], table: NodeTable
-    ) -> Callable[[int], Sequence[int]] | None:
+    ) -> Callable[[int], Sequence[int] | npt.NDArray[np.int64]] | None:
         """As :meth:`score` for several pods."""
         pods = [scored for state in states if (scored := state.get(_SCORED)) is not None]
         return balances_by_row(pods, table) if len(pods) == len(states) else None

@@ -97,7 +97,7 @@ class NodeResourcesFit:
     @hookimpl
     def filter_pods(
         self, states: Sequence[CycleState], table: NodeTable
-    ) -> Callable[[int], Sequence[Status | None] | None]:
+    ) -> Callable[[int], Sequence[Status | None] | RowVerdicts | None]:
         """As :meth:`filter` for several pods: one look if there is room for the most of each resource."""
         return shortages_by_row([state.read(_DEMAND) for state in states], table)
 
@@ -119,7 +119,7 @@ class NodeResourcesFit:
     @hookimpl
     def score_pods(
         self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
-    ) -> Callable[[int], Sequence[int]] | None:
+    ) -> Callable[[int], Sequence[int] | npt.NDArray[np.int64]] | None:
         """As :meth:`score` for several pods."""
         return self._strategy.of_pods_by_row(list(map(self._noted, states, pods)), table)
 

@@ -11,22 +11,27 @@ from typing import Any, Final, Self
 
 from attrs import frozen
 
-from schedframe import MAX_SCORE, NodeTable, Status
+from schedframe import MAX_SCORE, NodeTable, RowVerdicts, Status
 
 from .arithmetic import EXACT
 from .balance import HALF, balance_by_row
-from .scored import Scored, cells_of
+from .many_pods import ByRow, balances_of_many, least_allocated_of_many, shortages_of_many
+from .scored import Column, Scored, cells_of
 from .shortage import Demand
 
-ByRow = Callable[[Sequence[Scored], NodeTable], Callable[[int], int] | None]
-
+MANY: Final = 32
+"""For so many pods arrays are cheaper than lists."""
 _TWO: Final = 2
 
 
 def shortages_by_row(
     demands: Sequence[Demand], table: NodeTable
-) -> Callable[[int], Sequence[Status | None] | None]:
+) -> Callable[[int], Sequence[Status | None] | RowVerdicts | None]:
     """:meth:`.Demand.by_row` for pods with these demands; ``None`` for a row that has room for each."""
+    if len(demands) >= MANY:
+        of_many = shortages_of_many(demands, table)
+        if of_many is not None:
+            return of_many
     names = sorted({name for demand in demands for name in demand.names})
     place = {name: i for i, name in enumerate(names)}
     most = [max(dict(demand.amounts).get(name, 0) for demand in demands) for name in names]
@@ -67,12 +72,14 @@ def shortages_by_row(
 
 def least_allocated_by_row(
     pods: Sequence[Sequence[Scored]], table: NodeTable, by_row: ByRow
-) -> Callable[[int], Sequence[int]] | None:
+) -> Callable[[int], Sequence[int] | Column] | None:
     """What *by_row* says of each of *pods*, how much of the node they leave in percent; ``None`` unless all
     are scored by the same two resources, which count the same.
     """
     if not _are_of_the_same_pair(pods) or pods[0][0].weight != pods[0][1].weight or not pods[0][0].weight:
         return None
+    if len(pods) >= MANY:
+        return least_allocated_of_many(pods, table, by_row)
     each_alone = [prepared for scored in pods if (prepared := by_row(scored, table)) is not None]
     pair = _Pair.of(pods, table)
     capacities, used, other_capacities, other_used = pair.cells
@@ -93,10 +100,12 @@ def least_allocated_by_row(
 
 def balances_by_row(
     pods: Sequence[Sequence[Scored]], table: NodeTable
-) -> Callable[[int], Sequence[int]] | None:
+) -> Callable[[int], Sequence[int] | Column] | None:
     """:func:`.balance_by_row` for each of *pods*; ``None`` unless all ask for the same two resources."""
     if not _are_of_the_same_pair(pods):
         return None
+    if len(pods) >= MANY:
+        return balances_of_many(pods, table)
     pair = _Pair.of(pods, table)
     capacities, used, other_capacities, other_used = pair.cells
     amounts, other_amounts, pick, pick_other = pair.amounts, pair.other_amounts, pair.pick, pair.pick_other

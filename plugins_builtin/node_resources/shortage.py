@@ -16,17 +16,17 @@ from .scored import Column
 from .usage import left_of, room
 
 ERR_TOO_MANY_PODS: Final = "Too many pods"
-_STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
+STANDARD: Final = ("cpu", "memory", "ephemeral-storage")
 
 Mask = npt.NDArray[np.bool_]
 
 # Shortages of one node as bits: both forms name them alike, and counting them takes no look at each node.
-_UNRESOLVABLE: Final = 1
-_PODS: Final = 2
-_FIRST_RESOURCE: Final = 4
+UNRESOLVABLE: Final = 1
+PODS: Final = 2
+FIRST_RESOURCE: Final = 4
 _OTHER_BITS: Final = 2
 _BYTE: Final = 8
-_WORD: Final = 63
+WORD: Final = 63
 
 
 def err_insufficient(resource: str) -> str:
@@ -59,7 +59,7 @@ class Demand:
 
     @_standard.default
     def _count_standard(self) -> int:
-        return len([name for name in self.names if name in _STANDARD])
+        return len([name for name in self.names if name in STANDARD])
 
     @classmethod
     def of(
@@ -71,11 +71,11 @@ class Demand:
         """The demand of a pod with these requests, without the extended resources that are ignored by name or
         group (the part before the slash).
         """
-        amounts = [(name, requests[name]) for name in _STANDARD if requests.get(name)]
+        amounts = [(name, requests[name]) for name in STANDARD if requests.get(name)]
         if len(amounts) == len(requests):
             return cls(tuple(amounts))
         for name in sorted(requests):
-            if not requests[name] or name in _STANDARD or not is_scalar_resource(name):
+            if not requests[name] or name in STANDARD or not is_scalar_resource(name):
                 continue
             by_name = name in ignored or name.partition("/")[0] in ignored_groups
             if not (by_name and is_extended_resource(name)):
@@ -85,7 +85,7 @@ class Demand:
     @property
     def extended(self) -> tuple[str, ...]:
         """The demanded resources that a device class may stand for."""
-        return tuple([name for name in self.names if name not in _STANDARD])
+        return tuple([name for name in self.names if name not in STANDARD])
 
     def delegating(self, resources: frozenset[str]) -> Demand:
         """The same demand, leaving *resources* to others on nodes that have none of them."""
@@ -94,16 +94,16 @@ class Demand:
     def shortage(self, info: NodeInfo) -> Status | None:
         """What is missing on one node, ``None`` if the pod fits; O(resources)."""
         allocatable, requested = info.allocatable, info.requested
-        bits = _PODS if len(info.pods) >= allocatable.get("pods", 0) else 0
-        bit = _FIRST_RESOURCE
+        bits = PODS if len(info.pods) >= allocatable.get("pods", 0) else 0
+        bit = FIRST_RESOURCE
         for name, amount in self.amounts:
             capacity = allocatable.get(name, 0)
             if amount > capacity - requested.get(name, 0) and (capacity or name not in self.delegated):
                 bits |= bit
                 if amount > capacity:
-                    bits |= _UNRESOLVABLE
+                    bits |= UNRESOLVABLE
             bit <<= 1
-        return _status(self.names, bits) if bits else None
+        return status_of(self.names, bits) if bits else None
 
     def by_row(self, table: NodeTable) -> Callable[[int], Status | None]:
         """:meth:`shortage` as a function of a row number, good for one ``table.layout``."""
@@ -156,19 +156,19 @@ class Demand:
 
     def _verdicts(self, rows: Rows, full: Mask, short: list[Mask]) -> RowVerdicts:
         width = len(short) + _OTHER_BITS
-        dtype = np.uint8 if width <= _BYTE else np.int64 if width <= _WORD else object
-        bits: npt.NDArray[Any] = full.astype(dtype) * _PODS
+        dtype = np.uint8 if width <= _BYTE else np.int64 if width <= WORD else object
+        bits: npt.NDArray[Any] = full.astype(dtype) * PODS
         unresolvable: Any = False
         for i, (name, amount) in enumerate(self.amounts):
-            bits |= short[i].astype(dtype) * (_FIRST_RESOURCE << i)
+            bits |= short[i].astype(dtype) * (FIRST_RESOURCE << i)
             unresolvable |= short[i] & (rows.take(rows.table.allocatable(name)) < amount)
         if unresolvable is not False:
             bits |= unresolvable.astype(dtype)
-        present, codes = _numbered(bits)
-        return RowVerdicts(codes, [_status(self.names, one) for one in present])
+        present, codes = numbered(bits)
+        return RowVerdicts(codes, [status_of(self.names, one) for one in present])
 
 
-def _numbered(bits: npt.NDArray[Any]) -> tuple[list[int], npt.NDArray[np.integer[Any]]]:
+def numbered(bits: npt.NDArray[Any]) -> tuple[list[int], npt.NDArray[np.integer[Any]]]:
     """The distinct values above 0, and for each row which of them it has, counted from 1."""
     if bits.dtype == np.uint8:
         present = np.flatnonzero(np.bincount(bits)[1:]) + 1
@@ -180,7 +180,8 @@ def _numbered(bits: npt.NDArray[Any]) -> tuple[list[int], npt.NDArray[np.integer
 
 
 @lru_cache(maxsize=4096)
-def _status(names: tuple[str, ...], bits: int) -> Status:
-    reasons = [ERR_TOO_MANY_PODS] if bits & _PODS else []
-    reasons += [err_insufficient(name) for i, name in enumerate(names) if bits & (_FIRST_RESOURCE << i)]
-    return Status.unresolvable(*reasons) if bits & _UNRESOLVABLE else Status.unschedulable(*reasons)
+def status_of(names: tuple[str, ...], bits: int) -> Status:
+    """The rejection for these shortages of resources with these *names*."""
+    reasons = [ERR_TOO_MANY_PODS] if bits & PODS else []
+    reasons += [err_insufficient(name) for i, name in enumerate(names) if bits & (FIRST_RESOURCE << i)]
+    return Status.unresolvable(*reasons) if bits & UNRESOLVABLE else Status.unschedulable(*reasons)

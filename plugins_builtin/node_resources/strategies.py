@@ -46,7 +46,7 @@ class Strategy(Protocol):
 
     def of_pods_by_row(
         self, pods: Sequence[Sequence[Scored]], table: NodeTable
-    ) -> Callable[[int], Sequence[int]] | None:
+    ) -> Callable[[int], Sequence[int] | Column] | None:
         """:meth:`by_row` for several pods at once; ``None``: use that."""
         ...
 
@@ -122,7 +122,7 @@ class LeastAllocated:
 
     def of_pods_by_row(
         self, pods: Sequence[Sequence[Scored]], table: NodeTable
-    ) -> Callable[[int], Sequence[int]] | None:
+    ) -> Callable[[int], Sequence[int] | Column] | None:
         """As :meth:`by_row` for each of *pods*."""
         return least_allocated_by_row(pods, table, self.by_row)
 
@@ -182,7 +182,7 @@ class MostAllocated:
 
     def of_pods_by_row(
         self, pods: Sequence[Sequence[Scored]], table: NodeTable
-    ) -> Callable[[int], Sequence[int]] | None:
+    ) -> Callable[[int], Sequence[int] | Column] | None:
         """None: each pod by itself."""
         return None
 
@@ -236,7 +236,7 @@ class RequestedToCapacityRatio:
 
     def of_pods_by_row(
         self, pods: Sequence[Sequence[Scored]], table: NodeTable
-    ) -> Callable[[int], Sequence[int]] | None:
+    ) -> Callable[[int], Sequence[int] | Column] | None:
         """None: each pod by itself."""
         return None
 

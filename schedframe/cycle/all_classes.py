@@ -6,14 +6,18 @@ from collections.abc import Callable, Collection, Sequence
 from operator import add
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+import numpy.typing as npt
 from attrs import define, field, frozen
 
 from ..errors import PluginError
-from ..framework import MAX_SCORE, MIN_SCORE, Code, Status
+from ..framework import MAX_SCORE, MIN_SCORE, Code, RowVerdicts, Status
 from .one_by_one import by_row
 
 if TYPE_CHECKING:
     from .remembered import PodClass
+
+Column = npt.NDArray[np.int64]
 
 _SUCCESS: Final = Code.SUCCESS
 
@@ -76,26 +80,43 @@ class AllClasses:
         calls = [by_row(each, *alone) for each in asking]
         return Asked(name, weight, places, lambda row: [call(row) for call in calls])
 
-    def ask(self, row: int) -> list[int]:
+    def ask(self, row: int) -> list[int] | Column:
         """What the row, which the view passes, is worth to each class, as :meth:`.one_by_one.OneByOne.ask`
         says it.
         """
         rejected = self._judged(row)
         totals = self._scored(row)
-        for place, code in rejected.items():
-            totals[place] = -code
+        # Of several plugins that reject it the first one counts.
+        for places, codes in reversed(rejected):
+            if isinstance(totals, np.ndarray):
+                totals[np.asarray(places)] = np.negative(codes)
+            else:
+                for place, code in zip(places, codes, strict=True):
+                    totals[place] = -code
         return totals
 
-    def _judged(self, row: int) -> dict[int, int]:
-        """The codes by which the row is rejected, by place of the class."""
-        rejected: dict[int, int] = {}
+    def _judged(self, row: int) -> list[tuple[Sequence[int] | Column, Sequence[int] | Column]]:
+        """By plugin that rejects the row: places of classes, and codes."""
+        rejected: list[tuple[Sequence[int] | Column, Sequence[int] | Column]] = []
         for asked in self._filters:
-            statuses = asked.answers(row)
-            if statuses is None:
+            verdicts = asked.answers(row)
+            if verdicts is None:
                 continue
-            for place, status in zip(asked.places, statuses, strict=True):
-                if status is not None and status.code is not _SUCCESS and place not in rejected:
-                    rejected[place] = self._code_of(status, asked.name)
+            if len(verdicts.codes if isinstance(verdicts, RowVerdicts) else verdicts) != len(asked.places):
+                raise PluginError(f"plugin {asked.name} gave {verdicts} for {len(asked.places)} pods")
+            if isinstance(verdicts, RowVerdicts):
+                codes = np.array([0, *[self._code_of(each, asked.name) for each in verdicts.statuses]])
+                where = verdicts.codes.nonzero()[0]
+                rejected.append((np.array(asked.places).take(where), codes.take(verdicts.codes.take(where))))
+                continue
+            found = [
+                (place, self._code_of(status, asked.name))
+                for place, status in zip(asked.places, verdicts, strict=True)
+                if status is not None and status.code is not _SUCCESS
+            ]
+            if found:
+                places, numbers = zip(*found, strict=True)
+                rejected.append((places, numbers))
         return rejected
 
     def _code_of(self, status: Status, plugin: str) -> int:
@@ -103,20 +124,53 @@ class AllClasses:
             raise PluginError(f"plugin {plugin} failed: {status}")
         return self.classes[0].numbering.number_of(status.with_plugin(plugin))
 
-    def _scored(self, row: int) -> list[int]:
+    def _scored(self, row: int) -> list[int] | Column:
+        """The weighted sum of the scores for each class."""
         every = len(self.classes)
-        totals: list[int] | None = None
+        totals: Any = None
         for asked in self._scores:
-            scores = asked.answers(row)
-            if min(scores) < MIN_SCORE or max(scores) > MAX_SCORE or len(scores) != len(asked.places):
-                raise PluginError(f"plugin {asked.name} scored {scores}")
-            if asked.weight != 1:
-                scores = [score * asked.weight for score in scores]
-            if len(scores) == every:
-                totals = list(scores) if totals is None else list(map(add, totals, scores))
-                continue
-            if totals is None:
-                totals = [0] * every
-            for place, score in zip(asked.places, scores, strict=True):
-                totals[place] += score
+            scores = _checked(asked, asked.answers(row))
+            if len(scores) < every:
+                totals = [0] * every if totals is None else totals
+                for place, score in zip(asked.places, scores, strict=True):
+                    totals[place] += score
+            elif totals is None:
+                totals = list(scores) if isinstance(scores, Sequence) else scores.copy()
+            elif isinstance(totals, list) and isinstance(scores, Sequence):
+                totals = list(map(add, totals, scores))
+            else:
+                totals = np.add(totals, scores)
         return [0] * every if totals is None else totals
+
+
+def _checked(asked: Asked, scores: Any) -> Any:
+    """The scores of one plugin, weighted; :class:`PluginError` if they are no scores."""
+    if isinstance(scores, np.ndarray):
+        sound = scores.dtype.kind in "iu" and scores.shape == (len(asked.places),)
+        sound = sound and int(scores.min()) >= MIN_SCORE and int(scores.max()) <= MAX_SCORE
+    else:
+        sound = len(scores) == len(asked.places) and min(scores) >= MIN_SCORE and max(scores) <= MAX_SCORE
+    if not sound:
+        raise PluginError(f"plugin {asked.name} scored {scores} for {len(asked.places)} pods")
+    if asked.weight == 1:
+        return scores
+    return scores * asked.weight if isinstance(scores, np.ndarray) else [s * asked.weight for s in scores]
+
+
+@define(eq=False)
+class Level:
+    """Some of the classes of a board, asked at once; by themselves if that fails."""
+
+    classes: list[PodClass]
+    _all: AllClasses | None = None
+    _layout: int = -1
+
+    def ask(self, row: int) -> list[int] | Column:
+        """What the row is worth to each class. A class whose plugin fails at it is made unusable."""
+        layout = self.classes[0].table.layout
+        try:
+            if self._all is None or self._layout != layout:
+                self._all, self._layout = AllClasses(self.classes), layout
+            return self._all.ask(row)
+        except Exception:  # noqa: BLE001 - a short cut that is not there
+            return [each.one_by_one.ask((row,))[0] if each.usable else 0 for each in self.classes]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from heapq import heappop, heappush
 from random import Random
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+import numpy.typing as npt
 from attrs import define, field
 
 from ..state import AlikeRows, LazyRows, RowGroup, Rows
@@ -106,8 +109,8 @@ class BestAlike:
     """Births taken in."""
     _visits: int = 0
     _credit: int = 0
-    _alone: bool = True
-    """Whether no other class shared the view so far."""
+    _crowd: int = sys.maxsize
+    """So many classes take turns on a board; endless for one that tried that."""
     found_best: list[RowGroup] = field(factory=list)
     """The groups that :meth:`best` found; the last one has rows."""
 
@@ -137,10 +140,10 @@ class BestAlike:
         if rows.marks is not view.marks or not rows.sync(view.codes):
             return self._begin_anew()
         if self._seen != rows.dropped + len(rows.born):
-            if self._alone and view.users > 1 and self._sit_down():
-                return self._found.alike.best()
             if not self._take_in(rows):
                 return False
+            if view.users >= self._crowd and self._sit_down():
+                return self._found.alike.best()
         groups = self._best_of_tiers()
         if len(groups) > MOST_TIED:
             self._prune()
@@ -248,8 +251,17 @@ class BestAlike:
         return self._found.usable
 
     def _sit_down(self) -> bool:
-        self._alone = False
-        return self._found.sit_down()
+        self._crowd = sys.maxsize
+        return self._found.sit_down(self._by_row)
+
+    def _by_row(self) -> npt.NDArray[np.int64]:
+        """What each row is worth, just taken in; below 0 for one that is rejected."""
+        rows = self.rows
+        assert rows is not None
+        numbers = np.asarray(rows.numbers)[: rows.table.size]
+        present, places = np.unique(numbers, return_inverse=True)
+        worth = [self._worth.get(number, -1) for number in present.tolist()]
+        return np.array(worth, np.int64)[places.reshape(len(numbers))]
 
     def _list(self, group: RowGroup, worth: int) -> bool:
         """Take a group that is not rejected in; ``False`` if there are too many marks."""
@@ -286,7 +298,7 @@ class BestAlike:
         view = self._found.view
         # To put a million rows in groups takes as long as thousands of pods gain by it.
         first = FIRST_VISITS if view.has_groups else FIRST_VISITS + (self._found.table.size >> ROWS_SHIFT)
-        if self._visits >= first and self.rows is None and not self._found.sit_down():
+        if self._visits >= first and self.rows is None and not self._found.sit_down(self._found.worth):
             self._start()
 
     def _start(self) -> None:

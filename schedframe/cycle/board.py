@@ -1,14 +1,16 @@
-"""What every row is worth to each of several classes of pods that take turns, in tables of few rows.
+"""What every row is worth to each of many classes of pods that take turns.
 
 Each pod changes one row, and every class wants to know what that makes of it. So all are asked about it at
 once, by the form of their plugins for several pods if they have one, and never again about another row with
-the same amounts. The best row of a class is then found by a pass over what rows are worth to it: in a small
-table that takes less than to keep rows in any order.
+the same amounts. The best row of a class is then found by a pass over what rows are worth to it. In a small
+table, or where classes are so many that most rows have changed when it is one's turn again, that takes less
+than to keep rows in any order.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Sequence
 from random import Random
 from typing import TYPE_CHECKING, Any, Final
 
@@ -17,44 +19,63 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ..state import LazyRows, NodeTable, Rows
-from .all_classes import AllClasses
+from .all_classes import Level
 from .ties import many
 
 if TYPE_CHECKING:
     from .node_view import NodeView
     from .remembered import PodClass
 
-MOST_ROWS: Final = 2048
-"""In larger tables a pass over all rows takes longer than the rest."""
-MOST_SEATS: Final = 32
-"""Of more classes each one is away for too long."""
-MOST_ASKED: Final = 48
-"""So many kinds of rows a class is asked about when it joins,"""
-_ASKED_SHIFT: Final = 6
-"""or one for every so many rows."""
+FEW_ROWS: Final = 2048
+"""In a table of so many rows any two classes take turns on a board,"""
+MOST_ROWS: Final = 1 << 14
+"""and in one of so many"""
+CROWD: Final = 33
+"""so many classes. Otherwise a pass over all rows takes longer than the rest."""
+MOST_SEATS: Final = 4096
+MOST_CELLS: Final = 1 << 24
+"""So many rows times classes there may be."""
 MOST_KNOWN: Final = 4096
-"""Answers about so many kinds of rows are kept."""
+"""Answers about so many kinds of rows are kept,"""
+_MOST_NUMBERS: Final = 1 << 22
+"""and so many numbers in all of them."""
+MOST_PENDING: Final = 16
+"""If more rows changed since anybody asked, each class is worked out anew when it asks."""
 ROUND: Final = 256
-"""After so many questions to all classes it is seen"""
-LEAST_USES: Final = 4
-"""who found a best row less often than this meanwhile: it is not asked about any more."""
+"""After so many questions, and two for each class, it is seen who found no best row since the last time: that
+class is not asked about any more.
+"""
+AT_REST: Final = 16
+"""If nobody joins for so many questions all levels are made one."""
+_ODD: Final = 32
+"""A row of numbers is so much wider: else a column of them, a power of two apart, shares few cache lines."""
+_MOST_WORTH: Final = 30_000
 _OUT: Final = -1
 """Any number below 0: the row is rejected, or not there."""
 _STALE: Final = -2
 """No version of anything."""
 _BYTES_AN_ANSWER: Final = 250
 
-Worth = npt.NDArray[np.int64]
+Worth = npt.NDArray[np.int16]
+
+
+def crowd(rows: int) -> int:
+    """So many classes of pods take turns on a board in a table of so many rows."""
+    if rows <= FEW_ROWS:
+        return 2
+    return CROWD if rows <= MOST_ROWS else sys.maxsize
 
 
 @define(eq=False)
 class Seat:
-    """The place of one class on a board; finds the best row for it, as :class:`.best_alike.BestAlike` may."""
+    """The place of one class on a board. Finds the best row for it, as :class:`.best_alike.BestAlike` can."""
 
     board: Board
     found: PodClass
     number: int
     """Place among the seats; negative if it was taken away."""
+    fresh_at: int
+    """Position in the table's log of row changes up to which all its numbers were worked out."""
     uses: int = 0
     """How often it found the best row in this round."""
     _worth: Any = None
@@ -77,8 +98,13 @@ class Seat:
 
     def best(self) -> bool:
         """Find the best row, for :meth:`one_of`; whether there is one. The view must be up to date."""
-        if not self.board.sync() or not self.found.usable:
-            return False
+        board, found = self.board, self.found
+        if self.fresh_at != found.table.row_log.version:
+            # Nobody else need be asked about what happened before a class joined.
+            if not board.sync() or not found.usable:
+                return False
+            if self.fresh_at < board.stale_before and not self._retake(found.worth_by_columns()):
+                return False
         first = int(self._worth.argmax())
         self._first, self._most = first, self._cells[first]
         if self._most < 0:
@@ -121,27 +147,52 @@ class Seat:
         """The class was refreshed and asked for its best row itself."""
         if not self.ready:
             self.found.stand_up()
+        elif self.fresh_at < self.board.stale_before:
+            self._retake(self.found.worth())
+
+    def _retake(self, worth: npt.NDArray[np.int64] | None) -> bool:
+        """Each row is worth so much now; ``False`` if that is not known."""
+        if worth is None or not fits(worth):
+            return False
+        self._worth[:] = worth
+        self.fresh_at = self.found.table.row_log.version
+        return True
 
     def stop(self) -> None:
         """The class asks no more."""
         self.board.leave(self)
 
 
+def fits(worth: npt.NDArray[np.int64]) -> bool:
+    """Whether there is room for these numbers."""
+    return int(np.abs(worth).max(initial=0)) <= _MOST_WORTH
+
+
 @define(eq=False)
 class Board:
     """Follows the rows of a table, and what each of them is worth to each class that has a seat.
 
-    O(classes) for a row that changed, O(classes x plugins) if none had its amounts before. Memory: 8 bytes
-    for each class and row, and for each class and kind of row.
+    O(classes) for a row that changed, O(classes x plugins) if none had its amounts before; O(1) for a class
+    that joins and asks nothing yet. Memory: 2 bytes for each class and row, and for each class and kind of
+    rows.
     """
 
     view: NodeView
     """What the classes share."""
     seats: list[Seat] = field(factory=list)
-    _worth: Worth = field(factory=lambda: np.empty((0, 0), np.int64))
-    """By seat and row, with room for the capacity of the table."""
+    """Those that were taken away are still among them, for a while."""
+    _away: int = 0
+    """So many are."""
+    stale_before: int = 0
+    """Who was worked out before that position in the table's log is to be worked out anew."""
+    _worth: Worth = field(factory=lambda: np.empty((0, 0), np.int16))
+    """By seat and row, with room for more of both."""
     _answers: dict[bytes, Worth] = field(factory=dict)
     """By amounts what a row is worth to each class, or the code by which it is rejected, negative."""
+    _levels: list[Level] = field(factory=list)
+    """The classes in the order of their seats, in levels of which each has more than the next: to prepare one
+    for all classes whenever another one joins would take too long.
+    """
     _amounts: Any = None
     """All amounts of the table, a column for each row; ``None`` if there are others, too."""
     _codes: Any = None
@@ -152,74 +203,94 @@ class Board:
     _layout: int = _STALE
     _size: int = 0
     _asked: int = 0
-    _all: AllClasses | None = None
-    """Asks for all of them; made when first wanted."""
+    """Questions in this round,"""
+    _quiet: int = 0
+    """and since the last class joined."""
 
     @property
     def nbytes(self) -> int:
         """About how much memory this takes."""
-        return self._worth.nbytes + len(self._answers) * (_BYTES_AN_ANSWER + 8 * len(self.seats))
+        return self._worth.nbytes + len(self._answers) * (_BYTES_AN_ANSWER + 2 * len(self.seats))
 
     # ---- coming and going --------------------------------------------------------------------------------
 
-    def join(self, found: PodClass, worth_of: Callable[[Sequence[int]], list[int]] | None) -> Seat | None:
-        """A seat for a class; ``None`` if that does not do, or there is no row for it.
+    def has_room(self) -> bool:
+        """Whether one more class may join. The view must be up to date."""
+        view = self.view
+        table = view.framework.handle.table
+        if view.marks or table.size > MOST_ROWS or table.packed_amounts() is None:
+            return False
+        seats = len(self.seats)
+        if seats < MOST_SEATS and (seats + 1) * table.capacity <= MOST_CELLS:
+            return True
+        self._count_question()
+        return False
 
-        *worth_of* tells what rows are worth to it; ``None`` if its plugins must be asked.
+    def join(self, found: PodClass, worth: npt.NDArray[np.int64]) -> Seat | None:
+        """A seat for a class to which each row of the table is *worth* so much; ``None`` if that is too much.
+
+        There is room. Amortised O(rows + log of the number of classes).
         """
-        if len(self.seats) >= MOST_SEATS or not (self.sync() if self.seats else self._begin()):
+        if not fits(worth):
             return None
-        kinds = self._kinds()
-        if worth_of is None and len(kinds) > max(MOST_ASKED, self._size >> _ASKED_SHIFT):
-            return None
-        worth = (worth_of or found.one_by_one.ask)(list(kinds.values()))
-        if not found.usable or max(worth, default=_OUT) < 0:
-            return None
-        return self._add(found, dict(zip(kinds, worth, strict=True)))
-
-    def _add(self, found: PodClass, worth: dict[bytes, int]) -> Seat:
-        """A seat for a class to which rows with these amounts are worth so much."""
-        if self.seats:
-            known = {amounts: each for amounts, each in self._answers.items() if amounts in worth}
-            self._answers = {amounts: np.append(each, worth[amounts]) for amounts, each in known.items()}
-        else:
-            self._answers = {amounts: np.array([each]) for amounts, each in worth.items()}
-        seat = Seat(self, found, len(self.seats))
-        rows = np.full((1, self._amounts.shape[1]), _OUT)
-        for row, amounts in enumerate(self._packed()):
-            rows[0, row] = worth[amounts] if amounts is not None else _OUT
-        self._seat([*self.seats, seat], np.concatenate((self._worth, rows)) if self.seats else rows)
+        table = self.view.framework.handle.table
+        if not self.seats or not self._holds(table):
+            self._put_away([seat for seat in self.seats if seat.number >= 0])
+            self._begin()
+        self._resize(table.size)
+        number, capacity = len(self.seats), self._amounts.shape[1]
+        if number >= len(self._worth):
+            more = np.full((max(2 * number, 8), capacity + _ODD), _OUT, np.int16)
+            more[:number, : self._worth.shape[1]] = self._worth[:number]
+            self._worth = more
+            self._give()
+        self._worth[number, : self._size] = worth
+        seat = Seat(self, found, number, table.row_log.version)
+        seat.take(self._worth[number, : self._size])
+        self.seats.append(seat)
+        self._answers.clear()
+        self._quiet = 0
+        self._levels.append(Level([found]))
+        while len(self._levels) > 1 and len(self._levels[-2].classes) <= len(self._levels[-1].classes):
+            last = self._levels.pop()
+            self._levels[-1] = Level(self._levels[-1].classes + last.classes)
         return seat
 
     def leave(self, seat: Seat) -> None:
         """The class asks no more."""
         if seat.number >= 0:
-            self._keep([other for other in self.seats if other is not seat])
+            self._put_away([seat])
 
-    def _keep(self, seats: list[Seat]) -> None:
-        places = [seat.number for seat in seats]
-        self._answers = {amounts: answers[places] for amounts, answers in self._answers.items()}
-        self._seat(seats, self._worth[places])
-
-    def _seat(self, seats: list[Seat], worth: Worth) -> None:
-        for seat in self.seats:
+    def _put_away(self, seats: Sequence[Seat]) -> None:
+        for seat in seats:
             seat.number = -1
-        self.seats, self._worth, self._all = seats, worth, None
-        for number, seat in enumerate(seats):
+        self._away += len(seats)
+        if 4 * self._away > len(self.seats):
+            self._close_up()
+
+    def _close_up(self) -> None:
+        """Leave out who is away."""
+        places = [place for place, seat in enumerate(self.seats) if seat.number >= 0]
+        self.seats, self._away = [self.seats[place] for place in places], 0
+        self._worth = self._worth[places]
+        self._levels = [Level([seat.found for seat in self.seats])] if self.seats else []
+        self._answers.clear()
+        for number, seat in enumerate(self.seats):
             seat.number = number
         self._give()
 
     def _give(self) -> None:
         """To each seat its numbers."""
-        for seat, worth in zip(self.seats, self._worth, strict=True):
+        for seat, worth in zip(self.seats, self._worth, strict=False):
             seat.take(worth[: self._size])
 
-    def _end_round(self) -> None:
+    def _count_question(self) -> None:
+        self._asked += 1
+        if self._asked < ROUND + 2 * len(self.seats):
+            return
         self._asked = 0
-        busy = [seat for seat in self.seats if seat.uses >= LEAST_USES]
-        if len(busy) < len(self.seats):
-            self._keep(busy)
-        for seat in busy:
+        self._put_away([seat for seat in self.seats if seat.number >= 0 and not seat.uses])
+        for seat in self.seats:
             seat.uses = 0
 
     # ---- following ---------------------------------------------------------------------------------------
@@ -236,26 +307,35 @@ class Board:
         if same and latest is not None and latest[0] == version == since + 1:
             self._version = version
             self._put(latest[1])
-        elif view.marks or not self._follow(table, table.row_log.since(since) if same else None):
-            self._keep([])
+        elif self._holds(table):
+            self._follow(table)
+        else:
+            self._put_away([seat for seat in self.seats if seat.number >= 0])
             return False
-        if self._asked >= ROUND:
-            self._end_round()
         return True
 
-    def _follow(self, table: NodeTable, rows: Sequence[int] | None) -> bool:
-        """Take in that these rows changed, or all; ``False`` if that will not do."""
-        if rows is None:
-            return self._begin() and self._fill()
-        if self._size != table.size:
-            self._size = table.size
-            if self._size > MOST_ROWS:
-                return False
-            self._give()
-        self._version = table.row_log.version
+    def _holds(self, table: NodeTable) -> bool:
+        """Whether what was known of rows that did not change still holds, and rows can be told by amounts."""
+        view = self.view
+        if self._builds != view.builds or self._layout != table.layout or view.marks:
+            return False
+        return table.size <= MOST_ROWS and table.packed_amounts() is not None
+
+    def _follow(self, table: NodeTable) -> None:
+        """Take in what changed."""
+        self._resize(table.size)
+        rows = table.row_log.since(self._version)
+        self._version = version = table.row_log.version
+        if rows is None or len(rows) > MOST_PENDING:
+            self.stale_before = version
+            return
         for row in set(rows):
             self._put(row)
-        return True
+
+    def _resize(self, size: int) -> None:
+        if self._size != size:
+            self._size = size
+            self._give()
 
     def _put(self, row: int) -> None:
         if self._codes[row]:
@@ -263,53 +343,29 @@ class Board:
             return
         amounts = self._amounts[:, row].tobytes()
         answers = self._answers.get(amounts)
-        self._worth[:, row] = self._ask(row, amounts) if answers is None else answers
+        if answers is not None:
+            self._worth[: len(answers), row] = answers
+            return
+        answers = self._ask(row, amounts)
+        self._worth[: len(answers), row] = answers
+        self._count_question()
 
-    def _begin(self) -> bool:
-        """Take hold of the table; ``False`` if it is too large, or has too many columns."""
+    def _begin(self) -> None:
+        """Take hold of the table; nobody has a seat."""
         view = self.view
         table = view.framework.handle.table
         self._amounts, self._codes, self._size = table.packed_amounts(), view.codes.data, table.size
         self._builds, self._layout, self._version = view.builds, table.layout, table.row_log.version
-        self._all = None
-        return self._amounts is not None and self._size <= MOST_ROWS and not view.marks
-
-    def _fill(self) -> bool:
-        """All rows anew; ``False`` if it takes too many questions. O(classes x rows)."""
-        kinds = self._kinds()
-        unknown = kinds.keys() - self._answers.keys()
-        if len(unknown) > max(MOST_ASKED, self._size >> _ASKED_SHIFT):
-            return False
-        # What was asked before may be forgotten while others are asked about.
-        answers = {amounts: self._answers[amounts] for amounts in kinds.keys() - unknown}
-        answers |= {amounts: self._ask(kinds[amounts], amounts) for amounts in unknown}
-        self._worth = np.full((len(self.seats), self._amounts.shape[1]), _OUT)
-        for row, packed in enumerate(self._packed()):
-            if packed is not None:
-                self._worth[:, row] = answers[packed]
-        self._give()
-        return True
-
-    def _packed(self) -> list[bytes | None]:
-        """The amounts of each row, ``None`` for one that the view rejects."""
-        amounts = np.ascontiguousarray(self._amounts[:, : self._size].T)
-        codes = self._codes[: self._size].tolist()
-        return [None if code else each.tobytes() for code, each in zip(codes, amounts, strict=True)]
-
-    def _kinds(self) -> dict[bytes, int]:
-        """A row for each kind of rows."""
-        return {amounts: row for row, amounts in enumerate(self._packed()) if amounts is not None}
+        self._worth = np.empty((0, 0), np.int16)
 
     def _ask(self, row: int, amounts: bytes) -> Worth:
         """What the row, and any other with the same amounts, is worth to each class."""
-        self._asked += 1
-        if len(self._answers) >= MOST_KNOWN:
+        self._quiet += 1
+        if len(self._levels) > 1 and self._quiet > AT_REST:
+            self._levels = [Level([seat.found for seat in self.seats])]
+        if len(self._answers) >= min(MOST_KNOWN, _MOST_NUMBERS // len(self.seats)):
             self._answers.clear()
-        try:
-            if self._all is None:
-                self._all = AllClasses([seat.found for seat in self.seats])
-            answers = self._all.ask(row)
-        except Exception:  # noqa: BLE001 - a short cut that is not there
-            answers = [seat.found.one_by_one.ask((row,))[0] for seat in self.seats]
-        packed = self._answers[amounts] = np.array(answers, np.int64)
+        answers = [level.ask(row) for level in self._levels]
+        every = answers[0] if len(answers) == 1 else np.concatenate(answers)
+        packed = self._answers[amounts] = np.array(every, np.int16)
         return packed

@@ -22,6 +22,7 @@ from .numbering import Codes
 if TYPE_CHECKING:
     from .remembered import PodClass
 
+Column = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.intp]
 
 _SHARE = 6
@@ -99,6 +100,21 @@ def refresh_all(found: PodClass) -> None:
     found.usable &= scorer.sound
     for column in found.moving if all_pass and all_passed else found.normalized:
         column.recount(passing)
+
+
+def worth(found: PodClass) -> Column:
+    """What each row is worth to a class, whatever it knows, as :meth:`.remembered.PodClass.worth_of` says it;
+    any number below 0 for one that the view rejects. O(rows).
+    """
+    table, rows = found.table, found.table.rows()
+    codes = _judged(found, rows)
+    passing = rows.select(codes == 0) if np.count_nonzero(codes) else rows
+    values: Column = np.full(table.size, -1, np.int64)
+    values[rows.index] = -np.abs(codes)
+    scorer = Scorer(found.state, found.pod)
+    values[passing.index] = scorer.total(found.pod_scores, passing)
+    found.usable &= scorer.sound
+    return values
 
 
 def refresh_some(found: PodClass, positions: Positions) -> bool:

@@ -97,7 +97,7 @@ class RememberedClasses:
         found = self._classes.get(key)
         if found is not None:
             return found
-        if len(self._classes) >= MADE_AT_ONCE and self._once.pop(key, True):
+        if len(self._classes) >= MADE_AT_ONCE and self._once.pop(key, True) and not self._takes_turns(key):
             self._once[key] = False
             if len(self._once) > MOST_ONCE:
                 del self._once[next(iter(self._once))]
@@ -120,6 +120,11 @@ class RememberedClasses:
             self._classes.move_to_end(key)
             key, found = next(iter(self._classes.items()))
         return self._classes.pop(key)
+
+    def _takes_turns(self, key: ClassKey) -> bool:
+        """Whether to make a class for the pod costs no more than to do without."""
+        view = self._views.get((key.profile, key.of_nodes))
+        return view is not None and view.takes_turns(view.users + len(self._once) + 1)
 
     def _view(self, key: Any, framework: Framework, parts: SplitPlan, pod: Pod) -> NodeView:
         view = self._views.get(key)

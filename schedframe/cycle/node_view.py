@@ -21,7 +21,7 @@ from ..framework.plan import FilterEntry, ScoreEntry
 from ..framework.scoring import run_pre_score
 from ..state import AlikeRows, ObjectStore, Rows
 from ..state.following import PORTION
-from .board import Board
+from .board import Board, crowd
 from .merging import ask
 from .numbering import NO_NODE, Codes, Numbering
 from .split_plan import SplitPlan, all_changes, versions
@@ -163,6 +163,10 @@ class NodeView:
             found = Board(self)
             self._board = ref(found)
         return found
+
+    def takes_turns(self, users: int) -> bool:
+        """Whether so many classes would take turns on the board, and it has room for one."""
+        return users >= crowd(self.framework.handle.table.size) and self.board().has_room()
 
     def passing(self) -> Rows:
         """The rows that are not rejected, ascending."""

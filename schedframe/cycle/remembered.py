@@ -8,7 +8,7 @@ classes share, the others whenever a pod comes to the row or leaves it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from time import perf_counter_ns
 from typing import Any
 
@@ -24,7 +24,7 @@ from ..state import LazyRows, ObjectStore, Rows
 from ..state.following import PORTION
 from . import by_columns
 from .best_alike import WAIT, BestAlike
-from .board import MOST_ROWS, MOST_SEATS, Seat
+from .board import Seat, crowd
 from .expected import ExpectedPods
 from .grouped import Groupings
 from .maxima import OUT, BlockedMaxima
@@ -37,6 +37,7 @@ from .split_plan import SplitPlan, all_changes, versions
 Column = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.intp]
 
+_BYTES_A_CLASS = 16_384
 MAX_PRIORITIES = 16
 """Priorities for which a class is kept as seen with nominated pods."""
 
@@ -91,8 +92,8 @@ class PodClass:
         self._expected: dict[int, ExpectedPods] = {}
         self._costs = by_columns.Costs()
         self._objects = objects
-        self.alike: BestAlike | Seat = BestAlike(self)
-        if not outline or not self._outline():
+        self.alike: BestAlike | Seat = self._by_groups()
+        if not self._outline(by_groups=outline):
             self._build()
 
     def _clear(self) -> None:
@@ -117,7 +118,7 @@ class PodClass:
         self._counts: list[int] = [0]
         self.one_by_one = OneByOne(self)
         self.alike.stop()
-        self.alike = BestAlike(self)
+        self.alike = self._by_groups()
         self.outlined = False
         """Whether nothing is known by row so far, only what groups of rows are worth: see ``alike``."""
         self.changes: tuple[int, ...] = ()
@@ -145,11 +146,12 @@ class PodClass:
 
     @property
     def nbytes(self) -> int:
-        """Memory of the columns, in bytes, without those of the view."""
+        """About how much memory it takes, in bytes, without the columns of the view."""
         codes = [self.codes, *(expected.codes for expected in self._expected.values())]
         arrays = sum(column.nbytes for column in codes) + sum(column.raw.nbytes for column in self.moving)
         arrays += self.maxima.nbytes
-        return arrays + self.one_by_one.nbytes + self.alike.nbytes + self.groupings.nbytes
+        arrays += self.one_by_one.nbytes + self.alike.nbytes + self.groupings.nbytes
+        return arrays + _BYTES_A_CLASS
 
     def feasible_rows(self) -> Rows:
         """The rows that no remembered plugin rejects, found out if somebody asks."""
@@ -280,13 +282,14 @@ class PodClass:
         self._costs.note(perf_counter_ns() - started, some=some)
         return True
 
-    def _outline(self) -> bool:
+    def _outline(self, *, by_groups: bool) -> bool:
         """Only what kinds of rows are worth, from nothing; ``False`` if that will not do. O(their number)."""
-        if not self.view.refresh():
+        view = self.view
+        if not view.refresh():
             return False
-        few = self.table.size <= MOST_ROWS
-        groups = None if few else self.view.alike_rows()
-        if (groups is None and not few) or not self._begin():
+        turns = view.takes_turns(view.users)
+        groups = None if turns or not by_groups else view.alike_rows()
+        if (groups is None and not turns) or not self._begin():
             return False
         passing = self.view.passing() if groups is None else groups.every()
         if run_pre_score(self.parts.remembered, self.state, self.pod, passing) is not None:
@@ -294,31 +297,51 @@ class PodClass:
         self.new_state = self.state.template()
         self._plan_scores()
         if self.amounts_only and self._row_wise:
-            self.outlined = self.sit_down() or self._begin_by_groups()
+            self.outlined = self.sit_down(self.worth_by_columns) or (by_groups and self._begin_by_groups())
         return self.outlined
 
     def _begin_by_groups(self) -> bool:
-        groups, alike = self.view.alike_rows(), BestAlike(self)
+        groups, alike = self.view.alike_rows(), self._by_groups()
         if groups is None or not alike.begin(groups):
             return False
         self.alike = alike
         return True
 
-    def sit_down(self) -> bool:
-        """Take turns with others on the board of the view, if there are few rows; whether that will do."""
+    def sit_down(self, by_row: Callable[[], Column | None]) -> bool:
+        """Take turns with others on the board of the view, if they do so; whether that is done.
+
+        *by_row*: what rows are worth, as :meth:`worth` says it.
+        """
         view = self.view
-        if not self.amounts_only or not self._row_wise or self.table.size > MOST_ROWS or view.marks:
+        if not self.amounts_only or not self._row_wise or not view.takes_turns(view.users):
             return False
-        if not 1 < view.users <= MOST_SEATS:
-            return False
-        seat = view.board().join(self, self.worth_of if len(self.codes) else None)
+        worth = by_row()
+        seat = None if worth is None else view.board().join(self, worth)
         if seat is not None:
             self.alike = seat
         return seat is not None
 
+    def worth(self) -> Column | None:
+        """What each row is worth to the class, whose columns are up to date: the sum of its scores; the code,
+        negative, of one that is rejected, any number below 0 if the view rejects it. ``None`` if all are.
+        """
+        codes, size = self.codes[: self.table.size], self.table.size
+        worth = np.where(codes == 0, self.maxima.values[:size] - self.base[:size], -np.abs(codes))
+        return worth if int(worth.max(initial=-1)) >= 0 else None
+
+    def worth_by_columns(self) -> Column | None:
+        """The same by asking about all rows, whatever is known of them; ``None`` also if plugins cannot."""
+        if not self._columnar or any(entry.score_rows is None for entry in self.pod_scores):
+            return None
+        worth = by_columns.worth(self)
+        return worth if self.usable and int(worth.max(initial=-1)) >= 0 else None
+
+    def _by_groups(self) -> BestAlike:
+        return BestAlike(self, crowd=crowd(self.table.size))
+
     def stand_up(self) -> None:
         """Find the best rows alone, for long."""
-        self.alike = BestAlike(self, visits=-WAIT, alone=False)
+        self.alike = BestAlike(self, visits=-WAIT)
 
     def worth_of(self, rows: Sequence[int]) -> list[int]:
         """What :meth:`.one_by_one.OneByOne.ask` would say of rows that the view passes, of which the class

@@ -132,12 +132,13 @@ class Hookspecs(Protocol):
     @hookspec
     def filter_pods(
         self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
-    ) -> Callable[[int], Sequence[Status | None] | None] | None:
+    ) -> Callable[[int], Sequence[Status | None] | RowVerdicts | None] | None:
         """What ``row_filter`` prepares, for several *pods*, each with its state: one answer a pod, in order.
 
         For ``amounts_only`` plugins: where classes of pods take turns, each wants to know what the others
-        left of a node, and what goes for all of them is worked out once. ``None`` from the function: all pods
-        pass; ``None`` from the hook: each pod is asked about by itself. It must agree with ``filter``.
+        left of a node, and what goes for all of them is worked out once. Of many pods it may be told by
+        :class:`RowVerdicts`, with a code for each pod. ``None`` from the function: all pods pass; ``None``
+        from the hook: each pod is asked about by itself. It must agree with ``filter``.
         """
 
     @hookspec
@@ -179,11 +180,11 @@ class Hookspecs(Protocol):
     @hookspec
     def score_pods(
         self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
-    ) -> Callable[[int], Sequence[int]] | None:
+    ) -> Callable[[int], Sequence[int] | Scores] | None:
         """What ``row_score`` prepares, for several *pods*, as ``filter_pods`` does for the filter.
 
-        It is asked about rows that a filter rejects for some of the pods, too; what it says of these is not
-        looked at.
+        A score for each pod: a list or, better for many of them, an int64 array that nobody else keeps. It is
+        asked about rows that a filter rejects for some of the pods, too; what it says of them is not used.
         """
 
     @hookspec

@@ -21,7 +21,7 @@ from schedframe import (
     Taint,
     hookimpl,
 )
-from schedframe.cycle import best_alike, fast_path, remembered
+from schedframe.cycle import best_alike, board, fast_path
 from schedframe.cycle.best_alike import BestAlike
 from schedframe.cycle.remembered import PodClass
 from schedframe.state import alike_rows
@@ -99,7 +99,8 @@ def run(seed: int, steps: int, sizes: int, nodes: int) -> None:
 @example(seed=4, way=WAYS[7], steps=90, sizes=1, nodes=4)
 @example(seed=5, way=WAYS[8], steps=90, sizes=5, nodes=40)
 @example(seed=6, way=WAYS[9], steps=90, sizes=3, nodes=4)
-@example(seed=7, way=WAYS[10], steps=90, sizes=5, nodes=12)
+@example(seed=7, way=WAYS[10], steps=90, sizes=5, nodes=4)
+@example(seed=8, way=WAYS[11], steps=90, sizes=5, nodes=12)
 @settings(max_examples=examples(60))
 def test_no_decision_changes_where_only_amounts_count(
     seed: int, way: Way, steps: int, sizes: int, nodes: int
@@ -111,7 +112,8 @@ def test_no_decision_changes_where_only_amounts_count(
 @pytest.fixture(autouse=True)
 def _no_board(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables of these tests are so small that classes would take turns on a board."""
-    monkeypatch.setattr(remembered, "MOST_ROWS", 0)
+    monkeypatch.setattr(board, "FEW_ROWS", 0)
+    monkeypatch.setattr(board, "MOST_ROWS", 0)
 
 
 class Watched:

@@ -5,19 +5,23 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
 import pytest
 
+from plugins_builtin.node_resources import several_pods
 from schedframe import (
     PREFER_NO_SCHEDULE,
     CycleState,
     NodeInfo,
     NodeTable,
     Pod,
+    RowVerdicts,
     Status,
     Taint,
     hookimpl,
 )
-from schedframe.cycle import best_alike, board, remembered
+from schedframe.cycle import best_alike, board
+from schedframe.cycle.all_classes import AllClasses
 from schedframe.cycle.board import Seat
 from schedframe.cycle.remembered import PodClass
 
@@ -69,8 +73,8 @@ def test_a_class_alone_has_no_use_for_a_board_and_joins_once_there_is_another() 
 
 def test_rows_that_are_all_alike_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    ask = board.AllClasses.ask
-    monkeypatch.setattr(board.AllClasses, "ask", lambda all, row: asked.append(row) or ask(all, row))
+    ask = AllClasses.ask
+    monkeypatch.setattr(AllClasses, "ask", lambda all, row: asked.append(row) or ask(all, row))
     world = world_of(50)
     assert all(schedule(world, 50, "100m", "100m", "200m"))
     assert 0 < len(asked) < 20
@@ -117,8 +121,8 @@ def test_a_class_that_fits_nowhere_is_told_why_and_stays() -> None:
 def test_where_a_board_will_not_do_classes_leave_it(
     change: Callable[[World], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for module in (board, remembered):
-        monkeypatch.setattr(module, "MOST_ROWS", 40)
+    monkeypatch.setattr(board, "FEW_ROWS", 40)
+    monkeypatch.setattr(board, "MOST_ROWS", 40)
     world = world_of(20)
     schedule(world, 20, *SIZES)
     assert seats_of(world) == [True] * 3
@@ -131,14 +135,14 @@ def test_who_is_idle_loses_the_seat_and_gets_along(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(board, "ROUND", 8)
     world = world_of(12)
     schedule(world, 3, *SIZES)
-    schedule(world, 60, *SIZES[:2], name="q")
+    assert seats_of(world) == [True] * 3
+    schedule(world, 150, *SIZES[:2], name="q")
     assert seats_of(world) == [True, True, False]
     assert all(schedule(world, 6, *SIZES, name="r"))
 
 
 def test_there_are_so_many_seats(monkeypatch: pytest.MonkeyPatch) -> None:
-    for module in (board, remembered):
-        monkeypatch.setattr(module, "MOST_SEATS", 2)
+    monkeypatch.setattr(board, "MOST_SEATS", 2)
     world = world_of(12)
     assert all(schedule(world, 20, *SIZES[:2]))
     assert seats_of(world) == [True, True]
@@ -146,14 +150,50 @@ def test_there_are_so_many_seats(monkeypatch: pytest.MonkeyPatch) -> None:
     assert sum(seats_of(world)) <= 2
 
 
-def test_a_class_that_knows_rows_is_not_asked_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Of too many kinds of rows a new class learns by columns, and sits down later."""
-    for module in (board, best_alike):
-        monkeypatch.setattr(module, "MOST_ASKED", 0)
-    world = world_of(12)
+def test_a_plugin_without_columns_is_not_asked_about_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its classes sit down when they know the rows."""
+    monkeypatch.setattr(best_alike, "MOST_ASKED", 0)
+    world = world_of(12, Half=Half)
     assert all(schedule(world, 40, *SIZES))
     assert seats_of(world) == [True] * 3
     assert all(len(found.codes) for found in classes_of(world))
+
+
+def test_of_many_changes_each_class_learns_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[int] = []
+    ask = AllClasses.ask
+    monkeypatch.setattr(AllClasses, "ask", lambda all, row: asked.append(row) or ask(all, row))
+    world = world_of(60)
+    schedule(world, 6, *SIZES)
+    assert seats_of(world) == [True] * 3
+    for i in range(40):
+        world.cluster.create(make_pod(f"there{i}", cpu=f"{i + 1}m", node_name=f"n{i}"))
+    world.scheduler.run_until_idle()
+    asked.clear()
+    assert all(schedule(world, 6, *SIZES, name="q"))
+    assert len(asked) <= 6
+    assert seats_of(world) == [True] * 3
+
+
+def test_in_a_larger_table_a_crowd_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board, "FEW_ROWS", 10)
+    world = world_of(60)
+    sizes = [f"{10 + i}m" for i in range(60)]
+    assert all(schedule(world, 30, *sizes[:30]))
+    assert not any(seats_of(world))
+    assert all(schedule(world, 180, *sizes, name="q"))
+    assert seats_of(world) == [True] * 60
+
+
+def test_where_each_pod_is_of_another_size_others_come_to_sit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board, "MOST_SEATS", 8)
+    monkeypatch.setattr(board, "ROUND", 4)
+    world = world_of(20)
+    assert all(schedule(world, 200, *[f"{10 + i}m" for i in range(200)]))
+    (view,) = {id(found.view): found.view for found in classes_of(world)}.values()
+    assert 0 < len(view.board().seats) <= 8
+    assert view.users == len(classes_of(world))
+    assert not {id(seat.found) for seat in view.board().seats} & set(map(id, classes_of(world)[:8]))
 
 
 # ---- plugins -----------------------------------------------------------------------------------------------
@@ -192,6 +232,20 @@ class HalfOfSeveral(Half):
         return lambda row: [self.score(pod, table.info(row)) for pod in pods]
 
 
+class InArrays(HalfOfSeveral):
+    """The same in arrays."""
+
+    @hookimpl
+    def filter_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], RowVerdicts]:
+        return lambda row: RowVerdicts.where(
+            np.array([self.filter(pod, table.info(row)) is not None for pod in pods]), FULL
+        )
+
+    @hookimpl
+    def score_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], Any]:
+        return lambda row: np.array([self.score(pod, table.info(row)) for pod in pods])
+
+
 class Unprepared(HalfOfSeveral):
     """Fails where it is to prepare."""
 
@@ -224,7 +278,7 @@ class Rejects(HalfOfSeveral):
         return lambda row: [Status.error("odd")] * len(pods)
 
 
-def test_what_is_said_of_several_pods_is_what_is_said_of_each() -> None:
+def test_what_is_said_of_several_pods_is_what_is_said_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
     def run(plugin: Any) -> tuple[list[str], list[bool]]:
         world = world_of(12, Half=plugin)
         hosts = schedule(world, 60, *SIZES)
@@ -236,8 +290,10 @@ def test_what_is_said_of_several_pods_is_what_is_said_of_each() -> None:
     expected, seats = run(Half)
     assert "" in expected
     assert seats == [True] * 3
-    for plugin in (HalfOfSeveral, Unprepared, TooFew, TooHigh, Rejects):
-        assert run(plugin) == (expected, seats), plugin
+    for many in (32, 1):
+        monkeypatch.setattr(several_pods, "MANY", many)
+        for plugin in (HalfOfSeveral, InArrays, Unprepared, TooFew, TooHigh, Rejects):
+            assert run(plugin) == (expected, seats), plugin
 
 
 class Breaks(Half):

@@ -11,6 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from plugins_builtin.node_resources import several_pods
 from schedframe import Pod
 from schedframe.cycle import (
     alike,
@@ -88,12 +89,18 @@ class Way(NamedTuple):
     few: int = 8
     board: int = 0
     """In tables of up to so many rows classes take turns on a board,"""
+    crowd: int = 2
+    """if there are so many,"""
     seats: int = 32
     """which so many may join,"""
     answers: int = 4096
     """where so many answers are kept,"""
+    pending: int = 16
+    """where so many changed rows are asked about, and for more a class is worked out anew,"""
     round: int = 256
     """and who is idle for so many questions loses the seat."""
+    many: int = 32
+    """For so many pods plugins answer in arrays."""
     draws: int = 16
     """Of tied rows, one in so many or more, one is found by drawing any."""
 
@@ -108,8 +115,9 @@ WAYS = (
     Way(48, first_visits=1, most_asked=1, most_tied=1, draws=2),
     Way(0, first_visits=1, most_known=4, few=0, draws=0),
     Way(48, board=4096),
-    Way(48, first_visits=1, board=8, seats=2, answers=3, round=4, draws=2),
-    Way(0, first_visits=1, board=30, seats=3, answers=1, round=1, draws=0),
+    Way(48, first_visits=1, board=30, seats=2, answers=3, round=0, many=1, draws=2),
+    Way(0, first_visits=1, board=8, crowd=3, seats=3, answers=1, pending=1, draws=0),
+    Way(48, first_visits=1, board=4096, pending=0, round=2, many=1),
 )
 
 
@@ -137,12 +145,15 @@ def catching_up(way: Way) -> Iterator[None]:
         patch.setattr(alike_rows, "_SHARE", 1)
         patch.setattr(alike_rows, "_SMALLEST_SHIFT", way.smallest_shift)
         patch.setattr(node_view, "_LOOK_AGAIN", 5)
+        patch.setattr(several_pods, "MANY", way.many)
+        patch.setattr(board, "FEW_ROWS", way.board if way.crowd == 2 else 0)
+        patch.setattr(board, "MOST_ROWS", way.board)
+        patch.setattr(board, "CROWD", way.crowd)
+        patch.setattr(board, "MOST_SEATS", way.seats)
         patch.setattr(board, "MOST_KNOWN", way.answers)
+        patch.setattr(board, "MOST_PENDING", way.pending)
         patch.setattr(board, "ROUND", way.round)
-        for module in (board, remembered):
-            patch.setattr(module, "MOST_ROWS", way.board)
-            patch.setattr(module, "MOST_SEATS", way.seats)
-        patch.setattr(board, "MOST_ASKED", way.most_asked)
+        patch.setattr(board, "AT_REST", way.pending // 4)
         patch.setattr(ties, "MOST_DRAWS", way.draws)
         patch.setattr(alike, "MOST_ANSWERS", way.most_answers)
         patch.setattr(amount_states, "MOST_STATES", way.most_states)

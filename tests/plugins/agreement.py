@@ -6,8 +6,10 @@ import inspect
 from typing import Any
 
 import numpy as np
+import pytest
 from attrs import define, field
 
+from plugins_builtin.node_resources import several_pods
 from schedframe.api import Pod
 from schedframe.framework import CycleState, RowVerdicts, Status
 from schedframe.state import NodeTable, ObjectStore, Rows
@@ -112,7 +114,16 @@ def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
 
 
 def check_pods_agreement(plugin: Any, table: NodeTable, pods: list[Pod]) -> None:
-    """Assert that what the plugin says of each row to several *pods* at once is what it says to each."""
+    """Assert that what the plugin says of each row to several *pods* at once is what it says to each: in lists,
+    and in arrays, which it prefers for many pods.
+    """
+    for many in (several_pods.MANY, 1):
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(several_pods, "MANY", many)
+            _check_pods_agreement(plugin, table, pods)
+
+
+def _check_pods_agreement(plugin: Any, table: NodeTable, pods: list[Pod]) -> None:
     rows = table.rows()
     asking = []
     for pod in pods:
@@ -129,6 +140,8 @@ def check_pods_agreement(plugin: Any, table: NodeTable, pods: list[Pod]) -> None
         if judge is not None:
             verdicts = [call(plugin, "filter", state=s, pod=p, node_info=info) or OPEN for s, p in asking]
             answers = judge(row)
+            if isinstance(answers, RowVerdicts):
+                answers = [answers.statuses[code - 1] if code else None for code in answers.codes.tolist()]
             assert (
                 [OPEN] * len(asking) if answers is None else [each or OPEN for each in answers]
             ) == verdicts

@@ -291,6 +291,7 @@ def test_one_of_several_pods_may_lack_something() -> None:
     table, plugin, states = table_of(*infos), fit(), [CycleState() for _ in some]
     for state, each in zip(states, some, strict=True):
         plugin.pre_filter(state, each)
+    check_pods_agreement(plugin, table, some)
     full, roomy = map(plugin.filter_pods(states, table), (0, 1))
     assert [status and status.reasons for status in roomy or ()] == [None, None, ("Insufficient cpu",)]
     assert [status and status.reasons[0] for status in full or ()] == ["Too many pods"] * 3

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...api import Pod
+from ...framework import RowVerdicts
 from ...state import NodeTable, Rows
 from ..contract import of_hook
 from ..probe import PASSES, Probe, Search, rows_of
@@ -76,6 +77,8 @@ def _filter_pods(subject: Subject, world: World) -> None:
     for i, (row, name) in enumerate(zip(rows.positions.tolist(), rows.names(), strict=True)):
         answers = judge(row)
         found = [None] * len(asking) if answers is None else answers
+        if isinstance(found, RowVerdicts):
+            found = [found.statuses[code - 1] if code else None for code in found.codes.tolist()]
         checked = [probe.checked("filter", answer) for answer in found]
         _same_of_all(asking, name, checked, [verdicts[i] for verdicts in alone], "filter_pods")
 

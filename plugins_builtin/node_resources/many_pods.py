@@ -1,0 +1,164 @@
+"""One node judged and scored for so many pods that arrays pay: a few passes over their amounts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+from attrs import frozen
+
+from schedframe import MAX_SCORE, NodeTable, RowVerdicts
+
+from .arithmetic import EXACT, Column
+from .balance import HALF, balance_by_row
+from .scored import Scored, cells_of
+from .shortage import (
+    FIRST_RESOURCE,
+    PODS,
+    STANDARD,
+    UNRESOLVABLE,
+    WORD,
+    Demand,
+    numbered,
+    status_of,
+)
+
+ByRow = Callable[[Sequence[Scored], NodeTable], Callable[[int], int] | None]
+
+_NOT_ASKED_FOR = int(np.iinfo(np.int64).min)
+"""Less than is left anywhere."""
+
+
+def shortages_of_many(
+    demands: Sequence[Demand], table: NodeTable
+) -> Callable[[int], RowVerdicts | None] | None:
+    """:meth:`.Demand.by_row` for pods with these demands; ``None`` for a row that has room for each.
+
+    No function if somebody else's resources are among them, or too many.
+    """
+    asked = {name for demand in demands for name in demand.names}
+    if len(asked) >= WORD - 2 or any(demand.delegated for demand in demands):
+        return None
+    # The order in which each demand names what is missing.
+    names = (*[name for name in STANDARD if name in asked], *sorted(asked.difference(STANDARD)))
+    amounts = np.full((len(names), len(demands)), _NOT_ASKED_FOR, np.int64)
+    place = {name: i for i, name in enumerate(names)}
+    for pod, demand in enumerate(demands):
+        for name, amount in demand.amounts:
+            amounts[place[name], pod] = amount
+    cells = [
+        (table.allocatable(name).data, table.requested(name).data, of_name, int(of_name.max()))
+        for name, of_name in zip(names, amounts, strict=True)
+    ]
+    users, allowed = table.pod_count.data, table.allowed_pods.data
+
+    def of_row(row: int) -> RowVerdicts | None:
+        full = users[row] >= allowed[row]
+        if not full:
+            for capacity, used, _, most in cells:
+                if most > capacity[row] - used[row]:
+                    break
+            else:
+                return None
+        bits = np.full(len(demands), PODS if full else 0, np.int64)
+        for i, (capacity, used, of_name, _) in enumerate(cells):
+            bits |= (of_name > capacity[row] - used[row]) * np.int64(FIRST_RESOURCE << i)
+            # Of what is not left at all a node that has less than none has too little, too.
+            bits |= ((of_name > capacity[row]) & (of_name > capacity[row] - used[row])) * np.int64(
+                UNRESOLVABLE
+            )
+        present, codes = numbered(bits)
+        return RowVerdicts(codes, [status_of(names, one) for one in present])
+
+    return of_row
+
+
+def least_allocated_of_many(
+    pods: Sequence[Sequence[Scored]], table: NodeTable, by_row: ByRow
+) -> Callable[[int], Column]:
+    """What is left with each of *pods* in percent, of two resources that count the same.
+
+    *by_row* says it of a row with other numbers than usual.
+    """
+    (capacities, used, *_), (other_capacities, other_used, *_) = cells_of(pods[0], table)
+    amounts, other_amounts = map(_Amounts.of, zip(*pods, strict=True))
+
+    def of_row(row: int) -> Column:
+        capacity, other = capacities[row], other_capacities[row]
+        if not 0 < capacity < EXACT or not 0 < other < EXACT:
+            return _one_by_one(row, pods, lambda scored: by_row(scored, table))
+        left = amounts.of_each(_percent_left(capacity - used[row], capacity, amounts.different))
+        second = _percent_left(other - other_used[row], other, other_amounts.different)
+        total: Column = left + other_amounts.of_each(second)
+        total >>= 1
+        return total
+
+    return of_row
+
+
+def _percent_left(left: int, capacity: int, amounts: Column) -> Column:
+    rest = left - amounts
+    np.maximum(rest, 0, out=rest)
+    rest *= MAX_SCORE
+    rest //= capacity
+    return rest
+
+
+def balances_of_many(pods: Sequence[Sequence[Scored]], table: NodeTable) -> Callable[[int], Column]:
+    """:func:`.balance_by_row` for each of *pods*, which all ask for the same two resources."""
+    (capacities, used, *_), (other_capacities, other_used, *_) = cells_of(pods[0], table)
+    amounts, other_amounts = map(_Amounts.of, zip(*pods, strict=True))
+
+    def of_row(row: int) -> Column:
+        capacity, other = capacities[row], other_capacities[row]
+        if not 0 < capacity < EXACT or not 0 < other < EXACT:
+            return _one_by_one(row, pods, lambda scored: balance_by_row(scored, table))
+        first, second = used[row], other_used[row]
+        without = min(first / capacity, 1.0) - min(second / other, 1.0)
+        less = MAX_SCORE + HALF - int((1 - abs(without / 2)) * MAX_SCORE)
+        doubled = amounts.of_each(_fractions(first, capacity, amounts.different))
+        doubled = doubled - other_amounts.of_each(_fractions(second, other, other_amounts.different))
+        # To halve and to double is exact: so a pass less gives the same.
+        np.abs(doubled, out=doubled)
+        np.subtract(2, doubled, out=doubled)
+        doubled *= HALF
+        change: Column = doubled.astype(np.int64)
+        change += less
+        change >>= 1
+        return change
+
+    return of_row
+
+
+def _fractions(used: int, capacity: int, amounts: Column) -> npt.NDArray[np.float64]:
+    fractions = (used + amounts) / capacity
+    return np.minimum(fractions, 1.0, out=fractions)
+
+
+def _one_by_one(
+    row: int, pods: Sequence[Sequence[Scored]], prepare: Callable[[Sequence[Scored]], Any]
+) -> Column:
+    return np.array([prepare(scored)(row) for scored in pods], np.int64)
+
+
+@frozen
+class _Amounts:
+    """What each of the pods asks for of one resource."""
+
+    different: Column
+    places: npt.NDArray[np.intp] | None
+    """By pod which of them it asks for; ``None``: the pods in their order."""
+
+    @classmethod
+    def of(cls, column: Sequence[Scored]) -> Self:
+        """Of the same resource of each pod; each amount once if there are much fewer than pods."""
+        amounts = np.array([each.amount for each in column], np.int64)
+        different, places = np.unique(amounts, return_inverse=True)
+        few = 2 * len(different) < len(amounts)
+        return cls(different, places.reshape(len(amounts))) if few else cls(amounts, None)
+
+    def of_each(self, found: Any) -> Any:
+        """What was *found* for different amounts, for each pod."""
+        return found if self.places is None else found.take(self.places)
