@@ -158,8 +158,8 @@ def _checked(asked: Asked, scores: Any) -> Any:
 
 
 @define(eq=False)
-class Level:
-    """Some of the classes of a board, asked at once; by themselves if that fails."""
+class Together:
+    """The classes of a board, asked at once; by themselves if that fails."""
 
     classes: list[PodClass]
     _all: AllClasses | None = None

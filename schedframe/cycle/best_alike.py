@@ -140,10 +140,11 @@ class BestAlike:
         if rows.marks is not view.marks or not rows.sync(view.codes):
             return self._begin_anew()
         if self._seen != rows.dropped + len(rows.born):
-            if not self._take_in(rows):
-                return False
-            if view.users >= self._crowd and self._sit_down():
+            known, crowded = self._take_in(rows), view.users >= self._crowd
+            if crowded and self._sit_down(known=known):
                 return self._found.alike.best()
+            if not known:
+                return False
         groups = self._best_of_tiers()
         if len(groups) > MOST_TIED:
             self._prune()
@@ -250,9 +251,10 @@ class BestAlike:
         self._seen = rows.dropped + len(rows.born)
         return self._found.usable
 
-    def _sit_down(self) -> bool:
+    def _sit_down(self, *, known: bool) -> bool:
+        """Take turns with others; *known*: what each group is worth."""
         self._crowd = sys.maxsize
-        return self._found.sit_down(self._by_row)
+        return self._found.sit_down(self._by_row if known else self._found.worth_by_columns)
 
     def _by_row(self) -> npt.NDArray[np.int64]:
         """What each row is worth, just taken in; below 0 for one that is rejected."""

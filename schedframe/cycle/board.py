@@ -19,7 +19,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ..state import LazyRows, NodeTable, Rows
-from .all_classes import Level
+from .all_classes import Together
 from .ties import many
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ MOST_ROWS: Final = 1 << 14
 """and in one of so many"""
 CROWD: Final = 33
 """so many classes. Otherwise a pass over all rows takes longer than the rest."""
-MOST_SEATS: Final = 4096
+MOST_SEATS: Final = 1024
 MOST_CELLS: Final = 1 << 24
 """So many rows times classes there may be."""
 MOST_KNOWN: Final = 4096
@@ -42,11 +42,18 @@ _MOST_NUMBERS: Final = 1 << 22
 MOST_PENDING: Final = 16
 """If more rows changed since anybody asked, each class is worked out anew when it asks."""
 ROUND: Final = 256
-"""After so many questions, and two for each class, it is seen who found no best row since the last time: that
-class is not asked about any more.
+"""After so many questions, and eight for each class, it is seen who found no best row meanwhile: nobody asks
+for that class any more.
 """
-AT_REST: Final = 16
-"""If nobody joins for so many questions all levels are made one."""
+REST_SHIFT: Final = 3
+"""To prepare questions to all pays if as many questions were asked otherwise as there are classes, divided by
+two to that power.
+"""
+MOST_LATE: Final = 4
+LATE_SHIFT: Final = 5
+"""So many, and one for two to that power classes, may join before all is prepared anew."""
+MOST_NEW: Final = 1024
+"""So many kinds of pods may join the first time they are seen, whether they come again or not."""
 _ODD: Final = 32
 """A row of numbers is so much wider: else a column of them, a power of two apart, shares few cache lines."""
 _MOST_WORTH: Final = 30_000
@@ -110,6 +117,7 @@ class Seat:
         if self._most < 0:
             return False
         self.uses += 1
+        board.uses += 1
         return True
 
     def one_of(self, rng: Random) -> int:
@@ -189,10 +197,10 @@ class Board:
     """By seat and row, with room for more of both."""
     _answers: dict[bytes, Worth] = field(factory=dict)
     """By amounts what a row is worth to each class, or the code by which it is rejected, negative."""
-    _levels: list[Level] = field(factory=list)
-    """The classes in the order of their seats, in levels of which each has more than the next: to prepare one
-    for all classes whenever another one joins would take too long.
-    """
+    _together: Together | None = None
+    """Asks for all that were here when it was prepared; ``None`` while too many join."""
+    _late: Together | None = None
+    """Asks for those who joined since."""
     _amounts: Any = None
     """All amounts of the table, a column for each row; ``None`` if there are others, too."""
     _codes: Any = None
@@ -203,9 +211,13 @@ class Board:
     _layout: int = _STALE
     _size: int = 0
     _asked: int = 0
-    """Questions in this round,"""
+    """Questions in this round."""
     _quiet: int = 0
-    """and since the last class joined."""
+    """How often all could have been asked together since the last class joined, and were not."""
+    _new: int = 0
+    """So many kinds of pods were welcome that nobody saw before,"""
+    uses: int = 0
+    """and so often a class found its best row."""
 
     @property
     def nbytes(self) -> int:
@@ -249,12 +261,17 @@ class Board:
         seat.take(self._worth[number, : self._size])
         self.seats.append(seat)
         self._answers.clear()
-        self._quiet = 0
-        self._levels.append(Level([found]))
-        while len(self._levels) > 1 and len(self._levels[-2].classes) <= len(self._levels[-1].classes):
-            last = self._levels.pop()
-            self._levels[-1] = Level(self._levels[-1].classes + last.classes)
+        if self._together is not None:
+            self._late, self._quiet = None, 0
+            if len(self.seats) - len(self._together.classes) > MOST_LATE + (len(self.seats) >> LATE_SHIFT):
+                self._together = None
         return seat
+
+    def welcomes_new(self) -> bool:
+        """Whether a kind of pods that nobody saw before may join: not if most of these never come again."""
+        welcome = self._new < MOST_NEW or self.uses > 2 * self._new
+        self._new += welcome
+        return welcome
 
     def leave(self, seat: Seat) -> None:
         """The class asks no more."""
@@ -273,7 +290,7 @@ class Board:
         places = [place for place, seat in enumerate(self.seats) if seat.number >= 0]
         self.seats, self._away = [self.seats[place] for place in places], 0
         self._worth = self._worth[places]
-        self._levels = [Level([seat.found for seat in self.seats])] if self.seats else []
+        self._together = self._late = None
         self._answers.clear()
         for number, seat in enumerate(self.seats):
             seat.number = number
@@ -286,7 +303,7 @@ class Board:
 
     def _count_question(self) -> None:
         self._asked += 1
-        if self._asked < ROUND + 2 * len(self.seats):
+        if self._asked < ROUND + 8 * len(self.seats):
             return
         self._asked = 0
         self._put_away([seat for seat in self.seats if seat.number >= 0 and not seat.uses])
@@ -304,7 +321,7 @@ class Board:
         if since == version and same:
             return True
         latest = table.latest
-        if same and latest is not None and latest[0] == version == since + 1:
+        if same and self._together is not None and latest is not None and latest[0] == version == since + 1:
             self._version = version
             self._put(latest[1])
         elif self._holds(table):
@@ -326,9 +343,10 @@ class Board:
         self._resize(table.size)
         rows = table.row_log.since(self._version)
         self._version = version = table.row_log.version
-        if rows is None or len(rows) > MOST_PENDING:
+        if rows is None or len(rows) > MOST_PENDING or (self._together is None and not self._is_time()):
             self.stale_before = version
             return
+        self._prepared()
         for row in set(rows):
             self._put(row)
 
@@ -360,12 +378,28 @@ class Board:
 
     def _ask(self, row: int, amounts: bytes) -> Worth:
         """What the row, and any other with the same amounts, is worth to each class."""
-        self._quiet += 1
-        if len(self._levels) > 1 and self._quiet > AT_REST:
-            self._levels = [Level([seat.found for seat in self.seats])]
         if len(self._answers) >= min(MOST_KNOWN, _MOST_NUMBERS // len(self.seats)):
             self._answers.clear()
-        answers = [level.ask(row) for level in self._levels]
-        every = answers[0] if len(answers) == 1 else np.concatenate(answers)
-        packed = self._answers[amounts] = np.array(every, np.int16)
-        return packed
+        answers = self._answers[amounts] = np.array(self._ask_all(row), np.int16)
+        return answers
+
+    def _ask_all(self, row: int) -> Any:
+        together = self._together
+        if together is None or len(together.classes) == len(self.seats) or self._is_time():
+            return self._prepared().ask(row)
+        if self._late is None:
+            self._late = Together([seat.found for seat in self.seats[len(together.classes) :]])
+        return np.concatenate((together.ask(row), self._late.ask(row)))
+
+    def _is_time(self) -> bool:
+        """Whether it pays to prepare questions to all: not for each that joins."""
+        self._quiet += 1
+        return self._quiet > len(self.seats) >> REST_SHIFT
+
+    def _prepared(self) -> Together:
+        """What asks for all together."""
+        together = self._together
+        if together is None or len(together.classes) < len(self.seats):
+            together = self._together = Together([seat.found for seat in self.seats])
+            self._late, self._quiet = None, 0
+        return together

@@ -124,7 +124,9 @@ class RememberedClasses:
     def _takes_turns(self, key: ClassKey) -> bool:
         """Whether to make a class for the pod costs no more than to do without."""
         view = self._views.get((key.profile, key.of_nodes))
-        return view is not None and view.takes_turns(view.users + len(self._once) + 1)
+        if view is None or not view.takes_turns(view.users + len(self._once) + 1):
+            return False
+        return view.board().welcomes_new()
 
     def _view(self, key: Any, framework: Framework, parts: SplitPlan, pod: Pod) -> NodeView:
         view = self._views.get(key)

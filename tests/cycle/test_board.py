@@ -20,7 +20,7 @@ from schedframe import (
     Taint,
     hookimpl,
 )
-from schedframe.cycle import best_alike, board
+from schedframe.cycle import best_alike, board, classes
 from schedframe.cycle.all_classes import AllClasses
 from schedframe.cycle.board import Seat
 from schedframe.cycle.remembered import PodClass
@@ -132,7 +132,7 @@ def test_where_a_board_will_not_do_classes_leave_it(
 
 
 def test_who_is_idle_loses_the_seat_and_gets_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "ROUND", 8)
+    monkeypatch.setattr(board, "ROUND", -20)
     world = world_of(12)
     schedule(world, 3, *SIZES)
     assert seats_of(world) == [True] * 3
@@ -183,6 +183,35 @@ def test_in_a_larger_table_a_crowd_takes_turns(monkeypatch: pytest.MonkeyPatch) 
     assert not any(seats_of(world))
     assert all(schedule(world, 180, *sizes, name="q"))
     assert seats_of(world) == [True] * 60
+
+
+def test_kinds_that_never_come_again_are_not_welcome_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board, "MOST_NEW", 20)
+    monkeypatch.setattr(classes, "MADE_AT_ONCE", 2)
+    world = world_of(20)
+    assert all(schedule(world, 100, *[f"{10 + i}m" for i in range(100)]))
+    assert 20 <= len(classes_of(world)) <= 24
+    assert all(schedule(world, 300, *[f"{10 + i}m" for i in range(30)], name="q"))
+    assert sum(seats_of(world)) >= 30
+    assert all(schedule(world, 20, *[f"{500 + i}m" for i in range(20)], name="r"))
+    assert len(classes_of(world)) >= 50
+
+
+def test_who_joins_late_is_asked_about_at_once_with_others_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    prepared: list[int] = []
+    begin = AllClasses.__attrs_post_init__
+    monkeypatch.setattr(
+        AllClasses, "__attrs_post_init__", lambda all: prepared.append(len(all.classes)) or begin(all)
+    )
+    world = world_of(40)
+    sizes = [f"{10 + i}m" for i in range(12)]
+    for i in range(12):
+        assert all(schedule(world, 3 * (i + 1), *sizes[: i + 1], name=f"p{i}-"))
+        assert all(seats_of(world)) is (i > 0)
+    assert all(schedule(world, 48, *sizes, name="q"))
+    assert all(seats_of(world))
+    assert max(prepared) == 12
+    assert len(prepared) < 40
 
 
 def test_where_each_pod_is_of_another_size_others_come_to_sit(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -97,6 +97,8 @@ class Way(NamedTuple):
     """where so many answers are kept,"""
     pending: int = 16
     """where so many changed rows are asked about, and for more a class is worked out anew,"""
+    rest: int = 4
+    """and while others join, for one class in two to that power,"""
     round: int = 256
     """and who is idle for so many questions loses the seat."""
     many: int = 32
@@ -116,8 +118,8 @@ WAYS = (
     Way(0, first_visits=1, most_known=4, few=0, draws=0),
     Way(48, board=4096),
     Way(48, first_visits=1, board=30, seats=2, answers=3, round=0, many=1, draws=2),
-    Way(0, first_visits=1, board=8, crowd=3, seats=3, answers=1, pending=1, draws=0),
-    Way(48, first_visits=1, board=4096, pending=0, round=2, many=1),
+    Way(0, first_visits=1, board=8, crowd=3, seats=3, rest=0, answers=1, pending=1, draws=0),
+    Way(48, first_visits=1, board=4096, pending=0, rest=0, round=2, many=1),
 )
 
 
@@ -153,7 +155,8 @@ def catching_up(way: Way) -> Iterator[None]:
         patch.setattr(board, "MOST_KNOWN", way.answers)
         patch.setattr(board, "MOST_PENDING", way.pending)
         patch.setattr(board, "ROUND", way.round)
-        patch.setattr(board, "AT_REST", way.pending // 4)
+        patch.setattr(board, "REST_SHIFT", way.rest)
+        patch.setattr(board, "MOST_LATE", way.rest)
         patch.setattr(ties, "MOST_DRAWS", way.draws)
         patch.setattr(alike, "MOST_ANSWERS", way.most_answers)
         patch.setattr(amount_states, "MOST_STATES", way.most_states)

@@ -114,8 +114,8 @@ def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
 
 
 def check_pods_agreement(plugin: Any, table: NodeTable, pods: list[Pod]) -> None:
-    """Assert that what the plugin says of each row to several *pods* at once is what it says to each: in lists,
-    and in arrays, which it prefers for many pods.
+    """Assert that what the plugin says of each row to several *pods* at once is what it says to each: in
+    lists, and in arrays, which it prefers for many pods.
     """
     for many in (several_pods.MANY, 1):
         with pytest.MonkeyPatch.context() as patch:
