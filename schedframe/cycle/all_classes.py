@@ -34,7 +34,7 @@ class Asked:
     """What it says of a row for each of them; ``None`` if all pass."""
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class AllClasses:
     """What plugins prepared for these classes, good for one layout of the table.
 
@@ -157,7 +157,7 @@ def _checked(asked: Asked, scores: Any) -> Any:
     return scores * asked.weight if isinstance(scores, np.ndarray) else [s * asked.weight for s in scores]
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Together:
     """The classes of a board, asked at once; by themselves if that fails."""
 

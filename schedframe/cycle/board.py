@@ -73,7 +73,7 @@ def crowd(rows: int) -> int:
     return CROWD if rows <= MOST_ROWS else sys.maxsize
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Seat:
     """The place of one class on a board. Finds the best row for it, as :class:`.best_alike.BestAlike` can."""
 
@@ -176,7 +176,7 @@ def fits(worth: npt.NDArray[np.int64]) -> bool:
     return int(np.abs(worth).max(initial=0)) <= _MOST_WORTH
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class Board:
     """Follows the rows of a table, and what each of them is worth to each class that has a seat.
 
@@ -235,7 +235,8 @@ class Board:
         seats = len(self.seats)
         if seats < MOST_SEATS and (seats + 1) * table.capacity <= MOST_CELLS:
             return True
-        self._count_question()
+        self._asked += 1
+        self._end_round()
         return False
 
     def join(self, found: PodClass, worth: npt.NDArray[np.int64]) -> Seat | None:
@@ -301,8 +302,8 @@ class Board:
         for seat, worth in zip(self.seats, self._worth, strict=False):
             seat.take(worth[: self._size])
 
-    def _count_question(self) -> None:
-        self._asked += 1
+    def _end_round(self) -> None:
+        """Put away who was idle, if it is time to."""
         if self._asked < ROUND + 8 * len(self.seats):
             return
         self._asked = 0
@@ -329,6 +330,8 @@ class Board:
         else:
             self._put_away([seat for seat in self.seats if seat.number >= 0])
             return False
+        # Not before all rows are taken in: nobody may be left whom to ask.
+        self._end_round()
         return True
 
     def _holds(self, table: NodeTable) -> bool:
@@ -361,12 +364,9 @@ class Board:
             return
         amounts = self._amounts[:, row].tobytes()
         answers = self._answers.get(amounts)
-        if answers is not None:
-            self._worth[: len(answers), row] = answers
-            return
-        answers = self._ask(row, amounts)
+        if answers is None:
+            answers = self._ask(row, amounts)
         self._worth[: len(answers), row] = answers
-        self._count_question()
 
     def _begin(self) -> None:
         """Take hold of the table; nobody has a seat."""
@@ -378,6 +378,7 @@ class Board:
 
     def _ask(self, row: int, amounts: bytes) -> Worth:
         """What the row, and any other with the same amounts, is worth to each class."""
+        self._asked += 1
         if len(self._answers) >= min(MOST_KNOWN, _MOST_NUMBERS // len(self.seats)):
             self._answers.clear()
         answers = self._answers[amounts] = np.array(self._ask_all(row), np.int16)
