@@ -164,13 +164,17 @@ class Together:
     classes: list[PodClass]
     _all: AllClasses | None = None
     _layout: int = -1
+    _alone: bool = False
+    """Whether asking at once failed: that is not tried again."""
 
     def ask(self, row: int) -> list[int] | Column:
         """What the row is worth to each class. A class whose plugin fails at it is made unusable."""
         layout = self.classes[0].table.layout
-        try:
-            if self._all is None or self._layout != layout:
-                self._all, self._layout = AllClasses(self.classes), layout
-            return self._all.ask(row)
-        except Exception:  # noqa: BLE001 - a short cut that is not there
-            return [each.one_by_one.ask((row,))[0] if each.usable else 0 for each in self.classes]
+        if not self._alone:
+            try:
+                if self._all is None or self._layout != layout:
+                    self._all, self._layout = AllClasses(self.classes), layout
+                return self._all.ask(row)
+            except Exception:  # noqa: BLE001 - a short cut that is not there
+                self._alone = True
+        return [each.one_by_one.ask((row,))[0] if each.usable else 0 for each in self.classes]

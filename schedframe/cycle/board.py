@@ -18,6 +18,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from ..framework import MAX_SCORE
 from ..state import LazyRows, NodeTable, Rows
 from .all_classes import Together
 from .ties import many
@@ -56,7 +57,8 @@ MOST_NEW: Final = 1024
 """So many kinds of pods may join the first time they are seen, whether they come again or not."""
 _ODD: Final = 32
 """A row of numbers is so much wider: else a column of them, a power of two apart, shares few cache lines."""
-_MOST_WORTH: Final = 30_000
+MOST_WORTH: Final = 30_000
+"""What fits into two bytes."""
 _OUT: Final = -1
 """Any number below 0: the row is rejected, or not there."""
 _STALE: Final = -2
@@ -151,6 +153,12 @@ class Seat:
         self._worth, self._cells, self._size = worth, worth.data, len(worth)
         self._many = many(self._size)
 
+    def put_away(self) -> None:
+        """The board forgets the class; its numbers are good for once more."""
+        self.number = -1
+        # A view would keep those of all classes.
+        self.take(self._worth.copy())
+
     def visited(self) -> None:
         """The class was refreshed and asked for its best row itself."""
         if not self.ready:
@@ -160,9 +168,9 @@ class Seat:
 
     def _retake(self, worth: npt.NDArray[np.int64] | None) -> bool:
         """Each row is worth so much now; ``False`` if that is not known."""
-        if worth is None or not fits(worth):
+        if worth is None:
             return False
-        self._worth[:] = worth
+        self._worth[:] = packed(worth)
         self.fresh_at = self.found.table.row_log.version
         return True
 
@@ -171,9 +179,10 @@ class Seat:
         self.board.leave(self)
 
 
-def fits(worth: npt.NDArray[np.int64]) -> bool:
-    """Whether there is room for these numbers."""
-    return int(np.abs(worth).max(initial=0)) <= _MOST_WORTH
+def packed(worth: Any) -> Worth:
+    """These numbers in two bytes each; of a code that is too high it only counts that it is below 0."""
+    found: Worth = np.maximum(worth, -MOST_WORTH).astype(np.int16)
+    return found
 
 
 @define(eq=False, repr=False)
@@ -240,11 +249,12 @@ class Board:
         return False
 
     def join(self, found: PodClass, worth: npt.NDArray[np.int64]) -> Seat | None:
-        """A seat for a class to which each row of the table is *worth* so much; ``None`` if that is too much.
+        """A seat for a class to which each row of the table is *worth* so much; ``None`` if its plugins could
+        give more than there is room for.
 
-        There is room. Amortised O(rows + log of the number of classes).
+        There is room for one more. O(rows), amortised.
         """
-        if not fits(worth):
+        if MAX_SCORE * sum([entry.weight for entry in found.pod_scores]) > MOST_WORTH:
             return None
         table = self.view.framework.handle.table
         if not self.seats or not self._holds(table):
@@ -257,7 +267,7 @@ class Board:
             more[:number, : self._worth.shape[1]] = self._worth[:number]
             self._worth = more
             self._give()
-        self._worth[number, : self._size] = worth
+        self._worth[number, : self._size] = packed(worth)
         seat = Seat(self, found, number, table.row_log.version)
         seat.take(self._worth[number, : self._size])
         self.seats.append(seat)
@@ -281,7 +291,7 @@ class Board:
 
     def _put_away(self, seats: Sequence[Seat]) -> None:
         for seat in seats:
-            seat.number = -1
+            seat.put_away()
         self._away += len(seats)
         if 4 * self._away > len(self.seats):
             self._close_up()
@@ -349,7 +359,8 @@ class Board:
         if rows is None or len(rows) > MOST_PENDING or (self._together is None and not self._is_time()):
             self.stale_before = version
             return
-        self._prepared()
+        if self._together is None:
+            self._prepared()
         for row in set(rows):
             self._put(row)
 
@@ -381,7 +392,7 @@ class Board:
         self._asked += 1
         if len(self._answers) >= min(MOST_KNOWN, _MOST_NUMBERS // len(self.seats)):
             self._answers.clear()
-        answers = self._answers[amounts] = np.array(self._ask_all(row), np.int16)
+        answers = self._answers[amounts] = packed(self._ask_all(row))
         return answers
 
     def _ask_all(self, row: int) -> Any:

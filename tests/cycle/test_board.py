@@ -132,7 +132,7 @@ def test_where_a_board_will_not_do_classes_leave_it(
 
 
 def test_who_is_idle_loses_the_seat_and_gets_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "ROUND", -20)
+    monkeypatch.setattr(board, "ROUND", -10)
     world = world_of(12)
     schedule(world, 3, *SIZES)
     assert seats_of(world) == [True] * 3
@@ -212,6 +212,19 @@ def test_who_joins_late_is_asked_about_at_once_with_others_in_time(monkeypatch: 
     assert all(seats_of(world))
     assert max(prepared) == 12
     assert len(prepared) < 40
+
+
+def test_numbers_that_take_more_than_two_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Codes may be any number below 0; of scores it must be known that they fit."""
+    monkeypatch.setattr(board, "MOST_WORTH", 200)
+    world = world_of(12)
+    assert all(schedule(world, 30, *SIZES))
+    assert seats_of(world) == [True] * 3
+    assert board.packed(np.array([-70_000, -3, 150])).tolist() == [-200, -3, 150]
+    monkeypatch.setattr(board, "MOST_WORTH", 199)
+    world = world_of(12)
+    assert all(schedule(world, 30, *SIZES))
+    assert seats_of(world) == [False] * 3
 
 
 def test_where_each_pod_is_of_another_size_others_come_to_sit(monkeypatch: pytest.MonkeyPatch) -> None:
