@@ -95,6 +95,29 @@ def test_what_happens_to_nodes_is_followed() -> None:
     assert seats_of(world) == [True] * 3
 
 
+def test_a_node_that_is_closed_or_gone_is_left_out_from_then_on() -> None:
+    world = world_of(6)
+    schedule(world, 12, *SIZES)
+    assert seats_of(world) == [True] * 3
+    world.cluster.update(make_node("n1", unschedulable=True))
+    world.cluster.delete("Node", "n2")
+    assert not {"n1", "n2"} & set(schedule(world, 60, *SIZES, name="q"))
+    assert seats_of(world) == [True] * 3
+    world.cluster.update(make_node("n1"))
+    assert "n1" in schedule(world, 12, *SIZES, name="r")
+
+
+def test_where_what_nodes_have_in_common_was_judged_anew_nobody_stays() -> None:
+    world = world_of(6)
+    schedule(world, 12, *SIZES)
+    assert seats_of(world) == [True] * 3
+    view = classes_of(world)[0].view
+    seats = view.board()
+    view.builds += 1
+    assert not seats.sync()
+    assert not any(isinstance(found.alike, Seat) and found.alike.ready for found in classes_of(world))
+
+
 def test_a_class_that_fits_nowhere_is_told_why_and_stays() -> None:
     world = world_of(3)
     hosts = schedule(world, 40, "1", "500m")
@@ -163,6 +186,9 @@ def test_of_many_changes_each_class_learns_by_columns(monkeypatch: pytest.Monkey
     asked: list[int] = []
     ask = AllClasses.ask
     monkeypatch.setattr(AllClasses, "ask", lambda all, row: asked.append(row) or ask(all, row))
+    by_columns: list[PodClass] = []
+    worth = PodClass.worth_by_columns
+    monkeypatch.setattr(PodClass, "worth_by_columns", lambda found: by_columns.append(found) or worth(found))
     world = world_of(60)
     schedule(world, 6, *SIZES)
     assert seats_of(world) == [True] * 3
@@ -170,8 +196,10 @@ def test_of_many_changes_each_class_learns_by_columns(monkeypatch: pytest.Monkey
         world.cluster.create(make_pod(f"there{i}", cpu=f"{i + 1}m", node_name=f"n{i}"))
     world.scheduler.run_until_idle()
     asked.clear()
-    assert all(schedule(world, 6, *SIZES, name="q"))
-    assert len(asked) <= 6
+    by_columns.clear()
+    assert all(schedule(world, 9, *SIZES, name="q"))
+    assert len(asked) <= 9
+    assert len(by_columns) == 3
     assert seats_of(world) == [True] * 3
 
 
@@ -203,11 +231,14 @@ def test_who_joins_late_is_asked_about_at_once_with_others_in_time(monkeypatch: 
     monkeypatch.setattr(
         AllClasses, "__attrs_post_init__", lambda all: prepared.append(len(all.classes)) or begin(all)
     )
+    monkeypatch.setattr(board, "REST_SHIFT", 0)
     world = world_of(40)
     sizes = [f"{10 + i}m" for i in range(12)]
-    for i in range(12):
-        assert all(schedule(world, 3 * (i + 1), *sizes[: i + 1], name=f"p{i}-"))
-        assert all(seats_of(world)) is (i > 0)
+    schedule(world, 6, *sizes[:2])
+    for i in range(2, 12):
+        assert all(schedule(world, 3, *sizes[i : i + 1], name=f"p{i}-"))
+        assert all(seats_of(world))
+    assert max(prepared) < 12
     assert all(schedule(world, 48, *sizes, name="q"))
     assert all(seats_of(world))
     assert max(prepared) == 12
