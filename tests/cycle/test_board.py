@@ -370,18 +370,22 @@ def test_what_is_said_of_several_pods_is_what_is_said_of_each(monkeypatch: pytes
 
 
 class Breaks(Half):
-    """Fails at a node on which a tenth of a core is used."""
+    """Fails for small pods at a node on which a core and more is used."""
 
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        if node_info.requested.get("cpu", 0) == 100:
+        if node_info.requested.get("cpu", 0) >= 1000 and pod.requests["cpu"] == 100:
             raise LookupError("nobody knows that state")
         return None
 
 
 def test_a_plugin_that_fails_is_heard() -> None:
     world = world_of(12, Breaks=Breaks)
-    schedule(world, 9, *SIZES)
+    assert all(schedule(world, 4, *SIZES))
+    assert seats_of(world) == [True] * 3
+    assert not world.faults
+    hosts = schedule(world, 12, *SIZES, name="q")
+    assert [i for i, host in enumerate(hosts) if not host] == [3, 6, 9]
     assert {status.plugin for status, _ in world.faults} == {"Breaks"}
 
 
