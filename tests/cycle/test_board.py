@@ -355,6 +355,9 @@ def test_what_is_said_of_several_pods_is_what_is_said_of_each(monkeypatch: pytes
     def run(plugin: Any) -> tuple[list[str], list[bool]]:
         world = world_of(12, Half=plugin)
         hosts = schedule(world, 60, *SIZES)
+        # Several plugins have something against a node that is full.
+        world.cluster.create(make_pod("fat", cpu=4, node_name="n0"))
+        hosts += schedule(world, 3, *SIZES, name="r")
         seats = seats_of(world)
         hosts += schedule(world, 90, *SIZES, name="q")
         assert not world.faults
