@@ -129,7 +129,7 @@ class AllClasses:
         every = len(self.classes)
         totals: Any = None
         for asked in self._scores:
-            scores = _checked(asked, asked.answers(row))
+            scores = checked(asked, asked.answers(row))
             if len(scores) < every:
                 totals = [0] * every if totals is None else totals
                 for place, score in zip(asked.places, scores, strict=True):
@@ -143,7 +143,7 @@ class AllClasses:
         return [0] * every if totals is None else totals
 
 
-def _checked(asked: Asked, scores: Any) -> Any:
+def checked(asked: Asked, scores: Any) -> Any:
     """The scores of one plugin, weighted; :class:`PluginError` if they are no scores."""
     if isinstance(scores, np.ndarray):
         sound = scores.dtype.kind in "iu" and scores.shape == (len(asked.places),)

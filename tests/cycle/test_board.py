@@ -14,6 +14,7 @@ from schedframe import (
     CycleState,
     NodeInfo,
     NodeTable,
+    PluginError,
     Pod,
     RowVerdicts,
     Status,
@@ -21,7 +22,7 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.cycle import best_alike, board, classes
-from schedframe.cycle.all_classes import AllClasses
+from schedframe.cycle.all_classes import AllClasses, Asked, checked
 from schedframe.cycle.board import Seat
 from schedframe.cycle.remembered import PodClass
 
@@ -370,6 +371,15 @@ def test_what_is_said_of_several_pods_is_what_is_said_of_each(monkeypatch: pytes
         monkeypatch.setattr(several_pods, "MANY", many)
         for plugin in (HalfOfSeveral, InArrays, Unprepared, TooFew, TooHigh, Rejects):
             assert run(plugin) == (expected, seats), plugin
+
+
+@pytest.mark.parametrize("scores", [[1, 2], np.array([1, 2])], ids=["list", "array"])
+def test_scores_of_several_pods_are_checked_and_weighted(scores: Any) -> None:
+    asked = Asked("P", 3, (0, 1), lambda row: scores)
+    assert list(checked(asked, scores)) == [3, 6]
+    for wrong in (scores[:1], [*scores[:1], 101], np.array([0, -1]), np.array([0.5, 1.0]), [5, -1]):
+        with pytest.raises(PluginError, match="plugin P scored"):
+            checked(asked, wrong)
 
 
 class Breaks(Half):

@@ -63,3 +63,25 @@ def test_answers_that_classes_keep_count_too() -> None:
         scheduler.run_until_idle()
         assert classes._counted() <= classes.max_bytes
         assert 1 < len(classes) <= 5
+
+
+def test_a_class_that_was_used_since_others_were_dropped_is_spared() -> None:
+    cluster = InMemoryCluster([{"apiVersion": "v1", **node(i)} for i in range(4)])
+    with Scheduler(cluster, seed=0) as scheduler:
+        fast = scheduler.core.search.fast
+        assert fast is not None
+        classes, numbers = fast.classes, iter(range(100))
+        classes.limit = 3
+
+        def use(letters: str) -> str:
+            for letter in letters:
+                size = str(1 + ord(letter))
+                cluster.create({"apiVersion": "v1", **pod(next(numbers), cpu="1m", memory=size)})
+                scheduler.run_until_idle()
+            kept = [each.pod.requests["memory"] for each in classes._classes.values()]
+            return "".join(sorted(chr(size - 1) for size in kept))
+
+        assert use("ABC") == "ABC"
+        assert use("D") == "BCD"
+        assert use("B") == "BCD"
+        assert use("E") == "BDE"

@@ -264,6 +264,23 @@ def test_where_a_row_goes_is_known_by_its_group_and_what_the_pod_requests() -> N
     assert after(("grows", 6), ("1", 7), ("1", 6)) == [[0], [1, 2, 5, 7], [3, 4], [6]]
 
 
+def test_how_many_pods_there_are_counts_where_no_more_may_come() -> None:
+    table = NodeTable()
+    for name in ("n0", "n1", "n2"):
+        table.set_node(make_node(name, {"cpu": 8, "pods": 3}))
+    for name, node, cpu in (("a", "n0", 2), ("b", "n1", 1), ("c", "n1", 1), ("d", "n2", 2)):
+        table.add_pod(node, make_pod(name, node, {"cpu": cpu, "memory": cpu}))
+    alike = AlikeRows(table)
+    assert alike.rebuild(open_rows(table))
+    assert sorted(rows_of(alike, group) for group in alike.groups()) == [[0, 1, 2]]
+    # The same pod comes to each: n1 is full then, the others are not.
+    for name, node in (("x", "n0"), ("y", "n1"), ("z", "n2")):
+        table.add_pod(node, make_pod(name, node, {"cpu": 1}))
+        assert alike.sync(open_rows(table))
+        alike.check_invariants(open_rows(table))
+    assert sorted(rows_of(alike, group) for group in alike.groups()) == [[0, 2], [1]]
+
+
 def test_a_pod_comes_once_though_the_table_forgets_what_else_happened() -> None:
     table = table_of(*({"cpu": 1} for _ in range(8)))
     alike = AlikeRows(table)
