@@ -285,14 +285,15 @@ def test_several_pods_get_the_verdicts_of_each(
 
 
 def test_one_of_several_pods_may_lack_something() -> None:
-    some = [make_pod({"cpu": cpu, "memory": "1Gi"}, name=f"p{cpu}") for cpu in (1, 2, 5)]
+    some = [make_pod({"cpu": cpu, "memory": "1Gi"}, name=f"p{cpu}") for cpu in (1, 2, 4, 5)]
     running = make_pod({"cpu": 2}, name="there")
     infos = [NodeInfo.of(make_node({"cpu": 4, "memory": "2Gi"}, f"n{n}", pods=n), [running]) for n in (1, 2)]
     table, plugin, states = table_of(*infos), fit(), [CycleState() for _ in some]
     for state, each in zip(states, some, strict=True):
         plugin.pre_filter(state, each)
     check_pods_agreement(plugin, table, some)
+    lacks = ("Insufficient cpu",)
     full, roomy = map(plugin.filter_pods(states, table), (0, 1))
-    assert [status and status.reasons for status in roomy or ()] == [None, None, ("Insufficient cpu",)]
-    assert [status and status.reasons[0] for status in full or ()] == ["Too many pods"] * 3
+    assert [status and status.reasons for status in roomy or ()] == [None, None, lacks, lacks]
+    assert [status and status.reasons[0] for status in full or ()] == ["Too many pods"] * 4
     assert plugin.filter_pods(states[:2], table)(1) is None
