@@ -121,10 +121,11 @@ class ResourceColumns:
 
     def offer(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
         """The node of *row* has *amounts*, and had those of *before*."""
-        for name, cells in zip(FIRST_RESOURCES, self._cells.allocatable, strict=True):
-            cells[row] = amounts.get(name, 0)
-        self.allowed_pods[row] = allowed = amounts.get(_PODS, 0)
-        self.room[row] = self.pod_count[row] < allowed
+        cells = self._cells
+        for name, column in zip(FIRST_RESOURCES, cells.allocatable, strict=True):
+            column[row] = amounts.get(name, 0)
+        cells.allowed_pods[row] = allowed = amounts.get(_PODS, 0)
+        cells.room[row] = cells.pod_count[row] < allowed
         if amounts is not before and not (_DENSE.issuperset(amounts) and _DENSE.issuperset(before)):
             self.scarce.offer(row, _scarce_of(amounts), _scarce_of(before))
 
