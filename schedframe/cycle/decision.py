@@ -10,7 +10,7 @@ from ..state import Rows
 
 if TYPE_CHECKING:
     from .best_alike import BestAlike
-    from .board import Seat
+    from .seat import Seat
 
 
 class Decision:

@@ -24,7 +24,7 @@ from ..state import LazyRows, ObjectStore, Rows
 from ..state.following import PORTION
 from . import by_columns
 from .best_alike import WAIT, BestAlike
-from .board import Seat, crowd
+from .board import crowd
 from .expected import ExpectedPods
 from .grouped import Groupings
 from .maxima import OUT, BlockedMaxima
@@ -32,6 +32,7 @@ from .node_view import NodeView, RawScores
 from .normalized import Normalized
 from .numbering import Codes, Numbering
 from .one_by_one import OneByOne
+from .seat import Seat
 from .split_plan import SplitPlan, all_changes, versions
 
 Column = npt.NDArray[np.int64]

@@ -27,9 +27,9 @@ from schedframe import (
     load_config,
 )
 from schedframe.cycle.best_alike import BestAlike
-from schedframe.cycle.board import Seat
 from schedframe.cycle.numbering import NO_NODE
 from schedframe.cycle.remembered import PodClass
+from schedframe.cycle.seat import Seat
 from schedframe.framework.hookspecs import Scores
 
 from .build import World

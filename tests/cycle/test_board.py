@@ -21,10 +21,10 @@ from schedframe import (
     Taint,
     hookimpl,
 )
-from schedframe.cycle import best_alike, board, classes
+from schedframe.cycle import best_alike, board, classes, seat
 from schedframe.cycle.all_classes import AllClasses, Asked, checked
-from schedframe.cycle.board import Seat
 from schedframe.cycle.remembered import PodClass
+from schedframe.cycle.seat import Seat
 
 from .build import World, make_node, make_pod
 from .remembering import assert_up_to_date, renamed
@@ -248,11 +248,12 @@ def test_who_joins_late_is_asked_about_at_once_with_others_in_time(monkeypatch: 
 
 def test_numbers_that_take_more_than_two_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Codes may be any number below 0; of scores it must be known that they fit."""
-    monkeypatch.setattr(board, "MOST_WORTH", 200)
+    for module in (board, seat):
+        monkeypatch.setattr(module, "MOST_WORTH", 200)
     world = world_of(12)
     assert all(schedule(world, 30, *SIZES))
     assert seats_of(world) == [True] * 3
-    assert board.packed(np.array([-70_000, -3, 150])).tolist() == [-200, -3, 150]
+    assert seat.packed(np.array([-70_000, -3, 150])).tolist() == [-200, -3, 150]
     monkeypatch.setattr(board, "MOST_WORTH", 199)
     world = world_of(12)
     assert all(schedule(world, 30, *SIZES))
