@@ -84,9 +84,6 @@ class AlikeRows:
     """By row the number of its group, 0 for one that is left out: a memoryview."""
     _column: npt.NDArray[np.int32] = field(factory=lambda: np.zeros(0, np.int32))
     _cells_of_marks: list[Any] = field(init=False)
-    _cells: tuple[Any, ...] | None = None
-    """All amounts and marks as memoryviews; ``None`` where some resources have no column."""
-    _layout: int = -1
     _shift: int = 0
     _last: int = _OUT
     _wanted: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(MOST_GROUPS, np.bool_))
@@ -133,8 +130,6 @@ class AlikeRows:
         rows = log.since(self.version) if table.size <= len(self._column) else None
         if rows is None:
             return self.rebuild(codes)
-        if self._layout != table.layout:
-            self._lay_out()
         self.version = log.version
         if not self._follow(set(rows), codes.data):
             self._give_up()
@@ -169,21 +164,14 @@ class AlikeRows:
             old.after[requests] = new
         return new
 
-    def _lay_out(self) -> None:
-        """Take hold of the table's columns."""
-        self._layout = self.table.layout
-        amounts = self.table.cells_of_amounts()
-        self._cells = None if amounts is None else (*amounts, *self._cells_of_marks)
-
     def _follow(self, rows: Collection[int], codes: memoryview[int]) -> bool:
-        groups, by_number, numbers, every = self._groups, self._by_number, self.numbers, self._cells
+        groups, by_number, numbers = self._groups, self._by_number, self.numbers
         for row in rows:
             old = by_number.get(numbers[row])
             if codes[row]:
                 new = None
             else:
-                # One pass over all cells costs half of what asking the table does.
-                key = self._key_of(row) if every is None else tuple([cells[row] for cells in every])
+                key = self._key_of(row)
                 new = groups.get(key) or self._new(key)
                 if new is None:
                     return False
@@ -293,7 +281,6 @@ class AlikeRows:
         self._shift = min(max(_SMALLEST_SHIFT, (capacity - 1).bit_length() - _BLOCKS_SHIFT), _LARGEST_SHIFT)
         self._column = np.full(capacity, _OUT, np.int32)
         self.numbers = self._column.data
-        self._lay_out()
         columns = [*table.quantities(), *self.marks]
         width = 1 << self._shift
         for block, start in enumerate(range(0, table.size, width)):

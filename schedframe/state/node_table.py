@@ -167,12 +167,6 @@ class NodeTable:
         """
         return self._amounts.amounts_at(row)
 
-    def cells_of_amounts(self) -> tuple[memoryview[int], ...] | None:
-        """Columns, good for one :attr:`layout`, whose elements at a row are what :meth:`amounts_at` tells;
-        ``None`` if there are resources that few nodes have.
-        """
-        return self._amounts.cells_of_amounts()
-
     def packed_amounts(self) -> Column | None:
         """A matrix, good for one :attr:`layout`, of which a column is what :meth:`amounts_at` tells of a row;
         ``None`` if there are resources that few nodes have.

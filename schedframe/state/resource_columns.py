@@ -36,8 +36,6 @@ class Cells:
     pod_count: memoryview[int]
     allowed_pods: memoryview[int]
     room: memoryview[int]
-    all: tuple[memoryview[int], ...]
-    """Of every amount that has a column from the start."""
 
 
 @define(eq=False)
@@ -93,10 +91,6 @@ class ResourceColumns:
         columns = self.scarce.get(resource)
         return self._zeros if columns is None else columns[1]
 
-    def cells_of_amounts(self) -> tuple[memoryview[int], ...] | None:
-        """Columns whose elements at a row are :meth:`amounts_at`; ``None`` if there are more amounts."""
-        return None if self.scarce else self._cells.all
-
     def packed_amounts(self) -> Column | None:
         """Of which a column is :meth:`amounts_at` of a row; ``None`` if there are more amounts."""
         return None if self.scarce else self.matrix
@@ -105,17 +99,14 @@ class ResourceColumns:
         """What there is and what is used on a row, and whether there is room for a pod; ``None`` if there are
         too many resources to look at all.
         """
-        amounts = tuple([cells[row] for cells in self._cells.all])
+        amounts = tuple(self.matrix[:, row].tolist())
         if not self.scarce:
             return amounts
         return (*amounts, *self.scarce.amounts_at(row)) if len(self.scarce) <= MOST_ASKED else None
 
     def quantities(self) -> Iterator[Column]:
         """A column for each of the amounts of :meth:`amounts_at`; some are made for this."""
-        yield from self.first_allocatable
-        yield from self.first_requested
-        yield from self.non_zero
-        yield self.room
+        yield from self.matrix
         for name in self.scarce:
             yield from self.scarce.columns_of(name)
 
@@ -165,8 +156,7 @@ class ResourceColumns:
         }
         cpu, memory, pod_count = self.non_zero[0].data, self.non_zero[1].data, self.pod_count.data
         allowed_pods, room = self.allowed_pods.data, self.room.data
-        every = (*allocatable, *requested.values(), cpu, memory, room)
-        return Cells(allocatable, requested, cpu, memory, pod_count, allowed_pods, room, every)
+        return Cells(allocatable, requested, cpu, memory, pod_count, allowed_pods, room)
 
 
 def longer(old: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
