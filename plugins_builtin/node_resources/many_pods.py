@@ -82,20 +82,16 @@ def least_allocated_of_many(
 
     *by_row* says it of a row with other numbers than usual.
     """
-    (capacities, used, *_), (other_capacities, other_used, *_) = cells_of(pods[0], table)
     amounts, other_amounts = map(_Amounts.of, zip(*pods, strict=True))
 
-    def of_row(row: int) -> Column:
-        capacity, other = capacities[row], other_capacities[row]
-        if not 0 < capacity < EXACT or not 0 < other < EXACT:
-            return _one_by_one(row, pods, lambda scored: by_row(scored, table))
-        left = amounts.of_each(_percent_left(capacity - used[row], capacity, amounts.different))
-        second = _percent_left(other - other_used[row], other, other_amounts.different)
+    def of_row(capacity: int, used: int, other: int, other_used: int) -> Column:
+        left = amounts.of_each(_percent_left(capacity - used, capacity, amounts.different))
+        second = _percent_left(other - other_used, other, other_amounts.different)
         total: Column = left + other_amounts.of_each(second)
         total >>= 1
         return total
 
-    return of_row
+    return _of_usual_rows(pods, table, of_row, lambda scored: by_row(scored, table))
 
 
 def _percent_left(left: int, capacity: int, amounts: Column) -> Column:
@@ -108,18 +104,13 @@ def _percent_left(left: int, capacity: int, amounts: Column) -> Column:
 
 def balances_of_many(pods: Sequence[Sequence[Scored]], table: NodeTable) -> Callable[[int], Column]:
     """:func:`.balance_by_row` for each of *pods*, which all ask for the same two resources."""
-    (capacities, used, *_), (other_capacities, other_used, *_) = cells_of(pods[0], table)
     amounts, other_amounts = map(_Amounts.of, zip(*pods, strict=True))
 
-    def of_row(row: int) -> Column:
-        capacity, other = capacities[row], other_capacities[row]
-        if not 0 < capacity < EXACT or not 0 < other < EXACT:
-            return _one_by_one(row, pods, lambda scored: balance_by_row(scored, table))
-        first, second = used[row], other_used[row]
-        without = min(first / capacity, 1.0) - min(second / other, 1.0)
+    def of_row(capacity: int, used: int, other: int, other_used: int) -> Column:
+        without = min(used / capacity, 1.0) - min(other_used / other, 1.0)
         less = MAX_SCORE + HALF - int((1 - abs(without / 2)) * MAX_SCORE)
-        doubled = amounts.of_each(_fractions(first, capacity, amounts.different))
-        doubled = doubled - other_amounts.of_each(_fractions(second, other, other_amounts.different))
+        doubled = amounts.of_each(_fractions(used, capacity, amounts.different))
+        doubled = doubled - other_amounts.of_each(_fractions(other_used, other, other_amounts.different))
         # To halve and to double is exact: so a pass less gives the same.
         np.abs(doubled, out=doubled)
         np.subtract(2, doubled, out=doubled)
@@ -129,7 +120,7 @@ def balances_of_many(pods: Sequence[Sequence[Scored]], table: NodeTable) -> Call
         change >>= 1
         return change
 
-    return of_row
+    return _of_usual_rows(pods, table, of_row, lambda scored: balance_by_row(scored, table))
 
 
 def _fractions(used: int, capacity: int, amounts: Column) -> npt.NDArray[np.float64]:
@@ -137,10 +128,24 @@ def _fractions(used: int, capacity: int, amounts: Column) -> npt.NDArray[np.floa
     return np.minimum(fractions, 1.0, out=fractions)
 
 
-def _one_by_one(
-    row: int, pods: Sequence[Sequence[Scored]], prepare: Callable[[Sequence[Scored]], Any]
-) -> Column:
-    return np.array([prepare(scored)(row) for scored in pods], np.int64)
+def _of_usual_rows(
+    pods: Sequence[Sequence[Scored]],
+    table: NodeTable,
+    score: Callable[[int, int, int, int], Column],
+    alone: Callable[[Sequence[Scored]], Any],
+) -> Callable[[int], Column]:
+    """*score* by what there is and what is used of either resource, for rows that have some of both, and not
+    so much that floats are not exact; for others what *alone* prepares for each pod.
+    """
+    (capacities, used, *_), (other_capacities, other_used, *_) = cells_of(pods[0], table)
+
+    def of_row(row: int) -> Column:
+        capacity, other = capacities[row], other_capacities[row]
+        if 0 < capacity < EXACT and 0 < other < EXACT:
+            return score(capacity, used[row], other, other_used[row])
+        return np.array([alone(scored)(row) for scored in pods], np.int64)
+
+    return of_row
 
 
 @frozen
