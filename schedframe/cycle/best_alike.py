@@ -12,6 +12,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ..state import AlikeRows, LazyRows, RowGroup, Rows
+from .by_columns import known_worth, worth
 from .ties import many
 
 if TYPE_CHECKING:
@@ -254,9 +255,9 @@ class BestAlike:
     def _sit_down(self, *, known: bool) -> bool:
         """Take turns with others; *known*: what each group is worth."""
         self._crowd = sys.maxsize
-        return self._found.sit_down(self._by_row if known else self._found.worth_by_columns)
+        return self._found.sit_down(self._by_row if known else worth)
 
-    def _by_row(self) -> npt.NDArray[np.int64]:
+    def _by_row(self, found: PodClass) -> npt.NDArray[np.int64]:
         """What each row is worth, just taken in; below 0 for one that is rejected."""
         rows = self.rows
         assert rows is not None
@@ -300,7 +301,7 @@ class BestAlike:
         view = self._found.view
         # To put a million rows in groups takes as long as thousands of pods gain by it.
         first = FIRST_VISITS if view.has_groups else FIRST_VISITS + (self._found.table.size >> ROWS_SHIFT)
-        if self._visits >= first and self.rows is None and not self._found.sit_down(self._found.worth):
+        if self._visits >= first and self.rows is None and not self._found.sit_down(known_worth):
             self._start()
 
     def _start(self) -> None:
@@ -314,9 +315,9 @@ class BestAlike:
 
     def _take_from_class(self, rows: AlikeRows) -> bool:
         """The class is up to date and knows what all rows are worth."""
-        groups = rows.groups()
-        worth = self._found.worth_of([rows.one_of(group) for group in groups])
-        return self._know(dict(zip(groups, worth, strict=True)))
+        codes, values, base = self._found.codes.data, self._found.maxima.values.data, self._found.base.data
+        places = {group: rows.one_of(group) for group in rows.groups()}
+        return self._know({g: -codes[r] if codes[r] else values[r] - base[r] for g, r in places.items()})
 
     def _know(self, worth: dict[RowGroup, int]) -> bool:
         """Each group is *worth* so much; ``False`` if there are too many marks."""

@@ -121,7 +121,10 @@ class Board:
     # ---- coming and going --------------------------------------------------------------------------------
 
     def has_room(self) -> bool:
-        """Whether one more class may join. The view must be up to date."""
+        """Whether one more class may join. The view must be up to date.
+
+        A refusal for want of seats counts like a question: so those that are idle are put away in time.
+        """
         view = self.view
         table = view.framework.handle.table
         if view.marks or table.size > MOST_ROWS or table.packed_amounts() is None:
@@ -164,7 +167,10 @@ class Board:
         return seat
 
     def welcomes_new(self) -> bool:
-        """Whether a kind of pods that nobody saw before may join: not if most of these never come again."""
+        """Whether a kind of pods that nobody saw before may join: not if most of these never come again.
+
+        Who is welcome is counted.
+        """
         welcome = self._new < MOST_NEW or self.uses > 2 * self._new
         self._new += welcome
         return welcome

@@ -16,8 +16,8 @@ from ..framework import Verdicts
 from ..state import Rows
 from .maxima import OUT
 from .merging import ask, ask_all, merge
-from .node_view import Scorer
 from .numbering import Codes
+from .scorer import Scorer
 
 if TYPE_CHECKING:
     from .remembered import PodClass
@@ -102,10 +102,14 @@ def refresh_all(found: PodClass) -> None:
         column.recount(passing)
 
 
-def worth(found: PodClass) -> Column:
-    """What each row is worth to a class, whatever it knows, as :meth:`.remembered.PodClass.worth_of` says it;
-    any number below 0 for one that the view rejects. O(rows).
+def worth(found: PodClass) -> Column | None:
+    """What each row is worth to a class, whatever it knows: the sum of the scores that are not normalised;
+    the code, negative, of a row that is rejected, any number below 0 if the view rejects it. O(rows).
+
+    ``None`` if all are rejected, or plugins cannot tell it by columns.
     """
+    if not found.columnar or any(entry.score_rows is None for entry in found.pod_scores):
+        return None
     table, rows = found.table, found.table.rows()
     codes = _judged(found, rows)
     passing = rows.select(codes == 0) if np.count_nonzero(codes) else rows
@@ -114,7 +118,14 @@ def worth(found: PodClass) -> Column:
     scorer = Scorer(found.state, found.pod)
     values[passing.index] = scorer.total(found.pod_scores, passing)
     found.usable &= scorer.sound
-    return values
+    return values if found.usable and int(values.max(initial=-1)) >= 0 else None
+
+
+def known_worth(found: PodClass) -> Column | None:
+    """As :func:`worth`, of a class whose columns are up to date."""
+    codes, size = found.codes[: found.table.size], found.table.size
+    values = np.where(codes == 0, found.maxima.values[:size] - found.base[:size], -np.abs(codes))
+    return values if int(values.max(initial=-1)) >= 0 else None
 
 
 def refresh_some(found: PodClass, positions: Positions) -> bool:

@@ -8,7 +8,7 @@ classes share, the others whenever a pod comes to the row or leaves it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from time import perf_counter_ns
 from typing import Any
 
@@ -129,7 +129,7 @@ class PodClass:
         """Whether rows that the view lets pass are the same for the class if their amounts are."""
         self._row_wise = False
         """Whether all its plugins have a per-node form."""
-        self._columnar = False
+        self.columnar = False
         """Whether all its filters have a columnar form."""
         self._version = self._node_version = self._view_builds = -1
 
@@ -269,10 +269,10 @@ class PodClass:
                 self.one_by_one.refresh(rows if missed == 1 else set(rows), counting=counting)
             return rows is not None
         positions = log.positions_since(since, self.table.size)
-        if positions is not None and self._columnar and by_columns.refresh_some(self, positions):
+        if positions is not None and self.columnar and by_columns.refresh_some(self, positions):
             return True
         nodes, started = self.table.num_nodes, perf_counter_ns()
-        in_question = self._columnar and by_columns.pays(missed, nodes)
+        in_question = self.columnar and by_columns.pays(missed, nodes)
         some = positions is not None and (not in_question or self._costs.some_are_cheaper(missed, nodes))
         if positions is not None and some:
             by_columns.refresh_touched(self, positions, counting=counting)
@@ -298,7 +298,7 @@ class PodClass:
         self.new_state = self.state.template()
         self._plan_scores()
         if self.amounts_only and self._row_wise:
-            self.outlined = self.sit_down(self.worth_by_columns) or (by_groups and self._begin_by_groups())
+            self.outlined = self.sit_down(by_columns.worth) or (by_groups and self._begin_by_groups())
         return self.outlined
 
     def _begin_by_groups(self) -> bool:
@@ -308,34 +308,19 @@ class PodClass:
         self.alike = alike
         return True
 
-    def sit_down(self, by_row: Callable[[], Column | None]) -> bool:
+    def sit_down(self, by_row: Callable[[PodClass], Column | None]) -> bool:
         """Take turns with others on the board of the view, if they do so; whether that is done.
 
-        *by_row*: what rows are worth, as :meth:`worth` says it.
+        *by_row*: tells what each row is worth, as :func:`.by_columns.worth` does.
         """
         view = self.view
         if not self.amounts_only or not self._row_wise or not view.takes_turns(view.users):
             return False
-        worth = by_row()
+        worth = by_row(self)
         seat = None if worth is None else view.board().join(self, worth)
         if seat is not None:
             self.alike = seat
         return seat is not None
-
-    def worth(self) -> Column | None:
-        """What each row is worth to the class, whose columns are up to date: the sum of its scores; the code,
-        negative, of one that is rejected, any number below 0 if the view rejects it. ``None`` if all are.
-        """
-        codes, size = self.codes[: self.table.size], self.table.size
-        worth = np.where(codes == 0, self.maxima.values[:size] - self.base[:size], -np.abs(codes))
-        return worth if int(worth.max(initial=-1)) >= 0 else None
-
-    def worth_by_columns(self) -> Column | None:
-        """The same by asking about all rows, whatever is known of them; ``None`` also if plugins cannot."""
-        if not self._columnar or any(entry.score_rows is None for entry in self.pod_scores):
-            return None
-        worth = by_columns.worth(self)
-        return worth if self.usable and int(worth.max(initial=-1)) >= 0 else None
 
     def _by_groups(self) -> BestAlike:
         return BestAlike(self, crowd=crowd(self.table.size))
@@ -343,13 +328,6 @@ class PodClass:
     def stand_up(self) -> None:
         """Find the best rows alone, for long."""
         self.alike = BestAlike(self, visits=-WAIT)
-
-    def worth_of(self, rows: Sequence[int]) -> list[int]:
-        """What :meth:`.one_by_one.OneByOne.ask` would say of rows that the view passes, of which the class
-        knows.
-        """
-        codes, values, base = self.codes.data, self.maxima.values.data, self.base.data
-        return [-codes[row] if codes[row] else values[row] - base[row] for row in rows]
 
     def _begin(self) -> bool:
         """What goes for all rows; whether the class can be used."""
@@ -410,7 +388,7 @@ class PodClass:
         entries: list[Any] = [entry for entry, _ in self.pod_filters]
         names = {entry.name for entry in (*entries, *asked)}
         self.amounts_only = names <= self.parts.amounts_only and not self.moving
-        self._columnar = all(entry.filter_rows is not None for entry in entries)
+        self.columnar = all(entry.filter_rows is not None for entry in entries)
         self._row_wise = all(entry.filter is not None for entry in entries) and all(
             entry.score is not None for entry in asked
         )

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attrs import define
 
 from ..state import LazyRows, Rows
+from .by_columns import known_worth, worth
 from .ties import many
 
 if TYPE_CHECKING:
@@ -59,7 +60,7 @@ class Seat:
             # Nobody else need be asked about what happened before a class joined.
             if not board.sync() or not found.usable:
                 return False
-            if self.fresh_at < board.stale_before and not self._retake(found.worth_by_columns()):
+            if self.fresh_at < board.stale_before and not self._retake(worth(found)):
                 return False
         first = int(self._worth.argmax())
         self._first, self._most = first, self._cells[first]
@@ -111,7 +112,7 @@ class Seat:
         if not self.ready:
             self.found.stand_up()
         elif self.fresh_at < self.board.stale_before:
-            self._retake(self.found.worth())
+            self._retake(known_worth(self.found))
 
     def _retake(self, worth: npt.NDArray[np.int64] | None) -> bool:
         """Each row is worth so much now; ``False`` if that is not known."""

@@ -188,8 +188,8 @@ def test_of_many_changes_each_class_learns_by_columns(monkeypatch: pytest.Monkey
     ask = AllClasses.ask
     monkeypatch.setattr(AllClasses, "ask", lambda all, row: asked.append(row) or ask(all, row))
     by_columns: list[PodClass] = []
-    worth = PodClass.worth_by_columns
-    monkeypatch.setattr(PodClass, "worth_by_columns", lambda found: by_columns.append(found) or worth(found))
+    worth = seat.worth
+    monkeypatch.setattr(seat, "worth", lambda found: by_columns.append(found) or worth(found))
     world = world_of(60)
     schedule(world, 6, *SIZES)
     assert seats_of(world) == [True] * 3
