@@ -12,7 +12,7 @@ from attrs import define, field
 from ..api import Pod
 from ..config import EffectiveConfig
 from ..cycle import Decision
-from ..cycle.search import Search
+from ..cycle.search.search import Search
 from ..errors import InputError
 from ..framework import Framework
 from ..simulate import Evaluation, Placement, Simulation

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from .clock import Clock, SystemClock, VirtualClock
 from .core import PODS_TO_ACTIVATE
-from .decision import Decision
-from .executors import AsyncioExecutor, Executor, InlineExecutor, ThreadExecutor
 from .pending import PendingPods
+from .runtime.clock import Clock, SystemClock, VirtualClock
+from .runtime.executors import AsyncioExecutor, Executor, InlineExecutor, ThreadExecutor
 from .scheduler import Scheduler
+from .search.decision import Decision
 
 __all__ = [
     "PODS_TO_ACTIVATE",

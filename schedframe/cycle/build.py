@@ -14,16 +14,16 @@ from ..framework import Framework, Observer, Registry, Status, WaitingRoom
 from ..framework.registry import Factory
 from ..queue import EVERYTHING, PriorityQueue, QueueProfile
 from ..state import Cache, ObjectStore
-from .classes import RememberedClasses
-from .clock import Clock, SystemClock
 from .core import Core
-from .executors import Executor, InlineExecutor
-from .fast_path import FastPath
+from .equivalence.cache import RememberedClasses
+from .equivalence.fast_search import FastPath
 from .handle import SchedulerHandle
-from .inbox import Inbox
-from .sampling import Sampling
-from .search import Search
-from .sorting import SortKey, SortLess
+from .runtime.clock import Clock, SystemClock
+from .runtime.executors import Executor, InlineExecutor
+from .runtime.inbox import Inbox
+from .search.queue_sort import SortKey, SortLess
+from .search.sampling import Sampling
+from .search.search import Search
 
 ScoreAllNodes = bool | Literal["auto"]
 

@@ -16,12 +16,12 @@ from ..cluster import ClusterPort
 from ..framework import CycleState, Framework, StateKey, Status, WaitingRoom
 from ..queue import PriorityQueue, QueuedPodInfo
 from ..state import Cache, ObjectStore, Snapshot
-from .clock import Clock
-from .executors import Executor
-from .inbox import Inbox
-from .parked import ParkedBindings
-from .search import Search
-from .timers import Timers
+from .binding.paused import ParkedBindings
+from .runtime.clock import Clock
+from .runtime.executors import Executor
+from .runtime.inbox import Inbox
+from .runtime.timers import Timers
+from .search.search import Search
 
 logger = logging.getLogger("schedframe")
 

@@ -15,8 +15,8 @@ from ..errors import PluginError
 from ..framework import Framework, WaitingRoom
 from ..queue import Nominator
 from ..state import NodeTable, ObjectStore, Snapshot
-from .stopping import stop_binding
-from .telling import withdraw_nomination
+from .binding.abort import stop_binding
+from .binding.pod_status import withdraw_nomination
 
 if TYPE_CHECKING:
     from .core import Core

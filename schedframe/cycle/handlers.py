@@ -11,10 +11,10 @@ from ..api import Node, Pod
 from ..cluster import WatchEvent
 from ..framework import Status
 from ..queue import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, derive_object_events, identity
-from .binding import emit, finish_binding, take_back
+from .binding.bind import emit, finish_binding, take_back
+from .binding.failure import handle_failure
+from .binding.pod_status import hear
 from .core import Attempt, Core
-from .failure import handle_failure
-from .telling import hear
 
 STORED_KINDS = (
     "Namespace",

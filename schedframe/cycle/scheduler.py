@@ -12,18 +12,18 @@ from ..config import EffectiveConfig
 from ..framework import Code, Framework, NominatingInfo, Observer, Registry, Status
 from ..framework.registry import Factory
 from ..queue import QueuedPodInfo
-from .binding import resume
+from .binding.assume import place
+from .binding.bind import resume
+from .binding.failure import CLEAR_NOMINATION, handle_failure
+from .binding.permit import WaitingDesk
 from .build import ScoreAllNodes, build_core, load, registry_with
-from .clock import Clock
 from .core import Attempt, Core
-from .decision import Decision
-from .executors import Executor, InlineExecutor
-from .failure import CLEAR_NOMINATION, handle_failure
 from .handlers import EventHandlers
+from .observer import DecisionRecorder
 from .pending import PendingPods, pending_pods
-from .recording import DecisionRecorder
-from .reserve import place
-from .waiting import WaitingDesk
+from .runtime.clock import Clock
+from .runtime.executors import Executor, InlineExecutor
+from .search.decision import Decision
 
 
 class Scheduler:

@@ -13,8 +13,8 @@ from attrs import define, field
 from ..api import Pod, PodCondition
 from ..cluster import ClusterPort, Subscription, WatchHandler
 from ..cycle.core import Core
-from ..cycle.inbox import Inbox
-from ..cycle.timers import Timers
+from ..cycle.runtime.inbox import Inbox
+from ..cycle.runtime.timers import Timers
 
 
 @define(eq=False)

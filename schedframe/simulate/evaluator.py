@@ -9,7 +9,7 @@ from attrs import define, field
 
 from ..api import Pod
 from ..cycle.core import Core
-from ..cycle.search import Search
+from ..cycle.search.search import Search
 from ..framework import CycleState, Framework
 from ..state import Rows
 from .dry_run import dry_run

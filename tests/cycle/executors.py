@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define, field
 
-from schedframe.cycle.executors import Done, Work, finish
+from schedframe.cycle.runtime.executors import Done, Work, finish
 
 
 @define(eq=False)

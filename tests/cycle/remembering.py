@@ -26,10 +26,10 @@ from schedframe import (
     hookimpl,
     load_config,
 )
-from schedframe.cycle.best_alike import BestAlike
-from schedframe.cycle.numbering import NO_NODE
-from schedframe.cycle.remembered import PodClass
-from schedframe.cycle.seat import Seat
+from schedframe.cycle.equivalence.equivalence_class import PodClass
+from schedframe.cycle.equivalence.index.matrix_slot import Seat
+from schedframe.cycle.equivalence.index.state_buckets import BestAlike
+from schedframe.cycle.equivalence.status_codes import NO_NODE
 from schedframe.framework.hookspecs import Scores
 
 from .build import World

@@ -21,9 +21,11 @@ from schedframe import (
     Taint,
     hookimpl,
 )
-from schedframe.cycle import best_alike, board, fast_path
-from schedframe.cycle.best_alike import BestAlike
-from schedframe.cycle.remembered import PodClass
+from schedframe.cycle.equivalence import fast_search as fast_path
+from schedframe.cycle.equivalence.equivalence_class import PodClass
+from schedframe.cycle.equivalence.index import score_matrix as board
+from schedframe.cycle.equivalence.index import state_buckets as best_alike
+from schedframe.cycle.equivalence.index.state_buckets import BestAlike
 from schedframe.state import alike_rows
 
 from .build import World, make_node, make_pod

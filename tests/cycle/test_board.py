@@ -21,10 +21,13 @@ from schedframe import (
     Taint,
     hookimpl,
 )
-from schedframe.cycle import best_alike, board, classes, seat
-from schedframe.cycle.all_classes import AllClasses, Asked, checked
-from schedframe.cycle.remembered import PodClass
-from schedframe.cycle.seat import Seat
+from schedframe.cycle.equivalence import cache as classes
+from schedframe.cycle.equivalence.equivalence_class import PodClass
+from schedframe.cycle.equivalence.evaluate.batch import AllClasses, Asked, checked
+from schedframe.cycle.equivalence.index import matrix_slot as seat
+from schedframe.cycle.equivalence.index import score_matrix as board
+from schedframe.cycle.equivalence.index import state_buckets as best_alike
+from schedframe.cycle.equivalence.index.matrix_slot import Seat
 
 from .build import World, make_node, make_pod
 from .remembering import assert_up_to_date, renamed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from schedframe.cycle.by_columns import Costs
+from schedframe.cycle.equivalence.evaluate.columnar import Costs
 
 
 def ways(

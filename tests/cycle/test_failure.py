@@ -14,7 +14,7 @@ from schedframe import (
     PostFilterResult,
     Status,
 )
-from schedframe.cycle.telling import LONGEST_NOTE
+from schedframe.cycle.binding.pod_status import LONGEST_NOTE
 
 from .build import World, make_node, make_pod, plugin_class
 from .executors import ManualExecutor

@@ -9,9 +9,10 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from schedframe.cycle import grouped, ties
-from schedframe.cycle.grouped import GroupedMaxima, Groupings
-from schedframe.cycle.maxima import OUT, BlockedMaxima
+from schedframe.cycle.equivalence.index import group_max as grouped
+from schedframe.cycle.equivalence.index.blocked_max import OUT, BlockedMaxima
+from schedframe.cycle.equivalence.index.group_max import GroupedMaxima, Groupings
+from schedframe.cycle.search import tie_breaking as ties
 from schedframe.errors import InvariantError
 from schedframe.state import NodeTable
 

@@ -6,7 +6,7 @@ import threading
 
 import pytest
 
-from schedframe.cycle.inbox import Inbox
+from schedframe.cycle.runtime.inbox import Inbox
 
 
 def test_messages_are_taken_in_order_with_those_that_come_meanwhile() -> None:

@@ -9,8 +9,9 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from schedframe.cycle import maxima, ties
-from schedframe.cycle.maxima import OUT, BlockedMaxima
+from schedframe.cycle.equivalence.index import blocked_max as maxima
+from schedframe.cycle.equivalence.index.blocked_max import OUT, BlockedMaxima
+from schedframe.cycle.search import tie_breaking as ties
 from schedframe.errors import InvariantError
 
 VALUES = st.sampled_from((OUT, 0, 1, 2, 3, 400))

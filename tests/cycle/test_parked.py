@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from schedframe import Action, ClusterEvent, CycleState, InvariantError, Pod, Status
-from schedframe.cycle.core import Attempt
-from schedframe.cycle.parked import (
+from schedframe.cycle.binding.paused import (
     FIRST_VERIFICATION_SECONDS,
     LONGEST_VERIFICATION_SECONDS,
     ParkedBindings,
 )
+from schedframe.cycle.core import Attempt
 from schedframe.queue import QueuedPodInfo
 
 from .build import World, make_node, make_pod, plugin_class

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from schedframe import Action, ClusterEvent, CycleState, EventOf, InvariantError
 from schedframe.api import Namespace, ObjectMeta
-from schedframe.cycle import parked as module
+from schedframe.cycle.binding import paused as module
+from schedframe.cycle.binding.paused import ParkedBindings
 from schedframe.cycle.core import Attempt
-from schedframe.cycle.parked import ParkedBindings
 from schedframe.queue import QueuedPodInfo
 
 from .build import make_pod

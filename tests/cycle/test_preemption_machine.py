@@ -23,7 +23,7 @@ from schedframe.api import (
     PodDisruptionBudgetStatus,
 )
 from schedframe.cluster import FlakyWatch
-from schedframe.cycle.search import Search
+from schedframe.cycle.search.search import Search
 
 from .build import PROFILE, World, config_with, make_node, make_pod
 from .chaos import PARK, WAIT

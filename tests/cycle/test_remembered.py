@@ -13,18 +13,16 @@ from hypothesis import strategies as st
 
 from plugins_builtin.node_resources import several_pods
 from schedframe import Pod
-from schedframe.cycle import (
-    alike,
-    best_alike,
-    board,
-    by_columns,
-    classes,
-    grouped,
-    node_view,
-    one_by_one,
-    remembered,
-    ties,
-)
+from schedframe.cycle.equivalence import cache as classes
+from schedframe.cycle.equivalence import equivalence_class as remembered
+from schedframe.cycle.equivalence import node_columns as node_view
+from schedframe.cycle.equivalence import row_memo as alike
+from schedframe.cycle.equivalence.evaluate import columnar as by_columns
+from schedframe.cycle.equivalence.evaluate import rowwise as one_by_one
+from schedframe.cycle.equivalence.index import group_max as grouped
+from schedframe.cycle.equivalence.index import score_matrix as board
+from schedframe.cycle.equivalence.index import state_buckets as best_alike
+from schedframe.cycle.search import tie_breaking as ties
 from schedframe.state import alike_rows, amount_states
 
 from . import workload

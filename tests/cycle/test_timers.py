@@ -7,7 +7,7 @@ from typing import Any
 from attrs import define
 
 from schedframe import Handle, InMemoryCluster, Pod, Scheduler, Simulation, Status, VirtualClock, hookimpl
-from schedframe.cycle.timers import Timers
+from schedframe.cycle.runtime.timers import Timers
 
 CONFIG: dict[str, Any] = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",

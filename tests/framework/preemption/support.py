@@ -27,7 +27,7 @@ from schedframe.api import (
     PodDisruptionBudgetSpec,
     PodDisruptionBudgetStatus,
 )
-from schedframe.cycle.search import Search
+from schedframe.cycle.search.search import Search
 from schedframe.framework import Diagnosis
 from schedframe.framework.preemption.evaluator import Tally
 

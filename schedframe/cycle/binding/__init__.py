@@ -1,0 +1,1 @@
+"""From a chosen node to a bound pod, or back to the queue."""

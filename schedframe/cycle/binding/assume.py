@@ -1,0 +1,41 @@
+"""From a chosen node to a pod that may be bound: assume, reserve, permit."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ..core import Attempt, Core
+from .bind import start_binding, take_back
+from .failure import handle_failure
+from .pod_status import tell_expectation
+
+
+def place(core: Core, attempt: Attempt) -> None:
+    """Take the room on the node now, ask reserve and permit, then bind, park or give up."""
+    assumed = attempt.assumed = attempt.pod.with_node_name(attempt.node_name)
+    core.cache.assume_pod(assumed)
+    nominator = core.queue.nominator
+    if nominator.nominations:
+        nominator.delete(assumed)
+    framework = attempt.framework
+    if framework.plan.reserve and not attempt.idle:
+        status = framework.run_reserve(attempt.state, assumed, attempt.node_name)
+        if status is not None:
+            take_back(core, attempt)
+            handle_failure(core, attempt, status)
+            return
+    waits: Mapping[str, float] = {}
+    if framework.plan.permit:
+        permit = framework.run_permit(attempt.state, assumed, attempt.node_name)
+        if permit.status is not None:
+            take_back(core, attempt)
+            handle_failure(core, attempt, permit.status)
+            return
+        waits = permit.waits
+    core.activate_requested(attempt.state)
+    if waits:
+        core.waiting.park(assumed, attempt.node_name, attempt.state, attempt, core.clock(), dict(waits))
+        core.binding[assumed.uid] = attempt
+        tell_expectation(core, attempt)
+    else:
+        start_binding(core, attempt)

@@ -1,0 +1,147 @@
+"""The binding cycle: pre_bind and bind off the core, the outcome back through the inbox."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...framework import Code, Status
+from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
+from ..core import Attempt, Core
+from .bind_task import LOST, BindingTask
+from .failure import handle_failure
+from .paused import Parked
+from .pod_status import tell_expectation
+
+
+def start_binding(core: Core, attempt: Attempt) -> None:
+    """Hand the attempt to the executor.
+
+    The queue may forget what happened during scheduling: from here on the pod can only fail, and then it is
+    tried again whatever happens in the cluster.
+    """
+    assumed = attempt.assumed
+    assert assumed is not None
+    core.queue.done(attempt.info.uid)
+    framework = attempt.framework
+    if framework.plan.pre_bind and not attempt.idle:
+        names = framework.pre_binders(attempt.state, assumed, attempt.node_name)
+        if isinstance(names, Status):
+            finish_binding(core, attempt, names)
+            return
+        attempt.pre_binders = names
+        if names:
+            tell_expectation(core, attempt)
+    submit(core, attempt)
+
+
+def submit(core: Core, attempt: Attempt) -> None:
+    """Run what is left of pre_bind, and bind."""
+    executor = core.executor
+    attempt.handed_off = core.parked.moment
+    task = BindingTask(attempt, core.cluster)
+    if executor.inline:
+        executor.submit(task.run, lambda status: finish_binding(core, attempt, status))
+        return
+    assert attempt.assumed is not None
+    core.binding[attempt.assumed.uid] = attempt
+    if attempt.framework.reads_snapshot:
+        core.published = core.cache.snapshot()
+    executor.submit(task.run, lambda status: core.inbox.put(_finished, (core, attempt, status)))
+
+
+def resume(core: Core, parked: Parked) -> None:
+    """Go on with an attempt that waited for an event or a moment."""
+    if not parked.verify:
+        submit(core, parked.attempt)
+        return
+    attempt = parked.attempt
+    core.executor.submit(
+        BindingTask(attempt, core.cluster).verify,
+        lambda status: core.inbox.put(_finished, (core, attempt, status)),
+    )
+
+
+def _finished(message: tuple[Core, Attempt, Status | None]) -> None:
+    finish_binding(*message)
+
+
+def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
+    """The executor is done with the attempt: bound, failed, or waiting for the outside world."""
+    assumed = attempt.assumed
+    assert assumed is not None
+    if status is not None and status.code is Code.WAIT and attempt.stopped is not None:
+        status = attempt.stopped
+    if status is LOST or (status is not None and status.code is Code.WAIT):
+        # A pod that is gone, or that an event shows on its node by now, does not wait for anything.
+        if not attempt.gone and core.cache.is_assumed(assumed.uid):
+            _wait(core, attempt, assumed.uid, status)
+            return
+        if status is LOST and not attempt.gone:
+            status = None
+    if core.binding:
+        core.binding.pop(assumed.uid, None)
+    if status is None:
+        _bound(core, attempt)
+    else:
+        turn_down(core, attempt, status)
+
+
+def _wait(core: Core, attempt: Attempt, uid: str, status: Status) -> None:
+    core.binding[uid] = attempt
+    if status is LOST:
+        core.parked.verify_later(attempt, uid, core.clock())
+        return
+    deadline = core.clock() + max(0.0, status.timeout or 0.0)
+    if not core.parked.park(attempt, uid, deadline, status.events):
+        submit(core, attempt)
+
+
+def _bound(core: Core, attempt: Attempt) -> None:
+    assumed = attempt.assumed
+    assert assumed is not None
+    if attempt.gone:
+        # Deleted after the bind went through, and the event of the bind never came.
+        core.cache.forget_pod(assumed)
+    elif core.cache.assume_ttl is not None:
+        core.cache.finish_binding(assumed, core.clock())
+    if attempt.framework.plan.post_bind:
+        for problem in attempt.framework.run_post_bind(attempt.state, assumed, attempt.node_name):
+            core.report(problem, assumed, "post_bind")
+    core.activate_requested(attempt.state)
+
+
+def turn_down(core: Core, attempt: Attempt, status: Status) -> None:
+    """Undo what was done for an assumed pod and requeue it, then tell whom the room may help."""
+    assumed = attempt.assumed
+    freed = take_back(core, attempt)
+    # Requeue first: an event recorded while the pod is in flight would send it to be tried again at once.
+    handle_failure(core, attempt, status)
+    if freed:
+        emit(core, ASSIGNED_POD_DELETE, assumed, None, except_uid=attempt.info.uid)
+
+
+def take_back(core: Core, attempt: Attempt) -> bool:
+    """Undo reserve (last plugin first) and assume; whether the cache still counted the assumption."""
+    assumed = attempt.assumed
+    assert assumed is not None
+    core.binding.pop(assumed.uid, None)
+    for problem in attempt.framework.run_unreserve(attempt.state, assumed, attempt.node_name):
+        core.report(problem, assumed, "unreserve")
+    return core.cache.forget_pod(assumed)
+
+
+def emit(
+    core: Core,
+    event: ClusterEvent,
+    old: Any,
+    new: Any,
+    *,
+    max_priority: int | None = None,
+    except_uid: str | None = None,
+) -> None:
+    """Let those go on that wait for something like this: pending pods, and parked bindings."""
+    core.queue.move_all(event, old, new, max_priority=max_priority, except_uid=except_uid)
+    # Who is parked, or may be on return from the executor, is being bound.
+    if core.binding:
+        for parked in core.parked.concerned(event, old if new is None else new):
+            resume(core, parked)

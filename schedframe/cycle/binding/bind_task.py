@@ -1,0 +1,162 @@
+"""What runs off the core for one attempt: pre_bind and bind, and the question what became of a bind."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Generator
+from functools import partial
+from typing import Any
+
+from attrs import define
+
+from ...cluster import ClusterPort, OutcomeUnknown
+from ...errors import PluginError
+from ...framework import Code, Status
+from ...framework.faults import failure, fault, nonsense
+from ..core import Attempt, logger
+
+NOBODY_BINDS = Status.from_error("no bind plugin took the pod; enable one under plugins.bind")
+LOST = Status(Code.ERROR, ("the cluster does not say whether the pod was bound",))
+"""Stands for an outcome that stays unknown: the assumption is kept until the truth is known."""
+
+Steps = Generator[Any, Any, Status | None]
+"""Yields awaitables, is sent what they give, returns a status; ``None`` is success."""
+
+
+@define(eq=False)
+class BindingTask:
+    """pre_bind and bind of one attempt; touches nothing but the attempt."""
+
+    attempt: Attempt
+    cluster: ClusterPort
+
+    def run(self) -> Any:
+        """``None`` if the pod is bound, else why not; a coroutine of the same where a plugin is ``async``."""
+        attempt = self.attempt
+        binders = attempt.framework.plan.bind
+        if len(binders) == 1 and not attempt.pre_binders:
+            # The usual case: one call, and no steps to keep track of unless it answers something.
+            try:
+                answer = binders[0].call(attempt.state, attempt.assumed, attempt.node_name)
+            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                return self._outcome(fault(binders[0].name, "bind", error))
+            if answer is None:
+                return None
+            return drive(self._answered(binders[0].name, answer))
+        return drive(self._steps())
+
+    def _answered(self, name: str, answer: Any) -> Steps:
+        """The only bind plugin gave *answer*."""
+        status = yield from self._heard(name, "bind", answer)
+        return self._outcome(NOBODY_BINDS if status is not None and status.code is Code.SKIP else status)
+
+    def _outcome(self, status: Status | None) -> Status | None:
+        """*status* of the bind, unless only the cluster knows what became of it."""
+        unknown = status is not None and isinstance(status.error, OutcomeUnknown)
+        return self.verify() if unknown else status
+
+    def verify(self) -> Status | None:
+        """After an unknown outcome: ask the cluster. :data:`LOST` if it does not answer."""
+        assumed, node_name = self.attempt.assumed, self.attempt.node_name
+        assert assumed is not None
+        try:
+            pod = self.cluster.get("Pod", assumed.key)
+        except Exception as error:  # noqa: BLE001 - not answering is an answer here
+            logger.info("cannot find out whether pod %s was bound: %s", assumed.key, error)
+            return LOST
+        if pod is None or pod.uid != assumed.uid:
+            where = "is gone"
+        elif pod.spec.node_name == node_name:
+            return None
+        else:
+            where = f"is on {pod.spec.node_name or 'no node'}"
+        return Status.from_error(f"binding to {node_name} had no answer, and the pod {where}")
+
+    def _steps(self) -> Steps:
+        status = yield from self._pre_bind()
+        if status is None and self.attempt.pre_binders:
+            status = self.attempt.begin_bind()
+        if status is None:
+            status = self._outcome((yield from self._bind()))
+        return status
+
+    def _pre_bind(self) -> Steps:
+        attempt = self.attempt
+        calls = {entry.name: entry.call for entry in attempt.framework.plan.pre_bind}
+        while attempt.bound_at < len(attempt.pre_binders):
+            name = attempt.pre_binders[attempt.bound_at]
+            status = yield from self._call(name, "pre_bind", calls[name])
+            if status is not None:
+                return status
+            attempt.bound_at += 1
+        return None
+
+    def _bind(self) -> Steps:
+        for entry in self.attempt.framework.plan.bind:
+            status = yield from self._call(entry.name, "bind", entry.call)
+            if status is None or status.code is not Code.SKIP:
+                return status
+        return NOBODY_BINDS
+
+    def _call(self, name: str, point: str, call: Callable[..., Any]) -> Steps:
+        attempt = self.attempt
+        try:
+            answer = call(attempt.state, attempt.assumed, attempt.node_name)
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            return fault(name, point, error)
+        return (yield from self._heard(name, point, answer))
+
+    def _heard(self, name: str, point: str, answer: Any) -> Steps:
+        """What *answer* means, awaited if need be."""
+        try:
+            if inspect.isawaitable(answer):
+                answer = yield answer
+        except asyncio.CancelledError:
+            return fault(name, point, PluginError("what it awaited was cancelled"))
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            return fault(name, point, error)
+        return _judged(name, point, answer)
+
+
+def _judged(plugin: str, point: str, answer: Any) -> Status | None:
+    """``None`` for success; what the contract does not allow is an error."""
+    if answer is None:
+        return None
+    if isinstance(answer, Status):
+        if answer.code is Code.SUCCESS:
+            return None
+        if answer.code is Code.ERROR:
+            return failure(plugin, point, answer)
+        waits = answer.code is Code.WAIT and answer.timeout is not None
+        if waits or answer.is_rejected or (answer.code is Code.SKIP and point == "bind"):
+            return answer.with_plugin(plugin)
+    return nonsense(plugin, point, answer, "None, Status.wait(seconds), a rejection or an error")
+
+
+def drive(steps: Steps) -> Any:
+    """Run the steps: to their end where they yield nothing, else as a coroutine."""
+    running, value = _advance(partial(next, steps))
+    return _drive_async(steps, value) if running else value
+
+
+async def _drive_async(steps: Steps, awaitable: Any) -> Status | None:
+    running, value = True, awaitable
+    while running:
+        move: Callable[[], Any]
+        try:
+            move = partial(steps.send, await value)
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - for the call that awaited it
+            move = partial(steps.throw, error)
+        # What comes next may be a plain function that blocks: that is not for the loop's thread.
+        running, value = await asyncio.to_thread(_advance, move)
+    status: Status | None = value
+    return status
+
+
+def _advance(move: Callable[[], Any]) -> tuple[bool, Any]:
+    """Whether there is more to do, with the next awaitable or the result."""
+    try:
+        return True, move()
+    except StopIteration as end:
+        return False, end.value

@@ -1,0 +1,68 @@
+"""What becomes of a pod whose attempt failed: back to the queue with its reasons, or done if it is gone."""
+
+from __future__ import annotations
+
+from ...framework import Code, Diagnosis, NominatingInfo, Status
+from ...queue import NominatingMode
+from ..core import Attempt, Core
+from .pod_status import REASON_ERROR, REASON_UNSCHEDULABLE, tell_failure
+
+CLEAR_NOMINATION = NominatingInfo("")
+
+
+def handle_failure(
+    core: Core,
+    attempt: Attempt,
+    status: Status,
+    diagnosis: Diagnosis | None = None,
+    nominating: NominatingInfo | None = CLEAR_NOMINATION,
+) -> None:
+    """End a failed attempt: requeue the pod as the cluster knows it now, tell the cluster why.
+
+    *diagnosis* says why no node fits; without it the plugin in *status* turned the pod down on the chosen
+    node, or something failed. *nominating* says what to do with the pod's nomination, ``None`` leaves it.
+    """
+    pod = attempt.pod
+    current = core.pending.get(pod.key)
+    if current is None or current.uid != pod.uid or current.is_terminating:
+        # Deleted, recreated under the same name, or placed by somebody else meanwhile.
+        core.queue.done(attempt.info.uid)
+        core.queue.nominator.delete(pod)
+        return
+    if not status.is_rejected:
+        core.report(status, pod, "scheduling")
+    unschedulable, pending = _rejectors(core, attempt, status, diagnosis)
+    core.queue.add_unschedulable(
+        attempt.info, current, unschedulable_plugins=unschedulable, pending_plugins=pending
+    )
+    if nominating is not None and nominating.node_name is not None:
+        core.queue.nominator.add(current, nominating.node_name)
+    elif current.status.nominated_node_name:
+        core.queue.nominator.add(current, mode=NominatingMode.NOOP)
+    reason = REASON_UNSCHEDULABLE if status.is_rejected else REASON_ERROR
+    tell_failure(core, current, reason, _message(status, diagnosis), nominating)
+
+
+def _rejectors(
+    core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | None
+) -> tuple[set[str], set[str]]:
+    """Plugins whose events may bring the pod back: (unschedulable, pending).
+
+    None of either after an error, nor once binding has begun: the events since then were not kept, so the pod
+    is tried again after its backoff whatever happens.
+    """
+    if diagnosis is not None:
+        return diagnosis.unschedulable_plugins, diagnosis.pending_plugins
+    if not status.is_rejected or not status.plugin or attempt.info.uid not in core.queue.in_flight:
+        return set(), set()
+    return (set(), {status.plugin}) if status.code is Code.PENDING else ({status.plugin}, set())
+
+
+def _message(status: Status, diagnosis: Diagnosis | None) -> str:
+    """One line for people; a rejection on the chosen node is worded as if that were the only node."""
+    if diagnosis is not None:
+        return diagnosis.message()
+    if not status.is_rejected or not status.plugin:
+        return status.message
+    reasons = ", ".join(sorted(f"1 {reason}" for reason in status.reasons))
+    return f"0/1 nodes are available: {reasons}." if reasons else "0/1 nodes are available:"

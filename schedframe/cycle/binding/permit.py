@@ -1,0 +1,42 @@
+"""Verdicts on waiting pods: from any thread through the inbox, or by the clock."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from ...framework import Status
+from ..core import Core
+from .bind import start_binding, turn_down
+
+
+class WaitingDesk:
+    """Lets waiting pods go, or turns them down."""
+
+    def __init__(self, core: Core) -> None:
+        self._core = core
+        core.waiting.post = self._post
+
+    def _post(self, uid: str, plugin: str, rejection: Status | None) -> None:
+        self._core.inbox.put(self._decide, (uid, plugin, rejection))
+
+    def _decide(self, verdict: tuple[str, str, Status | None]) -> None:
+        uid, plugin, rejection = verdict
+        room = self._core.waiting
+        if rejection is None:
+            waiting = room.allow(uid, plugin)
+            if waiting is not None:
+                start_binding(self._core, waiting.ticket)
+            return
+        waiting = room.leave(uid)
+        if waiting is not None:
+            attempt = waiting.ticket
+            if all(entry.name != plugin for entry in attempt.framework.plan.permit):
+                # Preempted, for example: no event of that plugin will help, so time must bring the pod back.
+                rejection = evolve(rejection, plugin="")
+            turn_down(self._core, attempt, rejection)
+
+    def expire(self, now: float) -> None:
+        """Turn down the pods for which a plugin waited long enough."""
+        for waiting, plugin in list(self._core.waiting.expired(now)):
+            reason = f'rejected due to timeout after waiting for plugin "{plugin}"'
+            turn_down(self._core, waiting.ticket, Status.unschedulable(reason).with_plugin(plugin))

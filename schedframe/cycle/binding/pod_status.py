@@ -1,0 +1,119 @@
+"""What the cluster is told about a pending pod, and only where that changes something."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+
+from ...api import POD_SCHEDULED, Pod, PodCondition
+from ...cluster import NotFound
+from ...framework import NominatingInfo
+from ..core import Attempt, Core, Told
+
+REASON_UNSCHEDULABLE = "Unschedulable"
+REASON_ERROR = "SchedulerError"
+LONGEST_NOTE = 1024
+"""Characters of the message of an event; the API takes no longer ones."""
+
+
+def tell_failure(core: Core, pod: Pod, reason: str, message: str, nominating: NominatingInfo | None) -> None:
+    """Record in the cluster why the attempt failed; *nominating* says what to do with the nomination."""
+    condition = PodCondition(
+        type=POD_SCHEDULED,
+        status="False",
+        reason=reason,
+        message=message,
+        observed_generation=pod.metadata.generation,
+    )
+    changes = _changes(core, pod, condition, nominating.node_name if nominating is not None else None)
+    note = message if len(message) <= LONGEST_NOTE else f"{message[: LONGEST_NOTE - 4]} ..."
+
+    def tell() -> None:
+        try:
+            if changes is not None:
+                _patch(core, pod, changes)
+        finally:
+            core.cluster.record_event(pod, "Warning", "FailedScheduling", note)
+
+    core.write(tell, pod, "telling why the pod is pending")
+
+
+def tell_expectation(core: Core, attempt: Attempt) -> None:
+    """Note in the pod's status where it is going to run, for everybody who plans while it waits."""
+    pod = core.pending.get(attempt.pod.key)
+    if pod is None or pod.uid != attempt.pod.uid:
+        return
+    changes = _changes(core, pod, None, attempt.node_name)
+    if changes is not None:
+        core.write(lambda: _patch(core, pod, changes), pod, "telling where the pod is expected")
+
+
+def withdraw_nomination(core: Core, pod: Pod) -> None:
+    """*pod* is not to have the room that it was nominated to; soon here, and in its status."""
+    core.inbox.put(core.queue.nominator.delete, pod)
+    current = core.pending.get(pod.key)
+    if current is None or current.uid != pod.uid:
+        return
+    changes = _changes(core, current, None, "")
+    if changes is None:
+        return
+
+    def clear() -> None:
+        with suppress(NotFound):  # then the nomination is gone too
+            _patch(core, current, changes)
+
+    core.write(clear, current, "withdrawing a nomination")
+
+
+def hear(core: Core, old: Pod | None, new: Pod) -> bool:
+    """An event shows *new*; whether it tells nothing but what we wrote.
+
+    What the event says counts from now on, unless something that we wrote is still to come.
+    """
+    told = core.told.get(new.uid)
+    if told is None:
+        return False
+    arrived = told == _shown(new)
+    if arrived or not core.is_writing(new):
+        del core.told[new.uid]
+    return arrived and old is not None and _same_otherwise(old, new)
+
+
+def _same_otherwise(old: Pod, new: Pod) -> bool:
+    """Whether at most the parts of the status differ that schedulers write."""
+    conditions = [one for one in old.status.conditions if one.type != POD_SCHEDULED]
+    return (
+        conditions == [one for one in new.status.conditions if one.type != POD_SCHEDULED]
+        and new.status.is_like(old.status)
+        and new.is_terminating == old.is_terminating
+        and new.labels == old.labels
+        and new.metadata.annotations == old.metadata.annotations
+        and (new.spec is old.spec or new.spec == old.spec)
+    )
+
+
+Changes = tuple[PodCondition | None, str | None]
+"""A condition and a nomination to write, ``None`` where nothing changes."""
+
+
+def _changes(core: Core, pod: Pod, condition: PodCondition | None, nomination: str | None) -> Changes | None:
+    """What of this has to be written, given what stands there and what is on its way there."""
+    standing = core.told.get(pod.uid) or _shown(pod)
+    condition = None if condition == standing.condition else condition
+    nomination = None if nomination == standing.nominated_node_name else nomination
+    if condition is None and nomination is None:
+        return None
+    core.told[pod.uid] = Told(
+        standing.condition if condition is None else condition,
+        standing.nominated_node_name if nomination is None else nomination,
+    )
+    return condition, nomination
+
+
+def _shown(pod: Pod) -> Told:
+    condition = pod.status.condition(POD_SCHEDULED)
+    return Told(None if condition is None else condition.timeless(), pod.status.nominated_node_name)
+
+
+def _patch(core: Core, pod: Pod, changes: Changes) -> None:
+    condition, nomination = changes
+    core.cluster.patch_pod_status(pod, condition=condition, nominated_node_name=nomination)

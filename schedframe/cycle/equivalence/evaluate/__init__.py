@@ -1,0 +1,1 @@
+"""Evaluators: dirty rows in, answers of the plugins out. They know plugins and no index."""

@@ -1,0 +1,1 @@
+"""Indexes: answers in, best row out. They know rows and no plugin."""

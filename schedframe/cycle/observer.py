@@ -1,0 +1,22 @@
+"""Who is told of every decision; nobody by default."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Protocol
+
+if TYPE_CHECKING:
+    from ..framework import Framework
+    from ..queue import QueuedPodInfo
+    from .core import Core
+    from .search.decision import Decision
+
+
+class DecisionRecorder(Protocol):
+    """Keeps what it wants of each decision. Without one, a pod costs one test more."""
+
+    def decided(self, core: Core, framework: Framework, info: QueuedPodInfo, decision: Decision) -> None:
+        """The search for a pod is over, and nothing was done about it yet: the cluster is as it was searched.
+
+        Runs in the core. Raising is reported as a fault and changes nothing for the pod.
+        """
+        ...

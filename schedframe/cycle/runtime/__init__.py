@@ -1,0 +1,1 @@
+"""Time and threads: clocks, the inbox, timers, executors. Knows nothing of pods."""

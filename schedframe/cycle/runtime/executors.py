@@ -1,0 +1,142 @@
+"""Who runs pre_bind, bind and writes to the cluster: in the core at once, or in threads."""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+from collections.abc import Callable, Coroutine
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, Protocol
+
+from attrs import define, field
+
+from ...framework import Status
+
+Work = Callable[[], Any]
+"""Does the work and returns its result, or a coroutine that will; should not raise."""
+Done = Callable[[Any], None]
+"""Told the result; may be called from any thread."""
+
+
+class Executor(Protocol):
+    """Runs work off (or in) the core."""
+
+    @property
+    def inline(self) -> bool:
+        """Whether ``submit`` has done everything, ``done`` included, when it returns."""
+        ...
+
+    def submit(self, work: Work, done: Done) -> None:
+        """Run *work* and tell *done* its result, exactly once."""
+        ...
+
+    def close(self) -> None:
+        """Finish what was submitted and take nothing more."""
+        ...
+
+
+def finish(work: Work) -> Any:
+    """The result of *work*, or of the coroutine that it returns, run to its end; a failure as a status."""
+    try:
+        result = work()
+        return result if result is None or not inspect.iscoroutine(result) else _run(result)
+    except Exception as error:  # noqa: BLE001 - whoever submitted the work must hear of it
+        return Status.from_error(error)
+
+
+def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    # A loop is running here already, as in a notebook, and can run no second one: another thread can.
+    with ThreadPoolExecutor(1) as pool:
+        return pool.submit(asyncio.run, coroutine).result()
+
+
+@define(eq=False)
+class InlineExecutor:
+    """Runs everything at once in the core: for clusters in memory, simulations and tests."""
+
+    inline: bool = field(default=True, init=False)
+
+    def submit(self, work: Work, done: Done) -> None:
+        """Run *work* now."""
+        done(finish(work))
+
+    def close(self) -> None:
+        """Nothing to finish."""
+
+
+@define(eq=False)
+class ThreadExecutor:
+    """Runs work in a pool of threads: for clusters behind a network. Coroutines get a loop of their own."""
+
+    workers: int = 16
+    inline: bool = field(default=False, init=False)
+    _pool: ThreadPoolExecutor = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._pool = ThreadPoolExecutor(self.workers, thread_name_prefix="schedframe-bind")
+
+    def submit(self, work: Work, done: Done) -> None:
+        """Run *work* in some thread."""
+        self._pool.submit(_in_thread, work, done)
+
+    def close(self) -> None:
+        """Wait for what was submitted."""
+        self._pool.shutdown(wait=True)
+
+
+def _in_thread(work: Work, done: Done) -> None:
+    try:
+        result = finish(work)
+    except BaseException as error:
+        # A plugin that ends its thread (SystemExit) must not take the pod with it.
+        done(Status.from_error(error))
+        raise
+    done(result)
+
+
+@define(eq=False)
+class AsyncioExecutor:
+    """Runs work on an event loop: coroutines as tasks, plain functions in its default thread pool."""
+
+    loop: asyncio.AbstractEventLoop
+    inline: bool = field(default=False, init=False)
+    _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
+
+    def submit(self, work: Work, done: Done) -> None:
+        """Run *work* as a task of the loop."""
+        self.loop.call_soon_threadsafe(self._start, work, done)
+
+    def _start(self, work: Work, done: Done) -> None:
+        task = self.loop.create_task(_run_task(work, done))
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    def close(self) -> None:
+        """Wait for what was submitted; called on the loop's own thread, leave that to the loop."""
+        if self.loop.is_running() and not _is_here(self.loop):
+            asyncio.run_coroutine_threadsafe(self._settle(), self.loop).result()
+
+    async def _settle(self) -> None:
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+
+def _is_here(loop: asyncio.AbstractEventLoop) -> bool:
+    try:
+        return asyncio.get_running_loop() is loop
+    except RuntimeError:
+        return False
+
+
+async def _run_task(work: Work, done: Done) -> None:
+    try:
+        result = await asyncio.to_thread(work)
+        if inspect.isawaitable(result):
+            result = await result
+    except BaseException as error:
+        done(Status.from_error(error))
+        raise
+    done(result)

@@ -1,0 +1,1 @@
+"""The reference path: one pod in, one decision out, every plugin called for every node."""

@@ -1,0 +1,69 @@
+"""What one scheduling cycle found out, kept by reference: nothing here is formatted before somebody asks."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, ClassVar
+
+from ...api import Pod
+from ...framework import CycleState, Diagnosis, PreFilterOutcome, ScoreTable, Status, Verdicts
+from ...state import Rows
+
+if TYPE_CHECKING:
+    from ..equivalence.index.matrix_slot import Seat
+    from ..equivalence.index.state_buckets import BestAlike
+
+
+class Decision:
+    """The result of finding a node for one pod.
+
+    Exactly one of ``node_name`` (a node was chosen), ``diagnosis`` (no node is feasible) and ``error`` (the
+    cycle failed) is set when the search is over.
+    """
+
+    # A plain class with its defaults on the class: most cycles set four of these, and making one object of
+    # fourteen fields for each pod takes as long as finding the node.
+    node_name: str | None = None
+    diagnosis: Diagnosis | None = None
+    error: Status | None = None
+    pre_filter: PreFilterOutcome | None = None
+    verdicts: Verdicts | None = None
+    by_groups: BestAlike | Seat | None = None
+    """Who knows which rows passed, where nobody asked for them so far."""
+    _feasible: Rows | None = None
+    scored: bool = False
+    """Whether pre_score ran, which it does not where there is no score plugin."""
+    pre_score_error: Status | None = None
+    scores: ScoreTable | None = None
+    """``None`` where nothing was scored: a single feasible node, or none."""
+    evaluated: int = 0
+    """Feasible nodes plus nodes with a status of their own."""
+    idle: bool = False
+    """Whether reserve and pre_bind have nothing to do, see ``skip_reads``."""
+    shortcut: str = ""
+    """``nominated`` if the nominated node was taken without a search."""
+
+    _SHOWN: ClassVar[tuple[str, ...]] = ("node_name", "error", "scored", "evaluated", "shortcut")
+
+    def __init__(self, pod: Pod, state: CycleState) -> None:
+        self.pod = pod
+        self.state = state
+
+    @property
+    def feasible(self) -> Rows | None:
+        """Rows that passed, in the order in which they were found; to be asked for before the next cycle."""
+        if self._feasible is None and self.by_groups is not None:
+            self._feasible = self.by_groups.feasible_rows()
+        return self._feasible
+
+    @feasible.setter
+    def feasible(self, rows: Rows) -> None:
+        self._feasible = rows
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether the search is over."""
+        return self.node_name is not None or self.diagnosis is not None or self.error is not None
+
+    def __repr__(self) -> str:
+        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._SHOWN)
+        return f"Decision(pod={self.pod.key}, {shown})"

@@ -1,0 +1,108 @@
+"""The queue-sort plugin, so that its faults cost a pod its place and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define, field
+from typing_extensions import override
+
+from ...api import Pod
+from ...framework import Status
+from ...framework.faults import fault, nonsense
+from ...queue import QueuedPodInfo
+
+Report = Callable[[Status, Pod], None]
+
+
+class _Last:
+    """Sorts after every key, whatever its type."""
+
+    @override
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+    @override
+    def __hash__(self) -> int:
+        return id(self)
+
+    def __lt__(self, other: object) -> bool:
+        return False
+
+    def __gt__(self, other: object) -> bool:
+        return self is not other
+
+
+LAST = _Last()
+
+
+_PLAIN = frozenset({int, float, str})
+"""Types whose values all compare with each other."""
+
+
+@define(eq=False)
+class SortKey:
+    """``queue_sort_key`` of a plugin; a pod without a key that compares with the others' goes last."""
+
+    plugin: str
+    key: Callable[[QueuedPodInfo], Any]
+    report: Report
+    _sample: Any = field(default=LAST, init=False)
+    _plain: tuple[type, ...] = field(default=(), init=False)
+    """The types of the parts of the sample, if it is a tuple of plain values."""
+
+    def of(self, info: QueuedPodInfo) -> Any:
+        """The key of *info*; O(1) on top of the plugin's."""
+        try:
+            key = self.key(info)
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            self.report(fault(self.plugin, "queue_sort_key", error), info.pod)
+            return LAST
+        if self._plain and type(key) is tuple and tuple(map(type, key)) == self._plain:
+            return key
+        if _compare(key, key) and (self._sample is LAST or _compare(key, self._sample)):
+            if self._sample is LAST:
+                self._take_sample(key)
+            return key
+        wanted = "a value that can be compared with those of the other pods"
+        self.report(nonsense(self.plugin, "queue_sort_key", key, wanted), info.pod)
+        return LAST
+
+    def _take_sample(self, key: Any) -> None:
+        self._sample = key
+        if type(key) is tuple and _PLAIN.issuperset(types := tuple(map(type, key))):
+            self._plain = types
+
+
+def _compare(one: Any, other: Any) -> bool:
+    """Whether two keys compare in every part: tuples are compared by the first part that differs."""
+    if (type(one) is tuple) is not (type(other) is tuple):
+        return False
+    if type(one) is tuple:
+        return len(one) == len(other) and all(map(_compare, one, other))
+    try:
+        return bool(one < other) in (True, False)
+    except Exception:  # noqa: BLE001 - the comparison is the plugin's code
+        return False
+
+
+@define(eq=False)
+class SortLess:
+    """``queue_sort_less`` of a plugin; where it fails, neither pod goes before the other."""
+
+    plugin: str
+    less: Callable[[QueuedPodInfo, QueuedPodInfo], Any]
+    report: Report
+
+    def __call__(self, first: QueuedPodInfo, second: QueuedPodInfo) -> bool:
+        """Whether *first* goes before *second*."""
+        try:
+            answer = self.less(first, second)
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            self.report(fault(self.plugin, "queue_sort_less", error), first.pod)
+            return False
+        if answer is True or answer is False:
+            return answer
+        self.report(nonsense(self.plugin, "queue_sort_less", answer, "True or False"), first.pod)
+        return False

@@ -1,0 +1,218 @@
+"""Find the nodes on which a pod can run, score them and choose one: the heart of the scheduling cycle."""
+
+from __future__ import annotations
+
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define
+
+from ...api import Pod
+from ...framework import CycleState, Framework, PreFilterOutcome, Status, Verdicts
+from ...state import Cache, Rows
+from ..equivalence.fast_search import FastPath
+from .decision import Decision
+from .diagnosis import Refused, diagnose, refuse
+from .sampling import Sampling
+from .tie_breaking import one_of
+
+NO_NODES = Status.unresolvable("no nodes available to schedule pods")
+"""Ends the cycle as an error does, and is no fault: the pod is tried again after its backoff."""
+
+Positions = npt.NDArray[np.intp]
+
+
+@define(eq=False)
+class Search:
+    """Finds a node for a pod. All nodes are looked at unless there is a :class:`Sampling`.
+
+    Without ``shortcuts`` the nominated node is no better than others, and a single feasible one is scored.
+    """
+
+    cache: Cache
+    rng: Random
+    sampling: Sampling | None = None
+    shortcuts: bool = True
+    fast: FastPath | None = None
+    """Decides for pods like earlier ones; not with sampling, which looks at other nodes every time."""
+
+    def decide(self, framework: Framework, pod: Pod) -> Decision:
+        """One pod through pre_filter, filter, pre_score, score and select."""
+        decision = None
+        if self.fast is not None and self.cache.table.num_nodes:
+            decision = self.fast.decide(framework, pod)
+            if decision is not None and (decision.node_name is not None or decision.is_settled):
+                return decision
+        if decision is None:
+            decision = Decision(pod, CycleState())
+        if self._find(framework, decision):
+            self._choose(framework, decision)
+        return decision
+
+    # ---- filter ------------------------------------------------------------------------------------------
+
+    def _find(self, framework: Framework, decision: Decision) -> bool:
+        """Fill in what is feasible; whether anything is."""
+        table = self.cache.table
+        if not table.num_nodes:
+            decision.error = NO_NODES
+            return False
+        rows = table.rows()
+        outcome = decision.pre_filter
+        if outcome is None:
+            outcome = decision.pre_filter = framework.run_pre_filter(decision.state, decision.pod, rows)
+        if outcome.status is not None:
+            refuse(decision, table, outcome)
+            return False
+        refused = self._try_nominated(framework, decision)
+        if decision.feasible is not None or decision.error is not None:
+            return decision.error is None
+        candidates = self._candidates(rows, outcome)
+        if self.sampling is None:
+            verdicts = framework.filter_rows(decision.state, decision.pod, candidates)
+            found = verdicts.passing()
+            evaluated = len(candidates)
+        else:
+            verdicts, found, evaluated = self._sample(framework, decision, self.sampling, candidates)
+        decision.verdicts, decision.evaluated = verdicts, evaluated
+        if verdicts.statuses:
+            decision.error = verdicts.first_error()
+        if decision.error is None and len(found):
+            decision.feasible = (
+                candidates if _is_all(found, candidates, verdicts) else verdicts.rows.select(found)
+            )
+        elif decision.error is None:
+            decision.diagnosis = diagnose(outcome, verdicts, table.num_nodes, refused)
+        self._advance(decision, refused)
+        return decision.feasible is not None
+
+    def _try_nominated(self, framework: Framework, decision: Decision) -> Refused | None:
+        """Take the nominated node if it passes; the node and why, if it was tried and refused."""
+        name = decision.pod.status.nominated_node_name
+        if not name or not self.shortcuts:
+            return None
+        table = self.cache.table
+        row = table.live_row(name)
+        if row is None:
+            return None
+        info = table.info(row)
+        status = framework.run_filters_with_nominated_pods(decision.state, decision.pod, info)
+        if status is not None:
+            # An error here is not final: the search that follows meets it again where it matters.
+            return Refused(name, row, status)
+        decision.feasible = Rows.at(table, np.array([row], np.intp))
+        decision.evaluated = 1
+        decision.shortcut = "nominated"
+        return None
+
+    def _candidates(self, rows: Rows, outcome: PreFilterOutcome) -> Rows:
+        if outcome.node_names is None:
+            return rows
+        table = self.cache.table
+        found = {table.live_row(name) for name in outcome.node_names}
+        positions = sorted(row for row in found if row is not None)
+        return Rows.at(table, np.array(positions, np.intp))
+
+    # ---- sampling ----------------------------------------------------------------------------------------
+
+    def _sample(
+        self, framework: Framework, decision: Decision, sampling: Sampling, candidates: Rows
+    ) -> tuple[Verdicts, Positions, int]:
+        """Look at candidates in search order until one more than enough is found."""
+        outcome = decision.pre_filter
+        ordered = sampling.ordered()
+        if outcome is not None and outcome.node_names is not None:
+            ordered = candidates.positions
+        if not len(ordered):
+            return Verdicts.passing_all(candidates), np.empty(0, np.intp), 0
+        wanted = sampling.wanted(framework, len(ordered))
+        ordered = sampling.rotated(ordered)
+        if not framework.plan.filter:
+            verdicts = Verdicts.passing_all(Rows.at(candidates.table, ordered))
+            return verdicts, np.arange(min(wanted, len(ordered))), min(wanted, len(ordered))
+        if any(entry.filter_rows is None for entry in framework.plan.filter):
+            return self._one_by_one(framework, decision, ordered, wanted)
+        # Columns make looking ahead cheap: first what is likely to hold enough, else everything.
+        for portion in (2 * wanted + 64, len(ordered)):
+            rows = Rows.at(candidates.table, ordered[:portion])
+            verdicts = framework.filter_rows(decision.state, decision.pod, rows)
+            found = verdicts.passing()
+            if len(found) > wanted or portion >= len(ordered):
+                break
+        seen = int(found[wanted]) - 1 if len(found) > wanted else len(rows) - 1
+        refused = np.count_nonzero(verdicts.codes[: seen + 1])
+        return verdicts, found[:wanted], len(found[:wanted]) + int(refused)
+
+    def _one_by_one(
+        self, framework: Framework, decision: Decision, ordered: Positions, wanted: int
+    ) -> tuple[Verdicts, Positions, int]:
+        """As :meth:`_sample` with a plugin that has no columnar form: it sees just the nodes it must."""
+        table = self.cache.table
+        verdicts = Verdicts.passing_all(Rows.at(table, ordered))
+        found: list[int] = []
+        refused = 0
+        for position, row in enumerate(ordered.tolist()):
+            status = framework.run_filters_with_nominated_pods(decision.state, decision.pod, table.info(row))
+            if status is not None:
+                verdicts.reject(position, status)
+                refused += 1
+            elif len(found) == wanted:
+                break
+            else:
+                found.append(position)
+        return verdicts, np.array(found, np.intp), len(found) + refused
+
+    def _advance(self, decision: Decision, refused: Refused | None) -> None:
+        """Move the start of the next search; a refused nominated node counts once, wherever it was met."""
+        verdicts = decision.verdicts
+        if refused is not None and verdicts is not None:
+            rejected = verdicts.rows.positions[verdicts.codes != 0]
+            # A sampled search looks ahead further than it counts: only the first of these were really met.
+            met = decision.evaluated - (len(decision.feasible) if decision.feasible is not None else 0)
+            if refused.row not in rejected[:met]:
+                decision.evaluated += 1
+        if self.sampling is not None:
+            self.sampling.advance(decision.evaluated)
+
+    # ---- score and select --------------------------------------------------------------------------------
+
+    def _choose(self, framework: Framework, decision: Decision) -> None:
+        feasible = decision.feasible
+        assert feasible is not None
+        if len(feasible) == 1 and self.shortcuts:
+            decision.node_name = feasible.names()[0]
+            return
+        score(framework, decision)
+        if decision.scores is not None:
+            decision.node_name = select(decision, self.rng)
+
+
+def score(framework: Framework, decision: Decision) -> None:
+    """pre_score and score for the feasible rows; fills in ``scores`` or ``error``."""
+    feasible = decision.feasible
+    assert feasible is not None
+    if framework.plan.score:
+        decision.scored = True
+        error = framework.run_pre_score(decision.state, decision.pod, feasible)
+        if error is not None:
+            decision.error = decision.pre_score_error = error
+            return
+    scores = framework.run_scores(decision.state, decision.pod, feasible)
+    if isinstance(scores, Status):
+        decision.error = scores
+    else:
+        decision.scores = scores
+
+
+def select(decision: Decision, rng: Random) -> str:
+    """One of the nodes with the highest total, as :mod:`~.tie_breaking` says."""
+    scores = decision.scores
+    assert scores is not None
+    best = np.zeros(len(scores.rows), np.bool_)
+    best[scores.best()] = True
+    return scores.rows.table.name_of(one_of(scores.rows, best, rng))
+
+
+def _is_all(found: Positions, candidates: Rows, verdicts: Verdicts) -> bool:
+    return verdicts.rows is candidates and len(found) == len(candidates)

@@ -1,0 +1,63 @@
+"""One of the best rows, each with the same chance; the same one however the best were found.
+
+Where a good part of all rows are tied, rows of the table are drawn until one is: nobody has to count or list
+them. Where few are, one draw is a position among them in their order. For a single one nothing is drawn.
+"""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+
+from ...state import Rows
+
+MOST_DRAWS: Final = 16
+"""So many draws on average are quicker than to find a row by its position; 0: never."""
+
+
+def many(size: int) -> int:
+    """One of so many rows or more is found by drawing from the *size* rows of a table."""
+    return max(2, -(-size // MOST_DRAWS)) if MOST_DRAWS else size + 1
+
+
+def one_where(tied: Any, size: int, rng: Random) -> int:
+    """A row at which *tied*, something with an element for each of the *size* rows of a table, is true."""
+    random = rng.random
+    while not tied[row := int(random() * size)]:
+        pass
+    return row
+
+
+def one_of(rows: Rows, best: npt.NDArray[np.bool_], rng: Random) -> int:
+    """The number of one of *rows* at which *best* is true."""
+    ties, size = int(np.count_nonzero(best)), rows.table.size
+    if ties < many(size):
+        return rows.row_at(nth_true(best, rng.randrange(ties) if ties > 1 else 0))
+    if rows.is_all:
+        return one_where(best.data, size, rng)
+    tied = np.zeros(size, np.bool_)
+    tied[rows.select(best).positions] = True
+    return one_where(tied.data, size, rng)
+
+
+_COUNTED: Final = 1024
+"""In fewer rows than this those that are meant are listed rather than counted."""
+
+
+def nth_true(mask: npt.NDArray[np.bool_], n: int) -> int:
+    """Where *mask* is true for the *n*-th time, from 0 on.
+
+    Counting takes a tenth of what it takes to list all these places, which may be nearly all there are.
+    """
+    start = 0
+    while len(mask) > _COUNTED:
+        half = len(mask) >> 1
+        before = int(np.count_nonzero(mask[:half]))
+        if n < before:
+            mask = mask[:half]
+        else:
+            mask, n, start = mask[half:], n - before, start + half
+    return start + int(mask.nonzero()[0][n])
