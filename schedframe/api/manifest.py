@@ -167,7 +167,7 @@ def _short(kind: str) -> str:
     return kind.rpartition("/")[2]
 
 
-def _find(kind: str, version: object, kinds: Iterable[type[ClusterObject]]) -> type[ClusterObject] | None:
+def _find(kind: str, version: str | None, kinds: Iterable[type[ClusterObject]]) -> type[ClusterObject] | None:
     """The class for a kind of that version: of *kinds*, of our own, or of an installed package."""
     for group in (kinds, (KINDS[kind],) if kind in KINDS else ()):
         for cls in group:
@@ -180,12 +180,9 @@ def _find(kind: str, version: object, kinds: Iterable[type[ClusterObject]]) -> t
 def _class_of(
     manifest: Mapping[str, Any], default: str, kinds: Iterable[type[ClusterObject]]
 ) -> type[ClusterObject]:
-    kind = manifest.get("kind") or default
-    if not isinstance(kind, str) or not kind:
-        raise InputError(
-            "kind", f"expected a kind, got {describe(manifest.get('kind'))}", "write a kind such as Pod"
-        )
-    version = manifest.get("apiVersion")
+    kind, version = _text_of(manifest, "kind", "Pod") or default, _text_of(manifest, "apiVersion", "v1")
+    if not kind:
+        raise InputError("kind", "the kind is missing", "write a kind such as Pod")
     if version in _OTHER_SHAPES:
         fix = f"convert the manifest to {_OTHER_SHAPES[version]}"
         raise UnknownKindError("apiVersion", f"{version} is too old to be read", fix)
@@ -200,15 +197,19 @@ def _class_of(
     return cls
 
 
-def _same_group(version: object, expected: str) -> bool:
-    """Whether *version* is of the group of *expected*; a manifest without a version is taken as meant."""
+def _text_of(manifest: Mapping[str, Any], key: str, example: str) -> str | None:
+    """Return the text at *key* (``None``: missing or null). Raises :class:`InputError` for another type."""
+    text = manifest.get(key)
+    if text is None or isinstance(text, str):
+        return text
+    raise InputError(key, f"expected text, got {describe(text)}", f"write a text such as {example}")
+
+
+def _same_group(version: str | None, expected: str) -> bool:
+    """Return whether *version* has the group of *expected*, or is ``None``: the manifest has no version."""
     if version is None or version == expected:
         return True
-    return (
-        isinstance(version, str)
-        and "/" in expected
-        and version.split("/")[0] == expected.split("/", maxsplit=1)[0]
-    )
+    return "/" in expected and version.split("/")[0] == expected.split("/", maxsplit=1)[0]
 
 
 def _name_of(manifest: Mapping[str, Any], kind: str) -> str:
