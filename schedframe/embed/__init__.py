@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from .amounts import Amount, Amounts, resource_name
 from .asyncio import AsyncDriver
-from .embedding import Backoff, Embedding
+from .embedding import Embedding
 from .profile import Strategy, configuration
+from .retry import Backoff
 from .translation import Translator
 from .values import (
     Apart,

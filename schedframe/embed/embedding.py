@@ -7,31 +7,18 @@ from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, Self
 
-from attrs import frozen
-
 from ..api import Pod
 from ..cycle import Clock, Decision, Scheduler, SystemClock
 from ..errors import InputError
-from ..framework import Status
+from ..framework import Code, Status
 from ..framework.registry import Factory
 from .amounts import Amount, Amounts
-from .ledger import Ledger
+from .ledger import Ledger, Placement
 from .profile import configuration
+from .retry import Backoff, Retry, checked_seconds
 from .translation import Translator, in_words_of_tasks, pod_key, sentence
 from .values import Limits, Needs, NotStarted, T, TaskState, W, Waiting, Why
 from .world import Evicted, Placed, Unplaced, Word, World
-
-
-@frozen
-class Backoff:
-    """Seconds to wait after the n-th failure of a task: ``initial``, doubled each time, up to ``longest``."""
-
-    initial: float = 1.0
-    longest: float = 60.0
-
-    def __call__(self, failures: int) -> float:
-        """Seconds."""
-        return min(self.longest, self.initial * 2.0 ** min(failures - 1, 60))
 
 
 class Embedding(Generic[T, W]):
@@ -45,7 +32,9 @@ class Embedding(Generic[T, W]):
     ``on_evict(task, worker)``: stop it for one of higher priority, then say :meth:`fail` (it waits again, at
     once) or :meth:`finish`. Without it nothing is driven out.
     ``needs(task)`` and ``limits(worker)``: what is not given with :meth:`submit` and :meth:`add_worker`.
-    ``retry(failures)``: seconds until a failed task is tried again.
+    ``retry(failures)``: seconds until a failed task is tried again, finite and not below 0. If it raises an
+    error or returns anything else, that is a fault, reported with the key of the task, and the task waits as
+    :class:`Backoff` says.
     ``config``: a KubeSchedulerConfiguration; :func:`configuration` for the resources of ``workers`` if
     ``None``, with all of ``plugins`` (name → class) enabled.
     ``steps``: resource → smallest step in which it is counted, see :class:`Amounts`.
@@ -68,7 +57,7 @@ class Embedding(Generic[T, W]):
         on_evict: Callable[[T, W], None] | None = None,
         needs: Callable[[T], Needs] | None = None,
         limits: Callable[[W], Limits] | None = None,
-        retry: Callable[[int], float] | None = None,
+        retry: Retry | None = None,
         config: Any = None,
         plugins: Mapping[str, Factory] | None = None,
         steps: Mapping[str, Amount] | None = None,
@@ -86,7 +75,7 @@ class Embedding(Generic[T, W]):
         self.clock: Clock = clock if clock is not None else SystemClock()
         self._on_place, self._on_unplaced, self._on_evict = on_place, on_unplaced, on_evict
         self._needs, self._limits = needs, limits
-        self._retry = retry if retry is not None else Backoff()
+        self._retry: Retry = retry if retry is not None else Backoff()
         self._words: deque[Word] = deque()
         self._telling = False
         self._wake_up = wake_up
@@ -169,13 +158,30 @@ class Embedding(Generic[T, W]):
         """The task failed, or was stopped as ``on_evict`` asked: its room is free, it waits again.
 
         ``retry_after``: seconds until it does, instead of what ``retry`` says. ``on`` and the result as for
-        :meth:`finish`; no effect on a task that is not placed. To give it up instead, ``finish`` it.
+        :meth:`finish`; no effect on a task that is not placed. To give it up instead, ``finish`` it. Raises
+        :class:`InputError` if ``retry_after`` is not a number, infinite or below 0.
         """
-        hold = self._retry if retry_after is None else (lambda failures: retry_after)
-        changed = self._ledger.fail(_key_of(task), on, hold)
+        delay = None if retry_after is None else checked_seconds(retry_after, "retry_after")
+        placement = self._ledger.placement_of(_key_of(task), on)
+        if placement is None:
+            return False
+        if delay is None:
+            delay = 0.0 if placement.is_stopping else self._delay_of(placement)
+        changed = self._ledger.fail(placement, delay)
         if changed:
-            self._wake()  # the next deadline may have changed, of which the scheduler knows nothing
+            self._wake()  # the scheduler does not know of held tasks, so it reports no new deadline itself
         return changed
+
+    def _delay_of(self, placement: Placement) -> float:
+        """Return what ``retry`` answers; what the default answers, and report the fault, if that is wrong."""
+        failures = placement.failures + 1
+        try:
+            return checked_seconds(self._retry(failures), "")
+        except Exception as error:  # noqa: BLE001  # any error of the caller's function is a fault
+            pod, core = placement.pod, self.scheduler.core
+            fault = Status(Code.ERROR, (f"retry({failures}) of task {pod.name}: {error}",), "retry", error)
+            core.inbox.put(lambda pod: core.report(fault, pod, "embedding"), pod)
+            return Backoff()(failures)
 
     # ---- looking -----------------------------------------------------------------------------------------
 
@@ -259,7 +265,7 @@ class Embedding(Generic[T, W]):
                 if deadline is None:
                     self._woken.wait()
                 elif (remaining := deadline - self.clock()) > 0:
-                    self._woken.wait(remaining)
+                    self._woken.wait(min(remaining, threading.TIMEOUT_MAX))
             self._stopping.clear()
 
     def stop(self) -> None:

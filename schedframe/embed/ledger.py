@@ -8,7 +8,7 @@ from heapq import heappop, heappush
 from itertools import count
 from typing import Generic
 
-from attrs import define, field
+from attrs import define, field, frozen
 
 from ..api import Node, Pod
 from ..cluster import Conflict, InMemoryCluster, NotFound
@@ -32,6 +32,17 @@ class Entry(Generic[T]):
     failures: int = 0
     due: float | None = None
     why: Why | None = None
+
+
+@frozen
+class Placement:
+    """A placement of a task, as it was at one moment."""
+
+    pod: Pod
+    uid: str
+    """Of the pod in the world: another one for each placement."""
+    failures: int
+    is_stopping: bool
 
 
 @define(eq=False)
@@ -107,14 +118,23 @@ class Ledger(Generic[T, W]):
             del self.tasks[key]
             return True
 
-    def fail(self, key: str, on: str | None, hold: Callable[[int], float]) -> bool:
-        """Free the room of a placed task and hold it back for ``hold(failures)`` seconds.
-
-        One that was asked to stop waits again at once, and has not failed. Whether it was placed (there).
-        """
+    def placement_of(self, key: str, on: str | None) -> Placement | None:
+        """The present placement of a task; ``None`` if it is not placed (on that worker)."""
         with self._lock:
             entry = self._concerned(key, on)
             if entry is None or entry.state not in (TaskState.PLACED, TaskState.STOPPING):
+                return None
+            return Placement(entry.pod, entry.uid, entry.failures, entry.state is TaskState.STOPPING)
+
+    def fail(self, placement: Placement, delay: float) -> bool:
+        """Free the room of a placed task and hold it back for *delay* seconds.
+
+        One that was asked to stop waits again at once, and has not failed. Return whether the task still had
+        that placement; if not, nothing changes.
+        """
+        with self._lock:
+            entry = self.tasks.get(placement.pod.name)
+            if entry is None or entry.uid != placement.uid:
                 return False
             stopped = entry.state is TaskState.STOPPING
             self._leave(entry)
@@ -123,7 +143,7 @@ class Ledger(Generic[T, W]):
                 return True
             entry.failures += 1
             entry.state = TaskState.HELD
-            entry.due = self.clock() + hold(entry.failures)
+            entry.due = self.clock() + delay
             heappush(self._held, (entry.due, next(self._number), entry))
             return True
 
