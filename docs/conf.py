@@ -19,7 +19,7 @@ copyright = "the schedframe authors"
 release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
-exclude_patterns = ["_build", "_ext"]
+exclude_patterns = ["_build", "_ext", "_tools"]
 html_theme = "furo"
 html_title = f"schedframe {release}"
 
