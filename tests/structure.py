@@ -1,0 +1,292 @@
+"""The shape of the source tree: import direction, wording, tuning constants, sizes.
+
+Each rule has one function that lists its violations. ``python -m tests.structure`` prints all of them;
+``test_structure.py`` asserts the limits.
+"""
+
+from __future__ import annotations
+
+import ast
+import io
+import re
+import tokenize
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import Final
+
+from attrs import frozen
+
+ROOT: Final = Path(__file__).resolve().parent.parent
+PACKAGES: Final = ("schedframe", "plugins_builtin")
+PROSE: Final = (*PACKAGES, "examples")
+
+TUNED: Final = ("schedframe/cycle", "schedframe/state", "plugins_builtin/node_resources")
+"""Where tuning constants are counted: the scheduling cycle and the columns that it caches."""
+
+MAX_LINES: Final = 400
+MAX_FUNCTION_LINES: Final = 40
+MAX_PARAMETERS: Final = 7
+MAX_RETIRED_WORDS: Final = 10
+MAX_TUNING_CONSTANTS: Final = 35
+
+LONG_FILES: Final[dict[str, str]] = {}
+"""Path → why the file may have more lines."""
+
+LONG_FUNCTIONS: Final[dict[str, str]] = {}
+"""``path:function`` → why the function may have more lines."""
+
+MANY_PARAMETERS: Final[dict[str, str]] = {}
+"""``path:function`` → why the function may have more parameters."""
+
+FORMULA_CONSTANTS: Final[dict[str, str]] = {}
+"""``path:NAME`` → why the number is no tuning constant: a formula's, a format's or the reference's."""
+
+RETIRED: Final = re.compile(
+    r"\b(somebody|nobody|whoever|anew|meanwhile|so many|so much|hears"
+    r"|(?:is|are|was|were|be|been|being) told)\b",
+    re.IGNORECASE,
+)
+
+
+@frozen
+class Source:
+    """One file of the tree."""
+
+    path: str
+    module: str
+    text: str
+    tree: ast.Module
+
+    @property
+    def package(self) -> str:
+        """The package that relative imports of this file start from."""
+        if self.path.endswith("__init__.py"):
+            return self.module
+        return self.module.rpartition(".")[0]
+
+
+@cache
+def sources(roots: tuple[str, ...]) -> tuple[Source, ...]:
+    """All Python files below *roots*, parsed."""
+    return tuple(
+        _source(path) for root in roots for path in sorted((ROOT / root).rglob("*.py")) if path.is_file()
+    )
+
+
+def _source(path: Path) -> Source:
+    relative = path.relative_to(ROOT)
+    parts = relative.with_suffix("").parts
+    module = ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+    text = path.read_text(encoding="utf-8")
+    return Source(str(relative), module, text, ast.parse(text))
+
+
+# ---- circles of files ------------------------------------------------------------------------------------
+
+
+def imports() -> dict[str, set[str]]:
+    """Module → the modules that it imports, type-checking and local imports included."""
+    files = sources(PACKAGES)
+    modules = {source.module for source in files}
+    return {source.module: set(_imported(source, modules)) - {source.module} for source in files}
+
+
+def _imported(source: Source, modules: set[str]) -> Iterator[str]:
+    for node in ast.walk(source.tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name in modules)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                package = source.package.split(".")
+                package = package[: len(package) - node.level + 1]
+                base = ".".join([*package, base] if base else package)
+            for alias in node.names:
+                name = f"{base}.{alias.name}"
+                if name in modules:
+                    yield name
+                elif base in modules:
+                    yield base
+
+
+def circles() -> list[list[str]]:
+    """Groups of modules that import each other, directly or not (strongly connected components, Tarjan)."""
+    graph = imports()
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    found: list[list[str]] = []
+
+    def visit(module: str) -> None:
+        number[module] = low[module] = len(number)
+        stack.append(module)
+        for target in sorted(graph[module]):
+            if target not in number:
+                visit(target)
+                low[module] = min(low[module], low[target])
+            elif target in stack:
+                low[module] = min(low[module], number[target])
+        if low[module] == number[module]:
+            at = stack.index(module)
+            if len(stack) - at > 1:
+                found.append(sorted(stack[at:]))
+            del stack[at:]
+
+    for module in sorted(graph):
+        if module not in number:
+            visit(module)
+    return found
+
+
+# ---- words -----------------------------------------------------------------------------------------------
+
+
+def retired_words() -> list[str]:
+    """``path:line: word`` for each retired word in a docstring or a comment."""
+    return [
+        f"{source.path}:{line + text.count(chr(10), 0, match.start())}: {match[0]}"
+        for source in sources(PROSE)
+        for line, text in _prose(source)
+        for match in RETIRED.finditer(text)
+    ]
+
+
+def _prose(source: Source) -> Iterator[tuple[int, str]]:
+    """Docstrings, those of attributes included, and comments, with their first lines."""
+    for node in ast.walk(source.tree):
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text), lineno=line)):
+                yield line, text
+            case _:
+                pass
+    for token in tokenize.generate_tokens(io.StringIO(source.text).readline):
+        if token.type == tokenize.COMMENT:
+            yield token.start[0], token.string
+
+
+# ---- tuning constants ------------------------------------------------------------------------------------
+
+
+def tuning_constants() -> list[str]:
+    """``path:NAME`` of each number that changes speed or memory, and no decision.
+
+    That is each module-level number in capitals below :data:`TUNED` that :data:`FORMULA_CONSTANTS` does not
+    list, and each field with a numeric default in a class of a ``policy.py``.
+    """
+    return [name for name, value in numbers() if _is_number(value) and name not in FORMULA_CONSTANTS]
+
+
+def numbers() -> list[tuple[str, ast.expr]]:
+    """``path:NAME`` and value of the constants and policy fields below :data:`TUNED`."""
+    return [
+        (f"{source.path}:{name}", value)
+        for source in sources(TUNED)
+        for name, value in _assigned(source.tree, in_classes=source.path.endswith("/policy.py"))
+        if in_capitals(name) or source.path.endswith("/policy.py")
+    ]
+
+
+def in_capitals(name: str) -> bool:
+    """Whether *name* is written as a constant is, private ones included."""
+    return re.fullmatch(r"_?[A-Z][A-Z0-9_]*", name) is not None
+
+
+def _assigned(tree: ast.Module | ast.ClassDef, *, in_classes: bool) -> Iterator[tuple[str, ast.expr]]:
+    for node in tree.body:
+        if in_classes and isinstance(node, ast.ClassDef):
+            yield from _assigned(node, in_classes=False)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+            yield node.targets[0].id, node.value
+        elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:
+            yield node.target.id, node.value
+
+
+def _is_number(value: ast.expr) -> bool:
+    """Whether *value* is a numeric literal, or an expression of such."""
+    if isinstance(value, ast.Constant):
+        return isinstance(value.value, int | float) and not isinstance(value.value, bool)
+    if isinstance(value, ast.UnaryOp):
+        return _is_number(value.operand)
+    return isinstance(value, ast.BinOp) and _is_number(value.left) and _is_number(value.right)
+
+
+# ---- sizes -----------------------------------------------------------------------------------------------
+
+
+def long_files() -> list[str]:
+    """``path: lines`` of files above the limit."""
+    return [
+        f"{source.path}: {lines}"
+        for source in sources(PROSE)
+        if (lines := source.text.count("\n")) > MAX_LINES and source.path not in LONG_FILES
+    ]
+
+
+def long_functions() -> list[str]:
+    """``path:function: lines`` of functions above the limit, their docstrings not counted."""
+    return [
+        f"{name}: {lines}"
+        for name, function in functions()
+        if (lines := _code_lines(function)) > MAX_FUNCTION_LINES and name not in LONG_FUNCTIONS
+    ]
+
+
+def many_parameters() -> list[str]:
+    """``path:function: parameters`` of functions above the limit."""
+    return [
+        f"{name}: {count}"
+        for name, function in functions()
+        if (count := _parameters(function)) > MAX_PARAMETERS and name not in MANY_PARAMETERS
+    ]
+
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+
+
+def functions() -> Iterator[tuple[str, Function]]:
+    for source in sources(PROSE):
+        for name, function in _defined(source.tree, ""):
+            yield f"{source.path}:{name}", function
+
+
+def _defined(node: ast.AST, prefix: str) -> Iterator[tuple[str, Function]]:
+    for child in ast.iter_child_nodes(node):
+        name = prefix
+        if isinstance(child, Function | ast.ClassDef):
+            name = f"{prefix}.{child.name}" if prefix else child.name
+        if isinstance(child, Function):
+            yield name, child
+        yield from _defined(child, name)
+
+
+def _code_lines(function: Function) -> int:
+    lines = (function.end_lineno or function.lineno) - function.lineno + 1
+    if ast.get_docstring(function) is not None:
+        docstring = function.body[0]
+        lines -= (docstring.end_lineno or docstring.lineno) - docstring.lineno + 1
+    return lines
+
+
+def _parameters(function: Function) -> int:
+    arguments = function.args
+    names = [one.arg for one in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
+
+
+def report() -> None:
+    """Print every violation."""
+    for rule, violations in (
+        ("circles of files", [" <-> ".join(circle) for circle in circles()]),
+        (f"files over {MAX_LINES} lines", long_files()),
+        (f"functions over {MAX_FUNCTION_LINES} lines, docstrings not counted", long_functions()),
+        (f"more than {MAX_PARAMETERS} parameters", many_parameters()),
+        ("tuning constants outside policy.py", [n for n in tuning_constants() if "/policy.py:" not in n]),
+        ("tuning constants in policy.py", [n for n in tuning_constants() if "/policy.py:" in n]),
+        ("retired words", retired_words()),
+    ):
+        print(f"== {rule}: {len(violations)}", *violations, "", sep="\n")
+
+
+if __name__ == "__main__":
+    report()
