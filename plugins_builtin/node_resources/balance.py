@@ -7,7 +7,7 @@ Float expressions are in its order, so that no last bit differs.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,10 +15,10 @@ import numpy.typing as npt
 from attrs import define, field
 from typing_extensions import override
 
-from schedframe import MAX_SCORE, NodeInfo, NodeTable, Rows
+from schedframe import MAX_SCORE, NodeInfo, Rows
 
 from .arithmetic import EXACT, Column
-from .scored import Scored, cells_of
+from .scored import Scored
 from .usage import Index, Used, by_portions, followed, longer
 
 Fractions = npt.NDArray[np.float64]
@@ -26,7 +26,6 @@ Whole = npt.NDArray[np.int16]
 """Numbers from -100 to 100, narrow because passes over them cost less."""
 
 HALF: Final = MAX_SCORE // 2
-_TWO: Final = 2
 
 
 @define(eq=False)
@@ -75,34 +74,6 @@ def balance_score(scored: Sequence[Scored], info: NodeInfo) -> int:
             with_pod.append(total / capacity if total < capacity else 1.0)
     # Fractions of 0 to 1 deviate by 1/2 at most: the change is -50 at worst, and nothing here is negative.
     return HALF + (HALF + _balance(with_pod) - _balance(without)) // 2
-
-
-def balance_by_row(scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int]:
-    """:func:`balance_score` as a function of a row number, good for one ``table.layout``."""
-    resources = cells_of(scored, table)
-    info = table.info
-    if len(resources) != _TWO:
-        return lambda row: balance_score(scored, info(row))
-    (capacities, used, amount, _), (other_capacities, other_used, other_amount, _) = resources
-
-    def of_row(row: int) -> int:
-        # As balance_score with two resources; loops and lists would take as long again.
-        capacity, other = capacities[row], other_capacities[row]
-        if not 0 < capacity < EXACT or not 0 < other < EXACT:
-            return balance_score(scored, info(row))
-        first, second = used[row], other_used[row]
-        without = (first / capacity if first < capacity else 1.0) - (
-            second / other if second < other else 1.0
-        )
-        first += amount
-        second += other_amount
-        with_pod = (first / capacity if first < capacity else 1.0) - (
-            second / other if second < other else 1.0
-        )
-        change = int((1 - abs(with_pod / 2)) * MAX_SCORE) - int((1 - abs(without / 2)) * MAX_SCORE)
-        return HALF + (HALF + change) // 2
-
-    return of_row
 
 
 def balance_scores(scored: Sequence[Scored], rows: Rows) -> Column:

@@ -12,9 +12,9 @@ from attrs import define
 from schedframe import CycleState, NodeInfo, NodeTable, Pod, Rows, StateKey, Status, hookimpl
 
 from ..args import NodeResourcesBalancedAllocationArgs
-from .balance import balance_by_row, balance_score, balance_scores
+from .balance import balance_score, balance_scores
+from .batch import balances_of_pods
 from .scored import Scored, scored_resources
-from .several_pods import balances_by_row
 
 _SCORED: Final = StateKey[Sequence[Scored]]("NodeResourcesBalancedAllocation/pre_score")
 
@@ -53,18 +53,12 @@ class NodeResourcesBalancedAllocation:
         return balance_score(scored, node_info)
 
     @hookimpl
-    def row_score(self, state: CycleState, pod: Pod, table: NodeTable) -> Callable[[int], int] | None:
-        """As :meth:`score`, with the columns at hand."""
-        scored = state.get(_SCORED)
-        return None if scored is None else balance_by_row(scored, table)
-
-    @hookimpl
-    def score_pods(
+    def prepare_score(
         self, states: Sequence[CycleState], table: NodeTable
-    ) -> Callable[[int], Sequence[int] | npt.NDArray[np.int64]] | None:
-        """As :meth:`score` for several pods."""
+    ) -> Callable[[int], npt.NDArray[np.int64]] | None:
+        """As :meth:`score` for a batch of pods."""
         pods = [scored for state in states if (scored := state.get(_SCORED)) is not None]
-        return balances_by_row(pods, table) if len(pods) == len(states) else None
+        return balances_of_pods(pods, table) if len(pods) == len(states) else None
 
     @hookimpl
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:

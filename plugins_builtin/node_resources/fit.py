@@ -28,10 +28,10 @@ from schedframe import (
 )
 
 from ..args import NodeResourcesFitArgs
+from .batch import shortages_of_pods
 from .device_classes import DEVICE_CLASS, DeviceClassNames
 from .hints import FitHints
 from .scored import Scored, scored_resources
-from .several_pods import shortages_by_row
 from .shortage import Demand
 from .strategies import Strategy, strategy_of
 
@@ -90,16 +90,11 @@ class NodeResourcesFit:
         return state.read(_DEMAND).shortages(rows)
 
     @hookimpl
-    def row_filter(self, state: CycleState, table: NodeTable) -> Callable[[int], Status | None]:
-        """As :meth:`filter`, with the columns at hand."""
-        return state.read(_DEMAND).by_row(table)
-
-    @hookimpl
-    def filter_pods(
+    def prepare_filter(
         self, states: Sequence[CycleState], table: NodeTable
-    ) -> Callable[[int], Sequence[Status | None] | RowVerdicts | None]:
-        """As :meth:`filter` for several pods: one look if there is room for the most of each resource."""
-        return shortages_by_row([state.read(_DEMAND) for state in states], table)
+    ) -> Callable[[int], RowVerdicts | None] | None:
+        """As :meth:`filter` for a batch of pods; one comparison if there is room for the largest of them."""
+        return shortages_of_pods([state.read(_DEMAND) for state in states], table)
 
     @hookimpl
     def pre_score(self, state: CycleState, pod: Pod) -> None:
@@ -112,16 +107,11 @@ class NodeResourcesFit:
         return self._strategy.score(self._noted(state, pod), node_info)
 
     @hookimpl
-    def row_score(self, state: CycleState, pod: Pod, table: NodeTable) -> Callable[[int], int] | None:
-        """As :meth:`score`, with the columns at hand."""
-        return self._strategy.by_row(self._noted(state, pod), table)
-
-    @hookimpl
-    def score_pods(
+    def prepare_score(
         self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
-    ) -> Callable[[int], Sequence[int] | npt.NDArray[np.int64]] | None:
-        """As :meth:`score` for several pods."""
-        return self._strategy.of_pods_by_row(list(map(self._noted, states, pods)), table)
+    ) -> Callable[[int], npt.NDArray[np.int64]] | None:
+        """As :meth:`score` for a batch of pods."""
+        return self._strategy.score_pods(list(map(self._noted, states, pods)), table)
 
     @hookimpl
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, Final
 
@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from schedframe import NodeInfo, NodeTable, Rows, RowVerdicts, Status, is_scalar_resource
+from schedframe import NodeInfo, Rows, RowVerdicts, Status, is_scalar_resource
 
 from .scored import Column
 from .usage import left_of, room
@@ -104,26 +104,6 @@ class Demand:
                     bits |= UNRESOLVABLE
             bit <<= 1
         return status_of(self.names, bits) if bits else None
-
-    def by_row(self, table: NodeTable) -> Callable[[int], Status | None]:
-        """:meth:`shortage` as a function of a row number, good for one ``table.layout``."""
-        users, allowed = table.pod_count.data, table.allowed_pods.data
-        needs = tuple(
-            (table.allocatable(name).data, table.requested(name).data, amount)
-            for name, amount in self.amounts
-        )
-        shortage, info = self.shortage, table.info
-
-        def of_row(row: int) -> Status | None:
-            if users[row] < allowed[row]:
-                for capacity, used, amount in needs:
-                    if amount > capacity[row] - used[row]:
-                        break
-                else:
-                    return None
-            return shortage(info(row))
-
-        return of_row
 
     def shortages(self, rows: Rows) -> RowVerdicts | None:
         """As :meth:`shortage` for many rows, ``None`` if the pod fits on all; a few passes per resource."""

@@ -24,12 +24,11 @@ from ..args import (
     UtilizationShapePoint,
 )
 from .arithmetic import EXACT, Column, Whole, percent, percents
-from .scored import Scored, cells_of
-from .several_pods import least_allocated_by_row
+from .batch import least_allocated_of_pods
+from .scored import Scored
 from .usage import Amounts, Index, Left, Taken, by_portions, followed
 
 _FULL: Final = 100
-_PAIR: Final = 2
 _TWO: Final = 2
 
 
@@ -40,14 +39,12 @@ class Strategy(Protocol):
         """Score of one node; O(resources)."""
         ...
 
-    def by_row(self, scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int] | None:
-        """:meth:`score` as a function of a row number, good for one ``table.layout``; ``None``: use that."""
-        ...
-
-    def of_pods_by_row(
+    def score_pods(
         self, pods: Sequence[Sequence[Scored]], table: NodeTable
-    ) -> Callable[[int], Sequence[int] | Column] | None:
-        """:meth:`by_row` for several pods at once; ``None``: use that."""
+    ) -> Callable[[int], Column] | None:
+        """:meth:`score` for a batch of pods as a function of a row number, good for one ``table.layout``;
+        ``None``: use that.
+        """
         ...
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
@@ -84,47 +81,11 @@ class LeastAllocated:
                 total += score * resource.weight
         return int(total / weights) if weights else 0
 
-    def by_row(self, scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int] | None:
-        """As :meth:`score`, with the columns at hand."""
-        resources = cells_of(scored, table)
-
-        def of_row(row: int) -> int:
-            total = weights = 0
-            for capacities, used, amount, weight in resources:
-                capacity = capacities[row]
-                if not capacity:
-                    continue
-                weights += weight
-                left = capacity - used[row] - amount
-                if left > 0:
-                    score = left * MAX_SCORE // capacity if capacity < EXACT else percent(left, capacity)
-                    total += score * weight
-            return int(total / weights) if weights else 0
-
-        if len(resources) != _PAIR:
-            return of_row
-        (capacities, used, amount, weight), (other_capacities, other_used, other_amount, other) = resources
-        weights = weight + other
-
-        def of_pair(row: int) -> int:
-            # As above with two resources; a loop would take as long again.
-            capacity, second = capacities[row], other_capacities[row]
-            if not 0 < capacity < EXACT or not 0 < second < EXACT:
-                return of_row(row)
-            left = capacity - used[row] - amount
-            total = left * MAX_SCORE // capacity * weight if left > 0 else 0
-            left = second - other_used[row] - other_amount
-            if left > 0:
-                total += left * MAX_SCORE // second * other
-            return int(total / weights)
-
-        return of_pair if weights else of_row
-
-    def of_pods_by_row(
+    def score_pods(
         self, pods: Sequence[Sequence[Scored]], table: NodeTable
-    ) -> Callable[[int], Sequence[int] | Column] | None:
-        """As :meth:`by_row` for each of *pods*."""
-        return least_allocated_by_row(pods, table, self.by_row)
+    ) -> Callable[[int], Column] | None:
+        """As :meth:`score` for each of *pods*."""
+        return least_allocated_of_pods(pods, table, self.score)
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
@@ -163,26 +124,9 @@ class MostAllocated:
                 weights += resource.weight
         return int(total / weights) if weights else 0
 
-    def by_row(self, scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int] | None:
-        """As :meth:`score`, with the columns at hand."""
-        resources = cells_of(scored, table)
-
-        def of_row(row: int) -> int:
-            total = weights = 0
-            for capacities, used_by_row, amount, weight in resources:
-                capacity = capacities[row]
-                if capacity:
-                    used = min(used_by_row[row] + amount, capacity)
-                    score = used * MAX_SCORE // capacity if capacity < EXACT else percent(used, capacity)
-                    total += score * weight
-                    weights += weight
-            return int(total / weights) if weights else 0
-
-        return of_row
-
-    def of_pods_by_row(
+    def score_pods(
         self, pods: Sequence[Sequence[Scored]], table: NodeTable
-    ) -> Callable[[int], Sequence[int] | Column] | None:
+    ) -> Callable[[int], Column] | None:
         """None: each pod by itself."""
         return None
 
@@ -230,13 +174,9 @@ class RequestedToCapacityRatio:
                 weights += resource.weight
         return (2 * total + weights) // (2 * weights) if weights else 0
 
-    def by_row(self, scored: Sequence[Scored], table: NodeTable) -> Callable[[int], int] | None:
-        """None: the curve costs more than what columns would save."""
-        return None
-
-    def of_pods_by_row(
+    def score_pods(
         self, pods: Sequence[Sequence[Scored]], table: NodeTable
-    ) -> Callable[[int], Sequence[int] | Column] | None:
+    ) -> Callable[[int], Column] | None:
         """None: each pod by itself."""
         return None
 

@@ -119,26 +119,16 @@ class Hookspecs(Protocol):
         """
 
     @hookspec
-    def row_filter(
-        self, state: CycleState, pod: Pod, table: NodeTable
-    ) -> Callable[[int], Status | None] | None:
-        """The filter as a function of a row number, prepared once for all pods of a remembered class.
-
-        For ``row_local`` plugins whose per-node form does work that is the same for every node, or needs node
-        infos that nobody else asks for. It must agree with ``filter``; ``None`` means to use that. The
-        function may hold columns of *table*: it is asked for anew when ``table.layout`` changes.
-        """
-
-    @hookspec
-    def filter_pods(
+    def prepare_filter(
         self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
-    ) -> Callable[[int], Sequence[Status | None] | RowVerdicts | None] | None:
-        """What ``row_filter`` prepares, for several *pods*, each with its state: one answer a pod, in order.
+    ) -> Callable[[int], RowVerdicts | Sequence[Status | None] | None] | None:
+        """The filter of one row for a batch of *pods*, each with its state: a function of the row number.
 
-        For ``amounts_only`` plugins: where classes of pods take turns, each wants to know what the others
-        left of a node, and what goes for all of them is worked out once. Of many pods it may be told by
-        :class:`RowVerdicts`, with a code for each pod. ``None`` from the function: all pods pass; ``None``
-        from the hook: each pod is asked about by itself. It must agree with ``filter``.
+        For plugins whose answer depends on the resources of a row alone. Return :class:`RowVerdicts` with a
+        code for each pod, or a list with a status for each; ``None`` from the function: all pods pass;
+        ``None`` from the hook: use ``filter``, with which this must agree. The function may hold columns of
+        *table*: the hook runs again when ``table.layout`` changes. What it works out for the row should serve
+        all pods of the batch.
         """
 
     @hookspec
@@ -174,17 +164,13 @@ class Hookspecs(Protocol):
         """The same for many rows in one call: int64, shape ``(len(rows),)``."""
 
     @hookspec
-    def row_score(self, state: CycleState, pod: Pod, table: NodeTable) -> Callable[[int], int] | None:
-        """The score as a function of a row number, as ``row_filter`` is for the filter."""
-
-    @hookspec
-    def score_pods(
+    def prepare_score(
         self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
     ) -> Callable[[int], Sequence[int] | Scores] | None:
-        """What ``row_score`` prepares, for several *pods*, as ``filter_pods`` does for the filter.
+        """The score of one row for a batch of *pods*, as ``prepare_filter`` is for the filter.
 
-        A score for each pod: a list or, better for many of them, an int64 array that nobody else keeps. It is
-        asked about rows that a filter rejects for some of the pods, too; what it says of them is not used.
+        Return a score for each pod: a list or, better for large batches, a fresh int64 array. The scores of
+        pods that a filter rejects on that row are not used.
         """
 
     @hookspec

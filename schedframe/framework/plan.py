@@ -42,12 +42,10 @@ class FilterEntry:
     name: str
     filter: Call | None
     filter_rows: Call | None
-    row_filter: Call | None = None
-    """Prepares the filter as a function of a row number."""
     filter_groups: Call | None = None
     """Tells which groups of rows pass."""
-    filter_pods: Call | None = None
-    """Prepares the filter for several pods as a function of a row number."""
+    prepare_filter: Call | None = None
+    """Prepares the filter for a batch of pods as a function of a row number."""
 
 
 @frozen
@@ -61,12 +59,10 @@ class ScoreEntry:
     normalize: Call | None
     normalization: Normalization | None = None
     """What ``normalize`` does, where the plugin declares it as data."""
-    row_score: Call | None = None
-    """Prepares the score as a function of a row number."""
     score_groups: Call | None = None
     """Scores the rows by group."""
-    score_pods: Call | None = None
-    """Prepares the score for several pods as a function of a row number."""
+    prepare_score: Call | None = None
+    """Prepares the score for a batch of pods as a function of a row number."""
 
 
 @frozen
@@ -239,7 +235,7 @@ def _pod_hooks(compiler: _Compiler) -> tuple[PodHooks, ...]:
     return tuple(hook for hook in hooks if hook.add_pod is not None or hook.remove_pod is not None)
 
 
-_FORMS_OF_FILTER = ("filter", "filter_rows", "row_filter", "filter_groups", "filter_pods")
+_FORMS_OF_FILTER = ("filter", "filter_rows", "filter_groups", "prepare_filter")
 
 
 def _filters(compiler: _Compiler) -> tuple[FilterEntry, ...]:
@@ -259,9 +255,8 @@ def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
             compiler.call("score_rows", name),
             _normalize(compiler, name),
             getattr(compiler.plugins[name], "normalization", None),
-            compiler.call("row_score", name),
             compiler.call("score_groups", name),
-            compiler.call("score_pods", name),
+            compiler.call("prepare_score", name),
         )
         for name, weight in compiler.enabled.get("score", ())
         if name in compiler.plugins

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from plugins_builtin.node_resources import several_pods
 from schedframe import (
     PREFER_NO_SCHEDULE,
     CycleState,
@@ -300,13 +299,13 @@ class HalfOfSeveral(Half):
     """The same for several pods at once."""
 
     @hookimpl
-    def filter_pods(
+    def prepare_filter(
         self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
     ) -> Callable[[int], list[Status | None]]:
         return lambda row: [self.filter(pod, table.info(row)) for pod in pods]
 
     @hookimpl
-    def score_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
+    def prepare_score(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
         return lambda row: [self.score(pod, table.info(row)) for pod in pods]
 
 
@@ -314,13 +313,13 @@ class InArrays(HalfOfSeveral):
     """The same in arrays."""
 
     @hookimpl
-    def filter_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], RowVerdicts]:
+    def prepare_filter(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], RowVerdicts]:
         return lambda row: RowVerdicts.where(
             np.array([self.filter(pod, table.info(row)) is not None for pod in pods]), FULL
         )
 
     @hookimpl
-    def score_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], Any]:
+    def prepare_score(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], Any]:
         return lambda row: np.array([self.score(pod, table.info(row)) for pod in pods])
 
 
@@ -328,7 +327,7 @@ class Unprepared(HalfOfSeveral):
     """Fails where it is to prepare."""
 
     @hookimpl
-    def filter_pods(self, pods: Sequence[Pod]) -> Any:
+    def prepare_filter(self, pods: Sequence[Pod]) -> Any:
         raise LookupError("not today")
 
 
@@ -336,7 +335,7 @@ class TooFew(HalfOfSeveral):
     """Forgets the last pod."""
 
     @hookimpl
-    def score_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
+    def prepare_score(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
         return lambda row: [self.score(pod, table.info(row)) for pod in pods[:-1]]
 
 
@@ -344,7 +343,7 @@ class TooHigh(HalfOfSeveral):
     """Says what is out of range."""
 
     @hookimpl
-    def score_pods(self, pods: Sequence[Pod]) -> Callable[[int], list[int]]:
+    def prepare_score(self, pods: Sequence[Pod]) -> Callable[[int], list[int]]:
         return lambda row: [101] * len(pods)
 
 
@@ -352,11 +351,11 @@ class Rejects(HalfOfSeveral):
     """Answers an error instead of raising it."""
 
     @hookimpl
-    def filter_pods(self, pods: Sequence[Pod]) -> Callable[[int], list[Status | None]]:
+    def prepare_filter(self, pods: Sequence[Pod]) -> Callable[[int], list[Status | None]]:
         return lambda row: [Status.error("odd")] * len(pods)
 
 
-def test_what_is_said_of_several_pods_is_what_is_said_of_each(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_said_of_several_pods_is_what_is_said_of_each() -> None:
     def run(plugin: Any) -> tuple[list[str], list[bool]]:
         world = world_of(12, Half=plugin)
         hosts = schedule(world, 60, *SIZES)
@@ -371,10 +370,8 @@ def test_what_is_said_of_several_pods_is_what_is_said_of_each(monkeypatch: pytes
     expected, seats = run(Half)
     assert "" in expected
     assert seats == [True] * 3
-    for many in (32, 1):
-        monkeypatch.setattr(several_pods, "MANY", many)
-        for plugin in (HalfOfSeveral, InArrays, Unprepared, TooFew, TooHigh, Rejects):
-            assert run(plugin) == (expected, seats), plugin
+    for plugin in (HalfOfSeveral, InArrays, Unprepared, TooFew, TooHigh, Rejects):
+        assert run(plugin) == (expected, seats), plugin
 
 
 @pytest.mark.parametrize("scores", [[1, 2], np.array([1, 2])], ids=["list", "array"])

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from plugins_builtin.node_resources import several_pods
 from schedframe import Pod
 from schedframe.cycle.equivalence import cache as classes
 from schedframe.cycle.equivalence import equivalence_class as remembered
@@ -99,8 +98,6 @@ class Way(NamedTuple):
     """and while others join, for one class in two to that power,"""
     round: int = 256
     """and who is idle for so many questions loses the seat."""
-    many: int = 32
-    """For so many pods plugins answer in arrays."""
     draws: int = 16
     """Of tied rows, one in so many or more, one is found by drawing any."""
 
@@ -115,9 +112,9 @@ WAYS = (
     Way(48, first_visits=1, most_asked=1, most_tied=1, draws=2),
     Way(0, first_visits=1, most_known=4, few=0, draws=0),
     Way(48, board=4096),
-    Way(48, first_visits=1, board=30, seats=2, answers=3, round=0, many=1, draws=2),
+    Way(48, first_visits=1, board=30, seats=2, answers=3, round=0, draws=2),
     Way(0, first_visits=1, board=8, crowd=3, seats=3, rest=0, answers=1, pending=1, draws=0),
-    Way(48, first_visits=1, board=4096, pending=0, rest=0, round=2, many=1),
+    Way(48, first_visits=1, board=4096, pending=0, rest=0, round=2),
 )
 
 
@@ -145,7 +142,6 @@ def catching_up(way: Way) -> Iterator[None]:
         patch.setattr(alike_rows, "_SHARE", 1)
         patch.setattr(alike_rows, "_SMALLEST_SHIFT", way.smallest_shift)
         patch.setattr(node_view, "_LOOK_AGAIN", 5)
-        patch.setattr(several_pods, "MANY", way.many)
         patch.setattr(board, "FEW_ROWS", way.board if way.crowd == 2 else 0)
         patch.setattr(board, "MOST_ROWS", way.board)
         patch.setattr(board, "CROWD", way.crowd)

@@ -95,9 +95,8 @@ def test_every_hook_finds_its_place(hook: str) -> None:
         "remove_pod": lambda: plan.pod_hooks[0].remove_pod,
         "filter": lambda: plan.filter[0].filter,
         "filter_rows": lambda: plan.filter[0].filter_rows,
-        "row_filter": lambda: plan.filter[0].row_filter,
         "filter_groups": lambda: plan.filter[0].filter_groups,
-        "filter_pods": lambda: plan.filter[0].filter_pods,
+        "prepare_filter": lambda: plan.filter[0].prepare_filter,
         "score": lambda: plan.score[0].score,
         "score_rows": lambda: plan.score[0].score_rows,
         "pre_bind_pre_flight": lambda: plan.pre_flight["P"],
@@ -105,7 +104,7 @@ def test_every_hook_finds_its_place(hook: str) -> None:
         "explain_pod": lambda: plan.explain_pod["P"],
         "skip_reads": lambda: plan.skip_reads["P"],
     }
-    if hook in ("normalize_scores", "row_score", "score_groups", "score_pods"):
+    if hook in ("normalize_scores", "score_groups", "prepare_score"):
         assert plan.score == ()  # nothing is scored
         return
     call = attribute.get(hook, lambda: getattr(plan, hook)[0].call)()

@@ -42,8 +42,8 @@ def test_every_hookspec_is_known_and_belongs_to_a_point_or_to_the_plugin_itself(
     hooks = {name for name, value in vars(Hookspecs).items() if hasattr(value, "schedframe_spec")}
     assert hooks == HOOK_ARGUMENTS.keys()
     of_points = {hook for found in HOOKS_OF_POINT.values() for hook in found}
-    short_cuts = {"pod_signature", "skip_reads", "row_filter", "row_score", "score_groups", "filter_groups"}
-    short_cuts |= {"filter_pods", "score_pods"}
+    short_cuts = {"pod_signature", "skip_reads", "score_groups", "filter_groups"}
+    short_cuts |= {"prepare_filter", "prepare_score"}
     assert hooks - of_points == short_cuts | {"events_to_register", "explain", "explain_pod", "close"}
     assert HOOK_ARGUMENTS["filter"] == ("state", "pod", "node_info")
     assert HOOK_ARGUMENTS["close"] == ()

@@ -6,10 +6,8 @@ import inspect
 from typing import Any
 
 import numpy as np
-import pytest
 from attrs import define, field
 
-from plugins_builtin.node_resources import several_pods
 from schedframe.api import Pod
 from schedframe.framework import CycleState, RowVerdicts, Status
 from schedframe.state import NodeTable, ObjectStore, Rows
@@ -55,18 +53,6 @@ def per_node_scores(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> lis
     return [call(plugin, "score", state=state, pod=pod, node_info=info) for info in rows]
 
 
-def prepared_statuses(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[Status] | None:
-    """What the function that the plugin prepares for single rows says; ``None`` if it prepares none."""
-    judge = call(plugin, "row_filter", state=state, pod=pod, table=rows.table)
-    return None if judge is None else [judge(row) or OPEN for row in rows.positions.tolist()]
-
-
-def prepared_scores(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[int] | None:
-    """As :func:`prepared_statuses` for scores."""
-    scorer = call(plugin, "row_score", state=state, pod=pod, table=rows.table)
-    return None if scorer is None else [scorer(row) for row in rows.positions.tolist()]
-
-
 def columnar_scores(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[int]:
     """What the columnar form scores each row, before normalisation."""
     scores = call(plugin, "score_rows", state=state, pod=pod, rows=rows)
@@ -95,7 +81,6 @@ def check_filter_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
     for part in parts_of(rows):
         expected = per_node_statuses(plugin, state, pod, part)
         assert columnar_statuses(plugin, state, pod, part) == expected
-        assert prepared_statuses(plugin, state, pod, part) in (None, expected)
         assert grouped_verdicts(plugin, state, pod, part) in (None, [status == OPEN for status in expected])
 
 
@@ -109,21 +94,11 @@ def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
     for part in parts_of(rows):
         expected = per_node_scores(plugin, state, pod, part)
         assert columnar_scores(plugin, state, pod, part) == expected
-        assert prepared_scores(plugin, state, pod, part) in (None, expected)
         check_groups(plugin, state, pod, part)
 
 
 def check_pods_agreement(plugin: Any, table: NodeTable, pods: list[Pod]) -> None:
-    """Assert that what the plugin says of each row to several *pods* at once is what it says to each: in
-    lists, and in arrays, which it prefers for many pods.
-    """
-    for many in (several_pods.MANY, 1):
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(several_pods, "MANY", many)
-            _check_pods_agreement(plugin, table, pods)
-
-
-def _check_pods_agreement(plugin: Any, table: NodeTable, pods: list[Pod]) -> None:
+    """Assert that what the plugin says of each row to a batch of *pods* is what it says to each."""
     rows = table.rows()
     asking = []
     for pod in pods:
@@ -133,7 +108,7 @@ def _check_pods_agreement(plugin: Any, table: NodeTable, pods: list[Pod]) -> Non
             asking.append((state, pod))
     offered = {"states": [state for state, _ in asking], "pods": [pod for _, pod in asking], "table": table}
     judge, scorer = (
-        call(plugin, hook, **offered) if asking else None for hook in ("filter_pods", "score_pods")
+        call(plugin, hook, **offered) if asking else None for hook in ("prepare_filter", "prepare_score")
     )
     for row in rows.positions.tolist():
         info = table.info(row)

@@ -142,7 +142,7 @@ def test_pods_of_the_usual_sizes_are_scored_at_once() -> None:
     check_pods_agreement(PLUGIN, table, some)
     check_pods_agreement(PLUGIN, table, some[:1])
     states = [CycleState() for _ in some]
-    assert PLUGIN.score_pods(states, table) is None
+    assert PLUGIN.prepare_score(states, table) is None
     for state, each in zip(states, some, strict=True):
         assert PLUGIN.pre_score(state, each) is None
-    assert PLUGIN.score_pods(states, table) is not None
+    assert PLUGIN.prepare_score(states, table) is not None

@@ -293,7 +293,7 @@ def test_one_of_several_pods_may_lack_something() -> None:
         plugin.pre_filter(state, each)
     check_pods_agreement(plugin, table, some)
     lacks = ("Insufficient cpu",)
-    full, roomy = map(plugin.filter_pods(states, table), (0, 1))
-    assert [status and status.reasons for status in roomy or ()] == [None, None, lacks, lacks]
-    assert [status and status.reasons[0] for status in full or ()] == ["Too many pods"] * 4
-    assert plugin.filter_pods(states[:2], table)(1) is None
+    full, roomy = map(plugin.prepare_filter(states, table), (0, 1))
+    assert (roomy.codes.tolist(), roomy.statuses[0].reasons) == ([0, 0, 1, 2], lacks)
+    assert [full.statuses[code - 1].reasons[0] for code in full.codes] == ["Too many pods"] * 4
+    assert plugin.prepare_filter(states[:2], table)(1) is None

@@ -218,5 +218,5 @@ def test_pods_of_the_usual_sizes_are_scored_at_once(weights: Mapping[str, int] |
     table = table_of(*[NodeInfo.of(make_node(node, f"n{i}"), [running]) for i, node in enumerate(nodes)])
     check_pods_agreement(plugin, table, some)
     check_pods_agreement(plugin, table, some[:1])
-    at_once = plugin.score_pods([CycleState() for _ in some], some, table)
+    at_once = plugin.prepare_score([CycleState() for _ in some], some, table)
     assert (at_once is not None) is (weights != {"cpu": 1, "memory": 3})

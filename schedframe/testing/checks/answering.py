@@ -19,7 +19,7 @@ from ..subject import Subject
 from ..violation import FILTERS, SCORES, Check, CheckFn, Violation, having
 from ..world import World
 from .claims import signature_of
-from .forms import prepared
+from .forms import prepared_for
 
 _REJECTED = Status.unschedulable("rejected for the sake of the check")
 
@@ -44,7 +44,7 @@ def tour(probe: Probe, world: World) -> Iterator[Any]:
                 yield search.raw_scores(feasible, form)
             if probe.score_form is not None:
                 yield search.scores(feasible)
-                prepared(search, "row_score")
+                prepared_for([search], "prepare_score")
         for name in feasible.names()[:2]:
             yield from _placed(search, name)
 
@@ -60,7 +60,7 @@ def _filtered(search: Search) -> Iterator[Any]:
             line = probe.call("explain", search.state, search.pod, info)
             if not (line is None or isinstance(line, str)):
                 raise Nonsense("explain", line, "a line of text, or None")
-    prepared(search, "row_filter")
+    prepared_for([search], "prepare_filter")
     if "explain_pod" in probe.hooks:
         lines = probe.call("explain_pod", search.state, search.pod)
         if not isinstance(lines, Sequence) or isinstance(lines, str):

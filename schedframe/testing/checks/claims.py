@@ -17,7 +17,7 @@ from ..probe import Nonsense, Probe, Search
 from ..subject import Subject
 from ..violation import FILTERS, SCORES, Check, Violation, having
 from ..world import Change, World
-from .forms import prepared, shown
+from .forms import prepared_for, shown, statuses_of
 
 
 class _Remembered:
@@ -31,8 +31,9 @@ class _Remembered:
         table = self.probe.table
         if self.usable and self.probe.score_form is not None:
             self.scored = self.search.pre_score(self.search.feasible(table.rows()))
-        self.row_filter = prepared(self.search, "row_filter") if self.search.goes_on else None
-        self.row_score = prepared(self.search, "row_score") if self.scored else None
+        batch = [self.search]
+        self.prepared_filter = prepared_for(batch, "prepare_filter") if self.search.goes_on else None
+        self.prepared_score = prepared_for(batch, "prepare_score") if self.scored else None
         self._layout = table.layout
 
     @property
@@ -56,11 +57,14 @@ class _Remembered:
             return {}
         rows = {name: row for name in names if (row := table.live_row(name)) is not None}
         found = {}
-        if self.row_filter is not None:
+        if self.prepared_filter is not None:
+            verdicts = {n: statuses_of(self.prepared_filter(row), 1)[0] for n, row in rows.items()}
             checked = self.probe.checked
-            found["row_filter"] = {n: checked("filter", self.row_filter(row)) for n, row in rows.items()}
-        if self.row_score is not None:
-            found["row_score"] = {name: self.row_score(row) for name, row in rows.items()}
+            found["prepare_filter"] = {name: checked("filter", each) for name, each in verdicts.items()}
+        if self.prepared_score is not None:
+            # The contract says nothing about scores on nodes that the filter rejects.
+            names = self.search.feasible(self.probe.table.rows()).names()
+            found["prepare_score"] = {n: self.prepared_score(rows[n])[0] for n in names if n in rows}
         return found
 
 

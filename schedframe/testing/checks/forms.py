@@ -32,16 +32,10 @@ def filter_forms(subject: Subject, world: World) -> None:
         for rows in parts_of(search.probe.table):
             found = {form: search.verdicts(rows, form) for form in forms}
             _same(pod, rows, found)
-        by_number = prepared(search, "row_filter")
-        if by_number is not None:
-            rows = search.probe.table.rows()
-            answers = [by_number(row) for row in rows.positions.tolist()]
-            checked = [search.probe.checked("filter", answer) for answer in answers]
-            _same(pod, rows, {forms[0]: search.verdicts(rows, forms[0]), "row_filter": checked})
         if "filter_groups" in subject.hooks:
             _filter_groups(search, pod)
-    if "filter_pods" in subject.hooks:
-        _filter_pods(subject, world)
+    if "prepare_filter" in subject.hooks:
+        _prepared_filter(subject, world)
 
 
 def score_forms(subject: Subject, world: World) -> None:
@@ -54,60 +48,64 @@ def score_forms(subject: Subject, world: World) -> None:
         forms = [form for form in SCORES if form in subject.hooks]
         for rows in parts_of(table):
             _same(pod, rows, {form: search.raw_scores(rows, form) for form in forms})
-        by_number = prepared(search, "row_score")
-        if by_number is not None:
-            rows = table.rows()
-            answers = [by_number(row) for row in rows.positions.tolist()]
-            _same(pod, rows, {forms[0]: search.raw_scores(rows, forms[0]), "row_score": answers})
         if "score_groups" in subject.hooks:
             _score_groups(search, pod)
-    if "score_pods" in subject.hooks:
-        _score_pods(subject, world)
+    if "prepare_score" in subject.hooks:
+        _prepared_score(subject, world)
 
 
-def _filter_pods(subject: Subject, world: World) -> None:
-    """Of all pods at once it is said what is said of each."""
+def _prepared_filter(subject: Subject, world: World) -> None:
+    """A batch of pods gets the verdicts of each of them, also a batch of one."""
     probe = Probe(subject, world)
     rows = probe.table.rows()
     asking = [search for search in map(probe.search, world.pods) if search.goes_on]
-    judge = _prepared_for(asking, "filter_pods")
-    if judge is None:
-        return
-    alone = [search.verdicts(rows) for search in asking]
-    for i, (row, name) in enumerate(zip(rows.positions.tolist(), rows.names(), strict=True)):
-        answers = judge(row)
-        found = [None] * len(asking) if answers is None else answers
-        if isinstance(found, RowVerdicts):
-            found = [found.statuses[code - 1] if code else None for code in found.codes.tolist()]
-        checked = [probe.checked("filter", answer) for answer in found]
-        _same_of_all(asking, name, checked, [verdicts[i] for verdicts in alone], "filter_pods")
+    for batch in (asking, asking[:1]):
+        prepared = prepared_for(batch, "prepare_filter")
+        if prepared is None:
+            continue
+        alone = [search.verdicts(rows) for search in batch]
+        for i, (row, name) in enumerate(zip(rows.positions.tolist(), rows.names(), strict=True)):
+            verdicts = [probe.checked("filter", answer) for answer in statuses_of(prepared(row), len(batch))]
+            _same_of_all(batch, name, verdicts, [each[i] for each in alone], "prepare_filter")
 
 
-def _score_pods(subject: Subject, world: World) -> None:
-    """Of all pods at once it is said what is said of each, on nodes that it may have."""
+def statuses_of(answer: Any, pods: int) -> Sequence[Any]:
+    """The answer of a prepared filter for so many *pods* as one status a pod."""
+    if answer is None:
+        return [None] * pods
+    if isinstance(answer, RowVerdicts):
+        return [answer.statuses[code - 1] if code else None for code in answer.codes.tolist()]
+    statuses: Sequence[Any] = answer
+    return statuses
+
+
+def _prepared_score(subject: Subject, world: World) -> None:
+    """A batch of pods gets the scores of each of them on its feasible nodes, also a batch of one."""
     probe = Probe(subject, world)
     rows = probe.table.rows()
     asking = [s for s in map(probe.search, world.pods) if s.goes_on or s.status.is_skip]
     asking = [search for search in asking if search.pre_score(rows)]
-    scorer = _prepared_for(asking, "score_pods")
-    if scorer is None:
-        return
-    alone = [search.raw_scores(rows) for search in asking]
-    feasible = [set(search.feasible(rows).names()) for search in asking]
-    for i, (row, name) in enumerate(zip(rows.positions.tolist(), rows.names(), strict=True)):
-        wanted = [scores[i] for scores in alone]
-        answers = list(scorer(row))
-        if len(answers) == len(wanted):
-            fits = [name in some for some in feasible]
-            answers = [a if fit else b for a, b, fit in zip(answers, wanted, fits, strict=True)]
-        _same_of_all(asking, name, answers, wanted, "score_pods")
+    for batch in (asking, asking[:1]):
+        prepared = prepared_for(batch, "prepare_score")
+        if prepared is None:
+            continue
+        alone = [search.raw_scores(rows) for search in batch]
+        feasible = [set(search.feasible(rows).names()) for search in batch]
+        for i, (row, name) in enumerate(zip(rows.positions.tolist(), rows.names(), strict=True)):
+            wanted = [scores[i] for scores in alone]
+            scores = list(prepared(row))
+            if len(scores) == len(wanted):
+                fits = [name in some for some in feasible]
+                scores = [a if fit else b for a, b, fit in zip(scores, wanted, fits, strict=True)]
+            _same_of_all(batch, name, scores, wanted, "prepare_score")
 
 
-def _prepared_for(asking: Sequence[Search], hook: str) -> Any:
-    if not asking:
+def prepared_for(searches: Sequence[Search], hook: str) -> Any:
+    """The function that *hook* prepares for a batch; ``None`` without the hook, or if it prepares none."""
+    if not searches or hook not in searches[0].probe.hooks:
         return None
-    probe = asking[0].probe
-    return probe.call(hook, [each.state for each in asking], [each.pod for each in asking], probe.table)
+    probe = searches[0].probe
+    return probe.call(hook, [each.state for each in searches], [each.pod for each in searches], probe.table)
 
 
 def _same_of_all(
@@ -118,7 +116,7 @@ def _same_of_all(
     for search, answer, each in zip(asking, answers, wanted, strict=True):
         if answer != each:
             raise Violation(
-                f"pod {search.pod.key} on node {name}: {hook.removesuffix('_pods')} says {shown(each)}, "
+                f"pod {search.pod.key} on node {name}: {hook.removeprefix('prepare_')} says {shown(each)}, "
                 f"{hook} says {shown(answer)} (asked about {len(asking)} pods at once)"
             )
 
@@ -150,13 +148,6 @@ def _by_group(columns: Any, answer: Any, rows: Rows) -> list[Any]:
     return [by_key[key] for key in keys]
 
 
-def prepared(search: Search, hook: str) -> Any:
-    """What ``row_filter`` or ``row_score`` prepares; ``None`` if the plugin lacks it or does not want to."""
-    if hook not in search.probe.hooks:
-        return None
-    return search.probe.call(hook, search.state, search.pod, search.probe.table)
-
-
 def _same(pod: Pod, rows: Rows, found: Mapping[str, Sequence[Any]]) -> None:
     (first, expected), *others = found.items()
     for form, answers in others:
@@ -185,12 +176,12 @@ CHECKS = (
         "filter_forms_agree",
         of_hook("filter", "Must agree with ``filter_rows`` where the plugin has both."),
         filter_forms,
-        _both(*FILTERS, "row_filter", "filter_groups", "filter_pods"),
+        _both(*FILTERS, "filter_groups", "prepare_filter"),
     ),
     Check(
         "score_forms_agree",
         of_hook("score_rows", "The same for many rows in one call: int64, shape ``(len(rows),)``."),
         score_forms,
-        _both(*SCORES, "row_score", "score_groups", "score_pods"),
+        _both(*SCORES, "score_groups", "prepare_score"),
     ),
 )

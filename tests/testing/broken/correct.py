@@ -32,7 +32,7 @@ from schedframe import (
     hookimpl,
 )
 
-from .shortcuts import NO, ByGroup, ByRowNumber
+from .shortcuts import NO, ByGroup, Prepared
 
 Scores = npt.NDArray[np.int64]
 ZONE = "topology.kubernetes.io/zone"
@@ -400,7 +400,7 @@ CORRECT: tuple[Any, ...] = (
     TeamOfNamespace,
     SaysWhy,
     Caching,
-    ByRowNumber,
+    Prepared,
     ByGroup,
     made_by_a_function,
 )

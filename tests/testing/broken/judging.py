@@ -25,7 +25,6 @@ from schedframe import (
 from .correct import GPU, NEVER, NOTE, DiskByLabel, OneOfAnApp, TeamOfNamespace
 from .shortcuts import (
     NO,
-    RowFilterDisagrees,
     ScoresOfGroupsDisagree,
     ScoresOfPodsDisagree,
     TooFewVerdictsOfPods,
@@ -414,7 +413,6 @@ JUDGING: Final[tuple[tuple[Any, str], ...]] = (
     (VerdictsOfPodsDisagree, "filter_forms_agree"),
     (TooFewVerdictsOfPods, "filter_forms_agree"),
     (ScoresOfPodsDisagree, "score_forms_agree"),
-    (RowFilterDisagrees, "filter_forms_agree"),
     (RowsTakenForAll, "filter_forms_agree"),
     (LooksAtAllRows, "row_local_is_true"),
     (RemembersRoom, "row_local_is_true"),

@@ -1,4 +1,4 @@
-"""Answers as functions of a row number and by group of rows: right ones, and ones that disagree."""
+"""Prepared answers for batches of pods and answers by group of rows: right ones, and ones that disagree."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ NO = Status.unschedulable("no")
 
 
 @define(eq=False)
-class ByRowNumber:
-    """All forms of filter and of score but by group."""
+class Prepared:
+    """All forms of filter and of score but by group, prepared ones included."""
 
     row_local: ClassVar[bool] = True
 
@@ -44,25 +44,17 @@ class ByRowNumber:
         return RowVerdicts.where(full, NO) if full.any() else None
 
     @hookimpl
-    def row_filter(self, table: NodeTable) -> Callable[[int], Status | None]:
-        return lambda row: NO if table.pod_count[row] > 1 else None
-
-    @hookimpl
-    def filter_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[Status] | None]:
+    def prepare_filter(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[Status] | None]:
         return lambda row: [NO] * len(pods) if table.pod_count[row] > 1 else None
 
     @hookimpl
-    def score_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
+    def prepare_score(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
         # Of nodes that are full anything may be said.
         return lambda row: [int(table.pod_count[row]) if table.pod_count[row] < 2 else -1] * len(pods)
 
     @hookimpl
     def score(self, node_info: NodeInfo) -> int:
         return min(len(node_info.pods), 100)
-
-    @hookimpl
-    def row_score(self, table: NodeTable) -> Callable[[int], int]:
-        return lambda row: min(int(table.pod_count[row]), 100)
 
 
 @define(eq=False)
@@ -93,40 +85,31 @@ class ByGroup:
 
 
 @define(eq=False)
-class RowFilterDisagrees(ByRowNumber):
-    """Off by one."""
-
-    @hookimpl
-    def row_filter(self, table: NodeTable) -> Callable[[int], Status | None]:
-        return lambda row: NO if table.pod_count[row] > 2 else None
-
-
-@define(eq=False)
-class VerdictsOfPodsDisagree(ByRowNumber):
+class VerdictsOfPodsDisagree(Prepared):
     """Lets the last one in."""
 
     @hookimpl
-    def filter_pods(
+    def prepare_filter(
         self, pods: Sequence[Pod], table: NodeTable
     ) -> Callable[[int], list[Status | None] | None]:
         return lambda row: [NO] * (len(pods) - 1) + [None] if table.pod_count[row] > 1 else None
 
 
 @define(eq=False)
-class TooFewVerdictsOfPods(ByRowNumber):
+class TooFewVerdictsOfPods(Prepared):
     """Says for the first pod what goes for all."""
 
     @hookimpl
-    def filter_pods(self, table: NodeTable) -> Callable[[int], list[Status] | None]:
+    def prepare_filter(self, table: NodeTable) -> Callable[[int], list[Status] | None]:
         return lambda row: [NO] if table.pod_count[row] > 1 else None
 
 
 @define(eq=False)
-class ScoresOfPodsDisagree(ByRowNumber):
+class ScoresOfPodsDisagree(Prepared):
     """Off by one for the second pod."""
 
     @hookimpl
-    def score_pods(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
+    def prepare_score(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
         return lambda row: [min(int(table.pod_count[row]), 100) + (i == 1) for i in range(len(pods))]
 
 

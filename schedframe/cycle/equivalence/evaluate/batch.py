@@ -51,23 +51,22 @@ class AllClasses:
         filters = [{entry.name for entry, _ in each.pod_filters} for each in self.classes]
         scores = [{entry.name for entry in each.pod_scores} for each in self.classes]
         self._filters = [
-            self._asked((entry.name, 1), filters, entry.filter_pods, (entry.row_filter, entry.filter))
+            self._asked((entry.name, 1), filters, entry.prepare_filter, entry.filter)
             for entry in plan.filter
             if any(entry.name in names for names in filters)
         ]
         self._scores = [
-            self._asked((entry.name, entry.weight), scores, entry.score_pods, (entry.row_score, entry.score))
+            self._asked((entry.name, entry.weight), scores, entry.prepare_score, entry.score)
             for entry in plan.score
             if any(entry.name in names for names in scores)
         ]
 
     def _asked(
-        self, plugin: tuple[str, int], names: Sequence[Collection[str]], of_pods: Any, alone: tuple[Any, Any]
+        self, plugin: tuple[str, int], names: Sequence[Collection[str]], of_pods: Any, alone: Any
     ) -> Asked:
         """A *plugin*, by name and weight, for those of the classes whose *names* have it.
 
-        *of_pods*: its form for several pods, if it has one; *alone*: how to prepare a function of the row for
-        one pod, and the per-node form.
+        *of_pods*: its form for a batch of pods, if it has one; *alone*: the per-node form.
         """
         name, weight = plugin
         places = tuple([place for place, some in enumerate(names) if name in some])
@@ -77,7 +76,7 @@ class AllClasses:
             answers = of_pods([each.state for each in asking], [each.pod for each in asking], table)
             if answers is not None:
                 return Asked(name, weight, places, answers)
-        calls = [by_row(each, *alone) for each in asking]
+        calls = [by_row(each, alone) for each in asking]
         return Asked(name, weight, places, lambda row: [call(row) for call in calls])
 
     def ask(self, row: int) -> list[int] | Column:

@@ -35,11 +35,7 @@ Scorer = tuple[Callable[[int], int], int]
 
 @define(eq=False)
 class OneByOne:
-    """Catches up row by row: a few microseconds each, where columns cost some tens for any number of rows.
-
-    What plugins prepare for this (``row_filter``, ``row_score``) is kept until the class is built anew or the
-    table lays its columns anew.
-    """
+    """Catches up row by row: a few microseconds each, where columns cost some tens for any number of rows."""
 
     _found: PodClass
     _prepared_for: tuple[int, int] = (-1, -1)
@@ -198,15 +194,14 @@ class OneByOne:
         return self._alike
 
     def _judge(self, entry: FilterEntry, place: int) -> Judge:
-        return by_row(self._found, entry.row_filter, entry.filter), place, entry.name
+        return by_row(self._found, entry.filter), place, entry.name
 
     def _scorer(self, entry: ScoreEntry) -> Callable[[int], int]:
-        scorer: Callable[[int], int] = by_row(self._found, entry.row_score, entry.score)
+        scorer: Callable[[int], int] = by_row(self._found, entry.score)
         return scorer
 
 
-def by_row(found: PodClass, prepare: Any, call: Any) -> Any:
-    """What a plugin prepares for the pods of a class, else *call*, its per-node form, by row number."""
+def by_row(found: PodClass, call: Any) -> Any:
+    """The per-node form *call* of a plugin for the pods of a class, by row number."""
     state, pod, info = found.state, found.pod, found.table.info
-    prepared = None if prepare is None else prepare(state, pod, found.table)
-    return prepared if prepared is not None else lambda row: call(state, pod, info(row))
+    return lambda row: call(state, pod, info(row))

@@ -1,4 +1,4 @@
-"""One node judged and scored for so many pods that arrays pay: a few passes over their amounts."""
+"""One row filtered and scored for a batch of pods: a few passes over arrays of their requests."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from schedframe import MAX_SCORE, NodeTable, RowVerdicts
+from schedframe import MAX_SCORE, NodeInfo, NodeTable, RowVerdicts
 
 from .arithmetic import EXACT, Column
-from .balance import HALF, balance_by_row
+from .balance import HALF, balance_score
 from .scored import Scored, cells_of
 from .shortage import (
     FIRST_RESOURCE,
@@ -25,16 +25,16 @@ from .shortage import (
     status_of,
 )
 
-ByRow = Callable[[Sequence[Scored], NodeTable], Callable[[int], int] | None]
+Score = Callable[[Sequence[Scored], NodeInfo], int]
 
 _NOT_ASKED_FOR = int(np.iinfo(np.int64).min)
 """Less than is left anywhere."""
 
 
-def shortages_of_many(
+def shortages_of_pods(
     demands: Sequence[Demand], table: NodeTable
 ) -> Callable[[int], RowVerdicts | None] | None:
-    """:meth:`.Demand.by_row` for pods with these demands; ``None`` for a row that has room for each.
+    """:meth:`.Demand.shortage` by row number for a batch of demands; ``None`` for a row with room for each.
 
     No function if somebody else's resources are among them, or too many.
     """
@@ -75,13 +75,16 @@ def shortages_of_many(
     return of_row
 
 
-def least_allocated_of_many(
-    pods: Sequence[Sequence[Scored]], table: NodeTable, by_row: ByRow
-) -> Callable[[int], Column]:
-    """What is left with each of *pods* in percent, of two resources that count the same.
+def least_allocated_of_pods(
+    pods: Sequence[Sequence[Scored]], table: NodeTable, score: Score
+) -> Callable[[int], Column] | None:
+    """What is left with each of *pods* in percent; ``None`` unless all are scored by the same two resources,
+    which count the same.
 
-    *by_row* says it of a row with other numbers than usual.
+    *score*: the per-node form, for rows that lack one of them.
     """
+    if not _are_of_the_same_pair(pods) or pods[0][0].weight != pods[0][1].weight or not pods[0][0].weight:
+        return None
     amounts, other_amounts = map(_Amounts.of, zip(*pods, strict=True))
 
     def of_row(capacity: int, used: int, other: int, other_used: int) -> Column:
@@ -91,7 +94,7 @@ def least_allocated_of_many(
         total >>= 1
         return total
 
-    return _of_usual_rows(pods, table, of_row, lambda scored: by_row(scored, table))
+    return _of_usual_rows(pods, table, of_row, score)
 
 
 def _percent_left(left: int, capacity: int, amounts: Column) -> Column:
@@ -102,8 +105,10 @@ def _percent_left(left: int, capacity: int, amounts: Column) -> Column:
     return rest
 
 
-def balances_of_many(pods: Sequence[Sequence[Scored]], table: NodeTable) -> Callable[[int], Column]:
-    """:func:`.balance_by_row` for each of *pods*, which all ask for the same two resources."""
+def balances_of_pods(pods: Sequence[Sequence[Scored]], table: NodeTable) -> Callable[[int], Column] | None:
+    """:func:`.balance_score` for each of *pods*; ``None`` unless all are scored by the same two resources."""
+    if not _are_of_the_same_pair(pods):
+        return None
     amounts, other_amounts = map(_Amounts.of, zip(*pods, strict=True))
 
     def of_row(capacity: int, used: int, other: int, other_used: int) -> Column:
@@ -120,7 +125,7 @@ def balances_of_many(pods: Sequence[Sequence[Scored]], table: NodeTable) -> Call
         change >>= 1
         return change
 
-    return _of_usual_rows(pods, table, of_row, lambda scored: balance_by_row(scored, table))
+    return _of_usual_rows(pods, table, of_row, balance_score)
 
 
 def _fractions(used: int, capacity: int, amounts: Column) -> npt.NDArray[np.float64]:
@@ -132,10 +137,10 @@ def _of_usual_rows(
     pods: Sequence[Sequence[Scored]],
     table: NodeTable,
     score: Callable[[int, int, int, int], Column],
-    alone: Callable[[Sequence[Scored]], Any],
+    alone: Score,
 ) -> Callable[[int], Column]:
     """*score* by what there is and what is used of either resource, for rows that have some of both, and not
-    so much that floats are not exact; for others what *alone* prepares for each pod.
+    so much that floats are not exact; for others *alone*, the per-node form.
     """
     (capacities, used, *_), (other_capacities, other_used, *_) = cells_of(pods[0], table)
 
@@ -143,9 +148,16 @@ def _of_usual_rows(
         capacity, other = capacities[row], other_capacities[row]
         if 0 < capacity < EXACT and 0 < other < EXACT:
             return score(capacity, used[row], other, other_used[row])
-        return np.array([alone(scored)(row) for scored in pods], np.int64)
+        return np.array([alone(scored, table.info(row)) for scored in pods], np.int64)
 
     return of_row
+
+
+def _are_of_the_same_pair(pods: Sequence[Sequence[Scored]]) -> bool:
+    """Whether all are scored by the same two resources, which nodes count themselves."""
+    kinds = {tuple([(each.name, each.weight, each.non_zero) for each in scored]) for scored in pods}
+    plain = all(type(each) is Scored for scored in pods for each in scored)
+    return plain and len(kinds) == 1 and len(pods[0]) == 2
 
 
 @frozen
