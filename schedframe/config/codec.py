@@ -156,6 +156,7 @@ _no_integer = _expect("an integer", "write digits without quotes")
 _no_number = _expect("a number", "write it without quotes")
 _no_boolean = _expect("a boolean", "write true or false without quotes")
 _no_string = _expect("a string", "put it in quotes")
+_no_field_name = _expect("the name of a field", "put it in quotes")
 _no_duration = _expect("a duration", 'write a string such as "10s"')
 _no_object = _expect("an object")
 _no_list = _expect("a list")
@@ -333,9 +334,31 @@ def _record_hook(cls: type[Any], made: Converter) -> Callable[[Any, Any], Any]:
             return value
         if not isinstance(value, Mapping):
             raise _no_object(value)
-        return inner({k: v for k, v in value.items() if v is not None or k not in nullable}, cls)
+        fields = {
+            key: content
+            for key, content in value.items()
+            if isinstance(key, str) and (content is not None or key not in nullable)
+        }
+        return _with_string_keys(value, lambda: inner(fields, cls))
 
     return hook
+
+
+def _with_string_keys(value: Mapping[Any, Any], build: Callable[[], Any]) -> Any:
+    """Return what *build* makes of the fields of *value*; keys that are no strings are misfits too.
+
+    Documents made in Python may have such keys: YAML 1.1 reads the word ``on`` as a boolean.
+    """
+    misfits: list[tuple[str, Exception]] = [
+        (f"[{key!r}]", _no_field_name(key)) for key in value if not isinstance(key, str)
+    ]
+    if not misfits:
+        return build()
+    try:
+        build()
+    except Exception as error:  # noqa: BLE001  # collected, not swallowed
+        misfits.append(("", error))
+    raise _Items(misfits)
 
 
 def _decoded(decode: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:

@@ -6,7 +6,8 @@ import re
 from functools import lru_cache
 from typing import Final
 
-from attrs import frozen
+from attrs import field, frozen
+from attrs.validators import instance_of
 
 _NANOSECONDS: Final = {
     "ns": 1,
@@ -30,7 +31,7 @@ class Duration:
     ``str()`` gives Go's form (``10m0s``), :meth:`parse` reads it; the two are inverse to each other.
     """
 
-    nanoseconds: int = 0
+    nanoseconds: int = field(default=0, validator=instance_of(int))
 
     @classmethod
     def parse(cls, text: str) -> Duration:

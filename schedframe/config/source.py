@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -15,16 +16,22 @@ def read(source: str | Path | Mapping[str, Any]) -> Document:
     """Read YAML (the first document only) or JSON.
 
     A ``str`` is the text itself if it could be one (it has a line break, ``: `` or a brace, or is empty),
-    else a file name. ConfigDecodeError for files that cannot be read, bad syntax and repeated keys.
+    else a file name. ConfigDecodeError for anything else, files that cannot be read, bad syntax and repeated
+    keys.
     """
     if isinstance(source, Mapping):
         return Document(source)
     if isinstance(source, str) and (not source.strip() or any(mark in source for mark in ("\n", ": ", "{"))):
         return _parse(source, "")
+    if not isinstance(source, str | PathLike):
+        detail = (
+            "expected the text of a configuration, the path of a file, a dict or a KubeSchedulerConfiguration"
+        )
+        raise ConfigDecodeError([FieldError.wrong_type("", source, detail)])
     path = Path(source)
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except (OSError, ValueError) as error:
         problem = FieldError.invalid("", str(path), f"cannot be read: {error}")
         raise ConfigDecodeError([problem]) from error
     return _parse(text, str(path))

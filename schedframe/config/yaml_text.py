@@ -71,6 +71,9 @@ def parse_yaml(text: str, document: Document, problems: list[FieldError]) -> Non
         what = getattr(error, "problem", None) or str(error)
         problem = evolve(FieldError.invalid("", document.name, f"not YAML: {what}"), location=where)
         raise ConfigDecodeError([problem]) from error
+    except UnicodeEncodeError as error:
+        problem = FieldError.invalid("", document.name, f"not Unicode text: {error.reason}")
+        raise ConfigDecodeError([problem]) from error
     if node is not None:
         document.data = _Converter(document, problems).convert(node, "")
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+from random import Random
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -14,7 +16,9 @@ from schedframe.config.defaults import apply_defaults, default_plugins, merge_pl
 from schedframe.config.model import ATTRIBUTES, GROUP_VERSION, KIND, KubeSchedulerConfiguration
 from schedframe.config.source import read
 from schedframe.config.yaml_text import to_yaml
+from schedframe.errors import ConfigError
 
+from .mutations import FULL_DOCUMENT, mutated
 from .strategies import CATALOGUE, NAMES, configurations, json_values, plugin_sets, plugins
 
 EXAMPLES = settings(max_examples=60)
@@ -29,24 +33,24 @@ def test_structure_undoes_unstructure(config: KubeSchedulerConfiguration) -> Non
 @EXAMPLES
 @given(configurations())
 def test_what_is_written_reads_back_the_same(config: KubeSchedulerConfiguration) -> None:
-    effective = load_config(config, catalogue=CATALOGUE)
-    assert load_config(dump_config(effective), catalogue=CATALOGUE) == effective
-    assert load_config(effective.to_manifest(), catalogue=CATALOGUE) == effective
-    assert load_config(effective.config, catalogue=CATALOGUE) == effective
+    effective = load_config(config, catalogue=CATALOGUE, keep_extenders=True)
+    assert load_config(dump_config(effective), catalogue=CATALOGUE, keep_extenders=True) == effective
+    assert load_config(effective.to_manifest(), catalogue=CATALOGUE, keep_extenders=True) == effective
+    assert load_config(effective.config, catalogue=CATALOGUE, keep_extenders=True) == effective
 
 
 @EXAMPLES
 @given(configurations())
 def test_python_values_yaml_and_json_mean_the_same(config: KubeSchedulerConfiguration) -> None:
-    effective = load_config(config, catalogue=CATALOGUE)
+    effective = load_config(config, catalogue=CATALOGUE, keep_extenders=True)
     # Written without defaults, args as plain data.
     manifest = {"apiVersion": GROUP_VERSION, "kind": KIND, **unstructure(config)}
     for profile in manifest.get("profiles", []):
         for plugin in profile.get("pluginConfig", []):
             if "args" in plugin:
                 plugin["args"] = effective.args_manifest(plugin["name"], plugin["args"])
-    assert load_config(json.dumps(manifest), catalogue=CATALOGUE) == effective
-    assert load_config(to_yaml(manifest), catalogue=CATALOGUE) == effective
+    assert load_config(json.dumps(manifest), catalogue=CATALOGUE, keep_extenders=True) == effective
+    assert load_config(to_yaml(manifest), catalogue=CATALOGUE, keep_extenders=True) == effective
 
 
 @EXAMPLES
@@ -99,7 +103,7 @@ def test_expansion_is_that_of_the_naive_model(given_plugins: Plugins, multi: Plu
 @EXAMPLES
 @given(configurations())
 def test_effective_plugins_implement_their_points(config: KubeSchedulerConfiguration) -> None:
-    for profile in load_config(config, catalogue=CATALOGUE).profiles:
+    for profile in load_config(config, catalogue=CATALOGUE, keep_extenders=True).profiles:
         for point, enabled in profile.plugins.items():
             assert enabled
             for plugin in enabled:
@@ -117,6 +121,27 @@ def test_effective_plugins_implement_their_points(config: KubeSchedulerConfigura
 def test_yaml_written_is_yaml_read(data: dict[str, object]) -> None:
     assert read(to_yaml(data)).data == data
     assert read(json.dumps(data)).data == data
+
+
+@settings(max_examples=400)
+@given(st.randoms(use_true_random=False))
+def test_wrong_types_are_refused_with_their_paths(random: Random) -> None:
+    document = mutated(FULL_DOCUMENT, random)
+    with contextlib.suppress(ConfigError):  # any other exception is the loader's mistake
+        load_config(document)
+
+
+@settings(max_examples=100)
+@given(st.randoms(use_true_random=False), st.text(max_size=3))
+def test_broken_text_is_refused(random: Random, inserted: str) -> None:
+    text = to_yaml(FULL_DOCUMENT)
+    position = random.randrange(len(text))
+    with contextlib.suppress(ConfigError):
+        load_config(text[:position] + inserted + text[position + random.randrange(3) :])
+
+
+def test_the_document_of_the_mutations_is_good() -> None:
+    load_config(FULL_DOCUMENT, keep_extenders=True)
 
 
 def test_a_default_plugin_that_is_enabled_again_loses_its_default_weight() -> None:
