@@ -10,6 +10,8 @@ from attrs import field, frozen
 
 from .catalogue import Catalogue
 from .codec import unstructure
+from .errors import ConfigBuildError
+from .extenders import refusals
 from .model import GROUP_VERSION, KIND, Extender, KubeSchedulerConfiguration
 from .yaml_text import to_yaml
 
@@ -54,13 +56,18 @@ class EffectiveConfig:
     """The configuration of a scheduler after decoding, defaulting, validation and expansion.
 
     ``config`` is the document with everything filled in, ``profiles`` what it means, ``extenders`` are in the
-    order in which they are called.
+    order in which the reference calls them; a scheduler can be made only if there are none.
     """
 
     config: KubeSchedulerConfiguration
     profiles: tuple[EffectiveProfile, ...]
     extenders: tuple[Extender, ...]
     _catalogue: Catalogue = field(eq=False, repr=False)
+
+    def check_runnable(self) -> None:
+        """Raise ConfigBuildError if there are extenders, which schedulers do not call yet."""
+        if errors := tuple(refusals(self.config.extenders)):
+            raise ConfigBuildError(errors)
 
     @property
     def parallelism(self) -> int:

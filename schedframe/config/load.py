@@ -20,6 +20,7 @@ def load_config(
     *,
     catalogue: Catalogue | None = None,
     out_of_tree: Iterable[CatalogueEntry] = (),
+    keep_extenders: bool = False,
 ) -> EffectiveConfig:
     """Read, default and check a configuration.
 
@@ -27,6 +28,9 @@ def load_config(
         None for the default configuration. Of several YAML documents the first is read.
     :param catalogue: the plugins there are; by default those of all installed distributions.
     :param out_of_tree: further plugins; PluginError if one has a name that is taken.
+    :param keep_extenders: accept ``extenders``, to inspect or convert a document. They are not called yet, so
+        :class:`.Scheduler` refuses the result; without this option the configuration is refused here, with
+        the line.
 
     Raises ConfigDecodeError, ConfigValidationError or ConfigBuildError, each with all errors of its stage.
     """
@@ -37,7 +41,7 @@ def load_config(
     if errors:
         raise ConfigValidationError(evolve(error, location=document.locate(error.field)) for error in errors)
     try:
-        return build(config, plugins)
+        return build(config, plugins, keep_extenders=keep_extenders)
     except ConfigBuildError as error:
         located = (evolve(each, location=document.locate(each.field)) for each in error.errors)
         raise ConfigBuildError(located) from None

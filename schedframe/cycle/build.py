@@ -39,6 +39,7 @@ def registry_with(plugins: Mapping[str, Factory] | None) -> Registry:
 def load(config: Any, registry: Registry) -> EffectiveConfig:
     """Any form of configuration, effective; :class:`ConfigError` if it is refused."""
     if isinstance(config, EffectiveConfig):
+        config.check_runnable()
         return config
     return load_config(config, catalogue=registry.full_catalogue())
 

@@ -160,7 +160,8 @@ def test_python_values_and_document_agree() -> None:
                     tls_config=ExtenderTLSConfig(ca_data=b"-----BEGIN CERTIFICATE-----"),
                 ),
             ),
-        )
+        ),
+        keep_extenders=True,
     )
     from_document = load_config(
         HEAD
@@ -176,7 +177,8 @@ extenders:
   enableHTTPS: true
   httpTimeout: 3s
   tlsConfig: {caData: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t}
-"""
+""",
+        keep_extenders=True,
     )
     assert from_values == from_document
 
