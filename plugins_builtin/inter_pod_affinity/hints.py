@@ -1,9 +1,11 @@
-"""When an event may help a pod that its affinity, or that of others, kept from running.
+"""Hints: which events may help a pod that affinity rejected.
 
-As in the reference these are not told, and leave the pod to the next flush of unschedulable pods: nodes
-that come or move into a domain which existing pods' anti-affinity does not cover, nodes that go, the last
-company that goes so that the pod may be the first of its kind, pods that only one of several anti-affinity
-terms means, and whatever a namespace selector finds.
+As in the reference, these events requeue no pod; the periodic flush of unschedulable pods does:
+
+- a node joins or moves to a domain that the anti-affinity of existing pods does not cover; a node is deleted;
+- the last pod that satisfies an affinity is deleted, so that the pod may be the first of its group;
+- a pod is deleted that only one of several anti-affinity terms matches;
+- a pod appears or disappears that a term selects by its namespace selector.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from .terms import NO_LABELS, terms_of_pod
 
 
 def pod_changed(pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-    """Hint: company appeared, or somebody unwelcome went; or the waiting pod's own labels changed."""
+    """Hint: a pod that satisfies affinity appeared, a conflicting one disappeared, or own labels changed."""
     if new is not None and new.uid == pod.uid:
         return True
     other = new if new is not None else old
@@ -23,17 +25,17 @@ def pod_changed(pod: Pod, old: Pod | None, new: Pod | None) -> bool:
         return False
     terms = terms_of_pod(pod)
     if old is not None and new is not None:
-        came = not _means(terms.required, old) and _means(terms.required, new)
-        went = _means(terms.required_anti, old) and not _means(terms.required_anti, new)
-        return came or went
+        satisfies = not _all_match(terms.required, old) and _all_match(terms.required, new)
+        conflict_ends = _all_match(terms.required_anti, old) and not _all_match(terms.required_anti, new)
+        return satisfies or conflict_ends
     if new is not None:
-        return _means(terms.required, new)
+        return _all_match(terms.required, new)
     assert old is not None
-    return _means(terms.required_anti, old) or _means(terms_of_pod(old).required_anti, pod)
+    return _all_match(terms.required_anti, old) or _all_match(terms_of_pod(old).required_anti, pod)
 
 
 def node_changed(pod: Pod, old: Node | None, new: Node) -> bool:
-    """Hint: the node moved into a domain with company maybe, or out of one with unwelcome pods."""
+    """Hint: the node joined another domain of an affinity term, or left one of an anti-affinity term."""
     terms = terms_of_pod(pod)
     for term in terms.required:
         value = new.labels.get(term.topology_key)
@@ -48,8 +50,6 @@ def node_changed(pod: Pod, old: Node | None, new: Node) -> bool:
     return False
 
 
-def _means(terms: tuple[CompiledAffinityTerm, ...], pod: Pod) -> bool:
-    """Whether there are terms and all mean *pod*. Namespaces are compared by name alone, as if they had no
-    labels.
-    """
+def _all_match(terms: tuple[CompiledAffinityTerm, ...], pod: Pod) -> bool:
+    """Return whether there are terms and all match *pod*; namespaces count as having no labels."""
     return bool(terms) and all(term.matches(pod.namespace, pod.labels, NO_LABELS) for term in terms)

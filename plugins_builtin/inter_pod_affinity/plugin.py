@@ -1,4 +1,4 @@
-"""The plugin: required terms filter, preferred terms score."""
+"""The hooks of InterPodAffinity: required terms filter, preferred terms score."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ from schedframe import (
 )
 
 from ..args import InterPodAffinityArgs
-from . import account
-from .existing import ExistingTerms
-from .filtering import FILTER_STATE, count_for_filter, count_pod, judge_groups, judge_node, judge_rows
+from .existing_terms import ExistingTerms
+from .explain import CONFLICTING_PODS, ConflictingPods, explain_node
+from .filtering import FILTER_STATE, count_for_filter, filter_groups, filter_node, filter_rows, update_counts
 from .hints import node_changed, pod_changed
 from .scoring import (
     SCORE_STATE,
@@ -44,8 +44,10 @@ _SKIP = Status.skip()
 
 @define(eq=False)
 class InterPodAffinity:
-    """Asked for every pod, since its answer depends on pods anywhere; costs nothing while nobody has such
-    terms.
+    """Filter and score by pod affinity.
+
+    The answer depends on pods anywhere, so it is not cached per node; without affinity terms in the cluster
+    it costs O(1).
     """
 
     args: InterPodAffinityArgs
@@ -58,7 +60,7 @@ class InterPodAffinity:
 
     @hookimpl
     def skip_reads(self, pod: Pod) -> Sequence[str] | None:
-        """The terms of other pods decide about a pod that has none."""
+        """For a pod without affinity terms, only those of existing pods, and the namespaces."""
         affinity = pod.spec.affinity
         if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
             return None
@@ -66,7 +68,7 @@ class InterPodAffinity:
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
-        """Count pods by domain; Skip if no required term concerns the pod."""
+        """Count pods by domain; Skip if no required term applies to the pod."""
         counted = count_for_filter(self._existing, pod)
         if counted is None:
             return _SKIP
@@ -75,35 +77,35 @@ class InterPodAffinity:
 
     @hookimpl
     def add_pod(self, state: CycleState, pod: Pod, pod_to_add: Pod, node_info: NodeInfo) -> None:
-        """Count one pod more."""
+        """Add a pod to the counts."""
         if node_info.node is not None:
-            count_pod(state.read(FILTER_STATE), self._existing, pod, pod_to_add, node_info.node, 1)
+            update_counts(state.read(FILTER_STATE), self._existing, pod, pod_to_add, node_info.node, 1)
 
     @hookimpl
     def remove_pod(self, state: CycleState, pod: Pod, pod_to_remove: Pod, node_info: NodeInfo) -> None:
-        """Count one pod less."""
+        """Remove a pod from the counts."""
         if node_info.node is not None:
-            count_pod(state.read(FILTER_STATE), self._existing, pod, pod_to_remove, node_info.node, -1)
+            update_counts(state.read(FILTER_STATE), self._existing, pod, pod_to_remove, node_info.node, -1)
 
     @hookimpl
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
-        """Affinity first, then the pod's anti-affinity, then that of the pods in the node's domains."""
+        """Apply affinity, then anti-affinity of the pod, then anti-affinity of existing pods."""
         counted = state.read(FILTER_STATE)
-        return None if node_info.node is None else judge_node(counted, node_info.node)
+        return None if node_info.node is None else filter_node(counted, node_info.node)
 
     @hookimpl
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
         """As :meth:`filter`."""
-        return judge_rows(state.read(FILTER_STATE), rows)
+        return filter_rows(state.read(FILTER_STATE), rows)
 
     @hookimpl
     def filter_groups(self, state: CycleState, table: NodeTable) -> GroupVerdicts | None:
-        """By domain, and by how many such pods a node has for a key whose domains are single nodes."""
-        return judge_groups(state.read(FILTER_STATE), table)
+        """As :meth:`filter`, by domain, or by count where every node is a domain."""
+        return filter_groups(state.read(FILTER_STATE), table)
 
     @hookimpl
     def pre_score(self, state: CycleState, pod: Pod) -> Status | None:
-        """Weigh pods by domain; Skip if no preferred term (or required one of others) concerns the pod."""
+        """Sum weights by domain; Skip if no preferred term (or required one of existing pods) applies."""
         counted = count_for_score(self._existing, pod, self.args.ignore_preferred_terms_of_existing_pods)
         if counted is None:
             return _SKIP
@@ -112,7 +114,7 @@ class InterPodAffinity:
 
     @hookimpl
     def score(self, state: CycleState, node_info: NodeInfo) -> int:
-        """Sum of the weights in the node's domains."""
+        """Return the sum of the weights in the node's domains."""
         counted = state.read(SCORE_STATE)
         return 0 if node_info.node is None else score_node(counted, node_info.node)
 
@@ -123,7 +125,7 @@ class InterPodAffinity:
 
     @hookimpl
     def score_groups(self, state: CycleState, table: NodeTable) -> GroupScores | None:
-        """By domain, and by what the pods of a node weigh for a key whose domains are single nodes."""
+        """As :meth:`score` with normalization, by domain, or by weight where every node is a domain."""
         return score_groups(state.read(SCORE_STATE), table)
 
     @hookimpl
@@ -133,19 +135,19 @@ class InterPodAffinity:
 
     @hookimpl
     def explain(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> str | None:
-        """Which term is broken, and which pod is in the way."""
+        """Return which term rejects the node, and the pod that causes it."""
         counted = state.get(FILTER_STATE)
         if counted is None:
             return None
-        told = state.get(account.TOLD)
-        if told is None:
-            told = account.Told()
-            state.write(account.TOLD, told)
-        return account.of_node(told, counted, self._existing, pod, node_info)
+        cache = state.get(CONFLICTING_PODS)
+        if cache is None:
+            cache = ConflictingPods()
+            state.write(CONFLICTING_PODS, cache)
+        return explain_node(cache, counted, self._existing, pod, node_info)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Pods that come, go or change labels; nodes that come or change labels."""
+        """Register pods that are added, deleted or relabelled, and nodes that are added or relabelled."""
         pods = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL
         nodes = Action.ADD | Action.UPDATE_NODE_LABEL
         return (

@@ -1,4 +1,7 @@
-"""Preferred terms of the pod at hand, and what the terms of running pods say about it."""
+"""Preferred terms: those of the incoming pod, and those of existing pods that match it.
+
+The three forms (per node, by rows, by group) return equal scores.
+"""
 
 from __future__ import annotations
 
@@ -11,19 +14,19 @@ from attrs import define
 
 from schedframe import MAX_SCORE, GroupScores, Node, NodeTable, Pod, Rows, StateKey
 
-from .counts import DomainCounts, grouped
-from .existing import ExistingTerms
+from .domain_counts import DomainCounts, grouped
+from .existing_terms import ExistingTerms
 from .terms import terms_of_pod
 
 Scores = npt.NDArray[np.int64]
 
-_WIDEST: Final = 4096
-"""The widest spread of scores for which results are kept in a table."""
+_MAX_TABULATED_SPREAD: Final = 4096
+"""Difference of the highest and the lowest score up to which normalized scores are looked up in a table."""
 
 
 @define(eq=False)
 class ScoreState:
-    """For each topology key, the weight of the pods in each domain."""
+    """For each topology key, the sum of weights in each domain."""
 
     weights: list[DomainCounts]
 
@@ -32,28 +35,28 @@ SCORE_STATE: StateKey[ScoreState] = StateKey("PreScoreInterPodAffinity")
 
 
 def count_for_score(existing: ExistingTerms, pod: Pod, ignore_existing: bool) -> ScoreState | None:
-    """Weights for *pod*; ``None`` if no term of anybody means any pod.
+    """Return the weights for *pod*; ``None`` if no term of it, or of an existing pod, matches anything.
 
-    *ignore_existing*: a pod without preferred terms of its own does not care for those of others.
+    *ignore_existing*: the terms of existing pods do not count for a pod without preferred terms of its own.
     """
     terms, table = terms_of_pod(pod), existing.table
     own = bool(terms.preferred or terms.preferred_anti)
     if not own and (ignore_existing or not table.pods_with_affinity):
         return None
-    asked = existing.asked(pod, terms)
-    if not asked.numbers:
+    counters = existing.counters(pod, terms)
+    if not counters.term_numbers:
         return None
-    found = [each.count(table) for each in asked.weights.values()]
-    if any(each.any() for each in found):
-        return ScoreState(found)
-    # Weights that cancel out are not the same as no terms at all.
-    if any(each.count(table).any() for each in asked.numbers.values()):
-        return ScoreState(found)
+    weights = [each.count(table) for each in counters.weights.values()]
+    # Weights can cancel out, which is not the same as no terms at all.
+    if any(each.any() for each in weights) or any(
+        each.count(table).any() for each in counters.term_numbers.values()
+    ):
+        return ScoreState(weights)
     return None
 
 
 def score_node(state: ScoreState, node: Node) -> int:
-    """Sum of the weights in the node's domains."""
+    """Return the sum of the weights in the node's domains."""
     labels = node.labels
     return sum(each.at(labels[each.topology_key]) for each in state.weights if each.topology_key in labels)
 
@@ -69,14 +72,14 @@ def score_rows(state: ScoreState, rows: Rows) -> Scores:
 
 
 def score_groups(state: ScoreState, table: NodeTable) -> GroupScores | None:
-    """As :func:`score_rows` and :func:`normalize` by domain, or by weight where each node is a domain.
+    """As :func:`score_rows` and :func:`normalize`, by domain, or by weight if every node is a domain.
 
-    ``None`` if nothing tells nodes apart, or some nodes lack the label of such domains.
+    ``None`` if all nodes score the same, or some nodes lack the label of such domains.
     """
-    found = grouped(state.weights, table)
-    if found is None:
+    groups = grouped(state.weights, table)
+    if groups is None:
         return None
-    columns, weights = found
+    columns, weights = groups
 
     def scores(keys: list[tuple[int, ...]]) -> list[int]:
         return _normalized(
@@ -87,7 +90,7 @@ def score_groups(state: ScoreState, table: NodeTable) -> GroupScores | None:
 
 
 def _normalized(scores: list[int]) -> list[int]:
-    """As :func:`normalize` for few scores."""
+    """As :func:`normalize`, for a short list."""
     lowest = min(scores)
     spread = float(max(scores) - lowest)
     if not spread:
@@ -96,24 +99,24 @@ def _normalized(scores: list[int]) -> list[int]:
 
 
 def normalize(scores: Scores) -> Scores:
-    """Stretch to 0…100 between the lowest and the highest; all 0 if they are equal. *scores* is changed."""
+    """Return the scores stretched to 0…100; all 0 if they are equal. *scores* is changed."""
     lowest = int(scores.min())
     spread = int(scores.max()) - lowest
     if spread == 0:
         return np.zeros_like(scores)
     scores -= lowest
-    if spread <= min(len(scores), _WIDEST):
-        return _stretched(spread).take(scores)
+    if spread <= min(len(scores), _MAX_TABULATED_SPREAD):
+        return _stretch_table(spread).take(scores)
     return _stretch(scores, spread)
 
 
 @lru_cache(maxsize=256)
-def _stretched(spread: int) -> Scores:
-    """The results for 0 … *spread*."""
+def _stretch_table(spread: int) -> Scores:
+    """Return the normalized scores for the distances 0 … *spread* from the lowest score."""
     return _stretch(np.arange(spread + 1), spread)
 
 
 def _stretch(distances: Scores, spread: int) -> Scores:
-    """Floats in the order in which the reference has them."""
+    # The order of the floating-point operations is the reference's.
     stretched = float(MAX_SCORE) * (distances.astype(np.float64) / float(spread))
     return stretched.astype(np.int64)

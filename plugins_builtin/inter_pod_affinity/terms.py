@@ -1,4 +1,4 @@
-"""Pod affinity terms, compiled: once for equal pods, and once for each kind of running pods."""
+"""Affinity terms, compiled: once for equal pods, and once for each class of terms of existing pods."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from schedframe import (
     TermKind,
 )
 
-Weighted: TypeAlias = tuple[int, CompiledAffinityTerm]
+WeightedTerm: TypeAlias = tuple[int, CompiledAffinityTerm]
 Labels: TypeAlias = Mapping[str, str]
 
 NO_LABELS: Final[Labels] = {}
@@ -31,27 +31,27 @@ _MEMO: Final = object()
 
 @frozen(cache_hash=True)
 class PodTerms:
-    """All terms of a pod. Equal values mean the same pods in the same domains."""
+    """All terms of a pod. Equal values select the same pods in the same domains."""
 
     required: tuple[CompiledAffinityTerm, ...] = ()
     required_anti: tuple[CompiledAffinityTerm, ...] = ()
-    preferred: tuple[Weighted, ...] = ()
-    preferred_anti: tuple[Weighted, ...] = ()
+    preferred: tuple[WeightedTerm, ...] = ()
+    preferred_anti: tuple[WeightedTerm, ...] = ()
 
 
 NO_TERMS: Final = PodTerms()
 
 
 def compile_terms(affinity: Affinity, namespace: str, labels: Labels) -> PodTerms:
-    """The terms of *affinity* as a pod of *namespace* with *labels* means them; equal ones are one object."""
+    """Return the terms of a pod of *namespace* with *labels*; equal arguments give the same object."""
     near, far = affinity.pod_affinity, affinity.pod_anti_affinity
-    wanted = _keys_of_labels(near, far)
-    return _compiled(near, far, namespace, tuple((key, labels[key]) for key in wanted if key in labels))
+    keys = _match_label_keys(near, far)
+    return _compiled(near, far, namespace, tuple((key, labels[key]) for key in keys if key in labels))
 
 
 @lru_cache(maxsize=4096)
-def _keys_of_labels(near: PodAffinity | None, far: PodAntiAffinity | None) -> tuple[str, ...]:
-    """Labels of the pod that its terms refer to."""
+def _match_label_keys(near: PodAffinity | None, far: PodAntiAffinity | None) -> tuple[str, ...]:
+    """Return the keys of the pod's own labels that its terms refer to."""
     terms = [
         term
         for part in (near, far)
@@ -79,25 +79,26 @@ def _compiled(
 
 
 def terms_of_pod(pod: Pod) -> PodTerms:
-    """The terms of *pod*, kept in the memo of its spec for pods that agree in namespace and labels."""
+    """Return the terms of *pod*; cached on its spec for pods with equal namespace and labels."""
     affinity = pod.spec.affinity
     if affinity is None or (affinity.pod_affinity is None and affinity.pod_anti_affinity is None):
         return NO_TERMS
     memo = pod.spec.memo
-    kept = memo.get(_MEMO)
-    if kept is not None and kept[0] == pod.namespace and kept[1] == pod.labels:
-        terms: PodTerms = kept[2]
+    cached = memo.get(_MEMO)
+    if cached is not None and cached[0] == pod.namespace and cached[1] == pod.labels:
+        terms: PodTerms = cached[2]
         return terms
     terms = compile_terms(affinity, pod.namespace, pod.labels)
     memo[_MEMO] = (pod.namespace, pod.labels, terms)
     return terms
 
 
-def terms_of_kind(kind: TermKind) -> PodTerms:
-    """The terms that running pods of this kind have; compiled once."""
-    terms: PodTerms | None = kind.memo.get(_MEMO)
+def terms_of_class(term_class: TermKind) -> PodTerms:
+    """Return the terms of the existing pods of that class; compiled once."""
+    terms: PodTerms | None = term_class.memo.get(_MEMO)
     if terms is None:
-        terms = kind.memo[_MEMO] = compile_terms(kind.affinity, kind.namespace, kind.labels)
+        terms = compile_terms(term_class.affinity, term_class.namespace, term_class.labels)
+        term_class.memo[_MEMO] = terms
     return terms
 
 
@@ -111,7 +112,7 @@ def _required(
 
 def _preferred(
     part: PodAffinity | PodAntiAffinity | None, namespace: str, labels: Labels
-) -> tuple[Weighted, ...]:
+) -> tuple[WeightedTerm, ...]:
     if part is None:
         return ()
     return tuple(
@@ -120,8 +121,9 @@ def _preferred(
 
 
 def _merged(term: PodAffinityTerm, labels: Labels) -> PodAffinityTerm:
-    """matchLabelKeys and mismatchLabelKeys as expressions, as the API server stores them; merging twice is
-    once.
+    """Return *term* with matchLabelKeys and mismatchLabelKeys as expressions, as the API server stores it.
+
+    Idempotent, since the API server may have done so already.
     """
     if term.label_selector is None or not (term.match_label_keys or term.mismatch_label_keys):
         return term
@@ -142,17 +144,15 @@ def _expression(key: str, operator: str, labels: Labels) -> LabelSelectorRequire
 
 
 def labels_of_namespace(objects: ObjectStore, name: str) -> Labels:
-    """Labels of that namespace; none if it is unknown."""
+    """Return the labels of that namespace; none if it is unknown."""
     namespace: Namespace | None = objects.get("Namespace", name)
     return NO_LABELS if namespace is None else namespace.labels
 
 
 def selected_namespaces(term: CompiledAffinityTerm, objects: ObjectStore) -> frozenset[str]:
-    """The namespaces that *term* of the pod at hand means, those its selector finds among the known ones
-    included.
-    """
+    """Return the namespaces that *term* of the incoming pod names, and those that its selector matches."""
     if term.namespace_selector.matches_nothing:
         return term.namespaces
     namespaces: Iterable[Namespace] = objects.list("Namespace")
-    found = (each.name for each in namespaces if term.namespace_selector.matches(each.labels))
-    return term.namespaces.union(found)
+    selected = (each.name for each in namespaces if term.namespace_selector.matches(each.labels))
+    return term.namespaces.union(selected)

@@ -1,4 +1,4 @@
-"""Pod affinity by plain loops over pods, and the small clusters in which it is held against the plugin.
+"""Pod affinity by plain loops over pods, and random small clusters to compare it with the plugin.
 
 Source of the rules: the documentation of Kubernetes on inter-pod affinity, and what was measured (see
 ``tests/conformance/data/README.md``).
@@ -31,9 +31,9 @@ from schedframe.state import NodeTable, ObjectStore
 
 Labels = Mapping[str, str]
 
-COMPANY = "node(s) didn't match pod affinity rules"
-UNWELCOME = "node(s) didn't match pod anti-affinity rules"
-NOT_WANTED = "node(s) didn't satisfy existing pods anti-affinity rules"
+AFFINITY = "node(s) didn't match pod affinity rules"
+ANTI_AFFINITY = "node(s) didn't match pod anti-affinity rules"
+EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rules"
 
 
 # ---- rules -------------------------------------------------------------------------------------------------
@@ -55,7 +55,7 @@ def full_selector(term: PodAffinityTerm, owner: Pod) -> LabelSelector | None:
 
 @define(eq=False)
 class Model:
-    """What is where: everything that the rules look at."""
+    """Everything that the rules depend on."""
 
     nodes: dict[str, Node] = field(factory=dict)
     pods: dict[str, Pod] = field(factory=dict)
@@ -64,8 +64,8 @@ class Model:
     hard_weight: int = 1
     ignore_preferred: bool = False
 
-    def means(self, term: PodAffinityTerm, owner: Pod, other: Pod, *, waiting: bool) -> bool:
-        """Whether *term* of *owner*, who is *waiting* or runs, means *other*."""
+    def matches(self, term: PodAffinityTerm, owner: Pod, other: Pod, *, waiting: bool) -> bool:
+        """Return whether *term* of *owner* (*waiting*: the incoming pod) matches *other*."""
         selector = term.namespace_selector
         if selector is None and not term.namespaces:
             there = other.namespace == owner.namespace
@@ -73,62 +73,62 @@ class Model:
             labels = self.namespaces.get(other.namespace)
             there = other.namespace in term.namespaces
             if selector is not None:
-                # The terms of waiting pods mean the namespaces that exist; and, as measured, all of them if
-                # no labels satisfy the selector.
+                # Terms of waiting pods select existing namespaces and, as measured, all of them if the
+                # selector matches the empty set of labels.
                 known = labels is not None or not waiting
                 there |= known and label_selector_matches(selector, labels or {})
                 there |= waiting and label_selector_matches(selector, {})
         return there and label_selector_matches(full_selector(term, owner), other.labels)
 
     def running(self) -> Iterator[tuple[Pod, Node]]:
-        """Pods on nodes that exist."""
+        """Iterate over the pods on nodes that exist."""
         for pod in self.pods.values():
             if pod.node_name in self.nodes:
                 yield pod, self.nodes[pod.node_name]
 
     def verdicts(self, pod: Pod) -> dict[str, str]:
-        """Node → why *pod* must not run there, empty if it may."""
+        """Node → reason for its rejection; empty if feasible."""
         return {name: self._verdict(pod, node) for name, node in self.nodes.items()}
 
     def _verdict(self, pod: Pod, node: Node) -> str:
         near, far = required_terms(pod)
-        if near and not self._has_company(pod, near, node):
-            return COMPANY
+        if near and not self._satisfies(pod, near, node):
+            return AFFINITY
         neighbours = list(self.running())
         for term in far:
             if any(
-                same_domain(term.topology_key, node, place) and self.means(term, pod, other, waiting=True)
+                same_domain(term.topology_key, node, place) and self.matches(term, pod, other, waiting=True)
                 for other, place in neighbours
             ):
-                return UNWELCOME
+                return ANTI_AFFINITY
         for other, place in neighbours:
             for term in required_terms(other)[1]:
-                if same_domain(term.topology_key, node, place) and self.means(
+                if same_domain(term.topology_key, node, place) and self.matches(
                     term, other, pod, waiting=False
                 ):
-                    return NOT_WANTED
+                    return EXISTING_ANTI_AFFINITY
         return ""
 
-    def _has_company(self, pod: Pod, near: Iterable[PodAffinityTerm], node: Node) -> bool:
+    def _satisfies(self, pod: Pod, near: Iterable[PodAffinityTerm], node: Node) -> bool:
         near = list(near)
         if any(term.topology_key not in node.labels for term in near):
             return False
 
-        def meant(other: Pod) -> bool:
-            return all(self.means(term, pod, other, waiting=True) for term in near)
+        def matched(other: Pod) -> bool:
+            return all(self.matches(term, pod, other, waiting=True) for term in near)
 
-        company = [place for other, place in self.running() if meant(other)]
-        if all(any(same_domain(term.topology_key, node, place) for place in company) for term in near):
+        matching = [place for other, place in self.running() if matched(other)]
+        if all(any(same_domain(term.topology_key, node, place) for place in matching) for term in near):
             return True
-        somewhere = any(term.topology_key in place.labels for term in near for place in company)
-        return meant(pod) and not somewhere
+        somewhere = any(term.topology_key in place.labels for term in near for place in matching)
+        return matched(pod) and not somewhere
 
     def filter_is_skipped(self, pod: Pod) -> bool:
         """Whether no required term concerns the pod."""
         if any(required_terms(pod)):
             return False
         return not any(
-            term.topology_key in place.labels and self.means(term, other, pod, waiting=False)
+            term.topology_key in place.labels and self.matches(term, other, pod, waiting=False)
             for other, place in self.running()
             for term in required_terms(other)[1]
         )
@@ -140,11 +140,11 @@ class Model:
             return None
         found: list[tuple[str, str, int]] = []
         for other, place in self.running():
-            said = [(weight, term) for weight, term in own if self.means(term, pod, other, waiting=True)]
+            said = [(weight, term) for weight, term in own if self.matches(term, pod, other, waiting=True)]
             theirs = weighted_terms(other)
             if self.hard_weight:
                 theirs += [(self.hard_weight, term) for term in required_terms(other)[0]]
-            said += [(w, term) for w, term in theirs if self.means(term, other, pod, waiting=False)]
+            said += [(w, term) for w, term in theirs if self.matches(term, other, pod, waiting=False)]
             found += [
                 (term.topology_key, place.labels[term.topology_key], weight)
                 for weight, term in said
@@ -172,14 +172,14 @@ def same_domain(key: str, one: Node, other: Node) -> bool:
 
 
 def required_terms(pod: Pod) -> tuple[tuple[PodAffinityTerm, ...], tuple[PodAffinityTerm, ...]]:
-    """Required affinity and anti-affinity."""
+    """Return required affinity and anti-affinity terms."""
     affinity = pod.spec.affinity or Affinity()
     near, far = affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAntiAffinity()
     return near.required, far.required
 
 
 def weighted_terms(pod: Pod) -> list[tuple[int, PodAffinityTerm]]:
-    """Preferred terms; those of anti-affinity weigh less than nothing."""
+    """Return preferred terms with weights; those of anti-affinity are negative."""
     affinity = pod.spec.affinity or Affinity()
     near, far = affinity.pod_affinity or PodAffinity(), affinity.pod_anti_affinity or PodAntiAffinity()
     found = [(each.weight, each.term) for each in near.preferred]
@@ -236,7 +236,7 @@ affinities = st.builds(
 
 @st.composite
 def pods(draw: st.DrawFn, uid: str, node_name: str = "", *, terms: bool = True) -> Pod:
-    """A pod with labels and maybe terms."""
+    """Draw a pod with labels and maybe terms."""
     affinity = draw(st.none() | affinities) if terms else None
     metadata = ObjectMeta(
         name=uid,
@@ -250,30 +250,30 @@ def pods(draw: st.DrawFn, uid: str, node_name: str = "", *, terms: bool = True) 
 
 @define(eq=False)
 class Cluster:
-    """A table with its objects, and the model of it; changed together."""
+    """A node table with its objects, and the model of it; every change applies to both."""
 
     table: NodeTable = field(factory=NodeTable)
     objects: ObjectStore = field(factory=ObjectStore)
     model: Model = field(factory=Model)
 
     def set_node(self, name: str, labels: Labels) -> None:
-        """Add a node or change its labels; each is a host of its own."""
+        """Add a node or change its labels; each is its own host."""
         node = Node(ObjectMeta(name=name, uid=name, labels={**labels, "host": name}))
         self.table.set_node(node)
         self.model.nodes[name] = node
 
     def remove_node(self, name: str) -> None:
-        """Take a node away; its pods stay."""
+        """Remove a node; its pods stay."""
         self.table.remove_node(name)
         del self.model.nodes[name]
 
     def add_pod(self, pod: Pod) -> None:
-        """A pod comes to its node."""
+        """Add a pod to its node."""
         self.table.add_pod(pod.node_name, pod)
         self.model.pods[pod.uid] = pod
 
     def remove_pod(self, uid: str) -> Pod:
-        """A pod leaves."""
+        """Remove a pod."""
         pod = self.model.pods.pop(uid)
         self.table.remove_pod(pod.node_name, uid)
         return pod
@@ -284,7 +284,7 @@ class Cluster:
         self.model.namespaces[name] = labels
 
     def copy(self) -> Cluster:
-        """The same made anew."""
+        """Return an equal cluster, built from scratch."""
         fresh = Cluster()
         for name, labels in self.model.namespaces.items():
             fresh.set_namespace(name, labels)
@@ -298,7 +298,7 @@ class Cluster:
 
 @st.composite
 def clusters(draw: st.DrawFn, names: tuple[str, ...] = NODES, most: int = 6) -> Cluster:
-    """Some nodes, pods that run, namespaces; with rows that were given up and used again."""
+    """Draw a cluster, with rows that were freed and reused."""
     cluster = Cluster()
     for name in ("default", "other"):
         if draw(st.booleans()):
@@ -312,7 +312,7 @@ def clusters(draw: st.DrawFn, names: tuple[str, ...] = NODES, most: int = 6) -> 
 
 
 def change(draw: Any, cluster: Cluster) -> None:
-    """Pods go, nodes go and come back with other labels."""
+    """Remove pods, remove nodes, relabel nodes."""
     running = sorted(cluster.model.pods)
     for uid in draw(st.lists(st.sampled_from(running), max_size=2, unique=True)) if running else ():
         cluster.remove_pod(uid)

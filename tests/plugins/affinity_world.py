@@ -1,4 +1,4 @@
-"""Nodes and pods that look at each other, made in one line, and what InterPodAffinity says of them."""
+"""Short constructors of nodes and pods with affinity, and the answers of InterPodAffinity to them."""
 
 from __future__ import annotations
 
@@ -50,23 +50,23 @@ def make_pod(
 
 
 def nominated(pod: Pod, node_name: str) -> Pod:
-    """The same pod, expected on a node."""
+    """Return the pod nominated to a node."""
     return evolve(pod, status=PodStatus(nominated_node_name=node_name))
 
 
 def term(app: str | None, key: str = ZONE, **more: Any) -> PodAffinityTerm:
-    """Pods of that app; ``None``: a term without selector."""
+    """Return a term for pods of that app; ``None``: without selector."""
     selector = None if app is None else LabelSelector({"app": app} if app else {})
     return PodAffinityTerm(selector, topology_key=key, **more)
 
 
 def near(*apps: str, key: str = ZONE) -> Affinity:
-    """Wants to be with pods of these apps, by one term each."""
+    """Required affinity to pods of these apps, one term each."""
     return Affinity(pod_affinity=PodAffinity(tuple(term(app, key) for app in apps)))
 
 
 def far_from(*apps: str, key: str = ZONE) -> Affinity:
-    """Must not be with pods of these apps."""
+    """Required anti-affinity to pods of these apps, one term each."""
     return Affinity(pod_anti_affinity=PodAntiAffinity(tuple(term(app, key) for app in apps)))
 
 
@@ -78,7 +78,7 @@ def wants(*terms: PodAffinityTerm) -> Affinity:
 def rather(
     near: dict[str, int] | None = None, far: dict[str, int] | None = None, key: str = ZONE
 ) -> Affinity:
-    """Would rather be with, or away from, pods of these apps: app → weight."""
+    """Preferred affinity and anti-affinity: app → weight."""
 
     def weighted(apps: dict[str, int]) -> tuple[WeightedPodAffinityTerm, ...]:
         return tuple(WeightedPodAffinityTerm(weight, term(app, key)) for app, weight in apps.items())
@@ -90,7 +90,7 @@ def rather(
 
 
 class World:
-    """Two zones: ``a`` and ``b`` in z1, ``c`` in z2, and ``d`` without a zone."""
+    """Four nodes: ``a`` and ``b`` in zone z1, ``c`` in z2, ``d`` without a zone."""
 
     def __init__(self, *pods: Pod, hard: int = 1, ignore: bool = False) -> None:
         self.table, self.objects = NodeTable(), ObjectStore()
@@ -105,23 +105,23 @@ class World:
         self.plugin = InterPodAffinity(args, StandInHandle(table=self.table, objects=self.objects))
 
     def add_namespace(self, name: str, **labels: str) -> None:
-        """A namespace that exists."""
+        """Add a namespace."""
         self.objects.set(Namespace(ObjectMeta(name=name, labels=labels)))
 
     def info(self, name: str) -> NodeInfo:
-        """A node of the table."""
+        """Return a node of the table."""
         row = self.table.live_row(name)
         assert row is not None
         return self.table.info(row)
 
     def before(self, pod: Pod) -> CycleState:
-        """The state after a pre_filter that does not skip."""
+        """Return the state after a pre_filter that does not skip."""
         state = CycleState()
         assert self.plugin.pre_filter(state, pod) is None
         return state
 
     def rejected(self, pod: Pod, state: CycleState | None = None) -> dict[str, int]:
-        """Node → rule that the pod would break there, by both forms."""
+        """Node → filter code, by both forms."""
         if state is None:
             state = CycleState()
             if self.plugin.pre_filter(state, pod) is not None:
@@ -147,5 +147,5 @@ class World:
 
 
 def everywhere(code: int, *but: str) -> dict[str, int]:
-    """That rule on all four nodes but these."""
+    """Return that filter code for all four nodes but these."""
     return {name: code for name in "abcd" if name not in but}

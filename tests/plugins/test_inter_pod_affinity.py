@@ -1,14 +1,16 @@
-"""InterPodAffinity: which nodes are out, and which are better, because of the pods that run there."""
+"""InterPodAffinity: filter and score on clusters of four nodes."""
 
 from __future__ import annotations
 
 import pytest
 from attrs import evolve
 
-from plugins_builtin.inter_pod_affinity.filtering import AFFINITY as ALONE
-from plugins_builtin.inter_pod_affinity.filtering import ANTI_AFFINITY as UNWELCOME
-from plugins_builtin.inter_pod_affinity.filtering import EXISTING as NOT_WANTED
-from plugins_builtin.inter_pod_affinity.filtering import STATUSES
+from plugins_builtin.inter_pod_affinity.filtering import (
+    AFFINITY,
+    ANTI_AFFINITY,
+    EXISTING_ANTI_AFFINITY,
+    STATUSES,
+)
 from schedframe.api import (
     Affinity,
     LabelSelector,
@@ -35,93 +37,96 @@ from .affinity_world import (
 # ---- required affinity -----------------------------------------------------------------------------------
 
 
-def test_nobody_with_terms_means_skip() -> None:
+def test_without_terms_anywhere_the_plugin_skips() -> None:
     world = World(make_pod("web-0", "a", app="web"))
     state, pod = CycleState(), make_pod("p", app="web")
     assert world.plugin.pre_filter(state, pod) == Status.skip()
     assert world.plugin.pre_score(state, pod) == Status.skip()
 
 
-def test_a_pod_goes_where_the_company_is() -> None:
+def test_affinity_requires_a_matching_pod_in_the_domain() -> None:
     world = World(make_pod("web-0", "a", app="web"))
-    assert world.rejected(make_pod("p", affinity=near("web"))) == everywhere(ALONE, "a", "b")
-    assert world.rejected(make_pod("p", affinity=near("web", key=HOST))) == everywhere(ALONE, "a")
-    assert STATUSES[ALONE - 1].code.name == "UNSCHEDULABLE_AND_UNRESOLVABLE"
+    assert world.rejected(make_pod("p", affinity=near("web"))) == everywhere(AFFINITY, "a", "b")
+    assert world.rejected(make_pod("p", affinity=near("web", key=HOST))) == everywhere(AFFINITY, "a")
+    assert STATUSES[AFFINITY - 1].code.name == "UNSCHEDULABLE_AND_UNRESOLVABLE"
 
 
-def test_without_company_a_pod_that_is_not_meant_goes_nowhere() -> None:
-    assert World().rejected(make_pod("p", affinity=near("web"))) == everywhere(ALONE)
+def test_without_a_match_a_pod_that_does_not_match_itself_fits_nowhere() -> None:
+    assert World().rejected(make_pod("p", affinity=near("web"))) == everywhere(AFFINITY)
 
 
-def test_the_first_of_its_kind_goes_anywhere_but_to_nodes_without_the_label() -> None:
+def test_the_first_pod_of_a_group_fits_every_node_with_the_label() -> None:
     first = make_pod("p", app="web", affinity=near("web"))
-    assert World().rejected(first) == {"d": ALONE}
-    assert World(make_pod("web-0", "c", app="web")).rejected(first) == everywhere(ALONE, "c")
-    # One where no domain is does not count, and it is the first.
-    assert World(make_pod("web-0", "d", app="web")).rejected(first) == {"d": ALONE}
+    assert World().rejected(first) == {"d": AFFINITY}
+    assert World(make_pod("web-0", "c", app="web")).rejected(first) == everywhere(AFFINITY, "c")
+    # A pod on a node without the label does not count.
+    assert World(make_pod("web-0", "d", app="web")).rejected(first) == {"d": AFFINITY}
 
 
-def test_all_terms_must_mean_the_same_pod() -> None:
+def test_all_terms_must_select_the_same_pod() -> None:
     both = make_pod("p", affinity=near("web", "db"))
     world = World(make_pod("web-0", "a", app="web"), make_pod("db-0", "a", app="db"))
-    assert world.rejected(both) == everywhere(ALONE)
+    assert world.rejected(both) == everywhere(AFFINITY)
     by_zone_and_host = make_pod("p", affinity=wants(term("web"), term("web", HOST)))
-    assert world.rejected(by_zone_and_host) == everywhere(ALONE, "a")
+    assert world.rejected(by_zone_and_host) == everywhere(AFFINITY, "a")
 
 
-def test_terminating_pods_are_company_too() -> None:
+def test_terminating_pods_count() -> None:
     going = make_pod("web-0", "a", app="web")
     going = evolve(going, metadata=evolve(going.metadata, deletion_timestamp=1.0))
-    assert World(going).rejected(make_pod("p", affinity=near("web"))) == everywhere(ALONE, "a", "b")
+    assert World(going).rejected(make_pod("p", affinity=near("web"))) == everywhere(AFFINITY, "a", "b")
 
 
-def test_pods_on_a_node_that_is_not_there_count_nowhere() -> None:
+def test_pods_on_a_node_that_does_not_exist_do_not_count() -> None:
     world = World(make_pod("web-0", "gone", app="web"))
-    assert world.rejected(make_pod("p", affinity=near("web"))) == everywhere(ALONE)
+    assert world.rejected(make_pod("p", affinity=near("web"))) == everywhere(AFFINITY)
 
 
 # ---- required anti-affinity ------------------------------------------------------------------------------
 
 
-def test_a_pod_keeps_away_from_whom_it_avoids() -> None:
+def test_anti_affinity_rejects_the_domain_of_a_matching_pod() -> None:
     world = World(make_pod("web-0", "a", app="web"))
-    assert world.rejected(make_pod("p", affinity=far_from("web"))) == {"a": UNWELCOME, "b": UNWELCOME}
-    assert world.rejected(make_pod("p", affinity=far_from("web", key=HOST))) == {"a": UNWELCOME}
-    assert STATUSES[UNWELCOME - 1].code.name == "UNSCHEDULABLE"
+    assert world.rejected(make_pod("p", affinity=far_from("web"))) == {"a": ANTI_AFFINITY, "b": ANTI_AFFINITY}
+    assert world.rejected(make_pod("p", affinity=far_from("web", key=HOST))) == {"a": ANTI_AFFINITY}
+    assert STATUSES[ANTI_AFFINITY - 1].code.name == "UNSCHEDULABLE"
 
 
-def test_each_term_of_anti_affinity_counts_by_itself() -> None:
+def test_each_anti_affinity_term_is_evaluated_on_its_own() -> None:
     world = World(make_pod("web-0", "a", app="web"), make_pod("db-0", "c", app="db"))
     avoids = make_pod("p", affinity=far_from("web", "db", key=HOST))
-    assert world.rejected(avoids) == {"a": UNWELCOME, "c": UNWELCOME}
+    assert world.rejected(avoids) == {"a": ANTI_AFFINITY, "c": ANTI_AFFINITY}
 
 
-def test_a_node_without_the_label_is_in_nobodys_domain() -> None:
-    """Also where every other node is a domain of its own."""
+def test_a_node_without_the_label_is_in_no_domain() -> None:
+    """Also if every other node is a domain of its own."""
     world = World(make_pod("web-0", "a", app="web"), make_pod("web-1", "d", app="web"))
     world.table.remove_node("b")
-    assert world.rejected(make_pod("p", affinity=far_from("web"))) == {"a": UNWELCOME}
+    assert world.rejected(make_pod("p", affinity=far_from("web"))) == {"a": ANTI_AFFINITY}
     assert world.scores(make_pod("p", affinity=rather({"web": 3}))) == {"a": 3, "c": 0, "d": 0}
 
 
-def test_existing_pods_keep_others_away() -> None:
-    hermit = make_pod("hermit", "a", app="db", affinity=far_from("web"))
-    world = World(hermit)
-    assert world.rejected(make_pod("p", app="web")) == {"a": NOT_WANTED, "b": NOT_WANTED}
+def test_anti_affinity_of_existing_pods_rejects() -> None:
+    avoiding = make_pod("avoiding", "a", app="db", affinity=far_from("web"))
+    world = World(avoiding)
+    assert world.rejected(make_pod("p", app="web")) == {
+        "a": EXISTING_ANTI_AFFINITY,
+        "b": EXISTING_ANTI_AFFINITY,
+    }
     assert world.rejected(make_pod("p", app="api")) == {}
-    assert STATUSES[NOT_WANTED - 1].code.name == "UNSCHEDULABLE"
+    assert STATUSES[EXISTING_ANTI_AFFINITY - 1].code.name == "UNSCHEDULABLE"
 
 
-def test_of_several_rules_affinity_is_told_first_and_existing_pods_last() -> None:
-    hermit = make_pod("hermit", "a", app="web", affinity=far_from("web"))
-    world = World(hermit)
+def test_of_several_broken_rules_affinity_is_reported_first_and_existing_pods_last() -> None:
+    avoiding = make_pod("avoiding", "a", app="web", affinity=far_from("web"))
+    world = World(avoiding)
     avoids = make_pod("p", app="web", affinity=far_from("web"))
-    assert world.rejected(avoids) == {"a": UNWELCOME, "b": UNWELCOME}
+    assert world.rejected(avoids) == {"a": ANTI_AFFINITY, "b": ANTI_AFFINITY}
     both = Affinity(pod_affinity=near("db").pod_affinity, pod_anti_affinity=far_from("web").pod_anti_affinity)
-    assert world.rejected(make_pod("p", app="web", affinity=both)) == everywhere(ALONE)
+    assert world.rejected(make_pod("p", app="web", affinity=both)) == everywhere(AFFINITY)
 
 
-def test_spreading_one_by_one_over_hosts() -> None:
+def test_anti_affinity_by_host_places_one_pod_per_host() -> None:
     world = World()
     for i, left in enumerate(("bcd", "cd", "d", "")):
         pod = make_pod(f"web-{i}", "abcd"[i], app="web", affinity=far_from("web", key=HOST))
@@ -133,16 +138,16 @@ def test_spreading_one_by_one_over_hosts() -> None:
 # ---- namespaces ------------------------------------------------------------------------------------------
 
 
-def test_a_term_without_namespaces_means_that_of_its_pod() -> None:
+def test_a_term_without_namespaces_selects_in_that_of_its_pod() -> None:
     world = World(make_pod("web-0", "a", app="web", namespace="shop"))
     assert world.rejected(make_pod("p", affinity=far_from("web"))) == {}
     assert set(world.rejected(make_pod("p", namespace="shop", affinity=far_from("web")))) == {"a", "b"}
 
 
-def test_named_namespaces_are_instead_of_the_own() -> None:
+def test_named_namespaces_replace_the_own_one() -> None:
     world = World(make_pod("web-0", "a", app="web", namespace="shop"), make_pod("web-1", "c", app="web"))
     there = make_pod("p", affinity=wants(term("web", namespaces=("shop",))))
-    assert world.rejected(there) == everywhere(ALONE, "a", "b")
+    assert world.rejected(there) == everywhere(AFFINITY, "a", "b")
 
 
 @pytest.mark.parametrize(
@@ -151,26 +156,26 @@ def test_named_namespaces_are_instead_of_the_own() -> None:
         (LabelSelector({"team": "red"}), "ab"),
         (LabelSelector({"team": "blue"}), ""),
         (LabelSelector(), "abc"),
-        # Not what one would think: no labels at all satisfy it, and that is asked too.
+        # The empty set of labels satisfies it, so it selects pods of every namespace, as in the reference.
         (LabelSelector({}, (LabelSelectorRequirement("team", "NotIn", ("red",)),)), "abc"),
     ],
 )
-def test_namespaces_may_be_selected(selector: LabelSelector, found: str) -> None:
+def test_namespaces_can_be_selected_by_label(selector: LabelSelector, found: str) -> None:
     shop = make_pod("web-0", "a", app="web", namespace="shop")
     world = World(shop, make_pod("web-1", "c", app="web", namespace="unknown"))
     world.add_namespace("shop", team="red")
     pod = make_pod("p", affinity=wants(term("web", namespace_selector=selector)))
-    assert world.rejected(pod) == everywhere(ALONE, *found)
+    assert world.rejected(pod) == everywhere(AFFINITY, *found)
 
 
 def test_existing_pods_select_the_namespace_of_the_pod_by_its_labels() -> None:
     selecting = term("web", namespace_selector=LabelSelector({"team": "red"}))
-    hermit = make_pod("h", "a", affinity=Affinity(pod_anti_affinity=PodAntiAffinity((selecting,))))
-    world = World(hermit)
+    avoiding = make_pod("h", "a", affinity=Affinity(pod_anti_affinity=PodAntiAffinity((selecting,))))
+    world = World(avoiding)
     pod = make_pod("p", app="web", namespace="shop")
     assert world.rejected(pod) == {}
     world.add_namespace("shop", team="red")
-    assert world.rejected(pod) == {"a": NOT_WANTED, "b": NOT_WANTED}
+    assert world.rejected(pod) == {"a": EXISTING_ANTI_AFFINITY, "b": EXISTING_ANTI_AFFINITY}
     world.add_namespace("shop", team="blue")
     assert world.rejected(pod) == {}
 
@@ -178,10 +183,10 @@ def test_existing_pods_select_the_namespace_of_the_pod_by_its_labels() -> None:
 # ---- selectors -------------------------------------------------------------------------------------------
 
 
-def test_a_term_without_selector_means_nobody_and_an_empty_one_everybody() -> None:
+def test_a_missing_selector_matches_no_pod_and_an_empty_one_all() -> None:
     world = World(make_pod("web-0", "a", app="web"))
-    assert world.rejected(make_pod("p", affinity=wants(term(None)))) == everywhere(ALONE)
-    assert world.rejected(make_pod("p", affinity=wants(term("")))) == everywhere(ALONE, "a", "b")
+    assert world.rejected(make_pod("p", affinity=wants(term(None)))) == everywhere(AFFINITY)
+    assert world.rejected(make_pod("p", affinity=wants(term("")))) == everywhere(AFFINITY, "a", "b")
 
 
 def test_match_label_keys_narrow_the_selector() -> None:
@@ -191,18 +196,18 @@ def test_match_label_keys_narrow_the_selector() -> None:
     def with_keys(**keys: tuple[str, ...]) -> dict[str, int]:
         return world.rejected(make_pod("p", colour="blue", affinity=wants(term("web", **keys))))
 
-    assert with_keys(match_label_keys=("colour",)) == everywhere(ALONE, "a", "b")
-    assert with_keys(mismatch_label_keys=("colour",)) == everywhere(ALONE, "c")
-    assert with_keys(match_label_keys=("absent",)) == everywhere(ALONE, "a", "b", "c")
+    assert with_keys(match_label_keys=("colour",)) == everywhere(AFFINITY, "a", "b")
+    assert with_keys(mismatch_label_keys=("colour",)) == everywhere(AFFINITY, "c")
+    assert with_keys(match_label_keys=("absent",)) == everywhere(AFFINITY, "a", "b", "c")
 
 
-def test_pods_with_equal_terms_and_other_labels_are_told_apart() -> None:
+def test_pods_with_equal_terms_and_different_labels_are_distinguished() -> None:
     affinity = wants(term("web", match_label_keys=("colour",)))
     world = World(
         make_pod("web-0", "a", app="web", colour="blue"), make_pod("web-1", "c", app="web", colour="red")
     )
-    assert world.rejected(make_pod("p", colour="blue", affinity=affinity)) == everywhere(ALONE, "a", "b")
-    assert world.rejected(make_pod("p", colour="red", affinity=affinity)) == everywhere(ALONE, "c")
+    assert world.rejected(make_pod("p", colour="blue", affinity=affinity)) == everywhere(AFFINITY, "a", "b")
+    assert world.rejected(make_pod("p", colour="red", affinity=affinity)) == everywhere(AFFINITY, "c")
 
 
 def test_a_selector_that_cannot_be_parsed_is_an_error() -> None:
@@ -215,7 +220,7 @@ def test_a_selector_that_cannot_be_parsed_is_an_error() -> None:
 # ---- scores ----------------------------------------------------------------------------------------------
 
 
-def test_preferred_terms_weigh_each_pod_that_they_mean() -> None:
+def test_each_pod_that_a_preferred_term_selects_adds_its_weight() -> None:
     world = World(*(make_pod(f"web-{i}", n, app="web") for i, n in enumerate("abc")))
     pod = make_pod("p", affinity=rather({"web": 5}))
     assert world.scores(pod) == {"a": 10, "b": 10, "c": 5, "d": 0}
@@ -223,23 +228,28 @@ def test_preferred_terms_weigh_each_pod_that_they_mean() -> None:
     assert world.scores(pod) == {"a": 3, "b": 3, "c": 3, "d": 0}
 
 
-def test_existing_pods_have_a_say() -> None:
-    wishes = make_pod("r", "a", affinity=rather({"web": 7}, {"db": 3}))
-    needs = make_pod("n", "c", affinity=near("web"))
-    assert World(wishes, needs).scores(make_pod("p", app="web")) == {"a": 7, "b": 7, "c": 1, "d": 0}
-    assert World(wishes, needs).scores(make_pod("p", app="db")) == {"a": -3, "b": -3, "c": 0, "d": 0}
-    assert World(wishes, needs, hard=0).scores(make_pod("p", app="web")) == {"a": 7, "b": 7, "c": 0, "d": 0}
+def test_preferred_terms_of_existing_pods_score() -> None:
+    preferring = make_pod("r", "a", affinity=rather({"web": 7}, {"db": 3}))
+    requiring = make_pod("n", "c", affinity=near("web"))
+    assert World(preferring, requiring).scores(make_pod("p", app="web")) == {"a": 7, "b": 7, "c": 1, "d": 0}
+    assert World(preferring, requiring).scores(make_pod("p", app="db")) == {"a": -3, "b": -3, "c": 0, "d": 0}
+    assert World(preferring, requiring, hard=0).scores(make_pod("p", app="web")) == {
+        "a": 7,
+        "b": 7,
+        "c": 0,
+        "d": 0,
+    }
 
 
-def test_a_pod_without_wishes_may_ignore_those_of_others() -> None:
-    wishes = make_pod("r", "a", affinity=rather({"web": 7}))
-    world = World(wishes, ignore=True)
+def test_preferred_terms_of_existing_pods_can_be_ignored() -> None:
+    preferring = make_pod("r", "a", affinity=rather({"web": 7}))
+    world = World(preferring, ignore=True)
     assert world.scores(make_pod("p", app="web")) is None
     own = make_pod("p", app="web", affinity=rather({"db": 1}))
     assert world.scores(own) == {"a": 7, "b": 7, "c": 0, "d": 0}
 
 
-def test_weights_that_cancel_out_are_not_nothing() -> None:
+def test_weights_that_cancel_out_do_not_skip() -> None:
     world = World(make_pod("web-0", "a", app="web"))
     assert world.scores(make_pod("p", affinity=rather({"web": 5}, {"web": 5}))) == dict.fromkeys("abcd", 0)
     assert world.scores(make_pod("p", affinity=rather({"db": 5}))) is None

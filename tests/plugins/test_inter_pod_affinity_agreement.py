@@ -1,4 +1,4 @@
-"""InterPodAffinity at random: both forms say what plain loops over pods say, also in dry runs."""
+"""InterPodAffinity on random clusters: all forms agree with plain loops over pods, also in dry runs."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from schedframe.framework import CycleState, Status
 from schedframe.state import NodeInfo, NodeTable, domains, pod_groups
 
 from .affinity_model import (
-    COMPANY,
+    AFFINITY,
+    ANTI_AFFINITY,
+    EXISTING_ANTI_AFFINITY,
     NODES,
-    NOT_WANTED,
-    UNWELCOME,
     Cluster,
     clusters,
     namespace_labels,
@@ -49,15 +49,15 @@ from .agreement import (
 
 STATUSES = {
     "": OPEN,
-    COMPANY: Status.unresolvable(ERR_AFFINITY),
-    UNWELCOME: Status.unschedulable(ERR_ANTI_AFFINITY),
-    NOT_WANTED: Status.unschedulable(ERR_EXISTING_ANTI_AFFINITY),
+    AFFINITY: Status.unresolvable(ERR_AFFINITY),
+    ANTI_AFFINITY: Status.unschedulable(ERR_ANTI_AFFINITY),
+    EXISTING_ANTI_AFFINITY: Status.unschedulable(ERR_EXISTING_ANTI_AFFINITY),
 }
 MANY = settings(max_examples=100, deadline=None)
 
 
 def plugin_for(cluster: Cluster) -> InterPodAffinity:
-    """The plugin with the arguments that the model has."""
+    """Return the plugin with the arguments of the model."""
     model = cluster.model
     args = InterPodAffinityArgs(
         hard_pod_affinity_weight=model.hard_weight,
@@ -67,7 +67,7 @@ def plugin_for(cluster: Cluster) -> InterPodAffinity:
 
 
 def statuses(plugin: InterPodAffinity, table: NodeTable, pod: Pod, state: CycleState | None = None) -> Any:
-    """Node → status, by a pre_filter of its own unless *state* has one."""
+    """Node → status, after pre_filter unless *state* is given."""
     rows = table.rows()
     if state is None:
         state = CycleState()
@@ -77,7 +77,7 @@ def statuses(plugin: InterPodAffinity, table: NodeTable, pod: Pod, state: CycleS
 
 
 def check_filter(plugin: InterPodAffinity, cluster: Cluster, pod: Pod) -> None:
-    """Both forms are the model's."""
+    """Assert that both forms agree with the model."""
     model, rows, state = cluster.model, cluster.table.rows(), CycleState()
     before = plugin.pre_filter(state, pod)
     assert (before is not None and before.is_skip) == model.filter_is_skipped(pod)
@@ -91,7 +91,7 @@ def check_filter(plugin: InterPodAffinity, cluster: Cluster, pod: Pod) -> None:
 
 
 def check_score(plugin: InterPodAffinity, cluster: Cluster, pod: Pod) -> None:
-    """Both forms are the model's, and so is what becomes of them."""
+    """Assert that both forms, and normalization, agree with the model."""
     rows, state = cluster.table.rows(), CycleState()
     before = plugin.pre_score(state, pod)
     expected = cluster.model.scores(pod)
@@ -138,18 +138,18 @@ def test_normalisation_is_the_plain_formula(scores: list[int], spread: int) -> N
     assert normalize(np.array(scores, np.int64)).tolist() == list(normalized(raw).values())
 
 
-# ---- whatever happened before ----------------------------------------------------------------------------
+# ---- after any history -----------------------------------------------------------------------------------
 
 
 class AffinityMachine(RuleBasedStateMachine):
-    """One plugin through all that can happen to a cluster, asked after everything by pods of all sorts."""
+    """One plugin, and random changes of a cluster; pods of all kinds are evaluated in between."""
 
     def __init__(self) -> None:
         super().__init__()
         self.cluster = Cluster()
         self.plugin = plugin_for(self.cluster)
         self.count = 0
-        self.asked: list[Pod] = []
+        self.evaluated: list[Pod] = []
 
     @initialize(labels=st.lists(node_labels, min_size=2, max_size=2))
     def begin(self, labels: list[dict[str, str]]) -> None:
@@ -159,36 +159,36 @@ class AffinityMachine(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(NODES), labels=node_labels)
     def set_node(self, name: str, labels: dict[str, str]) -> None:
-        """A node comes or changes."""
+        """Add or change a node."""
         self.cluster.set_node(name, labels)
 
     @rule(name=st.sampled_from(NODES))
     def remove_node(self, name: str) -> None:
-        """A node goes."""
+        """Remove a node."""
         if name in self.cluster.model.nodes:
             self.cluster.remove_node(name)
 
     @rule(name=st.sampled_from(("default", "other")), labels=namespace_labels)
     def set_namespace(self, name: str, labels: dict[str, str]) -> None:
-        """A namespace comes or changes."""
+        """Add or change a namespace."""
         self.cluster.set_namespace(name, labels)
 
     @rule(data=st.data(), name=st.sampled_from(NODES))
     def add_pod(self, data: st.DataObject, name: str) -> None:
-        """A pod comes."""
+        """Add a pod."""
         self.count += 1
         self.cluster.add_pod(data.draw(pods(f"running-{self.count}", name)))
 
     @rule(place=st.integers(0, 20))
     def remove_pod(self, place: int) -> None:
-        """A pod goes."""
+        """Remove a pod."""
         uids = list(self.cluster.model.pods)
         if uids:
             self.cluster.remove_pod(uids[place % len(uids)])
 
     @rule(place=st.integers(0, 20), name=st.sampled_from(NODES))
     def add_another(self, place: int, name: str) -> None:
-        """A pod like one that runs comes to another node."""
+        """Add a pod equal to a running one to some node."""
         uids = list(self.cluster.model.pods)
         if uids:
             self.count += 1
@@ -197,36 +197,38 @@ class AffinityMachine(RuleBasedStateMachine):
             self.cluster.add_pod(other.with_node_name(name))
 
     @rule(pod=pods("p"))
-    def ask(self, pod: Pod) -> None:
-        """Any pod."""
-        self.asked.append(pod)
+    def evaluate(self, pod: Pod) -> None:
+        """Evaluate a new pod."""
+        self.evaluated.append(pod)
         if self.cluster.model.nodes:
             check_filter(self.plugin, self.cluster, pod)
             check_score(self.plugin, self.cluster, pod)
 
     @rule(place=st.integers(0, 20))
-    def ask_like_one_that_runs(self, place: int) -> None:
-        """A pod like one that runs."""
+    def evaluate_copy_of_running(self, place: int) -> None:
+        """Evaluate a pod equal to a running one."""
         uids = list(self.cluster.model.pods)
         if uids:
             pod = self.cluster.model.pods[uids[place % len(uids)]]
-            self.ask(evolve(pod, metadata=evolve(pod.metadata, uid="p")).with_node_name(""))
+            self.evaluate(evolve(pod, metadata=evolve(pod.metadata, uid="p")).with_node_name(""))
 
     @rule(place=st.integers(0, 20), labels=st.none() | pod_labels)
-    def ask_again(self, place: int, labels: dict[str, str] | None) -> None:
-        """A pod that was asked about before, or one with the same terms and other labels."""
-        if self.asked:
-            pod = self.asked[place % len(self.asked)]
-            self.ask(pod if labels is None else evolve(pod, metadata=evolve(pod.metadata, labels=labels)))
+    def evaluate_again(self, place: int, labels: dict[str, str] | None) -> None:
+        """Evaluate an earlier pod again, or one with its terms and other labels."""
+        if self.evaluated:
+            pod = self.evaluated[place % len(self.evaluated)]
+            self.evaluate(
+                pod if labels is None else evolve(pod, metadata=evolve(pod.metadata, labels=labels))
+            )
 
     @invariant()
     def counts_are_right(self) -> None:
-        """As made anew."""
+        """Counts equal recomputed ones."""
         self.cluster.table.check_invariants()
 
 
 class TestAffinityMachine(AffinityMachine.TestCase):  # type: ignore[name-defined, misc]
-    """Columns that are dropped, kinds that are forgotten and nodes looked at one by one come up as well."""
+    """Limits are lowered so that columns and classes of terms are dropped, too."""
 
     settings = settings(max_examples=40, stateful_step_count=30, deadline=None)
 
@@ -243,7 +245,7 @@ class TestAffinityMachine(AffinityMachine.TestCase):  # type: ignore[name-define
 
 @MANY
 @given(cluster=clusters(), pod=pods("p"), other=pods("other"), name=st.sampled_from(NODES))
-def test_adding_a_pod_is_as_if_it_had_been_there(cluster: Cluster, pod: Pod, other: Pod, name: str) -> None:
+def test_add_pod_equals_a_cluster_with_the_pod(cluster: Cluster, pod: Pod, other: Pod, name: str) -> None:
     state, plugin = CycleState(), plugin_for(cluster)
     if plugin.pre_filter(state, pod) is not None:
         return
@@ -267,7 +269,7 @@ def test_adding_a_pod_is_as_if_it_had_been_there(cluster: Cluster, pod: Pod, oth
 
 @MANY
 @given(cluster=clusters(), pod=pods("p"), data=st.data())
-def test_removing_pods_is_as_if_they_had_never_been_there(
+def test_remove_pod_equals_a_cluster_without_the_pods(
     cluster: Cluster, pod: Pod, data: st.DataObject
 ) -> None:
     state, plugin = CycleState(), plugin_for(cluster)
@@ -287,7 +289,7 @@ def test_removing_pods_is_as_if_they_had_never_been_there(
 
 
 def info_of(table: NodeTable, pod: Pod) -> NodeInfo:
-    """The node of *pod*."""
+    """Return the node of *pod*."""
     row = table.live_row(pod.node_name)
     assert row is not None
     return table.info(row)
@@ -306,7 +308,7 @@ def test_every_rejection_is_explained_and_nothing_else(cluster: Cluster, pod: Po
     for info in cluster.table.rows():
         line = plugin.explain(state, pod, info)
         assert (line is None) == (verdicts[info.name] == "")
-        if verdicts[info.name] in (UNWELCOME, NOT_WANTED):
+        if verdicts[info.name] in (ANTI_AFFINITY, EXISTING_ANTI_AFFINITY):
             assert line is not None
             blockers = [other.key for other, _ in cluster.model.running() if other.key in line]
             assert blockers, line

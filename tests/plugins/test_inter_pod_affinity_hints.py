@@ -1,4 +1,4 @@
-"""InterPodAffinity: which events may help a pod that it rejected."""
+"""InterPodAffinity: the hints."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from schedframe.api import Affinity, Node, ObjectMeta, Pod, PodAffinity, PodAnti
 from schedframe.queue import Action, ClusterEvent, EventResource
 
 from .affinity_model import (
-    COMPANY,
+    AFFINITY,
+    ANTI_AFFINITY,
+    EXISTING_ANTI_AFFINITY,
     NODES,
-    NOT_WANTED,
-    UNWELCOME,
     Cluster,
     clusters,
     node_labels,
@@ -36,7 +36,7 @@ PLAIN = make_pod("waiting", app="api")
 
 
 def pod_event(action: Action, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-    """The answer to a change of a pod."""
+    """Return the hint for a change of a pod."""
     changed = new if new is not None else old
     assert changed is not None
     itself = changed.uid == pod.uid
@@ -45,33 +45,33 @@ def pod_event(action: Action, pod: Pod, old: Pod | None, new: Pod | None) -> boo
 
 
 def node_event(action: Action, pod: Pod, old: Node | None, new: Node) -> bool:
-    """The answer to a change of a node."""
+    """Return the hint for a change of a node."""
     return hint_of(PLUGIN, ClusterEvent(EventResource.NODE, action), pod, old, new)
 
 
 # ---- pods ------------------------------------------------------------------------------------------------
 
 
-def test_company_that_comes_helps() -> None:
+def test_an_added_pod_that_satisfies_affinity_helps() -> None:
     assert pod_event(Action.ADD, WANTS, None, WEB)
     assert not pod_event(Action.ADD, WANTS, None, DB)
     assert not pod_event(Action.ADD, AVOIDS, None, WEB)
     assert not pod_event(Action.ADD, PLAIN, None, WEB)
 
 
-def test_somebody_unwelcome_who_goes_helps() -> None:
+def test_deleting_a_conflicting_pod_helps() -> None:
     assert pod_event(Action.DELETE, AVOIDS, WEB, None)
     assert not pod_event(Action.DELETE, AVOIDS, DB, None)
     assert not pod_event(Action.DELETE, WANTS, WEB, None)
 
 
-def test_a_hermit_who_goes_helps_those_it_kept_away() -> None:
-    hermit = make_pod("hermit", "n", app="db", affinity=far_from("api"))
-    assert pod_event(Action.DELETE, PLAIN, hermit, None)
-    assert not pod_event(Action.DELETE, make_pod("waiting", app="cache"), hermit, None)
+def test_deleting_a_pod_with_anti_affinity_helps_those_it_rejected() -> None:
+    avoiding = make_pod("avoiding", "n", app="db", affinity=far_from("api"))
+    assert pod_event(Action.DELETE, PLAIN, avoiding, None)
+    assert not pod_event(Action.DELETE, make_pod("waiting", app="cache"), avoiding, None)
 
 
-def test_labels_matter_if_they_change_who_is_meant() -> None:
+def test_a_label_change_helps_if_it_changes_which_terms_match() -> None:
     assert pod_event(Action.UPDATE_POD_LABEL, WANTS, evolve_labels(WEB, app="db"), WEB)
     assert pod_event(Action.UPDATE_POD_LABEL, AVOIDS, WEB, evolve_labels(WEB, app="db"))
     assert not pod_event(Action.UPDATE_POD_LABEL, WANTS, WEB, evolve_labels(WEB, app="db"))
@@ -79,11 +79,11 @@ def test_labels_matter_if_they_change_who_is_meant() -> None:
     assert not pod_event(Action.UPDATE_POD_LABEL, WANTS, WEB, evolve_labels(WEB, app="web", more="x"))
 
 
-def test_other_labels_of_the_pod_itself_help() -> None:
+def test_a_label_change_of_the_pod_itself_helps() -> None:
     assert pod_event(Action.UPDATE_POD_LABEL, WANTS, WANTS, evolve_labels(WANTS, app="db"))
 
 
-def test_pods_without_a_node_help_only_if_they_are_expected_on_one() -> None:
+def test_pods_without_a_node_help_only_if_nominated() -> None:
     pending = make_pod("web-0", app="web")
     assert not pod_event(Action.ADD, WANTS, None, pending)
     assert not pod_event(Action.DELETE, AVOIDS, pending, None)
@@ -93,7 +93,7 @@ def test_pods_without_a_node_help_only_if_they_are_expected_on_one() -> None:
 # ---- nodes -----------------------------------------------------------------------------------------------
 
 
-def test_a_new_node_helps_where_it_has_the_label() -> None:
+def test_a_new_node_helps_if_it_has_the_label() -> None:
     zoned, bare = make_node("n", zone="z1"), make_node("n")
     assert node_event(Action.ADD, WANTS, None, zoned)
     assert not node_event(Action.ADD, WANTS, None, bare)
@@ -101,7 +101,7 @@ def test_a_new_node_helps_where_it_has_the_label() -> None:
     assert not node_event(Action.ADD, PLAIN, None, zoned)
 
 
-def test_a_node_that_moves_helps() -> None:
+def test_a_node_that_changes_domain_helps() -> None:
     one, other, bare = make_node("n", zone="z1"), make_node("n", zone="z2"), make_node("n")
     for pod in (WANTS, AVOIDS):
         assert node_event(Action.UPDATE_NODE_LABEL, pod, one, other)
@@ -113,12 +113,12 @@ def test_a_node_that_moves_helps() -> None:
 
 
 def evolve_labels(pod: Pod, **labels: str) -> Pod:
-    """The same pod with other labels."""
+    """Return the pod with other labels."""
     return evolve(pod, metadata=evolve(pod.metadata, labels=labels))
 
 
 def evolve_node(node: Node, **labels: str) -> Node:
-    """The same node with more labels."""
+    """Return the node with more labels."""
     return Node(ObjectMeta(name=node.name, labels={**node.labels, **labels}))
 
 
@@ -126,8 +126,9 @@ def evolve_node(node: Node, **labels: str) -> Node:
 
 
 def simple(pod: Pod) -> Pod:
-    """With at most one required term of either kind, without namespace selectors, and with all keys of labels
-    merged as the API server does: see the module of the hints about the rest.
+    """Return *pod* with at most one required term of either kind, without namespace selectors and label keys.
+
+    The docstring of the module of hints lists the events that pods with more miss.
     """
     near_terms, far_terms = (
         tuple(
@@ -148,7 +149,7 @@ simple_pods = pods("p").map(simple)
 
 @st.composite
 def simple_clusters(draw: st.DrawFn) -> Cluster:
-    """Clusters of such pods."""
+    """Draw a cluster of such pods."""
     drawn = draw(clusters())
     cluster = Cluster()
     for node in drawn.model.nodes.values():
@@ -159,36 +160,38 @@ def simple_clusters(draw: st.DrawFn) -> Cluster:
 
 
 def opened(before: dict[str, str], cluster: Cluster, pod: Pod, causes: tuple[str, ...]) -> bool:
-    """Whether there is a node that *pod* may run on now, and could not before for one of *causes*."""
+    """Return whether a node is feasible that was rejected before for one of *causes*."""
     after = cluster.model.verdicts(pod)
     return any(not verdict and before.get(name, causes[0]) in causes for name, verdict in after.items())
 
 
 @settings(max_examples=100, deadline=None)
 @given(cluster=simple_clusters(), pod=simple_pods, data=st.data())
-def test_no_change_of_a_pod_that_helps_is_overlooked(cluster: Cluster, pod: Pod, data: st.DataObject) -> None:
+def test_the_hint_never_skips_a_change_of_a_pod_that_helps(
+    cluster: Cluster, pod: Pod, data: st.DataObject
+) -> None:
     model = cluster.model
     before = model.verdicts(pod)
     event = data.draw(st.sampled_from(("add", "delete", "labels")))
     if event == "add" or not model.pods:
         new = simple(data.draw(pods("new", data.draw(st.sampled_from(NODES)))))
         cluster.add_pod(new)
-        asked = pod_event(Action.ADD, pod, None, new)
+        hint = pod_event(Action.ADD, pod, None, new)
     else:
         old = cluster.remove_pod(data.draw(st.sampled_from(sorted(model.pods))))
         if event == "delete":
-            asked = pod_event(Action.DELETE, pod, old, None)
+            hint = pod_event(Action.DELETE, pod, old, None)
         else:
             new = evolve_labels(old, **data.draw(pod_labels))
             cluster.add_pod(new)
-            asked = pod_event(Action.UPDATE_POD_LABEL, pod, old, new)
-    # The last company that goes makes room for the first of its kind, which nobody is told.
+            hint = pod_event(Action.UPDATE_POD_LABEL, pod, old, new)
+    # A pod may become the first of its group by a deletion; no hint covers that.
     may_be_first = bool(required_terms(pod)[0]) and all(
-        model.means(term, pod, pod, waiting=True) for term in required_terms(pod)[0]
+        model.matches(term, pod, pod, waiting=True) for term in required_terms(pod)[0]
     )
     assume(not may_be_first or event == "add")
-    if opened(before, cluster, pod, (COMPANY, UNWELCOME, NOT_WANTED)):
-        assert asked
+    if opened(before, cluster, pod, (AFFINITY, ANTI_AFFINITY, EXISTING_ANTI_AFFINITY)):
+        assert hint
 
 
 @settings(max_examples=100, deadline=None)
@@ -198,10 +201,10 @@ def test_no_change_of_a_pod_that_helps_is_overlooked(cluster: Cluster, pod: Pod,
     name=st.sampled_from((*NODES, "new")),
     labels=node_labels,
 )
-def test_no_change_of_a_node_that_helps_is_overlooked(
+def test_the_hint_never_skips_a_change_of_a_node_that_helps(
     cluster: Cluster, pod: Pod, name: str, labels: dict[str, str]
 ) -> None:
-    """But for what existing pods' anti-affinity does not cover any more, see the module of the hints."""
+    """Except for the anti-affinity of existing pods, which the hint does not cover."""
     model = cluster.model
     before, old = model.verdicts(pod), model.nodes.get(name)
     cluster.set_node(name, labels)
@@ -210,7 +213,7 @@ def test_no_change_of_a_node_that_helps_is_overlooked(
     near_terms, far_terms = required_terms(pod)
     if old is None and not near_terms and not far_terms:
         return
-    may_be_first = bool(near_terms) and model.means(near_terms[0], pod, pod, waiting=True)
+    may_be_first = bool(near_terms) and model.matches(near_terms[0], pod, pod, waiting=True)
     assume(not may_be_first)
-    if opened(before, cluster, pod, (COMPANY, UNWELCOME)):
+    if opened(before, cluster, pod, (AFFINITY, ANTI_AFFINITY)):
         assert node_event(action, pod, old, new)

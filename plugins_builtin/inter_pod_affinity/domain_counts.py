@@ -1,4 +1,7 @@
-"""How many pods are where, by the value of a node label: the table's counts, and what a dry run changes."""
+"""Counts of pods by the value of a node label: the sums of the node table, and the changes of a dry run.
+
+Invariant: the sums of the table are shared and never written here; a dry run keeps its changes in ``added``.
+"""
 
 from __future__ import annotations
 
@@ -12,25 +15,27 @@ from attrs import define, field
 
 from schedframe import DomainSums, NodeTable, Rows
 
-from .questions import Question
+from .counters import TermCounter
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Sums: TypeAlias = npt.NDArray[np.int64]
 
-_FEW: Final = 6
-"""Up to so many domains are looked for one by one among the rows, which is cheaper than a look-up per row."""
+_MAX_COMPARED_DOMAINS: Final = 6
+"""Domains up to which one comparison of all rows per domain is cheaper than a look-up for each row."""
 
 
 @define(eq=False)
 class DomainCounts:
-    """Counts per value of one node label: the table's own, and what a dry run added."""
+    """Counts per value of one node label."""
 
     topology_key: str
     sums: DomainSums | None = None
+    """Kept current by the table; ``None`` if only a dry run counts."""
     added: dict[str, int] = field(factory=dict)
+    """Changes of a dry run, by value of the label."""
 
     def at(self, value: str) -> int:
-        """The count of the nodes with that value."""
+        """Return the count of the nodes with that value of the label."""
         count = self.added.get(value, 0) if self.added else 0
         sums = self.sums
         if sums is not None:
@@ -40,11 +45,11 @@ class DomainCounts:
         return count
 
     def add(self, value: str, amount: int) -> None:
-        """Count more (or less) for that value, in this copy only."""
+        """Change the count of that value by *amount*, in this copy only."""
         self.added[value] = self.added.get(value, 0) + amount
 
     def any(self) -> bool:
-        """Whether any count is not 0; O(changes)."""
+        """Return whether any count is not 0; O(changes of the dry run)."""
         nonzero = 0 if self.sums is None else self.sums.nonzero
         for value, amount in self.added.items():
             count = self.at(value)
@@ -52,7 +57,7 @@ class DomainCounts:
         return nonzero > 0
 
     def per_code(self) -> Sums:
-        """Counts by code of the label's column; the last is 0, for nodes without the label."""
+        """Return the counts by code of the label's column; the last is 0, for nodes without the label."""
         assert self.sums is not None
         counts = self.sums.sums
         if self.added:
@@ -64,15 +69,15 @@ class DomainCounts:
         return counts
 
     def clone(self) -> DomainCounts:
-        """An independent copy; the table's sums are shared."""
+        """Return an independent copy; the sums of the table are shared."""
         return DomainCounts(self.topology_key, self.sums, self.added.copy())
 
     # ---- many rows ---------------------------------------------------------------------------------------
 
     def positive(self, rows: Rows) -> Mask | bool:
-        """Where there are any, for counts that are never negative; one value if all rows agree.
+        """Return the rows with a positive count, or one value if all rows agree.
 
-        O(rows) in few passes; the mask is a fresh array.
+        Only for counts that are never negative. O(rows) in few passes; the mask is a fresh array.
         """
         sums = self.sums
         if sums is None or self.added:
@@ -85,11 +90,11 @@ class DomainCounts:
             return True
         if domains.count == domains.total:
             # Every node is a domain of its own.
-            alone: Mask = rows.take(sums.column.positive())
+            by_node: Mask = rows.take(sums.column.positive())
             if not everywhere:
-                return alone & (rows.take(domains.codes) >= 0)
-            return alone.copy() if isinstance(rows.index, slice) else alone
-        if sums.nonzero > _FEW:
+                return by_node & (rows.take(domains.codes) >= 0)
+            return by_node.copy() if isinstance(rows.index, slice) else by_node
+        if sums.nonzero > _MAX_COMPARED_DOMAINS:
             return domains.take(sums.sums > 0, rows)
         codes = rows.take(domains.codes)
         mask = np.zeros(len(rows), np.bool_)
@@ -98,12 +103,12 @@ class DomainCounts:
         return mask
 
     def _positive_in_dry_run(self, rows: Rows) -> Mask:
-        """O(values): dry runs go node by node anyway."""
+        """As :meth:`positive`; O(values), which is enough because dry runs evaluate node by node."""
         label = rows.table.label(self.topology_key)
         return label.decide(lambda value: self.at(value) > 0, False, rows.index)
 
     def of_rows(self, rows: Rows) -> Sums:
-        """The count of each row's domain, 0 without the label; a fresh array. O(rows)."""
+        """Return the count of each row's domain, 0 without the label; a fresh array. O(rows)."""
         assert self.sums is not None
         sums, domains = self.sums, self.sums.domains
         if self.added or domains.count < domains.total:
@@ -114,9 +119,10 @@ class DomainCounts:
         return counts.copy() if isinstance(rows.index, slice) else counts
 
     def grouped(self, table: NodeTable) -> tuple[npt.NDArray[Any], Callable[[int], int]] | None:
-        """A number per row, and what count it means; ``None`` if none says it.
+        """Return a column of group numbers, and the function from group number to count.
 
-        The domain of the row, or, where each node is a domain, how many there are.
+        The group of a row is its domain or, if every node is a domain, the count itself. ``None`` if there is
+        no such column: in a dry run, or if some nodes lack the label of such domains.
         """
         sums = self.sums
         if sums is None or self.added:
@@ -128,39 +134,46 @@ class DomainCounts:
 
 
 def grouped(
-    found: Iterable[DomainCounts], table: NodeTable
+    all_counts: Iterable[DomainCounts], table: NodeTable
 ) -> tuple[tuple[npt.NDArray[Any], ...], list[Callable[[int], int]]] | None:
-    """:meth:`DomainCounts.grouped` of those that count anything; ``None`` if there is none, or one cannot."""
-    groups = [counts.grouped(table) for counts in found if counts.any()]
-    known = [group for group in groups if group is not None]
-    if not groups or len(known) < len(groups):
-        return None
-    return tuple([column for column, _ in known]), [number for _, number in known]
+    """Return :meth:`DomainCounts.grouped` of all counts that are not 0 everywhere, as two sequences.
+
+    ``None`` if there are none, or one of them has no groups.
+    """
+    columns: list[npt.NDArray[Any]] = []
+    functions: list[Callable[[int], int]] = []
+    for counts in all_counts:
+        if counts.any():
+            group = counts.grouped(table)
+            if group is None:
+                return None
+            columns.append(group[0])
+            functions.append(group[1])
+    return (tuple(columns), functions) if columns else None
 
 
 @define(eq=False)
-class Counter:
-    """Answers one question again and again."""
+class CachedCounter:
+    """A counter with the sums that it returned last."""
 
-    question: Question
-    _sums: ReferenceType[DomainSums] | None = None
-    """The last answer; weak, for questions are kept longer than columns that nobody asks about any more."""
+    counter: TermCounter
+    _sums: ReferenceType[DomainSums] | None = None  # weak: the table may drop unused columns earlier
 
     def count(self, table: NodeTable) -> DomainCounts:
-        """The counts now; O(1) but for the first time."""
+        """Return the current counts; O(1) after the first call."""
         sums = None if self._sums is None else self._sums()
         if sums is None or sums.column.dropped:
-            sums = self.question.count(table)
+            sums = self.counter.count(table)
             self._sums = ref(sums)
         else:
             sums.sync()
-        return DomainCounts(self.question.topology_key, sums)
+        return DomainCounts(self.counter.topology_key, sums)
 
 
-Counts: TypeAlias = dict[str, DomainCounts]
+CountsByKey: TypeAlias = dict[str, DomainCounts]
 """Topology key → counts."""
 
 
-def clone_counts(counts: Counts) -> Counts:
-    """Independent copies."""
+def clone_counts(counts: CountsByKey) -> CountsByKey:
+    """Return independent copies."""
     return {key: each.clone() for key, each in counts.items()}
