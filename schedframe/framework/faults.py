@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import Any
 
 from ..errors import PluginError
-from .status import Code, Status
+from .status import Code, Status, message_of
+
+REJECTING = "None or a rejecting Status"
 
 _WORDING = {
     "pre_filter": 'running PreFilter plugin "{}": {}',
@@ -23,21 +26,58 @@ _WORDING = {
 """As the reference words it (pkg/scheduler/framework/runtime/framework.go)."""
 
 
-def fault(plugin: str, point: str, error: Exception) -> Status:
-    """The ERROR status for an exception that *plugin* raised at *point*; the exception is kept."""
-    return _worded(plugin, point, str(error) or type(error).__name__, error)
+def from_exception(plugin: str, point: str, error: Exception) -> Status:
+    """Return the ERROR status for an exception that *plugin* raised at *point*; the exception is kept."""
+    return _worded(plugin, point, message_of(error), error)
 
 
-def failure(plugin: str, point: str, status: Status) -> Status:
-    """The ERROR status for a *status* of *plugin* that ends the point with an error."""
+def from_status(plugin: str, point: str, status: Status) -> Status:
+    """Return the ERROR status for a *status* of *plugin* that ends the point with an error."""
     return _worded(plugin, point, status.message or status.code.label, status.error)
 
 
-def nonsense(plugin: str, point: str, answer: Any, wanted: str) -> Status:
-    """The ERROR status for an answer that the contract does not allow."""
-    return Status.from_error(
-        PluginError(f"plugin {plugin} answered {answer!r:.200} at {point}; return {wanted}"), plugin
-    )
+def as_error(plugin: str, point: str, status: Status) -> Status:
+    """Return *status* if it is an ERROR, which is worded already, else as :func:`from_status` does."""
+    return status if status.code is Code.ERROR else from_status(plugin, point, status)
+
+
+def invalid_answer(plugin: str, point: str, answer: Any, wanted: str) -> Status:
+    """Return the ERROR status for an answer that the contract does not allow."""
+    text = f"plugin {plugin} answered {shown(answer)} at {point}; return {wanted}"
+    return Status.from_error(PluginError(text), plugin)
+
+
+def read_status(
+    plugin: str, point: str, answer: Any, wanted: str = REJECTING, also: Container[Code] = ()
+) -> Status | None:
+    """Return the rejection or error that *answer* is, with *plugin* as its origin; ``None`` for success.
+
+    *also* are further codes that the point allows. Any other answer, and a status with content that cannot
+    be used, is an error of the plugin; *wanted* says what to return in its place.
+    """
+    if answer is None:
+        return None
+    if not isinstance(answer, Status):
+        return invalid_answer(plugin, point, answer, wanted)
+    try:
+        status = answer.with_plugin(plugin)
+    except TypeError as error:
+        return invalid_answer(plugin, point, answer, f"{wanted} ({error})")
+    if status.code is Code.SUCCESS:
+        return None
+    if status.code is Code.ERROR:
+        return from_status(plugin, point, status)
+    if status.is_rejected or status.code in also:
+        return status
+    return invalid_answer(plugin, point, answer, wanted)
+
+
+def shown(answer: Any) -> str:
+    """Return the beginning of ``repr``; the type where ``__repr__``, which is code of the plugin, fails."""
+    try:
+        return f"{answer!r:.200}"
+    except Exception:  # noqa: BLE001 - the answer is reported either way
+        return f"{type(answer).__name__} (its repr fails)"
 
 
 def _worded(plugin: str, point: str, text: str, error: BaseException | None) -> Status:

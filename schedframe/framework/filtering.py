@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 from ..api import Pod
 from ..state import NodeInfo, NodeTable, Rows, standing_in
 from .cycle_state import CycleState
-from .faults import failure, fault, nonsense
+from .faults import REJECTING, as_error, from_exception, invalid_answer, read_status
 from .plan import FilterEntry, Plan
 from .results import PreFilterResult, RowVerdicts
 from .status import Code, Status
@@ -41,7 +41,8 @@ class PreFilterOutcome:
 
 
 _ALL_PASS = PreFilterOutcome()
-_REJECTING = "None or a rejecting Status"
+_ANY_CODE = frozenset(Code)
+_PRE_FILTER_REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE})
 
 
 def run_pre_filter(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> PreFilterOutcome:
@@ -58,7 +59,7 @@ def run_pre_filter(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> PreFi
         try:
             answer = entry.call(state, pod, rows)
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            return PreFilterOutcome(fault(entry.name, "pre_filter", error))
+            return PreFilterOutcome(from_exception(entry.name, "pre_filter", error))
         if answer is None:
             continue
         if isinstance(answer, PreFilterResult):
@@ -67,20 +68,26 @@ def run_pre_filter(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> PreFi
             if not names:
                 return PreFilterOutcome(_nothing_left(plugins), names, frozenset(plugins))
             continue
-        if not isinstance(answer, Status):
-            wanted = "None, a Status or a PreFilterResult"
-            return PreFilterOutcome(nonsense(entry.name, "pre_filter", answer, wanted))
-        if answer.code is Code.SKIP:
+        if isinstance(answer, Status) and answer.code is Code.SKIP:
             state.skip_filter_plugins.add(entry.name)
-        elif answer.code is Code.UNSCHEDULABLE:
-            rejection = answer.with_plugin(entry.name)
-        elif answer.is_rejected:
-            return PreFilterOutcome(answer.with_plugin(entry.name))
-        elif answer.code is not Code.SUCCESS:
-            return PreFilterOutcome(failure(entry.name, "pre_filter", answer))
+            continue
+        status = _pre_filter_status(entry.name, answer)
+        if status is None:
+            continue
+        if status.code is not Code.UNSCHEDULABLE:
+            return PreFilterOutcome(status)
+        rejection = status
     if rejection is None and names is None:
         return _ALL_PASS
     return PreFilterOutcome(rejection, names, frozenset(plugins))
+
+
+def _pre_filter_status(plugin: str, answer: Any) -> Status | None:
+    """Return a rejection, an error or ``None``; PENDING is an error here, as it is in the reference."""
+    status = read_status(plugin, "pre_filter", answer, "None, a Status or a PreFilterResult", _ANY_CODE)
+    if status is None or status.code in _PRE_FILTER_REJECTIONS:
+        return status
+    return as_error(plugin, "pre_filter", status)
 
 
 def _nothing_left(plugins: set[str]) -> Status:
@@ -106,15 +113,17 @@ def run_filters(plan: Plan, state: CycleState, pod: Pod, info: NodeInfo, table: 
 def filter_node(
     entry: FilterEntry, state: CycleState, pod: Pod, info: NodeInfo, table: NodeTable
 ) -> Status | None:
-    """One plugin, one node, by the per-node form where there is one; ``None`` for success."""
+    """Return the rejection or error of one plugin for one node, ``None`` if the node passes.
+
+    The per-node form is called where there is one.
+    """
     try:
-        if entry.filter is not None:
-            status = entry.filter(state, pod, info)
-        else:
-            status = _filter_one_row(entry, state, pod, info, table)
+        if entry.filter is None:
+            return _filter_one_row(entry, state, pod, info, table)
+        answer = entry.filter(state, pod, info)
     except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-        return fault(entry.name, "filter", error)
-    return None if status is None else _judged(entry, status)
+        return from_exception(entry.name, "filter", error)
+    return None if answer is None else read_status(entry.name, "filter", answer)
 
 
 def rejections(
@@ -131,39 +140,22 @@ def rejections(
         try:
             answer = call(state, pod, info(row))
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            answer = fault(entry.name, "filter", error)
+            found.append((position, from_exception(entry.name, "filter", error)))
+            continue
         if answer is not None:
-            status = _judged(entry, answer)
+            status = read_status(entry.name, "filter", answer)
             if status is not None:
                 found.append((position, status))
     return found
 
 
-def _judged(entry: FilterEntry, status: Any) -> Status | None:
-    """What an answer other than ``None`` means."""
-    if isinstance(status, Status):
-        if status.is_rejected:
-            return status.with_plugin(entry.name)
-        if status.code is Code.SUCCESS:
-            return None
-        if status.code is Code.ERROR:
-            # Nonsense found in the columnar form comes as an error that names the plugin already.
-            return status if status.plugin else failure(entry.name, "filter", status)
-    return nonsense(entry.name, "filter", status, _REJECTING)
-
-
 def _filter_one_row(
     entry: FilterEntry, state: CycleState, pod: Pod, info: NodeInfo, table: NodeTable
 ) -> Status | None:
-    assert entry.filter_rows is not None
     with standing_in(table, info) as row:
-        rows = Rows.at(table, np.array([row], np.intp))
-        answer = entry.filter_rows(state, pod, rows)
-    if answer is None:
-        return None
-    verdicts = Verdicts.passing_all(rows)
-    take_over(verdicts, entry.name, answer)
-    return verdicts.status_at(0)
+        answer = ask_columnar(entry, state, pod, Rows.at(table, np.array([row], np.intp)))
+    code = 0 if answer is None else int(answer.codes[0])
+    return answer.statuses[code - 1] if answer is not None and code else None
 
 
 def filter_rows(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Verdicts:
@@ -181,12 +173,9 @@ def filter_rows(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Verdicts
             if not _filter_each(entry, state, pod, verdicts):
                 break
             continue
-        try:
-            answer = entry.filter_rows(state, pod, rows)
-        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            answer = _all_rows(rows, fault(entry.name, "filter_rows", error))
+        answer = ask_columnar(entry, state, pod, rows)
         if answer is not None:
-            take_over(verdicts, entry.name, answer)
+            verdicts.merge(entry.name, answer)
     return verdicts
 
 
@@ -200,35 +189,46 @@ def _filter_each(entry: FilterEntry, state: CycleState, pod: Pod, verdicts: Verd
     return bool(len(positions))
 
 
-def take_over(verdicts: Verdicts, plugin: str, answer: Any) -> None:
-    """Merge what the columnar form of *plugin* answered; nonsense is an error of the rows it concerns."""
-    rows = verdicts.rows
+def ask_columnar(entry: FilterEntry, state: CycleState, pod: Pod, rows: Rows) -> RowVerdicts | None:
+    """Call the columnar form of one plugin and return its checked answer; ``None`` if all rows pass.
+
+    Where the plugin fails, or answers what the contract does not allow, the verdicts have errors of the
+    plugin. The codes are within the statuses.
+    """
+    assert entry.filter_rows is not None, "only called for plugins with a columnar form"
+    try:
+        answer: Any = entry.filter_rows(state, pod, rows)
+    except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+        return _all_rows(rows, from_exception(entry.name, "filter_rows", error))
+    return None if answer is None else _checked_verdicts(entry.name, answer, rows)
+
+
+def _checked_verdicts(plugin: str, answer: Any, rows: Rows) -> RowVerdicts:
+    """Return *answer* with errors of *plugin* in place of what the contract does not allow."""
     if not isinstance(answer, RowVerdicts) or not isinstance(answer.codes, np.ndarray):
-        problem = nonsense(plugin, "filter_rows", answer, "None or RowVerdicts")
-        verdicts.merge(plugin, _all_rows(rows, problem))
-        return
-    codes, statuses = answer.codes, answer.statuses
+        return _invalid_verdicts(plugin, answer, "None or RowVerdicts", rows)
+    codes = answer.codes
     if codes.shape != (len(rows),) or codes.dtype.kind not in "iu":
         wanted = f"integer codes of shape ({len(rows)},)"
-        problem = nonsense(plugin, "filter_rows", (codes.dtype, codes.shape), wanted)
-        verdicts.merge(plugin, _all_rows(rows, problem))
-        return
-    checked = tuple(_rejecting(plugin, status) for status in statuses)
+        return _invalid_verdicts(plugin, (codes.dtype, codes.shape), wanted, rows)
     try:
-        verdicts.merge(plugin, RowVerdicts(codes, checked))
-    except IndexError:
+        statuses = tuple(answer.statuses)
+    except Exception:  # noqa: BLE001 - what the plugin gave is no sequence, and is reported
+        return _invalid_verdicts(plugin, answer.statuses, "RowVerdicts with a sequence of statuses", rows)
+    # Seen as unsigned, a negative code is larger than any.
+    if len(codes) and codes.view(f"u{codes.dtype.itemsize}").max() > len(statuses):
         wanted = f"codes from 0 to the number of statuses, which is {len(statuses)}"
-        problem = nonsense(plugin, "filter_rows", sorted(set(codes.tolist())), wanted)
-        verdicts.merge(plugin, _all_rows(rows, problem))
+        return _invalid_verdicts(plugin, sorted(set(codes.tolist())), wanted, rows)
+    return RowVerdicts(codes, tuple(_rejecting(plugin, status) for status in statuses))
 
 
 def _rejecting(plugin: str, status: Any) -> Status:
-    if isinstance(status, Status):
-        if status.is_rejected:
-            return status
-        if status.code is Code.ERROR:
-            return status if status.plugin else failure(plugin, "filter_rows", status)
-    return nonsense(plugin, "filter_rows", status, _REJECTING)
+    rejection = read_status(plugin, "filter_rows", status)
+    return rejection or invalid_answer(plugin, "filter_rows", status, REJECTING)
+
+
+def _invalid_verdicts(plugin: str, given: Any, wanted: str, rows: Rows) -> RowVerdicts:
+    return _all_rows(rows, invalid_answer(plugin, "filter_rows", given, wanted))
 
 
 def _all_rows(rows: Rows, status: Status) -> RowVerdicts:
@@ -331,11 +331,10 @@ def _run_pod_hook(
         try:
             status = call(state, pod, other, info)
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            return fault(entry.name, hook, error)
+            return from_exception(entry.name, hook, error)
         if status is None:
             continue
-        if not isinstance(status, Status):
-            return nonsense(entry.name, hook, status, "None or a Status")
-        if not status.is_success:
-            return failure(entry.name, hook, status)
+        problem = read_status(entry.name, hook, status, "None or a Status", _ANY_CODE)
+        if problem is not None:
+            return as_error(entry.name, hook, problem)
     return None

@@ -15,7 +15,7 @@ from ..errors import PluginError
 from ..queue import EventRegistration
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
-from .faults import failure, fault, nonsense
+from .faults import as_error, from_exception, invalid_answer, read_status
 from .filtering import (
     NominatedFilter,
     PreFilterOutcome,
@@ -29,7 +29,7 @@ from .filtering import (
 from .handle import Handle
 from .plan import Observer, Plan, compile_plan
 from .registry import Registry
-from .results import PostFilterResult
+from .results import NominatingInfo, PostFilterResult
 from .scoring import ScoreTable, run_pre_score, run_scores
 from .status import SUCCESS, Code, Status
 from .verdicts import Diagnosis, Verdicts
@@ -48,6 +48,7 @@ class PermitOutcome:
 
 
 _PERMITTED = PermitOutcome()
+_WAIT = frozenset({Code.WAIT})
 
 
 _ROW_LOCAL_KEY = object()
@@ -250,12 +251,12 @@ class Framework:
             try:
                 answer = entry.call(state, pod, diagnosis)
             except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-                return None, fault(entry.name, "post_filter", error)
+                return None, from_exception(entry.name, "post_filter", error)
             found, status = _post_filter_answer(entry.name, answer)
             if status.code in (Code.SUCCESS, Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
-                return found, status.with_plugin(entry.name)
-            if not status.is_rejected:
-                return None, status if status.plugin else failure(entry.name, "post_filter", status)
+                return found, status
+            if status.code is Code.ERROR:
+                return None, status
             if found is not None and found.nominates:
                 result = found
             reasons += status.reasons
@@ -277,7 +278,7 @@ class Framework:
             try:
                 entry.call(state, pod, node_name)
             except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-                faults.append(fault(entry.name, "unreserve", error))
+                faults.append(from_exception(entry.name, "unreserve", error))
         return faults
 
     def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> PermitOutcome:
@@ -289,13 +290,16 @@ class Framework:
             try:
                 status = entry.call(state, pod, node_name)
             except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-                return PermitOutcome(fault(entry.name, "permit", error))
-            if isinstance(status, Status) and status.code is Code.WAIT and status.timeout is not None:
-                waits[entry.name] = status.timeout
+                return PermitOutcome(from_exception(entry.name, "permit", error))
+            wanted = "None, a rejection or Status.wait(seconds)"
+            problem = read_status(entry.name, "permit", status, wanted, _WAIT)
+            if problem is None:
                 continue
-            problem = _judged(entry.name, "permit", status, "None, a rejection or Status.wait(seconds)")
-            if problem is not None:
+            if problem.code is not Code.WAIT:
                 return PermitOutcome(problem)
+            if problem.timeout is None:
+                return PermitOutcome(invalid_answer(entry.name, "permit", status, wanted))
+            waits[entry.name] = problem.timeout
         return PermitOutcome(None, waits) if waits else _PERMITTED
 
     # ---- binding cycle -----------------------------------------------------------------------------------
@@ -309,18 +313,13 @@ class Framework:
                 try:
                     status = flight(state, pod, node_name)
                 except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-                    return fault(entry.name, "pre_bind_pre_flight", error)
+                    return from_exception(entry.name, "pre_bind_pre_flight", error)
                 if isinstance(status, Status) and status.code is Code.SKIP:
                     continue
-                problem = _judged(
-                    entry.name, "pre_bind_pre_flight", status, "None, Status.skip() or an error"
-                )
+                wanted = "None, Status.skip() or an error"
+                problem = read_status(entry.name, "pre_bind_pre_flight", status, wanted)
                 if problem is not None:
-                    return (
-                        problem
-                        if problem.code is Code.ERROR
-                        else failure(entry.name, "pre_bind_pre_flight", problem)
-                    )
+                    return as_error(entry.name, "pre_bind_pre_flight", problem)
             names.append(entry.name)
         return tuple(names)
 
@@ -331,7 +330,7 @@ class Framework:
             try:
                 entry.call(state, pod, node_name)
             except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-                faults.append(fault(entry.name, "post_bind", error))
+                faults.append(from_exception(entry.name, "post_bind", error))
         return faults
 
     def close(self) -> list[Status]:
@@ -341,7 +340,7 @@ class Framework:
             try:
                 entry.call()
             except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-                faults.append(fault(entry.name, "close", error))
+                faults.append(from_exception(entry.name, "close", error))
         return faults
 
 
@@ -364,35 +363,30 @@ def _simple(plugin: str, point: str, call: Any, *arguments: Any) -> Status | Non
     try:
         status = call(*arguments)
     except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-        return fault(plugin, point, error)
-    return _judged(plugin, point, status, "None, a rejection or an error")
-
-
-def _judged(plugin: str, point: str, status: Any, wanted: str) -> Status | None:
-    """A rejection or an error, ``None`` for success; anything else is nonsense."""
-    if status is None:
-        return None
-    if isinstance(status, Status):
-        if status.code is Code.SUCCESS:
-            return None
-        if status.is_rejected:
-            return status.with_plugin(plugin)
-        if status.code is Code.ERROR:
-            return failure(plugin, point, status)
-    return nonsense(plugin, point, status, wanted)
+        return from_exception(plugin, point, error)
+    return read_status(plugin, point, status, "None, a rejection or an error")
 
 
 def _post_filter_answer(plugin: str, answer: Any) -> tuple[PostFilterResult | None, Status]:
+    """Return the result and the status in an answer of post_filter; an invalid one is an error."""
     if answer is None:
-        return None, Status(Code.UNSCHEDULABLE)
-    if isinstance(answer, PostFilterResult):
-        return answer, SUCCESS
+        return None, Status(Code.UNSCHEDULABLE, plugin=plugin)
+    result, status = answer, None
     if isinstance(answer, Status):
-        answer = (None, answer)
-    if isinstance(answer, tuple) and len(answer) == 2:
+        result, status = None, answer
+    elif isinstance(answer, tuple) and len(answer) == 2:
         result, status = answer
-        status = SUCCESS if status is None else status
-        sound = isinstance(status, Status) and status.code not in (Code.SKIP, Code.WAIT)
-        if sound and (result is None or isinstance(result, PostFilterResult)):
-            return result, status
-    return None, nonsense(plugin, "post_filter", answer, "(PostFilterResult | None, Status)")
+    if result is not None and not _is_post_filter_result(result):
+        return None, invalid_answer(plugin, "post_filter", answer, _POST_FILTER_ANSWER)
+    problem = read_status(plugin, "post_filter", status, _POST_FILTER_ANSWER)
+    return result, Status(plugin=plugin) if problem is None else problem
+
+
+_POST_FILTER_ANSWER = "(PostFilterResult | None, Status)"
+
+
+def _is_post_filter_result(result: Any) -> bool:
+    if not isinstance(result, PostFilterResult):
+        return False
+    info = result.nominating_info
+    return info is None or (isinstance(info, NominatingInfo) and isinstance(info.node_name, str | None))

@@ -12,12 +12,14 @@ from ..api import Pod
 from ..errors import PluginError
 from ..state import Rows
 from .cycle_state import CycleState
-from .faults import failure, fault, nonsense
+from .faults import as_error, from_exception, invalid_answer, read_status, shown
 from .normalization import MAX_SCORE, MIN_SCORE
 from .plan import Plan, ScoreEntry
 from .status import Code, Status
 
 Scores = npt.NDArray[np.int64]
+
+_ANY_CODE = frozenset(Code)
 
 
 @define(eq=False)
@@ -41,15 +43,15 @@ def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status
         try:
             status = entry.call(state, pod, rows)
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            return fault(entry.name, "pre_score", error)
+            return from_exception(entry.name, "pre_score", error)
         if status is None:
             continue
-        if not isinstance(status, Status):
-            return nonsense(entry.name, "pre_score", status, "None or a Status")
-        if status.code is Code.SKIP:
+        if isinstance(status, Status) and status.code is Code.SKIP:
             state.skip_score_plugins.add(entry.name)
-        elif status.code is not Code.SUCCESS:
-            return failure(entry.name, "pre_score", status)
+            continue
+        problem = read_status(entry.name, "pre_score", status, "None or a Status", _ANY_CODE)
+        if problem is not None:
+            return as_error(entry.name, "pre_score", problem)
     return None
 
 
@@ -98,7 +100,7 @@ def _raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> S
                 given = [_integer(entry.name, each) for each in given]
             answer = np.array(given, np.int64)
     except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-        return fault(entry.name, point, error)
+        return from_exception(entry.name, point, error)
     problem = _problem(entry.name, point, answer, rows)
     return answer if problem is None else problem
 
@@ -112,7 +114,7 @@ def _normalized(entry: ScoreEntry, state: CycleState, pod: Pod, raw: Scores, row
     try:
         answer = entry.normalize(state, pod, scores, rows)
     except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-        return fault(entry.name, "normalize_scores", error)
+        return from_exception(entry.name, "normalize_scores", error)
     if answer is not None and not (isinstance(answer, Status) and answer.is_success):
         problem = _problem(entry.name, "normalize_scores", answer, rows)
         if problem is not None:
@@ -132,16 +134,17 @@ def _integer(plugin: str, score: Any) -> int:
     if type(score) is int or isinstance(score, np.integer):
         return int(score)
     if isinstance(score, Status) and score.code is Code.ERROR:
-        raise score.error or PluginError(score.message)
-    raise PluginError(f"plugin {plugin} answered {score!r:.200} at score; return an int")
+        raise score.error if isinstance(score.error, Exception) else PluginError(score.message)
+    raise PluginError(f"plugin {plugin} answered {shown(score)} at score; return an int")
 
 
 def _problem(plugin: str, point: str, scores: Any, rows: Rows) -> Status | None:
+    wanted = f"an int64 array of shape ({len(rows)},)"
     if isinstance(scores, Status) and scores.code is Code.ERROR:
-        return failure(plugin, point, scores)
+        return read_status(plugin, point, scores, wanted)
     if not isinstance(scores, np.ndarray) or scores.shape != (len(rows),) or scores.dtype.kind not in "iu":
         found = (scores.dtype, scores.shape) if isinstance(scores, np.ndarray) else scores
-        return nonsense(plugin, point, found, f"an int64 array of shape ({len(rows)},)")
+        return invalid_answer(plugin, point, found, wanted)
     return None
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import IntEnum
+from math import isnan
 from typing import Any
 
 from attrs import field, frozen
@@ -68,16 +69,22 @@ class Status:
     """Seconds that a WAIT may last; ``None`` for any other code."""
     events: tuple[Any, ...] = field(default=(), eq=False)
     """What ends a WAIT of pre_bind or bind early: each a ``ClusterEvent``, or an ``EventOf`` one object."""
+    details: Mapping[str, Any] | None = field(default=None, eq=False)
+    """Reason → the data behind it, for programs: ``{"Insufficient cpu": {"resource": "cpu", "used": 3500}}``.
+
+    Set by the per-node ``filter`` and read by explanations. Statuses that differ in their details alone are
+    counted as one, so the details of a search are those of one of the nodes.
+    """
 
     @classmethod
-    def unschedulable(cls, *reasons: str) -> Status:
+    def unschedulable(cls, *reasons: str, details: Mapping[str, Any] | None = None) -> Status:
         """Rejected; removing pods may help."""
-        return cls(Code.UNSCHEDULABLE, reasons)
+        return cls(Code.UNSCHEDULABLE, reasons, details=details)
 
     @classmethod
-    def unresolvable(cls, *reasons: str) -> Status:
+    def unresolvable(cls, *reasons: str, details: Mapping[str, Any] | None = None) -> Status:
         """Rejected; removing pods cannot help."""
-        return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons)
+        return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, details=details)
 
     @classmethod
     def pending(cls, *reasons: str) -> Status:
@@ -98,8 +105,7 @@ class Status:
     def from_error(cls, error: BaseException | str, plugin: str = "") -> Status:
         """An ERROR with the message of *error*; an exception is kept with its traceback."""
         if isinstance(error, BaseException):
-            text = str(error) or type(error).__name__
-            return cls(Code.ERROR, (text,), plugin, error)
+            return cls(Code.ERROR, (message_of(error),), plugin, error)
         return cls(Code.ERROR, (error,), plugin)
 
     @property
@@ -128,10 +134,53 @@ class Status:
         return ", ".join(self.reasons)
 
     def with_plugin(self, plugin: str) -> Status:
-        """The same status, said by *plugin* (unless it already names one)."""
+        """Return the same status with *plugin* as its origin, unless it names one.
+
+        Raises ``TypeError`` as :meth:`check` does.
+        """
+        self.check()
         if self.plugin:
             return self
-        return Status(self.code, self.reasons, plugin, self.error, self.timeout, self.events)
+        return Status(self.code, self.reasons, plugin, self.error, self.timeout, self.events, self.details)
+
+    def check(self) -> None:
+        """Raise ``TypeError`` for content that cannot be counted, compared or printed.
+
+        A plugin can construct such a status; it is found where the framework reads the plugin's answer.
+        """
+        if type(self.code) is not Code:
+            raise TypeError("the code of a Status must be a Code")
+        if type(self.reasons) is not tuple:
+            raise TypeError("the reasons of a Status must be a tuple of strings")
+        for reason in self.reasons:
+            if type(reason) is not str:
+                _check_text(reason, "each reason of a Status")
+        if type(self.plugin) is not str:
+            _check_text(self.plugin, "the plugin of a Status")
+        if self.timeout is not None and (not isinstance(self.timeout, int | float) or isnan(self.timeout)):
+            raise TypeError("the timeout of a Status must be a number of seconds")
+        if self.error is not None and not isinstance(self.error, BaseException):
+            raise TypeError("the error of a Status must be an exception")
+        if self.details is not None and not isinstance(self.details, Mapping):
+            raise TypeError("the details of a Status must be a mapping")
+
+
+def _check_text(value: Any, what: str) -> None:
+    """A subclass of ``str``, such as a ``StrEnum``, will do if it can be hashed."""
+    if not isinstance(value, str):
+        raise TypeError(f"{what} must be a string")
+    try:
+        hash(value)
+    except Exception as error:
+        raise TypeError(f"{what} must be hashable") from error
+
+
+def message_of(error: BaseException) -> str:
+    """Return the message of *error*; its type where it has none, or where ``__str__`` fails."""
+    try:
+        return str(error) or type(error).__name__
+    except Exception:  # noqa: BLE001 - __str__ is code of the plugin; the type still says what was raised
+        return type(error).__name__
 
 
 SUCCESS = Status()

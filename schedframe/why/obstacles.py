@@ -12,7 +12,7 @@ from attrs import frozen
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import Code, Framework, Status, Verdicts
-from ..framework.filtering import filter_node, take_over
+from ..framework.filtering import ask_columnar, filter_node
 from ..framework.plan import FilterEntry
 from ..simulate.amounts import amount_text
 from ..simulate.explaining import account
@@ -142,13 +142,9 @@ def _codes(
     """What one plugin says of each row, and how many reasons each code stands for."""
     verdicts = Verdicts.passing_all(rows)
     if entry.filter_rows is not None:
-        try:
-            answer = entry.filter_rows(decision.state, decision.pod, rows)
-        except Exception as error:  # noqa: BLE001 - a fault of the plugin: told where its nodes are looked at
-            del error
-            answer = None
+        answer = ask_columnar(entry, decision.state, decision.pod, rows)
         if answer is not None:
-            take_over(verdicts, entry.name, answer)
+            verdicts.merge(entry.name, answer)
     else:
         for position, info in zip(range(_BY_NODE), rows, strict=False):
             status = filter_node(entry, decision.state, decision.pod, info, rows.table)

@@ -153,6 +153,12 @@ def test_a_status_that_has_no_place_here_is_an_error() -> None:
     assert outcome.status.message == 'running PreFilter plugin "A": Wait'
 
 
+def test_pending_is_an_error_as_in_the_reference() -> None:
+    outcome, _, asked = outcome_of(Status.pending("later"), None)
+    assert outcome.status == Status(Code.ERROR, ('running PreFilter plugin "A": later',), "A")
+    assert asked == ["A"]
+
+
 def test_node_names_may_come_in_any_collection_but_not_as_one_string() -> None:
     assert PreFilterResult(["a", "b"]).node_names == {"a", "b"}  # type: ignore[arg-type]  # converted
     with pytest.raises(TypeError, match="node_names is the string 'a'; give a collection"):

@@ -66,3 +66,12 @@ def test_the_framework_names_the_plugin_unless_the_status_does() -> None:
     status = Status(Code.WAIT, ("r",), "", error, 5.0, ("e",)).with_plugin("P")
     assert (status.plugin, status.error, status.timeout, status.events) == ("P", error, 5.0, ("e",))
     assert status.with_plugin("Q") is status
+    assert Status.unschedulable("r", details={"r": 1}).with_plugin("P").details == {"r": 1}
+
+
+def test_details_are_not_compared() -> None:
+    few, many = (Status.unschedulable("no cpu", details={"no cpu": {"used": n}}) for n in (1, 9))
+    assert few == many
+    assert len({few, many}) == 1
+    assert few.details == {"no cpu": {"used": 1}}
+    assert Status.unresolvable("no cpu").details is None

@@ -13,12 +13,16 @@ from attrs import define
 from ...cluster import ClusterPort, OutcomeUnknown
 from ...errors import PluginError
 from ...framework import Code, Status
-from ...framework.faults import failure, fault, nonsense
+from ...framework.faults import from_exception, invalid_answer, read_status
+from ...queue import ClusterEvent, EventOf
 from ..core import Attempt, logger
 
 NOBODY_BINDS = Status.from_error("no bind plugin took the pod; enable one under plugins.bind")
 LOST = Status(Code.ERROR, ("the cluster does not say whether the pod was bound",))
 """Stands for an outcome that stays unknown: the assumption is kept until the truth is known."""
+
+_ALSO = frozenset({Code.WAIT})
+_ALSO_AT_BIND = frozenset({Code.WAIT, Code.SKIP})
 
 Steps = Generator[Any, Any, Status | None]
 """Yields awaitables, is sent what they give, returns a status; ``None`` is success."""
@@ -40,7 +44,7 @@ class BindingTask:
             try:
                 answer = binders[0].call(attempt.state, attempt.assumed, attempt.node_name)
             except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-                return self._outcome(fault(binders[0].name, "bind", error))
+                return self._outcome(from_exception(binders[0].name, "bind", error))
             if answer is None:
                 return None
             return drive(self._answered(binders[0].name, answer))
@@ -104,7 +108,7 @@ class BindingTask:
         try:
             answer = call(attempt.state, attempt.assumed, attempt.node_name)
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            return fault(name, point, error)
+            return from_exception(name, point, error)
         return (yield from self._heard(name, point, answer))
 
     def _heard(self, name: str, point: str, answer: Any) -> Steps:
@@ -113,25 +117,28 @@ class BindingTask:
             if inspect.isawaitable(answer):
                 answer = yield answer
         except asyncio.CancelledError:
-            return fault(name, point, PluginError("what it awaited was cancelled"))
+            return from_exception(name, point, PluginError("what it awaited was cancelled"))
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            return fault(name, point, error)
-        return _judged(name, point, answer)
+            return from_exception(name, point, error)
+        return _binding_status(name, point, answer)
 
 
-def _judged(plugin: str, point: str, answer: Any) -> Status | None:
-    """``None`` for success; what the contract does not allow is an error."""
-    if answer is None:
-        return None
-    if isinstance(answer, Status):
-        if answer.code is Code.SUCCESS:
-            return None
-        if answer.code is Code.ERROR:
-            return failure(plugin, point, answer)
-        waits = answer.code is Code.WAIT and answer.timeout is not None
-        if waits or answer.is_rejected or (answer.code is Code.SKIP and point == "bind"):
-            return answer.with_plugin(plugin)
-    return nonsense(plugin, point, answer, "None, Status.wait(seconds), a rejection or an error")
+def _binding_status(plugin: str, point: str, answer: Any) -> Status | None:
+    """``None`` for success; an answer that the contract does not allow is an error."""
+    wanted = "None, Status.wait(seconds), a rejection or an error"
+    status = read_status(plugin, point, answer, wanted, _ALSO_AT_BIND if point == "bind" else _ALSO)
+    if status is not None and status.code is Code.WAIT and not _has_usable_wait(status):
+        return invalid_answer(plugin, point, answer, wanted)
+    return status
+
+
+def _has_usable_wait(status: Status) -> bool:
+    """Whether there is a timeout, and the events are events that can be looked up."""
+    try:
+        hash(tuple(status.events))
+    except Exception:  # noqa: BLE001 - events are what the plugin made; the caller reports the answer
+        return False
+    return status.timeout is not None and all(isinstance(e, ClusterEvent | EventOf) for e in status.events)
 
 
 def drive(steps: Steps) -> Any:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
 from ...api import Pod
-from ...framework import Code, CycleState, RowVerdicts, Status, Verdicts
-from ...framework.faults import fault
-from ...framework.filtering import rejections, take_over
+from ...framework import Code, CycleState, RowVerdicts, Verdicts
+from ...framework.filtering import ask_columnar, rejections
 from ...framework.plan import FilterEntry
 from ...state import Rows
 
@@ -44,31 +42,11 @@ def ask_all(
     """
     answers = []
     for entry in entries:
-        assert entry.filter_rows is not None
-        try:
-            found: Any = entry.filter_rows(state, pod, rows)
-        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            found = RowVerdicts(np.ones(len(rows), np.int8), (fault(entry.name, "filter_rows", error),))
+        found = ask_columnar(entry, state, pod, rows)
         if found is None:
             continue
-        if not _is_sound(found, rows):
-            checked = Verdicts.passing_all(rows)
-            take_over(checked, entry.name, found)
-            found = RowVerdicts(checked.codes, checked.statuses)
         answers.append(Answer(entry, order[entry.name], found))
     return answers
-
-
-def _is_sound(answer: Any, rows: Rows) -> bool:
-    if not isinstance(answer, RowVerdicts) or not isinstance(answer.codes, np.ndarray):
-        return False
-    codes, statuses = answer.codes, answer.statuses
-    if codes.shape != (len(rows),) or codes.dtype.kind not in "iu":
-        return False
-    # Seen as unsigned, a negative code is larger than any.
-    if len(codes) and codes.view(f"u{codes.dtype.itemsize}").max() > len(statuses):
-        return False
-    return all(isinstance(status, Status) and status.is_rejected for status in statuses)
 
 
 def passing(codes: npt.NDArray[np.int32], rejecting: bool, answers: Sequence[Answer]) -> Mask:

@@ -10,7 +10,7 @@ from typing_extensions import override
 
 from ...api import Pod
 from ...framework import Status
-from ...framework.faults import fault, nonsense
+from ...framework.faults import from_exception, invalid_answer
 from ...queue import QueuedPodInfo
 
 Report = Callable[[Status, Pod], None]
@@ -57,7 +57,7 @@ class SortKey:
         try:
             key = self.key(info)
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            self.report(fault(self.plugin, "queue_sort_key", error), info.pod)
+            self.report(from_exception(self.plugin, "queue_sort_key", error), info.pod)
             return LAST
         if self._plain and type(key) is tuple and tuple(map(type, key)) == self._plain:
             return key
@@ -66,7 +66,7 @@ class SortKey:
                 self._take_sample(key)
             return key
         wanted = "a value that can be compared with those of the other pods"
-        self.report(nonsense(self.plugin, "queue_sort_key", key, wanted), info.pod)
+        self.report(invalid_answer(self.plugin, "queue_sort_key", key, wanted), info.pod)
         return LAST
 
     def _take_sample(self, key: Any) -> None:
@@ -100,9 +100,9 @@ class SortLess:
         try:
             answer = self.less(first, second)
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
-            self.report(fault(self.plugin, "queue_sort_less", error), first.pod)
+            self.report(from_exception(self.plugin, "queue_sort_less", error), first.pod)
             return False
         if answer is True or answer is False:
             return answer
-        self.report(nonsense(self.plugin, "queue_sort_less", answer, "True or False"), first.pod)
+        self.report(invalid_answer(self.plugin, "queue_sort_less", answer, "True or False"), first.pod)
         return False
