@@ -1,4 +1,4 @@
-"""Figures become tables of a page, and all figures can be taken by one command."""
+"""Scripts that measure all figures and write them into the tables of a page."""
 
 from __future__ import annotations
 
@@ -9,21 +9,25 @@ from typing import Any
 
 import pytest
 
-from schedframe.bench import TEMPLATES, page, suite
-from schedframe.bench.peer import ALL_NODES, SAMPLING, shown
+from schedframe.bench import TEMPLATES
 from schedframe.errors import InputError
+
+from .tools import import_tool
+
+page, suite = import_tool("performance_page"), import_tool("take_figures")
+peer = import_tool("peer_figures")
 
 
 def run_of(template: str, nodes: int, rate: float) -> dict[str, Any]:
-    """What a benchmark of a template tells, as far as tables read it."""
+    """Return the figures of a template that the tables read."""
     rates = {f"{what}_per_{unit}": rate for what in ("pods", "attempts") for unit in ("s", "cpu_s")}
     return {"template": template, "nodes": nodes, "p50_us": 40.0, "p99_us": None, **rates}
 
 
 def workload_of(name: str, **more: Any) -> dict[str, Any]:
-    """What a workload of a file tells."""
-    told = {"workload": name, "nodes": 5, "pods": 10, "scheduled": 10, "threshold": None}
-    return told | {"pods_per_s": 900.0, "pods_per_cpu_s": 1000.0} | more
+    """Return the figures of a workload of a file."""
+    figures = {"workload": name, "nodes": 5, "pods": 10, "scheduled": 10, "threshold": None}
+    return figures | {"pods_per_s": 900.0, "pods_per_cpu_s": 1000.0} | more
 
 
 LOAD = {
@@ -55,7 +59,7 @@ def test_workloads_stand_beside_their_threshold() -> None:
     ]
 
 
-def test_tables_of_a_page_are_made_anew_and_nothing_else(tmp_path: Path) -> None:
+def test_tables_of_a_page_are_replaced_and_nothing_else(tmp_path: Path) -> None:
     source, target, plot = (tmp_path / name for name in ("figures.json", "page.md", "plot.svg"))
     runs = [run_of("basic", nodes, 1000.0) for nodes in (500, 5000)]
     source.write_text("\n".join(map(json.dumps, [*runs, LOAD])), encoding="utf-8")
@@ -74,20 +78,20 @@ def test_tables_of_a_page_are_made_anew_and_nothing_else(tmp_path: Path) -> None
     assert page.filled(text, page.read(source)) == text
 
 
-def test_a_table_that_nobody_knows() -> None:
+def test_an_unknown_table_is_refused() -> None:
     with pytest.raises(InputError, match="no table weather"):
         page.filled("<!-- figures: weather -->\n<!-- end of figures -->", [])
 
 
-def test_the_page_wants_three_files(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_page_needs_three_files(capsys: pytest.CaptureFixture[str]) -> None:
     assert page.main([]) == 2
     assert capsys.readouterr().err.startswith("usage")
 
 
-def test_the_suite_and_the_peer_name_templates_that_there_are() -> None:
-    assert {item.template for item in suite.SUITE} <= TEMPLATES.keys()
-    assert SAMPLING.keys() | ALL_NODES.keys() <= TEMPLATES.keys()
-    assert [shown(rates) for rates in (None, (10, 10), (10, 1200))] == ["", "10", "10–1,200"]
+def test_the_suite_and_the_peer_name_existing_templates() -> None:
+    assert {benchmark.template for benchmark in suite.SUITE} <= TEMPLATES.keys()
+    assert peer.SAMPLING.keys() | peer.ALL_NODES.keys() <= TEMPLATES.keys()
+    assert [peer.shown(rates) for rates in (None, (10, 10), (10, 1200))] == ["", "10", "10–1,200"]
 
 
 def test_the_suite_runs_each_benchmark_as_often_as_asked(
@@ -100,7 +104,7 @@ def test_the_suite_runs_each_benchmark_as_often_as_asked(
         broken = "queue" in command
         return subprocess.CompletedProcess(command, broken, "" if broken else "{}\n", "out of luck\n")
 
-    monkeypatch.setattr(suite, "SUITE", (suite.Item("basic", 500, pods=7), suite.Item("queue")))
+    monkeypatch.setattr(suite, "SUITE", (suite.Benchmark("basic", 500, pods=7), suite.Benchmark("queue")))
     monkeypatch.setattr(suite.subprocess, "run", run)
     figures = tmp_path / "figures.json"
     assert suite.main([str(figures), "--runs", "2", "--perf", str(tmp_path)]) == 2

@@ -2,25 +2,13 @@
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
 from pathlib import Path
 
-ROOT = Path(__file__).parents[2]
-TOOLS = ROOT / "docs" / "_tools"
+from .tools import ROOT, run_tool
+
 SMALL = ("--nodes", "20", "--init", "5", "--pods", "30")
 NODE_LIST = "sn,cpu_milli,memory_mib,gpu,model\nnode-0,64000,131072,2,T4\nnode-1,64000,131072,0,\n"
 POD_LIST = "name,cpu_milli,memory_mib,num_gpu,gpu_milli\na,1000,1024,1,500\nb,1000,1024,8,1000\n"
-
-
-def run_tool(name: str, *options: str) -> list[str]:
-    """Run a script on this checkout; return the lines of its output."""
-    command = [sys.executable, str(TOOLS / name), *options]
-    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout.splitlines()
 
 
 def test_hashes_of_placements_are_the_same_in_every_run() -> None:

@@ -1,6 +1,6 @@
-"""Draw the cost of a pod against the number of nodes, as an SVG without any library.
+"""Draw the cost of a pod against the number of nodes, as an SVG.
 
-``python -m schedframe.bench.plot FIGURES.json > plot.svg``; the file holds lines of ``schedframe bench
+``python docs/_tools/performance_plot.py FIGURES.json > plot.svg``; the file has lines of ``schedframe bench
 --template basic --json`` for several numbers of nodes.
 """
 
@@ -15,13 +15,12 @@ from statistics import median
 from typing import Any, Final
 
 from attrs import frozen
-
-from .peer import ALL_NODES, SAMPLING, typical
+from peer_figures import ALL_NODES, SAMPLING, typical
 
 Points = Sequence[tuple[float, float]]
 
 TEMPLATE: Final = "basic"
-"""What is drawn."""
+"""The template whose figures are drawn."""
 
 WIDTH, HEIGHT = 640, 400
 LEFT, RIGHT, TOP, BOTTOM = 70, 20, 20, 50
@@ -31,22 +30,22 @@ DASHES: Final = ("", "", "6 4")
 
 @frozen
 class Scale:
-    """A logarithmic axis: from values to pixels, decade by decade."""
+    """A logarithmic axis: maps values to pixels."""
 
     first: int
-    """Exponent of ten at which it begins."""
+    """Exponent of ten at the start of the axis."""
     last: int
     start: float
     end: float
 
     def at(self, value: float) -> float:
-        """The pixel of *value*."""
+        """Return the pixel of *value*."""
         share = (log10(value) - self.first) / (self.last - self.first)
         return round(self.start + share * (self.end - self.start), 1)
 
 
 def peer_series() -> dict[str, Points]:
-    """Microseconds a pod of the peer."""
+    """Return the points of kube-scheduler: number of nodes and microseconds per pod."""
     known = {"kube-scheduler, sampling": SAMPLING, "kube-scheduler, all nodes scored": ALL_NODES}
     return {
         name: [(nodes, 1e6 / typical(rates)) for nodes, rates in sorted(by_template[TEMPLATE].items())]
@@ -55,16 +54,16 @@ def peer_series() -> dict[str, Points]:
 
 
 def own_series(figures: Iterable[Mapping[str, Any]]) -> Points:
-    """Microseconds of CPU time a pod by number of nodes; the median of equal runs."""
+    """Return number of nodes and microseconds of CPU time per pod: the median of runs of the same size."""
     rates: dict[int, list[float]] = {}
     for run in figures:
         if run.get("template") == TEMPLATE and run["pods_per_cpu_s"]:
             rates.setdefault(run["nodes"], []).append(run["pods_per_cpu_s"])
-    return [(nodes, 1e6 / median(found)) for nodes, found in sorted(rates.items())]
+    return [(nodes, 1e6 / median(same)) for nodes, same in sorted(rates.items())]
 
 
 def draw(series: Mapping[str, Points]) -> str:
-    """An SVG of all series; both axes are logarithmic."""
+    """Return an SVG of all series; both axes are logarithmic."""
     points = [point for line in series.values() for point in line]
     x = _scale([point[0] for point in points], LEFT, WIDTH - RIGHT)
     y = _scale([point[1] for point in points], HEIGHT - BOTTOM, TOP)
@@ -99,7 +98,7 @@ def _grid(x: Scale, y: Scale) -> list[str]:
     middle = (LEFT + WIDTH - RIGHT) / 2
     parts.append(f'<text x="{middle}" y="{HEIGHT - 10}" text-anchor="middle">nodes</text>')
     parts.append(
-        f'<text transform="translate(16 {HEIGHT / 2}) rotate(-90)" text-anchor="middle">µs a pod</text>'
+        f'<text transform="translate(16 {HEIGHT / 2}) rotate(-90)" text-anchor="middle">µs per pod</text>'
     )
     return parts
 
@@ -116,9 +115,9 @@ def _line(name: str, line: Points, number: int, x: Scale, y: Scale) -> list[str]
 
 
 def main(arguments: Sequence[str]) -> str:
-    """The SVG for the file named by the only argument."""
+    """Return the SVG for the file that the only argument names."""
     if len(arguments) != 1:
-        return "usage: python -m schedframe.bench.plot FIGURES.json > plot.svg\n"
+        return "usage: python docs/_tools/performance_plot.py FIGURES.json > plot.svg\n"
     lines = Path(arguments[0]).read_text(encoding="utf-8").splitlines()
     figures = [json.loads(line) for line in lines if line.strip()]
     return draw({"schedframe, all nodes scored": own_series(figures), **peer_series()})

@@ -1,7 +1,7 @@
-"""What kube-scheduler does on the same templates, to stand beside our figures.
+"""Figures of kube-scheduler on the same templates, for the tables and the plot of docs/performance.md.
 
-Pods per second, lowest and highest run: the core of kube-scheduler v1.36.2 without an API server, two
-threads on both cores of the machine of docs/performance-history.md, which says how it was measured.
+Pods per second, lowest and highest run: the core of kube-scheduler v1.36.2 without an API server, two threads
+on both cores of the machine of docs/performance-history.md. That page describes the measurement.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ SAMPLING: Final[Mapping[str, Rates]] = {
     "unschedulable-attempts": {500: (1447, 1709), 5000: (215, 237)},
     "preemption": {500: (234, 269), 5000: (70, 75)},
 }
-"""With its default sampling: from 5,000 nodes on, 10 % of them or less are scored."""
+"""kube-scheduler with its default sampling: from 5,000 nodes on, at most 10 % of them are scored."""
 
 ALL_NODES: Final[Mapping[str, Rates]] = {
     "basic": {500: (896, 1031), 5000: (120, 140), 50_000: (13, 13)},
@@ -43,16 +43,16 @@ ALL_NODES: Final[Mapping[str, Rates]] = {
     "unschedulable-attempts": {5000: (212, 225)},
     "preemption": {5000: (72, 78)},
 }
-"""All nodes scored, as we do."""
+"""kube-scheduler with all nodes scored, as schedframe does."""
 
 
 def typical(rates: tuple[float, float]) -> float:
-    """The geometric mean of the lowest and the highest run."""
+    """Return the geometric mean of the lowest and the highest run."""
     return sqrt(rates[0] * rates[1])
 
 
 def shown(rates: tuple[float, float] | None) -> str:
-    """``890–1,020``, or one number where the runs agree; empty if nobody measured."""
+    """Return ``890–1,020``, one number if the runs agree, and an empty text for ``None``."""
     if rates is None:
         return ""
     low, high = rates

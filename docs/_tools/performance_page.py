@@ -1,7 +1,8 @@
-"""Put figures into docs/performance.md: its tables, and the plot beside it.
+"""Write the tables and the plot of docs/performance.md from figures.
 
-``python -m schedframe.bench.page FIGURES.json PAGE.md PLOT.svg``; FIGURES.json as :mod:`.suite` writes it. A
-table stands between ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``; all else on the page stays.
+``python docs/_tools/performance_page.py FIGURES.json PAGE.md PLOT.svg``; take_figures.py writes FIGURES.json.
+A table is replaced between ``<!-- figures: NAME -->`` and ``<!-- end of figures -->``; the rest of the page
+is not changed.
 """
 
 from __future__ import annotations
@@ -14,9 +15,10 @@ from pathlib import Path
 from statistics import median
 from typing import Any, Final
 
-from ..errors import InputError
-from . import peer
-from .plot import draw, own_series, peer_series
+from peer_figures import ALL_NODES, SAMPLING, shown, typical
+from performance_plot import draw, own_series, peer_series
+
+from schedframe.errors import InputError
 
 Figures = Mapping[str, Any]
 Row = Sequence[str]
@@ -25,11 +27,11 @@ _PART: Final = re.compile(
     r"(?P<head><!-- figures: (?P<name>[a-z-]+) -->\n).*?(?P<tail><!-- end of figures -->)", re.DOTALL
 )
 _OWN: Final = ("load", "queue")
-"""Templates with figures of their own."""
+"""Templates whose figures are not those of the scheduler."""
 
 
 def filled(page: str, figures: Sequence[Figures]) -> str:
-    """*page* with its tables made anew. Raises :class:`InputError` for a table that nobody knows."""
+    """Return *page* with its tables replaced. Raises :class:`InputError` for an unknown table."""
 
     def fill(part: re.Match[str]) -> str:
         table = TABLES.get(part["name"])
@@ -43,7 +45,7 @@ def filled(page: str, figures: Sequence[Figures]) -> str:
 
 
 def templates(figures: Sequence[Figures]) -> str:
-    """Each template at each size, beside the peer."""
+    """Return the table of templates: one row per size, with the rates of kube-scheduler."""
     rows = []
     for runs in _grouped(figures, ("template", "nodes")):
         name = runs[0].get("template")
@@ -52,9 +54,9 @@ def templates(figures: Sequence[Figures]) -> str:
         nodes: int = runs[0]["nodes"]
         unit = "attempts" if name == "unschedulable-attempts" else "pods"
         rate = _middle(runs, f"{unit}_per_s")
-        sampling, every = (known.get(name, {}).get(nodes) for known in (peer.SAMPLING, peer.ALL_NODES))
+        sampling, every = (rates.get(name, {}).get(nodes) for rates in (SAMPLING, ALL_NODES))
         best = sampling or every
-        times = f"{rate / peer.typical(best):.0f} ×" if best and rate else ""
+        times = f"{rate / typical(best):.0f} ×" if best and rate else ""
         rows.append(
             (
                 name,
@@ -63,8 +65,8 @@ def templates(figures: Sequence[Figures]) -> str:
                 f"{_middle(runs, f'{unit}_per_cpu_s'):,.0f}",
                 f"{_middle(runs, 'p50_us'):,.0f}",
                 f"{_middle(runs, 'p99_us'):,.0f}",
-                peer.shown(sampling),
-                peer.shown(every),
+                shown(sampling),
+                shown(every),
                 times,
             )
         )
@@ -83,7 +85,7 @@ def templates(figures: Sequence[Figures]) -> str:
 
 
 def workloads(figures: Sequence[Figures]) -> str:
-    """Each workload of scheduler_perf, beside its threshold."""
+    """Return the table of scheduler_perf's workloads with their thresholds."""
     rows = []
     for runs in _grouped(figures, ("workload",)):
         name, first = runs[0].get("workload"), runs[0]
@@ -108,7 +110,7 @@ def workloads(figures: Sequence[Figures]) -> str:
 
 
 def loading(figures: Sequence[Figures]) -> str:
-    """Start-up and memory."""
+    """Return the table of start-up times and memory."""
     rows = [
         (
             f"{runs[0]['nodes']:,}",
@@ -122,7 +124,7 @@ def loading(figures: Sequence[Figures]) -> str:
         for runs in _grouped(figures, ("template", "nodes", "init"))
         if runs[0].get("template") == "load"
     ]
-    head = ("nodes", "seconds (CPU)", "bytes a node", "pods", "seconds (CPU)", "bytes a pod", "peak MiB")
+    head = ("nodes", "seconds (CPU)", "bytes per node", "pods", "seconds (CPU)", "bytes per pod", "peak MiB")
     return _table(head, rows)
 
 
@@ -134,15 +136,15 @@ TABLES: Final[Mapping[str, Callable[[Sequence[Figures]], str]]] = {
 
 
 def read(file: Path) -> list[Figures]:
-    """The lines of *file*."""
+    """Return the figures in *file*, one run per line."""
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines() if line.strip()]
 
 
 def _grouped(figures: Sequence[Figures], by: tuple[str, ...]) -> list[list[Figures]]:
-    found: dict[tuple[Any, ...], list[Figures]] = {}
+    groups: dict[tuple[Any, ...], list[Figures]] = {}
     for run in figures:
-        found.setdefault(tuple(run.get(key) for key in by), []).append(run)
-    return list(found.values())
+        groups.setdefault(tuple(run.get(key) for key in by), []).append(run)
+    return list(groups.values())
 
 
 def _middle(runs: Sequence[Figures], name: str) -> float:
@@ -155,9 +157,9 @@ def _table(head: Row, rows: Sequence[Row]) -> str:
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Rewrite the page and the plot."""
+    """Write the page and the plot; return the exit code."""
     if len(arguments) != 3:
-        sys.stderr.write("usage: python -m schedframe.bench.page FIGURES.json PAGE.md PLOT.svg\n")
+        sys.stderr.write("usage: python docs/_tools/performance_page.py FIGURES.json PAGE.md PLOT.svg\n")
         return 2
     source, page, plot = map(Path, arguments)
     figures = read(source)

@@ -1,7 +1,7 @@
-"""Take all figures of docs/performance.md: every benchmark in a process of its own, one after the other.
+"""Measure all figures of docs/performance.md, each benchmark in a process of its own.
 
-``python -m schedframe.bench.suite FIGURES.json [--runs N] [--perf FOLDER ...]`` appends lines as ``schedframe
-bench --json`` prints them; FOLDER is one of scheduler_perf with a ``performance-config.yaml``.
+``python docs/_tools/take_figures.py FIGURES.json [--runs N] [--perf FOLDER …]`` appends the lines of
+``schedframe bench --json``; FOLDER is a folder of scheduler_perf with a ``performance-config.yaml``.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ CALL: Final = ("-m", "schedframe", "bench")
 
 
 @frozen
-class Item:
-    """A template at one size; ``None`` is the template's own."""
+class Benchmark:
+    """A template at one size; ``None`` is the default of the template."""
 
     template: str
     nodes: int | None = None
@@ -30,17 +30,17 @@ class Item:
     pods: int | None = None
 
     def options(self) -> list[str]:
-        """As on the command line."""
+        """Return the options of ``schedframe bench``."""
         sizes = (("--nodes", self.nodes), ("--init", self.init), ("--pods", self.pods))
         given = [text for name, size in sizes if size is not None for text in (name, str(size))]
         return ["--template", self.template, *given]
 
 
 SUITE: Final = (
-    *(Item("basic", nodes, 1000, 10_000) for nodes in (500, 5000, 50_000, 1_000_000)),
-    *(Item(name) for name in ("mixed-sizes", "distinct-classes", "taints", "node-affinity")),
+    *(Benchmark("basic", nodes, 1000, 10_000) for nodes in (500, 5000, 50_000, 1_000_000)),
+    *(Benchmark(name) for name in ("mixed-sizes", "distinct-classes", "taints", "node-affinity")),
     *(
-        Item(name, nodes)
+        Benchmark(name, nodes)
         for name in (
             "spread-preferred",
             "spread-required",
@@ -51,24 +51,27 @@ SUITE: Final = (
         )
         for nodes in (5000, 50_000)
     ),
-    *(Item(name) for name in ("unschedulable-attempts", "unschedulable-backlog", "preemption", "node-churn")),
-    Item("custom-plugin"),
-    Item("load", 1_000_000, 1_000_000),
-    Item("queue"),
+    *(
+        Benchmark(name)
+        for name in ("unschedulable-attempts", "unschedulable-backlog", "preemption", "node-churn")
+    ),
+    Benchmark("custom-plugin"),
+    Benchmark("load", 1_000_000, 1_000_000),
+    Benchmark("queue"),
 )
 
 
 def commands(folders: Sequence[Path]) -> Iterator[list[str]]:
-    """The options of each call of ``schedframe bench``."""
-    for item in SUITE:
-        yield item.options()
+    """Yield the options of each call of ``schedframe bench``."""
+    for benchmark in SUITE:
+        yield benchmark.options()
     for folder in folders:
         yield ["--workload", str(folder / WORKLOADS), "--label", LABEL]
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Append the figures; the number of benchmarks that failed, which are told and left out."""
-    parser = argparse.ArgumentParser(prog="python -m schedframe.bench.suite", description=__doc__)
+    """Append the figures; return how many runs failed. The errors of those go to stderr."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("figures", type=Path)
     parser.add_argument("--runs", type=int, default=1)
     parser.add_argument("--perf", type=Path, nargs="*", default=[])
