@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedframe import IN, CompiledSelector, CountColumn, NodeInfo, NodeTable, PodGroup
+from schedframe import NodeInfo, NodeTable
+from schedframe.api import IN, CompiledSelector
+from schedframe.state import CountColumn, PodGroup
 
 _NOBODY: Final = ("matching pods",)
 

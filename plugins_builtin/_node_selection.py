@@ -7,7 +7,8 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 
-from schedframe import (
+from schedframe import Rows
+from schedframe.api import (
     DOES_NOT_EXIST,
     EXISTS,
     FIELD_NAME,
@@ -18,7 +19,6 @@ from schedframe import (
     CompiledPreferredTerms,
     RequiredNodeAffinity,
     Requirement,
-    Rows,
 )
 
 Mask: TypeAlias = npt.NDArray[np.bool_]

@@ -11,7 +11,6 @@ from schedframe import (
     NO_EXECUTE,
     NO_SCHEDULE,
     PREFER_NO_SCHEDULE,
-    DistinctColumn,
     Node,
     NodeTable,
     PodSpec,
@@ -19,6 +18,7 @@ from schedframe import (
     Taint,
     find_untolerated_taint,
 )
+from schedframe.state import DistinctColumn
 
 Taints: TypeAlias = tuple[Taint, ...]
 TolerationSignature: TypeAlias = tuple[tuple[str, str, str, str], ...]

@@ -6,7 +6,8 @@ from typing import Final
 
 from attrs import frozen
 
-from schedframe import PersistentVolume, PersistentVolumeClaim, Pod, PodSpec, Volume
+from schedframe import PersistentVolume, PersistentVolumeClaim, Pod, PodSpec
+from schedframe.api import Volume
 
 _VOLUMES: Final = object()  # key in PodSpec.memo
 _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"

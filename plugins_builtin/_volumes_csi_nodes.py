@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import CSINode, Handle, NodeTable, ObjectStore
+from schedframe import Handle, NodeTable, ObjectStore
+from schedframe.api import CSINode
 
 from ._volumes_in_tree import migrated_plugins
 

@@ -13,16 +13,8 @@ from urllib.parse import unquote, urlsplit
 
 from attrs import evolve, frozen
 
-from schedframe import (
-    IN,
-    CSINode,
-    InputError,
-    NodeSelector,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    PersistentVolume,
-    Volume,
-)
+from schedframe import InputError, PersistentVolume
+from schedframe.api import IN, CSINode, NodeSelector, NodeSelectorRequirement, NodeSelectorTerm, Volume
 
 _MIGRATED_PLUGINS: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 _ZONES_SEPARATOR: Final = "__"

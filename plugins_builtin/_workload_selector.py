@@ -11,16 +11,8 @@ from typing import Final, TypeAlias
 
 from attrs import define, field
 
-from schedframe import (
-    IN,
-    CompiledSelector,
-    InputError,
-    LabelSelector,
-    ObjectStore,
-    Pod,
-    Requirement,
-    compile_label_selector,
-)
+from schedframe import InputError, LabelSelector, ObjectStore, Pod, compile_label_selector
+from schedframe.api import IN, CompiledSelector, Requirement
 
 _Label: TypeAlias = tuple[str, str]
 _Selectors: TypeAlias = dict[_Label, list[Mapping[str, str]]]

@@ -11,17 +11,9 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from schedframe import (
-    Duration,
-    FieldError,
-    NodeAffinity,
-    NodeSelectorRequirement,
-    NodeSelectorTerm,
-    TopologySpreadConstraint,
-    label_value_problems,
-    qualified_name_problems,
-    wire,
-)
+from schedframe import Duration, FieldError, wire
+from schedframe.api import NodeAffinity, NodeSelectorRequirement, NodeSelectorTerm, TopologySpreadConstraint
+from schedframe.config import label_value_problems, qualified_name_problems
 
 LEAST_ALLOCATED: Final = "LeastAllocated"
 MOST_ALLOCATED: Final = "MostAllocated"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedframe import CatalogueEntry, PluginCatalogue, RegisteredEvent, RemovedPlugin
+from schedframe.config import CatalogueEntry, PluginCatalogue, RegisteredEvent, RemovedPlugin
 
 from .args import (
     DefaultPreemptionArgs,

@@ -10,30 +10,32 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from schedframe import (
-    FIELD_NAME,
-    IN,
     Action,
     ClusterEvent,
-    CompiledNodeSelector,
-    CompiledPreferredTerms,
     EventRegistration,
     EventResource,
     InputError,
     Node,
     NodeInfo,
-    NodeSelector,
-    NodeSelectorTerm,
     Normalization,
     Pod,
     PodSpec,
     PreFilterResult,
-    RequiredNodeAffinity,
     Rows,
     RowVerdicts,
     Status,
+    hookimpl,
+)
+from schedframe.api import (
+    FIELD_NAME,
+    IN,
+    CompiledNodeSelector,
+    CompiledPreferredTerms,
+    NodeSelector,
+    NodeSelectorTerm,
+    RequiredNodeAffinity,
     compile_node_selector,
     compile_preferred_terms,
-    hookimpl,
     required_node_affinity,
 )
 

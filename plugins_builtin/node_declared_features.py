@@ -12,7 +12,6 @@ from schedframe import (
     Action,
     ClusterEvent,
     CycleState,
-    DistinctColumn,
     EventRegistration,
     EventResource,
     Node,
@@ -25,6 +24,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.state import DistinctColumn
 
 ERR_REASON = "node(s) didn't match Pod's required features"
 _STATUS = Status.unresolvable(ERR_REASON)

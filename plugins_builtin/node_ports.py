@@ -9,13 +9,11 @@ import numpy as np
 from attrs import define
 
 from schedframe import (
-    ANY_ADDRESS,
     Action,
     ClusterEvent,
     CycleState,
     EventRegistration,
     EventResource,
-    HostPort,
     NodeInfo,
     Pod,
     Rows,
@@ -23,8 +21,9 @@ from schedframe import (
     StateKey,
     Status,
     hookimpl,
-    port_conflicts,
 )
+from schedframe.api import ANY_ADDRESS, HostPort
+from schedframe.state import port_conflicts
 
 ERR_REASON = "node(s) didn't have free ports for the requested pod ports"
 _STATUS = Status.unschedulable(ERR_REASON)

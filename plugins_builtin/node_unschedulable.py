@@ -8,7 +8,6 @@ from attrs import define
 
 from schedframe import (
     NO_SCHEDULE,
-    TAINT_UNSCHEDULABLE,
     Action,
     ClusterEvent,
     EventRegistration,
@@ -22,6 +21,7 @@ from schedframe import (
     Taint,
     hookimpl,
 )
+from schedframe.api import TAINT_UNSCHEDULABLE
 
 ERR_REASON = "node(s) were unschedulable"
 _STATUS = Status.unresolvable(ERR_REASON)

@@ -17,9 +17,7 @@ from attrs import define, field
 from schedframe import (
     MAX_SCORE,
     SKIP,
-    CompiledSelector,
     CycleState,
-    DistinctColumn,
     Handle,
     Node,
     NodeInfo,
@@ -29,8 +27,9 @@ from schedframe import (
     StateKey,
     Status,
     hookimpl,
-    zone_of,
 )
+from schedframe.api import CompiledSelector
+from schedframe.state import DistinctColumn, zone_of
 
 from ._matching_pods import count_column, count_on
 from ._workload_selector import WorkloadSelectors

@@ -23,9 +23,9 @@ from schedframe import (
     RowVerdicts,
     StateKey,
     Status,
-    Volume,
     hookimpl,
 )
+from schedframe.api import Volume
 
 from ._volumes import no_such, uses_claim, volumes_of
 

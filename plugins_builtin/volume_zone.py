@@ -9,7 +9,6 @@ import numpy as np
 from attrs import define
 
 from schedframe import (
-    WAIT_FOR_FIRST_CONSUMER,
     Action,
     ClusterEvent,
     CycleState,
@@ -28,6 +27,7 @@ from schedframe import (
     StorageClass,
     hookimpl,
 )
+from schedframe.api import WAIT_FOR_FIRST_CONSUMER
 
 from ._volumes import class_of_claim, no_such, uses_claim, volumes_of
 from ._volumes_in_tree import BETA_REGION, BETA_ZONE, REGION, ZONE

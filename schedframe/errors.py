@@ -1,6 +1,15 @@
-"""Every error that schedframe raises on purpose derives from :class:`SchedframeError`."""
+"""Errors of this library. All derive from :class:`SchedframeError`."""
 
 from __future__ import annotations
+
+__all__ = [
+    "ClusterError",
+    "ConfigError",
+    "InputError",
+    "InvariantError",
+    "PluginError",
+    "SchedframeError",
+]
 
 
 class SchedframeError(Exception):
@@ -11,7 +20,7 @@ class InputError(SchedframeError, ValueError):
     """A manifest or value that cannot be used.
 
     ``path`` is the field (``spec.containers[0].resources.requests.cpu``), ``problem`` says what is wrong
-    with which value, ``fix`` what to do about it.
+    with which value, ``fix`` what to do about it, ``location`` the file and document.
     """
 
     def __init__(self, path: str, problem: str, fix: str = "", *, location: str = "") -> None:
@@ -24,7 +33,7 @@ class InputError(SchedframeError, ValueError):
         super().__init__(f"{text}; {fix}" if fix else text)
 
     def at(self, prefix: str) -> InputError:
-        """The same error one level further out: *prefix* is put before the path."""
+        """Return the same error one level further out, with *prefix* in front of the path."""
         if not self.path:
             path = prefix
         elif self.path.startswith("["):
@@ -34,21 +43,21 @@ class InputError(SchedframeError, ValueError):
         return InputError(path, self.problem, self.fix, location=self.location)
 
     def in_location(self, location: str) -> InputError:
-        """The same error with the file and document it was found in."""
+        """Return the same error with the file and document it was found in."""
         return InputError(self.path, self.problem, self.fix, location=location)
 
 
 class ConfigError(SchedframeError, ValueError):
-    """A configuration that is refused; subclasses and ``errors`` tell the stage and the fields."""
+    """A configuration that is refused. The subclass names the stage, ``errors`` the fields."""
 
 
 class PluginError(SchedframeError):
-    """A plugin broke the contract: it cannot be registered, or it answered nonsense."""
+    """A plugin broke the contract: it cannot be registered, or its answer is invalid."""
 
 
 class InvariantError(SchedframeError, AssertionError):
-    """A structure found itself inconsistent (``check_invariants``); always a bug of this library."""
+    """``check_invariants`` found a structure inconsistent. Always a bug of this library."""
 
 
 class ClusterError(SchedframeError):
-    """The world outside refused something, or did not answer."""
+    """The cluster refused a request or did not answer it."""

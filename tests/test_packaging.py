@@ -95,9 +95,10 @@ def schedframe_imports(path: Path) -> list[tuple[str, str]]:
     return found
 
 
+PACKAGES = ("schedframe", *(f"schedframe.{package}" for package in schedframe._EXPORTS))
 PUBLIC = {
-    "plugins_builtin": ("schedframe",),
-    "examples": ("schedframe", "schedframe.embed", "schedframe.testing", "schedframe.testing.strategies"),
+    "plugins_builtin": PACKAGES,
+    "examples": (*PACKAGES, "schedframe.embed", "schedframe.testing", "schedframe.testing.strategies"),
 }
 
 

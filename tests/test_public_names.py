@@ -1,4 +1,4 @@
-"""The public names: loaded when first used, and each what its import statement says it is."""
+"""The public names: exported once, imported when first used, and typed by a generated stub."""
 
 from __future__ import annotations
 
@@ -6,36 +6,61 @@ import ast
 import importlib
 import subprocess
 import sys
+import warnings
 from pathlib import Path
 
 import pytest
 
 import schedframe
+from schedframe import _moved
+from tests.public_stub import STUB
 
-SOURCE = Path(schedframe.__file__)
-
-
-def imported_names() -> dict[str, str]:
-    """Public name → the module that the import statement for type checkers takes it from."""
-    found = {}
-    for node in ast.walk(ast.parse(SOURCE.read_text())):
-        if isinstance(node, ast.ImportFrom) and node.level == 1 and node.module:
-            for alias in node.names:
-                found[alias.asname or alias.name] = f"schedframe.{node.module}"
-    return found
+ROOT = Path(schedframe.__file__).parents[1]
+MOST_NAMES = 130
 
 
-def test_every_public_name_has_an_import_and_the_other_way_round() -> None:
-    assert set(imported_names()) == set(schedframe.__all__)
+def stub_names() -> dict[str, str]:
+    """Return the package of each name in the stub."""
+    statements = ast.parse(STUB.read_text(encoding="utf-8")).body
+    imports = [node for node in statements if isinstance(node, ast.ImportFrom)]
+    return {alias.name: node.module or "" for node in imports for alias in node.names}
 
 
-@pytest.mark.parametrize("name", sorted(schedframe.__all__))
-def test_a_name_is_what_its_import_says(name: str) -> None:
-    module = importlib.import_module(imported_names()[name])
-    assert getattr(schedframe, name) is getattr(module, name)
+def test_the_stub_agrees_with_the_list() -> None:
+    expected = {**schedframe._PACKAGE_OF, "__version__": "_version"}
+    assert stub_names() == expected, "run: python -m tests.public_stub"
+    assert set(schedframe.__all__) == set(expected)
 
 
-def test_parts_load_when_they_are_used() -> None:
+def test_the_top_level_stays_small() -> None:
+    assert len(schedframe.__all__) <= MOST_NAMES
+
+
+@pytest.mark.parametrize("name", sorted(schedframe._PACKAGE_OF))
+def test_a_name_is_the_one_of_its_package(name: str) -> None:
+    package = importlib.import_module(f"schedframe.{schedframe._PACKAGE_OF[name]}")
+    assert name in package.__all__
+    assert getattr(schedframe, name) is getattr(package, name)
+
+
+@pytest.mark.parametrize("name", sorted(_moved._PACKAGE_OF))
+def test_a_name_that_moved_works_and_warns(name: str) -> None:
+    with pytest.warns(DeprecationWarning, match=f"schedframe.{name} has moved") as caught:
+        value = getattr(schedframe, name)
+    assert caught[0].filename == __file__
+    assert value is getattr(importlib.import_module(f"schedframe.{_moved._PACKAGE_OF[name]}"), name)
+    assert name not in schedframe.__all__
+    assert name not in vars(schedframe)
+
+
+def test_a_statement_that_imports_a_moved_name_warns_at_its_line() -> None:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        exec(compile("\n\nfrom schedframe import CSINode", "a_plugin.py", "exec"), {})
+    assert {(each.filename, each.lineno) for each in caught} == {("a_plugin.py", 3)}
+
+
+def test_packages_load_when_they_are_used() -> None:
     code = (
         "import sys, schedframe\n"
         "loaded = {m for m in sys.modules if m.startswith('schedframe.')}\n"
@@ -48,7 +73,19 @@ def test_parts_load_when_they_are_used() -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+def test_all_plugins_and_names_load_without_a_deprecation_warning() -> None:
+    code = (
+        "from schedframe import *\n"
+        "from importlib.metadata import entry_points\n"
+        "for entry in entry_points(group='schedframe.plugins'):\n"
+        "    if entry.value.startswith('plugins_builtin.'):\n"
+        "        entry.load()\n"
+    )
+    command = [sys.executable, "-W", "error:schedframe:DeprecationWarning", "-c", code]
+    subprocess.run(command, check=True, cwd=ROOT)
+
+
 def test_an_unknown_name_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="has no attribute 'Schedular'"):
-        _ = schedframe.Schedular
+        _ = schedframe.Schedular  # type: ignore[attr-defined]  # that is the test
     assert "Scheduler" in dir(schedframe)

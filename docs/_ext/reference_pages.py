@@ -1,9 +1,9 @@
-"""The reference, written anew for each build: a page for each part, every public name, every hook."""
+"""Writes the reference for each build: a page for each package with its public names, and the hooks."""
 
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -23,13 +23,13 @@ TITLES = {
     "cycle": "Scheduler",
     "simulate": "Simulation",
     "why": "Explanations",
+    "embed": "Embedding",
+    "testing": "Testing",
 }
-PACKAGES = {"embed": "Embedding", "testing": "Testing"}
-"""Packages with public names of their own."""
 
 
 def write(folder: Path) -> None:
-    """All pages; files that say the same are left alone, and those that nobody wrote are removed."""
+    """Write all pages to *folder*, leave equal files alone and remove pages that are no longer made."""
     folder.mkdir(exist_ok=True)
     pages = dict(_pages())
     for path in folder.glob("*.rst"):
@@ -43,30 +43,20 @@ def write(folder: Path) -> None:
 
 def _pages() -> Iterator[tuple[str, str]]:
     yield "hooks", _hooks()
-    parts: dict[str, list[str]] = {part: [] for part in TITLES}
-    for name in schedframe.__all__:
-        if name not in ("__version__", "wire"):
-            parts[_part_of(name)].append(name)
-    for part, names in parts.items():
-        yield part, _page(TITLES[part], "schedframe", names)
-    for package, title in PACKAGES.items():
-        module = f"schedframe.{package}"
-        yield package, _page(title, module, import_module(module).__all__)
+    for package, title in TITLES.items():
+        yield package, "\n".join([title, "=" * len(title), "", *_names(package)])
 
 
-def _part_of(name: str) -> str:
-    value = getattr(schedframe, name)
-    for part in TITLES:
-        if getattr(import_module(f"schedframe.{part}"), name, None) is value:
-            return part
-    raise LookupError(f"no part has {name}")
-
-
-def _page(title: str, module: str, names: Iterable[str]) -> str:
-    lines = [title, "=" * len(title), "", f".. currentmodule:: {module}", ""]
-    for name in sorted(names, key=str.lower):
-        lines += _entry(module, name, getattr(import_module(module), name))
-    return "\n".join(lines)
+def _names(package: str) -> Iterator[str]:
+    """Yield the entries of a package: first the names that ``schedframe`` exports too, then the others."""
+    public = import_module(f"schedframe.{package}").__all__
+    top = set(public) & set(schedframe.__all__) & set(schedframe._EXPORTS.get(package, ()))
+    for module, names in (("schedframe", top), (f"schedframe.{package}", set(public) - top)):
+        if names:
+            heading = f"From ``{module}``"
+            yield from (heading, "-" * len(heading), "", f".. currentmodule:: {module}", "")
+        for name in sorted(names, key=str.lower):
+            yield from _entry(module, name, getattr(import_module(module), name))
 
 
 def _entry(module: str, name: str, value: Any) -> list[str]:

@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from attrs import define, field
 
-from schedframe import AllocationResult, ResourceClaim
+from schedframe import ResourceClaim
+from schedframe.api import AllocationResult
 
 from .allocator import Pick
 from .extended import Substitute

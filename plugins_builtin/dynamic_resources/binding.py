@@ -11,7 +11,6 @@ from attrs import define, field
 
 from schedframe import (
     Action,
-    AllocationResult,
     ClusterEvent,
     ClusterPort,
     EventOf,
@@ -24,6 +23,7 @@ from schedframe import (
     ResourceClaim,
     Status,
 )
+from schedframe.api import AllocationResult
 
 from .claims import has_binding_conditions, is_idle_but_for, is_overdue, is_ready, is_reserved_for
 from .extended import IN_MEMORY, claim_in_memory

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from schedframe import BINARY_SI, CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity, Quantity
+from schedframe import Quantity
+from schedframe.api import BINARY_SI, CapacityRequestPolicy, CapacityRequestPolicyRange, DeviceCapacity
 
 Amounts = Mapping[str, Quantity]
 

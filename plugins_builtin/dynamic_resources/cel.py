@@ -13,7 +13,8 @@ from typing import Any, Final
 
 from attrs import define
 
-from schedframe import DeviceAttribute, DeviceCapacity, PluginError
+from schedframe import PluginError
+from schedframe.api import DeviceAttribute, DeviceCapacity
 
 from .cel_domains import OR_EMPTY, PARTS, rewritten
 from .cel_types import FUNCTIONS, quantity_of, semver_of

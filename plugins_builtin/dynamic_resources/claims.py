@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from schedframe import AllocatedDeviceStatus, Pod, PodResourceClaim, ResourceClaim
-from schedframe import DeviceRequestAllocationResult as Allocated
+from schedframe import Pod, ResourceClaim
+from schedframe.api import AllocatedDeviceStatus, PodResourceClaim
+from schedframe.api import DeviceRequestAllocationResult as Allocated
 
 from .tracker import ClaimTracker
 

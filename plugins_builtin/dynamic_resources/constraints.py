@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from attrs import define, field
 
-from schedframe import DeviceConstraint
+from schedframe.api import DeviceConstraint
 
 from .contents import TypedValue
 from .offers import OfferedDevice

@@ -13,7 +13,7 @@ from weakref import WeakValueDictionary
 
 from attrs import define, field
 
-from schedframe import Device, DeviceAttribute
+from schedframe.api import Device, DeviceAttribute
 
 from .cel import CelDevice, CelError, compile_selector
 

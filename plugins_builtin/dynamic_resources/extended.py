@@ -11,21 +11,15 @@ from typing import Final
 
 from attrs import define, evolve, field, frozen
 
-from schedframe import (
+from schedframe import Container, DeviceClass, NodeInfo, ObjectMeta, ObjectStore, Pod, ResourceClaim
+from schedframe.api import (
     EXACT_COUNT,
     RESTART_ALWAYS,
-    Container,
     ContainerExtendedResourceRequest,
     DeviceClaim,
-    DeviceClass,
     DeviceRequest,
     ExactDeviceRequest,
-    NodeInfo,
-    ObjectMeta,
-    ObjectStore,
     OwnerReference,
-    Pod,
-    ResourceClaim,
     ResourceClaimSpec,
 )
 

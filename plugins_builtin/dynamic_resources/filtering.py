@@ -9,7 +9,6 @@ from attrs import define, field
 
 from schedframe import (
     DeviceClass,
-    DeviceRequest,
     Handle,
     Node,
     NodeInfo,
@@ -19,6 +18,7 @@ from schedframe import (
     ResourceClaim,
     Status,
 )
+from schedframe.api import DeviceRequest
 
 from ..node_resources.device_classes import DEVICE_CLASS
 from .allocator import InvalidPools, OutOfTime, Search

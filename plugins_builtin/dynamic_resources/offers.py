@@ -6,14 +6,8 @@ from typing import TypeAlias
 
 from attrs import define, field, frozen
 
-from schedframe import (
-    Device,
-    Node,
-    NodeSelector,
-    PluginError,
-    ResourceSlice,
-    compile_node_selector,
-)
+from schedframe import Node, PluginError, ResourceSlice
+from schedframe.api import Device, NodeSelector, compile_node_selector
 
 from .contents import Consumption, Contents, CounterId, DeviceContent
 

@@ -11,7 +11,6 @@ import numpy.typing as npt
 from attrs import define, field
 
 from schedframe import (
-    RECORDED,
     CycleState,
     EventRegistration,
     Handle,
@@ -23,6 +22,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.framework import RECORDED
 
 from ..args import DynamicResourcesArgs
 from ..node_resources.device_classes import DEVICE_CLASS

@@ -7,10 +7,10 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from schedframe import (
+from schedframe import DeviceClass, PluginError, Quantity, ResourceClaim
+from schedframe.api import (
     ALL_DEVICES,
     EXACT_COUNT,
-    DeviceClass,
     DeviceConstraint,
     DeviceRequest,
     DeviceSelector,
@@ -18,9 +18,6 @@ from schedframe import (
     DeviceTaint,
     DeviceToleration,
     ExactDeviceRequest,
-    PluginError,
-    Quantity,
-    ResourceClaim,
 )
 
 from .cel import CelError

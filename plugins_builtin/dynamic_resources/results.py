@@ -6,7 +6,8 @@ from collections.abc import Iterable, Sequence
 from typing import Final
 from uuid import UUID, uuid5
 
-from schedframe import (
+from schedframe import PluginError, ResourceClaim
+from schedframe.api import (
     FIELD_NAME,
     IN,
     AllocationResult,
@@ -16,8 +17,6 @@ from schedframe import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
-    PluginError,
-    ResourceClaim,
 )
 
 from .allocator import Pick

@@ -14,7 +14,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from schedframe import DeviceClaim, DeviceRequest, Quantity, ResourceClaim, Status
+from schedframe import Quantity, ResourceClaim, Status
+from schedframe.api import DeviceClaim, DeviceRequest
 
 from .allocator import Pick, Picks
 from .pools import NodePool

@@ -6,14 +6,8 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from schedframe import (
-    AllocationResult,
-    CompiledNodeSelector,
-    Pod,
-    ResourceClaim,
-    StateKey,
-    compile_node_selector,
-)
+from schedframe import Pod, ResourceClaim, StateKey
+from schedframe.api import AllocationResult, CompiledNodeSelector, compile_node_selector
 
 from .allocator import Pick
 from .asked import Asked, NodeAllocation

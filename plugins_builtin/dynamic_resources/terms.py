@@ -6,7 +6,8 @@ from functools import lru_cache
 
 from attrs import frozen
 
-from schedframe import DeviceToleration, Quantity
+from schedframe import Quantity
+from schedframe.api import DeviceToleration
 
 
 @frozen(cache_hash=True)

@@ -11,15 +11,8 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from schedframe import (
-    InvariantError,
-    NodeTable,
-    ObjectStore,
-    OwnerReference,
-    Pod,
-    ResourceClaim,
-    ResourceClaimStatus,
-)
+from schedframe import InvariantError, NodeTable, ObjectStore, Pod, ResourceClaim
+from schedframe.api import OwnerReference, ResourceClaimStatus
 
 from .pools import PoolIndex
 from .states import DeviceStates

@@ -6,7 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 from attrs import define, field, frozen
 
-from schedframe import AllocationResult, InvariantError
+from schedframe import InvariantError
+from schedframe.api import AllocationResult
 
 from .offers import DeviceId, OfferedDevice, PoolId
 from .trail import Trail

@@ -7,17 +7,8 @@ from typing import Final
 
 from attrs import evolve
 
-from schedframe import (
-    AllocationResult,
-    ClusterPort,
-    Conflict,
-    NotFound,
-    PluginError,
-    Pod,
-    PodExtendedResourceClaimStatus,
-    ResourceClaim,
-    ResourceClaimConsumerReference,
-)
+from schedframe import ClusterPort, Conflict, NotFound, PluginError, Pod, ResourceClaim
+from schedframe.api import AllocationResult, PodExtendedResourceClaimStatus, ResourceClaimConsumerReference
 
 from .claims import is_reserved_for
 from .extended import IN_MEMORY, Mapped

@@ -11,16 +11,9 @@ from typing import Final, TypeAlias
 
 from attrs import field, frozen
 
-from schedframe import (
-    IN,
-    CompiledAffinityTerm,
-    CompiledSelector,
-    DomainSums,
-    NodeTable,
-    ObjectStore,
-    PodGroup,
-    TermKind,
-)
+from schedframe import NodeTable, ObjectStore
+from schedframe.api import IN, CompiledAffinityTerm, CompiledSelector
+from schedframe.state import DomainSums, PodGroup, TermKind
 
 from .terms import NO_LABELS, PodTerms, WeightedTerm, selected_namespaces
 

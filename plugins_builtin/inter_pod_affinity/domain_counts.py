@@ -13,7 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import DomainSums, NodeTable, Rows
+from schedframe import NodeTable, Rows
+from schedframe.state import DomainSums
 
 from .counters import TermCounter
 

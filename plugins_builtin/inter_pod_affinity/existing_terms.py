@@ -13,7 +13,9 @@ from typing import Final, TypeAlias
 
 from attrs import define, field, frozen
 
-from schedframe import CompiledAffinityTerm, NodeTable, ObjectStore, Pod, TermKind
+from schedframe import NodeTable, ObjectStore, Pod
+from schedframe.api import CompiledAffinityTerm
+from schedframe.state import TermKind
 
 from .counters import (
     ResolvedTerm,

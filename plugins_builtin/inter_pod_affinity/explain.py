@@ -7,18 +7,8 @@ from functools import partial
 
 from attrs import define, field
 
-from schedframe import (
-    DOES_NOT_EXIST,
-    EXISTS,
-    CompiledAffinityTerm,
-    CompiledSelector,
-    Node,
-    NodeInfo,
-    NodeTable,
-    Pod,
-    Requirement,
-    StateKey,
-)
+from schedframe import Node, NodeInfo, NodeTable, Pod, StateKey
+from schedframe.api import DOES_NOT_EXIST, EXISTS, CompiledAffinityTerm, CompiledSelector, Requirement
 
 from .counters import ResolvedTerm
 from .existing_terms import ExistingTerms

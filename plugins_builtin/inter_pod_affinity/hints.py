@@ -10,7 +10,8 @@ As in the reference, these events requeue no pod; the periodic flush of unschedu
 
 from __future__ import annotations
 
-from schedframe import CompiledAffinityTerm, Node, Pod
+from schedframe import Node, Pod
+from schedframe.api import CompiledAffinityTerm
 
 from .terms import NO_LABELS, terms_of_pod
 

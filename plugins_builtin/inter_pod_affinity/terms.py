@@ -8,19 +8,16 @@ from typing import Final, TypeAlias
 
 from attrs import evolve, frozen
 
-from schedframe import (
+from schedframe import LabelSelector, Namespace, ObjectStore, Pod
+from schedframe.api import (
     Affinity,
     CompiledAffinityTerm,
-    LabelSelector,
     LabelSelectorRequirement,
-    Namespace,
-    ObjectStore,
-    Pod,
     PodAffinity,
     PodAffinityTerm,
     PodAntiAffinity,
-    TermKind,
 )
+from schedframe.state import TermKind
 
 WeightedTerm: TypeAlias = tuple[int, CompiledAffinityTerm]
 Labels: TypeAlias = Mapping[str, str]

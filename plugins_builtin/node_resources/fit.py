@@ -24,8 +24,8 @@ from schedframe import (
     StateKey,
     Status,
     hookimpl,
-    scoring_requests,
 )
+from schedframe.api import scoring_requests
 
 from ..args import NodeResourcesFitArgs
 from .batch import shortages_of_pods

@@ -11,7 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import frozen
 
-from schedframe import NodeInfo, NodeTable, Rows, is_scalar_resource
+from schedframe import NodeInfo, NodeTable, Rows
+from schedframe.api import is_scalar_resource
 
 Cells = tuple[memoryview, memoryview, int, int]
 """Of one resource: what there is and what is used by row, what the pod asks for, weight."""

@@ -10,7 +10,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from schedframe import NodeInfo, Rows, RowVerdicts, Status, is_scalar_resource
+from schedframe import NodeInfo, Rows, RowVerdicts, Status
+from schedframe.api import is_scalar_resource
 
 from .scored import Column
 from .usage import left_of, room

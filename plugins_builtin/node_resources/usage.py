@@ -11,7 +11,8 @@ import numpy.typing as npt
 from attrs import define, field
 from typing_extensions import override
 
-from schedframe import MAX_SCORE, FollowingColumns, Rows
+from schedframe import MAX_SCORE, Rows
+from schedframe.state import FollowingColumns
 
 from .arithmetic import EXACT
 from .scored import Column, Scored

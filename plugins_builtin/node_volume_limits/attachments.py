@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from schedframe import ObjectStore, PersistentVolume, VolumeAttachment
+from schedframe import ObjectStore, PersistentVolume
+from schedframe.api import VolumeAttachment
 
 
 @define(eq=False)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from schedframe import CSINode, PersistentVolumeClaim, Pod, VolumeAttachment
+from schedframe import PersistentVolumeClaim, Pod
+from schedframe.api import CSINode, VolumeAttachment
 
 from .._volumes import uses_claim, volumes_of
 from .._volumes_csi_nodes import volume_limits

@@ -12,7 +12,6 @@ from attrs import define, field
 from schedframe import (
     Action,
     ClusterEvent,
-    CSINode,
     EventRegistration,
     EventResource,
     Handle,
@@ -23,6 +22,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from schedframe.api import CSINode
 
 from .._node_selection import Mask
 from .._volumes import volumes_of

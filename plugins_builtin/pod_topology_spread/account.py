@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from schedframe import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, Node, NodeTable
+from schedframe import Node, NodeTable
+from schedframe.api import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY
 
 from .constraints import Constraint, Constraints
 from .skew import Spreading

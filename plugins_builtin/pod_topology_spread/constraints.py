@@ -12,23 +12,24 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from schedframe import (
-    IN,
-    CompiledSelector,
-    CountColumn,
     InputError,
     Node,
-    NodeSubset,
     NodeTable,
     Pod,
     PodSpec,
-    RequiredNodeAffinity,
-    Requirement,
     Rows,
-    TopologySpreadConstraint,
     compile_label_selector,
     find_untolerated_taint,
+)
+from schedframe.api import (
+    IN,
+    CompiledSelector,
+    RequiredNodeAffinity,
+    Requirement,
+    TopologySpreadConstraint,
     required_node_affinity,
 )
+from schedframe.state import CountColumn, NodeSubset
 
 from .._matching_pods import count_column
 from .._node_selection import rows_required

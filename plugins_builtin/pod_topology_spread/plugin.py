@@ -10,12 +10,9 @@ import numpy.typing as npt
 from attrs import define, field
 
 from schedframe import (
-    DO_NOT_SCHEDULE,
-    SCHEDULE_ANYWAY,
     SKIP,
     Action,
     ClusterEvent,
-    CompiledSelector,
     CycleState,
     EventRegistration,
     EventResource,
@@ -29,9 +26,9 @@ from schedframe import (
     RowVerdicts,
     StateKey,
     Status,
-    TopologySpreadConstraint,
     hookimpl,
 )
+from schedframe.api import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, CompiledSelector, TopologySpreadConstraint
 
 from .._workload_selector import WORKLOAD_KINDS, WorkloadSelectors
 from ..args import SYSTEM_DEFAULTING, PodTopologySpreadArgs
@@ -62,7 +59,7 @@ class PodTopologySpread:
     """DoNotSchedule constraints keep the skew of domains within bounds, ScheduleAnyway ones lower the score.
 
     A node's verdict depends on the pods of other nodes: the plugin is asked for every pod. Matching pods are
-    counted per domain as they come and go, see :class:`schedframe.PodGroups`.
+    counted per domain as they come and go, see :class:`schedframe.state.PodGroups`.
     """
 
     args: PodTopologySpreadArgs

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import MAX_SCORE, DistinctColumn, Domains, Node, NodeInfo, NodeTable, Rows
+from schedframe import MAX_SCORE, Node, NodeInfo, NodeTable, Rows
+from schedframe.state import DistinctColumn, Domains
 
 from .._matching_pods import count_on
 from .constraints import Constraint, Constraints, keyed_nodes

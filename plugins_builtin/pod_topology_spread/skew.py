@@ -9,7 +9,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import DistinctColumn, Node, Pod, Rows
+from schedframe import Node, Pod, Rows
+from schedframe.state import DistinctColumn
 
 from .constraints import Constraint, Constraints
 

@@ -16,12 +16,12 @@ from schedframe import (
     ClusterPort,
     Conflict,
     InvariantError,
-    ObjectReference,
     ObjectStore,
     OutcomeUnknown,
     PersistentVolume,
     PersistentVolumeClaim,
 )
+from schedframe.api import ObjectReference
 
 T = TypeVar("T", PersistentVolume, PersistentVolumeClaim)
 

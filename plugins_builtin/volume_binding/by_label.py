@@ -8,7 +8,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import DistinctColumn, Rows
+from schedframe import Rows
+from schedframe.state import DistinctColumn
 
 from .._node_selection import Mask
 

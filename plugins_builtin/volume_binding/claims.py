@@ -5,8 +5,6 @@ from __future__ import annotations
 from attrs import define, field, frozen
 
 from schedframe import (
-    WAIT_FOR_FIRST_CONSUMER,
-    CompiledNodeSelector,
     InputError,
     ObjectStore,
     PersistentVolume,
@@ -16,6 +14,7 @@ from schedframe import (
     Status,
     StorageClass,
 )
+from schedframe.api import WAIT_FOR_FIRST_CONSUMER, CompiledNodeSelector
 
 from .._volumes import SpecVolumes, claim_name, class_of_claim, no_such, ownership_problem
 from .._volumes_in_tree import InTreePlugin, plugin_of, translated_affinity

@@ -5,15 +5,13 @@ from __future__ import annotations
 from schedframe import (
     Action,
     ClusterEvent,
-    CSIDriver,
-    CSINode,
-    CSIStorageCapacity,
     EventRegistration,
     EventResource,
     PersistentVolumeClaim,
     Pod,
     StorageClass,
 )
+from schedframe.api import CSIDriver, CSINode, CSIStorageCapacity
 
 from .._volumes import uses_claim
 from .._volumes_in_tree import migration_text

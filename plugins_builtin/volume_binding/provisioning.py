@@ -11,20 +11,22 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from schedframe import (
+    InputError,
+    ObjectStore,
+    PersistentVolumeClaim,
+    Rows,
+    StorageClass,
+    compile_label_selector,
+)
+from schedframe.api import (
     IN,
     CompiledNodeSelector,
     CompiledNodeTerm,
     CompiledSelector,
     CSIDriver,
     CSIStorageCapacity,
-    InputError,
-    ObjectStore,
-    PersistentVolumeClaim,
     Requirement,
-    Rows,
-    StorageClass,
     TopologySelectorTerm,
-    compile_label_selector,
 )
 
 from .._node_selection import Mask, rows_meeting, rows_selected

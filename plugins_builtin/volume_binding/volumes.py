@@ -11,16 +11,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from schedframe import (
-    IN,
-    CompiledNodeSelector,
-    CompiledNodeTerm,
-    NodeSelector,
-    ObjectStore,
-    PersistentVolume,
-    Rows,
-    compile_node_selector,
-)
+from schedframe import ObjectStore, PersistentVolume, Rows
+from schedframe.api import IN, CompiledNodeSelector, CompiledNodeTerm, NodeSelector, compile_node_selector
 
 from .._node_selection import Mask, rows_selected
 from .._volumes import class_of_volume

@@ -13,14 +13,8 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, frozen
 
-from schedframe import (
-    CompiledNodeSelector,
-    CompiledSelector,
-    PersistentVolume,
-    PersistentVolumeClaim,
-    Rows,
-    compile_label_selector,
-)
+from schedframe import PersistentVolume, PersistentVolumeClaim, Rows, compile_label_selector
+from schedframe.api import CompiledNodeSelector, CompiledSelector
 
 from .._node_selection import Mask, rows_selected
 from .._volumes import class_of_claim

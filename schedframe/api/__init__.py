@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from schedframe.api.affinity import (
+from ._wire import wire
+from .affinity import (
     DO_NOT_SCHEDULE,
     NO_EXECUTE,
     NO_SCHEDULE,
@@ -25,7 +26,7 @@ from schedframe.api.affinity import (
     WeightedPodAffinityTerm,
     find_untolerated_taint,
 )
-from schedframe.api.claims import (
+from .claims import (
     ALL_DEVICES,
     EXACT_COUNT,
     AllocatedDeviceStatus,
@@ -46,7 +47,7 @@ from schedframe.api.claims import (
     ResourceClaimTemplate,
     ResourceClaimTemplateSpec,
 )
-from schedframe.api.containers import (
+from .containers import (
     ANY_ADDRESS,
     RESTART_ALWAYS,
     Container,
@@ -58,10 +59,10 @@ from schedframe.api.containers import (
     HostPort,
     ResourceRequirements,
 )
-from schedframe.api.defaults import (
+from .defaults import (
     with_default_requests,
 )
-from schedframe.api.devices import (
+from .devices import (
     CapacityRequestPolicy,
     CapacityRequestPolicyRange,
     CapacityRequirements,
@@ -83,7 +84,7 @@ from schedframe.api.devices import (
     ResourceSlice,
     ResourceSliceSpec,
 )
-from schedframe.api.labelselectors import (
+from .labelselectors import (
     EVERYTHING,
     NOTHING,
     CompiledAffinityTerm,
@@ -92,12 +93,11 @@ from schedframe.api.labelselectors import (
     compile_label_selector,
     label_selector_matches,
 )
-from schedframe.api.loading import (
+from .loading import (
     load_manifests,
 )
-from schedframe.api.manifest import (
+from .manifest import (
     KINDS,
-    T,
     UnknownKindError,
     check_kind,
     from_manifest,
@@ -107,14 +107,14 @@ from schedframe.api.manifest import (
     part_to_manifest,
     to_manifest,
 )
-from schedframe.api.metadata import (
+from .metadata import (
     ClusterObject,
     Condition,
     NamespacedObject,
     ObjectMeta,
     OwnerReference,
 )
-from schedframe.api.node import (
+from .node import (
     LABEL_HOSTNAME,
     LABEL_REGION,
     LABEL_REGION_BETA,
@@ -128,7 +128,7 @@ from schedframe.api.node import (
     NodeSpec,
     NodeStatus,
 )
-from schedframe.api.nodeselectors import (
+from .nodeselectors import (
     FIELD_NAME,
     INVALID,
     NOT_SUPPORTED,
@@ -143,14 +143,14 @@ from schedframe.api.nodeselectors import (
     node_selector_matches,
     required_node_affinity,
 )
-from schedframe.api.pod import (
+from .pod import (
     DEFAULT_SCHEDULER_NAME,
     Pod,
     PodResourceClaim,
     PodSchedulingGroup,
     PodSpec,
 )
-from schedframe.api.podstatus import (
+from .podstatus import (
     DISRUPTION_TARGET,
     FAILED,
     PENDING,
@@ -165,14 +165,14 @@ from schedframe.api.podstatus import (
     PodResourceClaimStatus,
     PodStatus,
 )
-from schedframe.api.quantity import (
+from .quantity import (
     BINARY_SI,
     DECIMAL_EXPONENT,
     DECIMAL_SI,
     Quantity,
     parse_quantity,
 )
-from schedframe.api.requirements import (
+from .requirements import (
     DOES_NOT_EXIST,
     EXISTS,
     GT,
@@ -186,7 +186,7 @@ from schedframe.api.requirements import (
     label_value_problem,
     parse_integer,
 )
-from schedframe.api.resources import (
+from .resources import (
     ATTACHABLE_VOLUMES_PREFIX,
     CPU,
     DEFAULT_MEMORY,
@@ -204,7 +204,7 @@ from schedframe.api.resources import (
     whole_amount,
     whole_amounts,
 )
-from schedframe.api.storage import (
+from .storage import (
     WAIT_FOR_FIRST_CONSUMER,
     CSIDriver,
     CSIDriverSpec,
@@ -230,11 +230,11 @@ from schedframe.api.storage import (
     VolumeNodeAffinity,
     VolumeNodeResources,
 )
-from schedframe.api.times import (
+from .times import (
     format_time,
     parse_time,
 )
-from schedframe.api.volumes import (
+from .volumes import (
     AWSElasticBlockStore,
     AzureDisk,
     AzureFile,
@@ -256,7 +256,7 @@ from schedframe.api.volumes import (
     VolumeResources,
     VsphereVolume,
 )
-from schedframe.api.workloads import (
+from .workloads import (
     LABEL_NAMESPACE_NAME,
     Namespace,
     PodDisruptionBudget,
@@ -310,7 +310,7 @@ __all__ = [
     "ResourceClaim", "ResourceClaimConsumerReference", "ResourceClaimSpec", "ResourceClaimStatus",
     "ResourceClaimTemplate", "ResourceClaimTemplateSpec", "ResourcePool", "ResourceRequirements",
     "ResourceSlice", "ResourceSliceSpec", "SelectorError", "Service", "ServiceSpec", "StatefulSet",
-    "StatefulSetSpec", "StorageClass", "T", "Taint", "Toleration", "TopologySelectorLabelRequirement",
+    "StatefulSetSpec", "StorageClass", "Taint", "Toleration", "TopologySelectorLabelRequirement",
     "TopologySelectorTerm", "TopologySpreadConstraint", "UnknownKindError", "Volume", "VolumeAttachment",
     "VolumeAttachmentSource", "VolumeAttachmentSpec", "VolumeAttachmentStatus", "VolumeNodeAffinity",
     "VolumeNodeResources", "VolumeResources", "VsphereVolume", "WeightedPodAffinityTerm", "check_kind",
@@ -321,6 +321,6 @@ __all__ = [
     "label_selector_matches", "label_value_problem", "load_manifests", "node_selector_matches",
     "parse_integer", "parse_quantity", "parse_time", "part_from_manifest", "part_to_manifest", "pod_requests",
     "pod_resources", "required_node_affinity", "scoring_requests", "supports_pod_level", "to_manifest",
-    "whole_amount", "whole_amounts", "with_default_requests",
+    "whole_amount", "whole_amounts", "wire", "with_default_requests",
 ]
 # fmt: on

@@ -7,10 +7,11 @@ from contextlib import contextmanager
 
 from attrs import field, frozen
 
-from schedframe.api._copying import fast_init
-from schedframe.api._wire import EMPTY, wire
-from schedframe.api.fieldcodecs import TIME
-from schedframe.api.requirements import (
+from ..errors import InputError
+from ._copying import fast_init
+from ._wire import EMPTY, wire
+from .fieldcodecs import TIME
+from .requirements import (
     DOES_NOT_EXIST,
     EXISTS,
     GT,
@@ -20,7 +21,6 @@ from schedframe.api.requirements import (
     NODE_OPERATORS,
     NOT_IN,
 )
-from schedframe.errors import InputError
 
 NO_SCHEDULE = "NoSchedule"
 PREFER_NO_SCHEDULE = "PreferNoSchedule"

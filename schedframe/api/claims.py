@@ -7,17 +7,17 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen
 
-from schedframe.api._wire import EMPTY, wire
-from schedframe.api.affinity import NodeSelector
-from schedframe.api.devices import (
+from ._wire import EMPTY, wire
+from .affinity import NodeSelector
+from .devices import (
     CapacityRequirements,
     DeviceSelector,
     DeviceToleration,
     OpaqueDeviceConfiguration,
 )
-from schedframe.api.fieldcodecs import AMOUNTS, TIME
-from schedframe.api.metadata import NO_META, Condition, NamespacedObject, ObjectMeta
-from schedframe.api.quantity import Quantity
+from .fieldcodecs import AMOUNTS, TIME
+from .metadata import NO_META, Condition, NamespacedObject, ObjectMeta
+from .quantity import Quantity
 
 EXACT_COUNT: Final = "ExactCount"
 ALL_DEVICES: Final = "All"

@@ -16,9 +16,9 @@ from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin,
 
 import attrs
 
-from schedframe.api._wire import EMPTY, WIRE, Wire
-from schedframe.api.quantity import Quantity, parse_quantity
-from schedframe.errors import InputError
+from ..errors import InputError
+from ._wire import EMPTY, WIRE, Wire
+from .quantity import Quantity, parse_quantity
 
 T = TypeVar("T")
 Decode = Callable[[Any], Any]

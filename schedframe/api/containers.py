@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
-from schedframe.api._copying import fast_init
-from schedframe.api._wire import EMPTY, wire
-from schedframe.api.fieldcodecs import AMOUNTS
-from schedframe.api.quantity import Quantity
+from ._copying import fast_init
+from ._wire import EMPTY, wire
+from .fieldcodecs import AMOUNTS
+from .quantity import Quantity
 
 RESTART_ALWAYS = "Always"
 """``restart_policy`` of an init container that makes it a sidecar: it keeps running beside the containers."""

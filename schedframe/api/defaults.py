@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from schedframe.api.containers import Container, ResourceRequirements
-from schedframe.api.pod import Pod
-from schedframe.api.resources import HUGE_PAGES_PREFIX, pod_requests, supports_pod_level
+from .containers import Container, ResourceRequirements
+from .pod import Pod
+from .resources import HUGE_PAGES_PREFIX, pod_requests, supports_pod_level
 
 
 def with_default_requests(pod: Pod) -> Pod:

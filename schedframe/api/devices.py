@@ -7,12 +7,12 @@ from typing import Any, ClassVar
 
 from attrs import field, frozen
 
-from schedframe.api._copying import fast_init
-from schedframe.api._wire import EMPTY, wire
-from schedframe.api.affinity import NodeSelector
-from schedframe.api.fieldcodecs import AMOUNTS, TIME
-from schedframe.api.metadata import NO_META, ClusterObject, ObjectMeta
-from schedframe.api.quantity import ZERO, Quantity
+from ._copying import fast_init
+from ._wire import EMPTY, wire
+from .affinity import NodeSelector
+from .fieldcodecs import AMOUNTS, TIME
+from .metadata import NO_META, ClusterObject, ObjectMeta
+from .quantity import ZERO, Quantity
 
 
 @frozen(weakref_slot=False)

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any, Final
 
-from schedframe.api._wire import wire
-from schedframe.api.codec import Codec, at_key, decode_text, list_of, map_of
-from schedframe.api.quantity import Quantity, parse_quantity
-from schedframe.api.times import format_time, parse_time
-from schedframe.errors import InputError
+from ..errors import InputError
+from ._wire import wire
+from .codec import Codec, at_key, decode_text, list_of, map_of
+from .quantity import Quantity, parse_quantity
+from .times import format_time, parse_time
 
 TIME: Final = wire(decode=parse_time, encode=format_time)
 """Metadata of a field with a timestamp."""

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
-from schedframe.api._wire import DEFAULT_NAMESPACE
-from schedframe.api.affinity import LabelSelector, PodAffinityTerm
-from schedframe.api.requirements import IN, Requirement
-from schedframe.errors import InputError
+from ..errors import InputError
+from ._wire import DEFAULT_NAMESPACE
+from .affinity import LabelSelector, PodAffinityTerm
+from .requirements import IN, Requirement
 
 Labels = Mapping[str, str]
 

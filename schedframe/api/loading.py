@@ -11,10 +11,10 @@ from typing import IO, Any, Final, Literal
 
 import yaml
 
-from schedframe.api.codec import describe
-from schedframe.api.manifest import UnknownKindError, from_manifest
-from schedframe.api.metadata import ClusterObject
-from schedframe.errors import InputError
+from ..errors import InputError
+from .codec import describe
+from .manifest import UnknownKindError, from_manifest
+from .metadata import ClusterObject
 
 OnUnknown = Literal["error", "skip"] | Callable[[str, Mapping[str, Any]], None]
 """What to do with a manifest of a kind that scheduling does not read: raise, pass over, or call with location

@@ -6,13 +6,14 @@ from collections.abc import Iterable, Mapping
 from functools import cache
 from typing import Any, Final, TypeVar
 
-from schedframe.api.claims import ResourceClaim, ResourceClaimTemplate
-from schedframe.api.codec import decoder, describe, encoder
-from schedframe.api.devices import DeviceClass, ResourceSlice
-from schedframe.api.metadata import ClusterObject
-from schedframe.api.node import Node
-from schedframe.api.pod import Pod
-from schedframe.api.storage import (
+from ..errors import InputError, PluginError
+from .claims import ResourceClaim, ResourceClaimTemplate
+from .codec import decoder, describe, encoder
+from .devices import DeviceClass, ResourceSlice
+from .metadata import ClusterObject
+from .node import Node
+from .pod import Pod
+from .storage import (
     CSIDriver,
     CSINode,
     CSIStorageCapacity,
@@ -21,7 +22,7 @@ from schedframe.api.storage import (
     StorageClass,
     VolumeAttachment,
 )
-from schedframe.api.workloads import (
+from .workloads import (
     Namespace,
     PodDisruptionBudget,
     PriorityClass,
@@ -30,7 +31,6 @@ from schedframe.api.workloads import (
     Service,
     StatefulSet,
 )
-from schedframe.errors import InputError, PluginError
 
 T = TypeVar("T")
 

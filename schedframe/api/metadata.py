@@ -7,9 +7,9 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen
 
-from schedframe.api._copying import fast_init
-from schedframe.api._wire import DEFAULT_NAMESPACE, EMPTY, wire
-from schedframe.api.fieldcodecs import LABELS, TIME
+from ._copying import fast_init
+from ._wire import DEFAULT_NAMESPACE, EMPTY, wire
+from .fieldcodecs import LABELS, TIME
 
 
 @fast_init

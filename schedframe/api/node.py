@@ -7,13 +7,13 @@ from typing import ClassVar, Final
 
 from attrs import evolve, field, frozen
 
-from schedframe.api._copying import fast_init
-from schedframe.api._wire import EMPTY, HIDDEN, wire
-from schedframe.api.affinity import Taint
-from schedframe.api.fieldcodecs import TIME
-from schedframe.api.metadata import NO_META, ClusterObject, ObjectMeta
-from schedframe.api.quantity import Quantity
-from schedframe.api.resources import whole_amounts
+from ._copying import fast_init
+from ._wire import EMPTY, HIDDEN, wire
+from .affinity import Taint
+from .fieldcodecs import TIME
+from .metadata import NO_META, ClusterObject, ObjectMeta
+from .quantity import Quantity
+from .resources import whole_amounts
 
 LABEL_HOSTNAME: Final = "kubernetes.io/hostname"
 LABEL_ZONE: Final = "topology.kubernetes.io/zone"

@@ -12,14 +12,15 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import field, frozen
 
-from schedframe.api.affinity import (
+from ..errors import InputError
+from .affinity import (
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
     PreferredSchedulingTerm,
 )
-from schedframe.api.labelselectors import EVERYTHING, CompiledSelector, compile_label_map
-from schedframe.api.requirements import (
+from .labelselectors import EVERYTHING, CompiledSelector, compile_label_map
+from .requirements import (
     DOES_NOT_EXIST,
     EXISTS,
     GT,
@@ -32,11 +33,10 @@ from schedframe.api.requirements import (
     label_value_problem,
     parse_integer,
 )
-from schedframe.errors import InputError
 
 if TYPE_CHECKING:
-    from schedframe.api.node import Node
-    from schedframe.api.pod import PodSpec
+    from .node import Node
+    from .pod import PodSpec
 
 Labels = Mapping[str, str]
 

@@ -7,17 +7,17 @@ from typing import Any, ClassVar, Final, cast, final
 
 from attrs import evolve, field, fields, frozen
 
-from schedframe.api._copying import become, compile_copy, draft_of, fast_init
-from schedframe.api._wire import DEFAULT_NAMESPACE, EMPTY, HIDDEN, wire
-from schedframe.api.affinity import Affinity, Toleration, TopologySpreadConstraint, within
-from schedframe.api.codec import decoder, encoder, sharing
-from schedframe.api.containers import ANY_ADDRESS, Container, HostPort, ResourceRequirements
-from schedframe.api.fieldcodecs import AMOUNTS, decode_named, decode_os_name, encode_named, encode_os_name
-from schedframe.api.metadata import NO_META, NamespacedObject, ObjectMeta
-from schedframe.api.podstatus import FAILED, NO_STATUS, SUCCEEDED, PodStatus
-from schedframe.api.quantity import Quantity
-from schedframe.api.resources import PodResources, pod_resources
-from schedframe.api.volumes import Volume
+from ._copying import become, compile_copy, draft_of, fast_init
+from ._wire import DEFAULT_NAMESPACE, EMPTY, HIDDEN, wire
+from .affinity import Affinity, Toleration, TopologySpreadConstraint, within
+from .codec import decoder, encoder, sharing
+from .containers import ANY_ADDRESS, Container, HostPort, ResourceRequirements
+from .fieldcodecs import AMOUNTS, decode_named, decode_os_name, encode_named, encode_os_name
+from .metadata import NO_META, NamespacedObject, ObjectMeta
+from .podstatus import FAILED, NO_STATUS, SUCCEEDED, PodStatus
+from .quantity import Quantity
+from .resources import PodResources, pod_resources
+from .volumes import Volume
 
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
 

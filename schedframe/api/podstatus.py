@@ -8,11 +8,11 @@ from typing import Final
 
 from attrs import field, fields, frozen
 
-from schedframe.api._copying import compile_copy, fast_init
-from schedframe.api._wire import wire
-from schedframe.api.containers import ResourceRequirements
-from schedframe.api.fieldcodecs import TIME
-from schedframe.api.quantity import Quantity
+from ._copying import compile_copy, fast_init
+from ._wire import wire
+from .containers import ResourceRequirements
+from .fieldcodecs import TIME
+from .quantity import Quantity
 
 PENDING: Final = "Pending"
 RUNNING: Final = "Running"

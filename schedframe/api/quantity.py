@@ -13,8 +13,8 @@ from typing import Final
 
 from attrs import field, frozen
 
-from schedframe.api._copying import fast_init
-from schedframe.errors import InputError
+from ..errors import InputError
+from ._copying import fast_init
 
 DECIMAL_SI: Final = "DecimalSI"
 BINARY_SI: Final = "BinarySI"

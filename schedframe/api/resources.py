@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
 
-from schedframe.api.quantity import Quantity
+from .quantity import Quantity
 
 if TYPE_CHECKING:
-    from schedframe.api.containers import Container
-    from schedframe.api.pod import Pod
-    from schedframe.api.podstatus import ContainerStatus, PodStatus
+    from .containers import Container
+    from .pod import Pod
+    from .podstatus import ContainerStatus, PodStatus
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"

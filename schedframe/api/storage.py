@@ -7,12 +7,12 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen
 
-from schedframe.api._wire import EMPTY, wire
-from schedframe.api.affinity import LabelSelector, NodeSelector, within
-from schedframe.api.fieldcodecs import AMOUNTS
-from schedframe.api.metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
-from schedframe.api.quantity import Quantity
-from schedframe.api.volumes import (
+from ._wire import EMPTY, wire
+from .affinity import LabelSelector, NodeSelector, within
+from .fieldcodecs import AMOUNTS
+from .metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
+from .quantity import Quantity
+from .volumes import (
     NO_CLAIM_SPEC,
     AWSElasticBlockStore,
     AzureDisk,

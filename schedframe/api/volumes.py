@@ -7,12 +7,12 @@ from typing import Final
 
 from attrs import field, frozen
 
-from schedframe.api._copying import fast_init
-from schedframe.api._wire import EMPTY, wire
-from schedframe.api.affinity import LabelSelector
-from schedframe.api.fieldcodecs import AMOUNTS
-from schedframe.api.metadata import NO_META, ObjectMeta
-from schedframe.api.quantity import Quantity
+from ._copying import fast_init
+from ._wire import EMPTY, wire
+from .affinity import LabelSelector
+from .fieldcodecs import AMOUNTS
+from .metadata import NO_META, ObjectMeta
+from .quantity import Quantity
 
 
 @frozen(weakref_slot=False)

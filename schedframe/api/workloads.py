@@ -7,10 +7,10 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen
 
-from schedframe.api._wire import EMPTY, wire
-from schedframe.api.affinity import LabelSelector
-from schedframe.api.fieldcodecs import TIMES
-from schedframe.api.metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
+from ._wire import EMPTY, wire
+from .affinity import LabelSelector
+from .fieldcodecs import TIMES
+from .metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
 
 LABEL_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 """Label that every namespace carries: its own name."""

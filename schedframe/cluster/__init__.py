@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from schedframe.cluster.flaky import FlakyCluster, FlakyWatch
-from schedframe.cluster.memory import InMemoryCluster, RecordedEvent
-from schedframe.cluster.port import (
+from .flaky import FlakyCluster, FlakyWatch
+from .memory import InMemoryCluster, RecordedEvent
+from .port import (
     BindConflict,
     BindNotFound,
     BindRefused,

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from schedframe.cluster.port import WatchEvent, WatchHandler
+from .port import WatchEvent, WatchHandler
 
 ALL_KINDS: Final = "*"
 _FAILED: Final = "handlers of cluster events failed"

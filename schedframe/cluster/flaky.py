@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from attrs import define, field
 
-from schedframe.api import Pod, PodCondition
-from schedframe.cluster.port import ClusterPort, Subscription, WatchEvent, WatchHandler
+from ..api import Pod, PodCondition
+from .port import ClusterPort, Subscription, WatchEvent, WatchHandler
 
 Objects = list[Any]
 

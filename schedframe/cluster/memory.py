@@ -10,10 +10,11 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from attrs import define, evolve, field, frozen
 
-from schedframe.api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition, from_manifest
-from schedframe.cluster.delivery import Delivery
-from schedframe.cluster.failures import Failures, Match
-from schedframe.cluster.port import (
+from ..api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition, from_manifest
+from ..errors import InputError, InvariantError
+from .delivery import Delivery
+from .failures import Failures, Match
+from .port import (
     BindConflict,
     BindNotFound,
     BindRefused,
@@ -24,8 +25,7 @@ from schedframe.cluster.port import (
     WatchEvent,
     WatchHandler,
 )
-from schedframe.cluster.stamps import stamped_meta, status_with, with_metadata
-from schedframe.errors import InputError, InvariantError
+from .stamps import stamped_meta, status_with, with_metadata
 
 P = ParamSpec("P")
 S = TypeVar("S")

@@ -7,9 +7,9 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from attrs import frozen
 
-from schedframe.api import Pod, PodCondition
-from schedframe.api._copying import fast_init
-from schedframe.errors import ClusterError
+from ..api import Pod, PodCondition
+from ..api._copying import fast_init
+from ..errors import ClusterError
 
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 """What happened to an object."""

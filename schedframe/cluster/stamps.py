@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from attrs import evolve, fields
 
-from schedframe.api import Node, ObjectMeta, Pod, PodCondition, PodStatus
+from ..api import Node, ObjectMeta, Pod, PodCondition, PodStatus
 
 _STAMPS: Final = ("uid", "resource_version", "creation_timestamp", "deletion_timestamp")
 

@@ -8,8 +8,7 @@ from typing import Any, Final, Literal, Protocol
 
 from attrs import define, field, frozen
 
-from schedframe.errors import PluginError
-
+from ..errors import PluginError
 from .errors import FieldError
 
 POINTS: Final = (

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar, get_args, get_origin, get
 
 import attrs
 
-from schedframe.api._wire import WIRE, Wire
-from schedframe.errors import ConfigError
-
+from ..api._wire import WIRE, Wire
+from ..errors import ConfigError
 from .duration import Duration
 from .errors import FieldError
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 import attrs
 from attrs import frozen
 
-from schedframe.errors import ConfigError
+from ..errors import ConfigError
 
 Stage = Literal["decode", "validate", "build"]
 

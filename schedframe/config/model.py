@@ -11,8 +11,7 @@ from typing import Any, Final
 
 from attrs import field, fields, frozen
 
-from schedframe.api._wire import wire
-
+from ..api._wire import wire
 from .catalogue import POINTS
 from .duration import Duration
 

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from plugins_builtin.args import DefaultPreemptionArgs, InterPodAffinityArgs, NodeAffinityArgs
-from schedframe import NodeAffinity, TopologySpreadConstraint
+from schedframe.api import NodeAffinity, TopologySpreadConstraint
 from schedframe.config import (
     ConfigDecodeError,
     Duration,

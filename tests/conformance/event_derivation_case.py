@@ -1,4 +1,4 @@
-"""Derived events against :func:`schedframe.derive_events` (``Event derivation`` in data/README.md)."""
+"""Derived events against :func:`schedframe.queue.derive_events` (``Event derivation`` in data/README.md)."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Any
 
 from attrs import frozen
 
-from schedframe import Action, derive_events
+from schedframe import Action
 from schedframe.api import KINDS, from_manifest
+from schedframe.queue import derive_events
 
 from .corpus import Case
 

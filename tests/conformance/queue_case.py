@@ -1,4 +1,4 @@
-"""Scripts against :class:`schedframe.PriorityQueue` (``Scheduling queue`` in data/README.md)."""
+"""Scripts against :class:`schedframe.queue.PriorityQueue` (``Scheduling queue`` in data/README.md)."""
 
 from __future__ import annotations
 
@@ -9,17 +9,16 @@ from typing import Any
 from attrs import define, field
 
 from plugins_builtin.catalogue import CATALOGUE
-from schedframe import (
-    Action,
-    ClusterEvent,
-    EventRegistration,
-    NominatingMode,
-    Pool,
+from schedframe import Action, ClusterEvent, EventRegistration, NominatingMode, Pool
+from schedframe.api import Pod, from_manifest
+from schedframe.queue import (
+    ASSIGNED_POD_ADD,
+    ASSIGNED_POD_DELETE,
     PriorityQueue,
     QueueProfile,
+    node_update_events,
+    pod_update_events,
 )
-from schedframe.api import Pod, from_manifest
-from schedframe.queue import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, node_update_events, pod_update_events
 from schedframe.queue.hints import PreEnqueueFn
 
 from .corpus import Case

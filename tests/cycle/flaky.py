@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from schedframe import compare
 from schedframe.cluster import FlakyCluster, FlakyWatch
+from schedframe.state import compare
 
 from .build import World
 

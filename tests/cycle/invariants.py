@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 
-from schedframe import Pool, compare
+from schedframe import Pool
 from schedframe.cluster import FlakyWatch
+from schedframe.state import compare
 
 from .build import World
 from .executors import ManualExecutor

@@ -5,27 +5,19 @@ from __future__ import annotations
 from random import Random
 from typing import Any
 
-from schedframe import (
-    NO_EXECUTE,
-    NO_SCHEDULE,
-    PREFER_NO_SCHEDULE,
+from schedframe import NO_EXECUTE, NO_SCHEDULE, PREFER_NO_SCHEDULE, Node, Pod, Taint, Toleration
+from schedframe.api import (
     Affinity,
-    Node,
+    LabelSelector,
     NodeAffinity,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
-    Pod,
-    PreferredSchedulingTerm,
-    Taint,
-    Toleration,
-    TopologySpreadConstraint,
-)
-from schedframe.api import (
-    LabelSelector,
     PodAffinity,
     PodAffinityTerm,
     PodAntiAffinity,
+    PreferredSchedulingTerm,
+    TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
 

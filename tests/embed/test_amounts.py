@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedframe import InputError, Quantity, is_scalar_resource
+from schedframe import InputError, Quantity
+from schedframe.api import is_scalar_resource
 from schedframe.embed import Amount, Amounts, resource_name
 
 

@@ -10,8 +10,9 @@ import pytest
 from plugins_builtin.args import VolumeBindingArgs
 from plugins_builtin.volume_binding import VolumeBinding
 from plugins_builtin.volume_binding.claims import Storage
-from schedframe import Conflict, CycleState, FlakyCluster, OutcomeUnknown, Status
+from schedframe import Conflict, CycleState, OutcomeUnknown, Status
 from schedframe.api import AWSElasticBlockStore
+from schedframe.cluster import FlakyCluster
 from tests.plugins.storage import (
     HOSTNAME,
     ZONE,

@@ -10,9 +10,9 @@ from typing import Any
 
 from attrs import define, field
 
-from schedframe import ClusterEvent, EventRegistration, matches
+from schedframe import ClusterEvent, EventRegistration
 from schedframe.api import Pod
-from schedframe.queue import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, pod_update_events
+from schedframe.queue import FORCE_ACTIVATE, UNSCHEDULABLE_TIMEOUT, matches, pod_update_events
 
 SKIP, AFTER_BACKOFF, IMMEDIATELY = range(3)
 GENERAL_UPDATE = "UnschedulablePodUpdate"

@@ -7,16 +7,9 @@ from typing import Any
 
 from attrs import define
 
-from schedframe import (
-    Action,
-    ClusterEvent,
-    EventRegistration,
-    EventResource,
-    PriorityQueue,
-    QueuedPodInfo,
-    QueueProfile,
-)
+from schedframe import Action, ClusterEvent, EventRegistration, EventResource, QueuedPodInfo
 from schedframe.api import Node, NodeStatus, ObjectMeta, Pod, PodSpec, PodStatus, Quantity
+from schedframe.queue import PriorityQueue, QueueProfile
 
 PROFILE = "default-scheduler"
 EPOCH = 1_700_000_000.0

@@ -7,7 +7,7 @@ from attrs import evolve, frozen
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe import Action, derive_events, derive_object_events
+from schedframe import Action
 from schedframe.api import (
     Container,
     ContainerStatus,
@@ -23,6 +23,7 @@ from schedframe.api import (
     Toleration,
     parse_quantity,
 )
+from schedframe.queue import derive_events, derive_object_events
 
 from .support import node, pod
 

@@ -4,20 +4,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from schedframe import (
-    EVERYTHING,
-    Action,
-    ClusterEvent,
-    EventRegistration,
-    EventResource,
-    QueueingHint,
-    matches,
-    registered_actions,
-)
+from schedframe import EVERYTHING, Action, ClusterEvent, EventRegistration, EventResource, QueueingHint
 from schedframe.queue import (
     FORCE_ACTIVATE,
     UNSCHEDULABLE_TIMEOUT,
     WILDCARD,
+    matches,
+    registered_actions,
     resource_of,
     with_implied,
 )

@@ -11,7 +11,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from schedframe import Heap
+from schedframe.queue import Heap
 
 Item = tuple[str, int, str]
 """(key, rank, content)"""

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from schedframe import Action, ClusterEvent, Pool, PriorityQueue
+from schedframe import Action, ClusterEvent, Pool
 from schedframe.api import Pod
-from schedframe.queue import ASSIGNED_POD_DELETE
+from schedframe.queue import ASSIGNED_POD_DELETE, PriorityQueue
 from schedframe.queue.unschedulable import UnschedulablePods
 
 from .support import (

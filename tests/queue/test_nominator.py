@@ -5,9 +5,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from schedframe import NominatingMode, Nominator
+from schedframe import NominatingMode
 from schedframe.api import Pod
 from schedframe.errors import InvariantError
+from schedframe.queue import Nominator
 
 from .support import pod
 

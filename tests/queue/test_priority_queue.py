@@ -4,18 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from schedframe import (
-    Action,
-    ClusterEvent,
-    NominatingMode,
-    PendingPod,
-    Pool,
-    PriorityQueue,
-    QueuedPodInfo,
-)
+from schedframe import Action, ClusterEvent, NominatingMode, PendingPod, Pool, QueuedPodInfo
 from schedframe.api import ObjectMeta, Pod
 from schedframe.errors import InvariantError
-from schedframe.queue import ASSIGNED_POD_ADD
+from schedframe.queue import ASSIGNED_POD_ADD, PriorityQueue
 
 from .support import (
     EPOCH,

@@ -6,16 +6,10 @@ from typing import Any
 
 import pytest
 
-from schedframe import (
-    Action,
-    ClusterEvent,
-    Pool,
-    PriorityQueue,
-    QueueingHint,
-)
+from schedframe import Action, ClusterEvent, Pool, QueueingHint
 from schedframe.api import Pod
 from schedframe.errors import PluginError
-from schedframe.queue import ASSIGNED_POD_DELETE, WILDCARD, HintFn, QueueProfile
+from schedframe.queue import ASSIGNED_POD_DELETE, WILDCARD, HintFn, PriorityQueue, QueueProfile
 
 from .support import (
     NODE_ADD,

@@ -6,7 +6,8 @@ from typing import Any
 
 from hypothesis import HealthCheck, given, settings
 
-from schedframe import InMemoryCluster, Node, Pod, Simulation, derive_events
+from schedframe import InMemoryCluster, Node, Pod, Simulation
+from schedframe.queue import derive_events
 from schedframe.testing import Change, StandInHandle, World, strategies
 from schedframe.testing.kit import Worlds
 from schedframe.testing.world import is_consistent, smaller

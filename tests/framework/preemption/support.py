@@ -11,7 +11,6 @@ from attrs import define, evolve, field
 from schedframe import (
     Candidate,
     Decision,
-    Framework,
     Handle,
     Pod,
     PostFilterResult,
@@ -28,7 +27,7 @@ from schedframe.api import (
     PodDisruptionBudgetStatus,
 )
 from schedframe.cycle.search.search import Search
-from schedframe.framework import Diagnosis
+from schedframe.framework import Diagnosis, Framework
 from schedframe.framework.preemption.evaluator import Tally
 
 from ...cycle.build import PROFILE, World, make_node, make_pod

@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 from attrs import define, field
 
-from schedframe import CycleState, Pod, PreemptionEvaluator, Status, TopologySpreadConstraint
-from schedframe.api import LabelSelector
+from schedframe import CycleState, Pod, PreemptionEvaluator, Status
+from schedframe.api import LabelSelector, TopologySpreadConstraint
 from schedframe.framework.preemption import Budget, Candidate
 from schedframe.framework.preemption.memory import MAX_KINDS
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 from schedframe_fgd import FGD
 from schedframe_fgd.trace import MODEL_LABEL, RESOURCE
 
-from schedframe import Container, Node, Pod, ResourceRequirements, parse_quantity
+from schedframe import Container, Node, Pod, parse_quantity
+from schedframe.api import ResourceRequirements
 from schedframe.testing import check_plugin, strategies
 
 

@@ -7,7 +7,8 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from schedframe import Handle, Pod, RowFollower, whole_amounts
+from schedframe import Handle, Pod, RowFollower
+from schedframe.api import whole_amounts
 
 from .kinds import ElasticQuota
 

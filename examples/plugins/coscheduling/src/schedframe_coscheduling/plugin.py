@@ -24,8 +24,8 @@ from schedframe import (
     StateKey,
     Status,
     hookimpl,
-    whole_amounts,
 )
+from schedframe.api import whole_amounts
 
 from .args import CoschedulingArgs
 from .groups import Members, PodGroup, group_key

@@ -14,20 +14,15 @@ from random import Random
 
 from attrs import evolve, frozen
 
-from schedframe import (
+from schedframe import Container, Node, ObjectMeta, Pod, PodSpec, parse_quantity
+from schedframe.api import (
     Affinity,
-    Container,
-    Node,
     NodeAffinity,
     NodeSelector,
     NodeSelectorRequirement,
     NodeSelectorTerm,
     NodeStatus,
-    ObjectMeta,
-    Pod,
-    PodSpec,
     ResourceRequirements,
-    parse_quantity,
 )
 
 from .args import DEVICE, FGDArgs, TaskType

@@ -9,7 +9,8 @@ from collections.abc import Iterable, Mapping
 from enum import IntEnum
 from typing import Final
 
-from schedframe import PodSpec, Quantity, ResourceRequirements
+from schedframe import PodSpec, Quantity
+from schedframe.api import ResourceRequirements
 
 _QOS: Final = object()  # key in spec.memo
 _COUNTED: Final = ("cpu", "memory")
