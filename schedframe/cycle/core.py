@@ -122,7 +122,9 @@ class Core:
     parked: ParkedBindings = field(factory=ParkedBindings)
     timers: Timers = field(factory=Timers)
     told: dict[str, Told] = field(factory=dict)
-    """By uid, see :mod:`.telling`; only of pods in ``pending``."""
+    """By uid, see :mod:`.binding.pod_status`; only of pods in ``pending``."""
+    expected: set[str] = field(factory=set)
+    """Uids of pods in ``pending`` whose status names the node of an attempt under way or rolled back."""
     owner: int = 0
     """Identity of the thread that runs the core."""
     published: Snapshot | None = None

@@ -136,6 +136,8 @@ class EventHandlers:
         del core.pending[pod.key]
         if core.told:
             core.told.pop(pod.uid, None)
+        if core.expected:
+            core.expected.discard(pod.uid)
         return known
 
     def _pod_pending(self, old: Pod | None, new: Pod) -> None:
@@ -152,7 +154,17 @@ class EventHandlers:
             before = old.status.nominated_node_name
             if before and before != new.status.nominated_node_name:
                 # For those that counted with it there, which the pod itself did not.
-                emit(core, ASSIGNED_POD_DELETE, old, None, max_priority=old.priority, except_uid=new.uid)
+                rollback = new.uid in core.expected
+                core.expected.discard(new.uid)
+                emit(
+                    core,
+                    ASSIGNED_POD_DELETE,
+                    old,
+                    None,
+                    max_priority=old.priority,
+                    except_uid=new.uid,
+                    rollback=rollback,
+                )
 
     def _changed_while_binding(self, attempt: Attempt, old: Pod | None, new: Pod, echo: bool) -> None:
         """A pod that waits in permit or is being bound: it is in nobody's queue."""

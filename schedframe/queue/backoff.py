@@ -1,4 +1,4 @@
-"""Pods that failed not long ago and have to wait: one heap after rejections, one after errors."""
+"""Pods that failed not long ago and have to wait: heaps of rejected, held and erroneous ones."""
 
 from __future__ import annotations
 
@@ -25,9 +25,12 @@ class BackoffQueues:
     of consecutive errors or, if there are none, of rejections. Expiries are truncated to whole seconds, and a
     pod is backing off up to the end of its second, so that all pods of a second leave together and in the
     order of the queue (Kubernetes KEP-5142). A maximum of 0 switches backoff off.
+
+    ``rejected`` may be popped before their time while nothing is active. ``held`` and ``errors`` may not:
+    held pods were rejected too, but all that happened since is that other attempts were rolled back.
     """
 
-    __slots__ = ("_initial", "_maximum", "errors", "rejected")
+    __slots__ = ("_initial", "_maximum", "errors", "held", "rejected")
 
     def __init__(
         self,
@@ -40,12 +43,14 @@ class BackoffQueues:
         self._initial = micros(initial)
         self._maximum = micros(maximum)
         by_key = attrgetter("key")
-        self.rejected: Heap[QueuedPodInfo]
+        order: dict[str, Any]
         if less is not None:
-            self.rejected = Heap(by_key, less=self._expiry_then(less))
+            order = {"less": self._expiry_then(less)}
         else:
-            order = sort_key if sort_key is not None else attrgetter("timestamp")
-            self.rejected = Heap(by_key, sort_key=self._expiry_and(order))
+            by_queue = sort_key if sort_key is not None else attrgetter("timestamp")
+            order = {"sort_key": self._expiry_and(by_queue)}
+        self.rejected: Heap[QueuedPodInfo] = Heap(by_key, **order)
+        self.held: Heap[QueuedPodInfo] = Heap(by_key, **order)
         self.errors: Heap[QueuedPodInfo] = Heap(by_key, sort_key=self.expiry)
 
     def expiry(self, info: QueuedPodInfo) -> int:
@@ -70,29 +75,45 @@ class BackoffQueues:
             return False
         return self.expiry(info) >= micros(now) // _SECOND
 
-    def add(self, info: QueuedPodInfo) -> Pool:
-        """Hold *info* back (or put it in place of the one with its key); where it went. O(log n)."""
+    def add(self, info: QueuedPodInfo, *, held: bool = False) -> Pool:
+        """Hold *info* back, not to be popped early if *held*; return the pool that it went to. O(log n)."""
         if info.unschedulable_plugins or info.pending_plugins:
-            self.rejected.add(info)
+            (self.held if held else self.rejected).add(info)
             return Pool.BACKOFF
         self.errors.add(info)
         return Pool.ERROR_BACKOFF
 
-    def heap_of(self, pool: Pool) -> Heap[QueuedPodInfo]:
-        """The heap of ``Pool.BACKOFF`` or ``Pool.ERROR_BACKOFF``."""
-        return self.rejected if pool is Pool.BACKOFF else self.errors
+    def replace(self, info: QueuedPodInfo) -> None:
+        """Put *info*, a later version, in place of the pod with its key. O(log n)."""
+        self._heap_with(info).add(info)
+
+    def remove(self, info: QueuedPodInfo) -> None:
+        """Take *info* out. O(1) amortised."""
+        self._heap_with(info).delete(info.key)
+
+    def release(self) -> None:
+        """Let held pods be popped early. O(log n) each."""
+        while (info := self.held.pop()) is not None:
+            self.rejected.add(info)
+
+    def members(self, pool: Pool) -> list[QueuedPodInfo]:
+        """Return the pods of ``Pool.BACKOFF``, held ones last, or of ``Pool.ERROR_BACKOFF``. O(n log n)."""
+        return [info for heap in self._heaps_of(pool) for info in heap.sorted()]
+
+    def count(self, pool: Pool) -> int:
+        """Return how many pods ``Pool.BACKOFF`` or ``Pool.ERROR_BACKOFF`` has. O(1)."""
+        return sum(map(len, self._heaps_of(pool)))
 
     def pop_completed(self, now: float) -> Iterator[QueuedPodInfo]:
         """Take out every pod that need not wait any longer, rejected ones first. O(log n) each."""
-        for heap in (self.rejected, self.errors):
+        for heap in self._heaps():
             while (head := heap.peek()) is not None and not self.is_backing_off(head, now):
                 heap.pop()
                 yield head
 
     def deadline(self) -> float | None:
         """When the next pod is through, the first instant after the second of its expiry. O(1)."""
-        heads = (self.rejected.peek(), self.errors.peek())
-        ends = [self.wake_at(head) for head in heads if head is not None]
+        ends = [self.wake_at(head) for heap in self._heaps() if (head := heap.peek()) is not None]
         return min(ends) if ends else None
 
     def wake_at(self, info: QueuedPodInfo) -> float:
@@ -100,19 +121,30 @@ class BackoffQueues:
         return float(self.expiry(info) + 1)
 
     def __bool__(self) -> bool:
-        return bool(self.rejected or self.errors)
+        return any(self._heaps())
 
     def __len__(self) -> int:
-        return len(self.rejected) + len(self.errors)
+        return sum(map(len, self._heaps()))
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if a heap is inconsistent or holds a pod of the other one. O(n)."""
         for pool in (Pool.BACKOFF, Pool.ERROR_BACKOFF):
-            heap = self.heap_of(pool)
-            heap.check_invariants()
-            for info in heap:
-                if info.pool is not pool:
-                    raise InvariantError(f"{info.key} is in the {pool} heap but says it is in {info.pool}")
+            for heap in self._heaps_of(pool):
+                heap.check_invariants()
+                for info in heap:
+                    if info.pool is not pool:
+                        raise InvariantError(f"{info.key} is in a {pool} heap but says it is in {info.pool}")
+        if twice := self.held.entries.keys() & self.rejected.entries.keys():
+            raise InvariantError(f"{sorted(map(str, twice))} are held and may be popped early")
+
+    def _heaps(self) -> tuple[Heap[QueuedPodInfo], ...]:
+        return self.rejected, self.held, self.errors
+
+    def _heaps_of(self, pool: Pool) -> tuple[Heap[QueuedPodInfo], ...]:
+        return (self.rejected, self.held) if pool is Pool.BACKOFF else (self.errors,)
+
+    def _heap_with(self, info: QueuedPodInfo) -> Heap[QueuedPodInfo]:
+        return next(heap for heap in self._heaps() if info.key in heap)
 
     def _expiry_and(
         self, order: Callable[[QueuedPodInfo], Any]

@@ -19,6 +19,8 @@ class RecordedEvent(NamedTuple):
     event: ClusterEvent
     old: Any
     new: Any
+    rollback: bool = False
+    """See :meth:`PriorityQueue.move_all`."""
 
 
 class InFlight:
@@ -62,11 +64,11 @@ class InFlight:
         deleted.remove(uid)
         return True
 
-    def record(self, event: ClusterEvent, old: Any, new: Any) -> None:
+    def record(self, event: ClusterEvent, old: Any, new: Any, *, rollback: bool = False) -> None:
         """Keep an event for the pods in flight; nothing if there are none."""
         if not self.flights:
             return
-        self._events.append(RecordedEvent(event, old, new))
+        self._events.append(RecordedEvent(event, old, new, rollback))
         if len(self._events) > self._max_events:
             self._collapse()
 

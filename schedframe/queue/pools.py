@@ -85,12 +85,17 @@ class Pools:
         """Put *fresh*, a later version, in place of *info* in the active or a backoff pool. O(log n)."""
         self.by_key[info.key] = fresh
         pool = info.pool
-        (self.active if pool is None or pool is Pool.ACTIVE else self.backoff.heap_of(pool)).add(fresh)
+        if pool is not None and pool in BACKING_OFF:
+            self.backoff.replace(fresh)
+        else:
+            self.active.add(fresh)
 
-    def requeue(self, info: QueuedPodInfo, strategy: Strategy, cause: str, now: float) -> bool:
-        """Do what *strategy* (not SKIP) says: to a backoff pool, or to the active one."""
-        if strategy is Strategy.AFTER_BACKOFF and self.backoff.is_backing_off(info, now):
-            return self._enter_backoff(info, now)
+    def requeue(
+        self, info: QueuedPodInfo, strategy: Strategy, cause: str, now: float, *, held: bool = False
+    ) -> bool:
+        """Do what *strategy* (not SKIP) says: to a backoff pool, or to the active one; backoff if *held*."""
+        if (held or strategy is Strategy.AFTER_BACKOFF) and self.backoff.is_backing_off(info, now):
+            return self._enter_backoff(info, now, held)
         return self.enter_active(info, cause, now)
 
     def enter_active(self, info: QueuedPodInfo, cause: str, now: float, *, admitted: bool = False) -> bool:
@@ -138,7 +143,7 @@ class Pools:
         if pool is Pool.ACTIVE:
             return self.active.sorted()
         if pool in BACKING_OFF:
-            return self.backoff.heap_of(pool).sorted()
+            return self.backoff.members(pool)
         return [info for info in self.waiting.infos() if info.pool is pool]
 
     def counts(self) -> dict[Pool, int]:
@@ -146,8 +151,8 @@ class Pools:
         gated = self.waiting.gated
         return {
             Pool.ACTIVE: len(self.active),
-            Pool.BACKOFF: len(self.backoff.rejected),
-            Pool.ERROR_BACKOFF: len(self.backoff.errors),
+            Pool.BACKOFF: self.backoff.count(Pool.BACKOFF),
+            Pool.ERROR_BACKOFF: self.backoff.count(Pool.ERROR_BACKOFF),
             Pool.UNSCHEDULABLE: len(self.waiting) - gated,
             Pool.GATED: gated,
         }
@@ -184,20 +189,20 @@ class Pools:
         if len(queued) != len(self.by_key):
             raise InvariantError(f"{len(self.by_key)} pods are known, {len(queued)} are in a pool")
 
-    def _enter_backoff(self, info: QueuedPodInfo, now: float) -> bool:
+    def _enter_backoff(self, info: QueuedPodInfo, now: float, held: bool) -> bool:
         if not self._gates.admit(info):
             self.wait(info, now)
             return False
         self._leave(info)
         self.by_key[info.key] = info
-        info.pool = self.backoff.add(info)
-        return True
+        info.pool = self.backoff.add(info, held=held)
+        return not held
 
     def _leave(self, info: QueuedPodInfo) -> None:
         pool = info.pool
         if pool is Pool.ACTIVE:
             self.active.delete(info.key)
         elif pool is not None and pool in BACKING_OFF:
-            self.backoff.heap_of(pool).delete(info.key)
+            self.backoff.remove(info)
         elif pool is not None:
             self.waiting.remove(info)

@@ -147,8 +147,8 @@ class PriorityQueue:
     def pop(self) -> QueuedPodInfo | None:
         """The pod to schedule next, in flight until :meth:`done` or :meth:`add_unschedulable`. O(log n).
 
-        If nothing is active, the first pod that backs off after a rejection; ``None`` if there is none
-        either, or the queue is closed.
+        If nothing is active, the first pod that backs off after a rejection, held ones excepted (see
+        :meth:`move_all`); ``None`` if there is none either, or the queue is closed.
         """
         if self._closed:
             return None
@@ -229,6 +229,7 @@ class PriorityQueue:
         *,
         max_priority: int | None = None,
         except_uid: str | None = None,
+        rollback: bool = False,
     ) -> None:
         """Something happened: queue the waiting pods that it may help, and keep it for those in flight.
 
@@ -236,11 +237,18 @@ class PriorityQueue:
         plugin that gates it); the others cost nothing, however many they are. *max_priority* leaves out
         waiting pods of higher priority, *except_uid* one pod. O(groups of pods with equal rejectors + pods
         asked about × hints).
+
+        *rollback*: an attempt that a plugin rejected was rolled back, so the cluster is as it was before.
+        Pods that back off after such events only are held: they are popped after their backoff, or when
+        another event comes. Otherwise pods whose attempts fail in turn would wake each other without end.
         """
         if not (self._in_flight.flights or self._pools.any_waits()) or not self._hints.is_of_interest(event):
             return
         now = self._clock()
         entered = False
+        if not rollback and self._pools.backoff.held:
+            self._pools.backoff.release()
+            entered = True
         for plan, infos in self._pools.concerned(event):
             for info in infos:
                 if max_priority is not None and info.pod.priority > max_priority:
@@ -249,8 +257,8 @@ class PriorityQueue:
                     continue
                 strategy = self._hints.ask(plan, info.pod, old, new)
                 if strategy:
-                    entered |= self._pools.requeue(info, strategy, event.label, now)
-        self._in_flight.record(event, old, new)
+                    entered |= self._pools.requeue(info, strategy, event.label, now, held=rollback)
+        self._in_flight.record(event, old, new, rollback=rollback)
         if entered:
             self._ready()
 
@@ -373,24 +381,29 @@ class PriorityQueue:
         info.timestamp = now
         info.backoff_expiry = None
         info.flushed = False
-        strategy = self._strategy_after_attempt(info)
+        strategy, held = self._strategy_after_attempt(info)
         if not strategy:
             self._pools.wait(info, now)
-        elif self._pools.requeue(info, strategy, _SCHEDULE_ATTEMPT_FAILURE, now):
+        elif self._pools.requeue(info, strategy, _SCHEDULE_ATTEMPT_FAILURE, now, held=held):
             self._ready()
         return Requeued(info.pool)
 
-    def _strategy_after_attempt(self, info: QueuedPodInfo) -> Strategy:
+    def _strategy_after_attempt(self, info: QueuedPodInfo) -> tuple[Strategy, bool]:
+        """What the events during the attempt ask for, and whether all that do are rollbacks."""
         uid = info.uid
         if uid not in self._in_flight or not (info.unschedulable_plugins or info.pending_plugins):
-            return Strategy.AFTER_BACKOFF
-        best = Strategy.SKIP
+            return Strategy.AFTER_BACKOFF, False
+        best, held = Strategy.SKIP, True
         enough = Strategy.IMMEDIATELY if info.pending_plugins else Strategy.AFTER_BACKOFF
-        for event, old, new in self._in_flight.events_since_pop(uid):
-            best = max(best, self._hints.strategy(info, event, old, new))
-            if best >= enough:
+        for event, old, new, rollback in self._in_flight.events_since_pop(uid):
+            if rollback and best >= enough:
+                continue
+            strategy = self._hints.strategy(info, event, old, new)
+            best = max(best, strategy)
+            held &= rollback or not strategy
+            if best >= enough and not held:
                 break
-        return best
+        return best, held
 
     def _ready(self) -> None:
         if self._on_ready is not None:

@@ -29,7 +29,7 @@ class Pool(StrEnum):
     ACTIVE = "active"
     """Next to be popped, in the order of the queue sort plugin."""
     BACKOFF = "backoff"
-    """Rejected not long ago; popped early if nothing is active."""
+    """Rejected not long ago; popped early if nothing is active and the cluster changed since."""
     ERROR_BACKOFF = "error_backoff"
     """Failed by an error not long ago; never popped early."""
     UNSCHEDULABLE = "unschedulable"

@@ -26,6 +26,7 @@ class Entry:
     timestamp: float
     pool: str = ""
     arrival: int = 0
+    held: bool = False
     attempts: int = 0
     unschedulable_count: int = 0
     error_count: int = 0
@@ -46,7 +47,7 @@ class Model:
     max_stay: float
     entries: list[Entry] = field(factory=list)
     log: list[Any] = field(factory=list)
-    """Uids of pods in flight and (event, old, new), oldest first."""
+    """Uids of pods in flight and (event, old, new, rollback), oldest first."""
     flights: dict[str, Entry] = field(factory=dict)
     gone: set[str] = field(factory=set)
     nominations: list[tuple[str, Pod]] = field(factory=list)
@@ -69,7 +70,7 @@ class Model:
             self.add(new)
             return
         if new.uid in self.flights:
-            self.log += [(event, old, new) for event in pod_update_events(old, new)]
+            self.log += [(event, old, new, False) for event in pod_update_events(old, new)]
             return
         entry = self.find(new.key)
         if entry is None:
@@ -96,7 +97,7 @@ class Model:
             self.gone.add(pod.uid)
 
     def pop(self) -> Entry | None:
-        line = self.order("active") or self.order("backoff")
+        line = self.order("active") or [entry for entry in self.order("backoff") if not entry.held]
         if not line:
             return None
         entry = line[0]
@@ -126,12 +127,14 @@ class Model:
                 entry.error_count = 0
             else:
                 entry.error_count += 1
-            strategy = AFTER_BACKOFF
+            strategy, held = AFTER_BACKOFF, False
             if (rejectors or pending) and uid in self.flights:
                 seen = [r for r in self.log[self.log.index(uid) :] if not isinstance(r, str)]
-                strategy = max([SKIP, *(self.ask(entry, *record) for record in seen)])
+                answers = [(self.ask(entry, *record[:3]), record[3]) for record in seen]
+                strategy = max([SKIP, *(answer for answer, _ in answers)])
+                held = all(rollback for answer, rollback in answers if answer)
             if strategy:
-                self.requeue(entry, strategy, "")
+                self.requeue(entry, strategy, "", held)
             else:
                 self.place(entry, "unschedulable")
         self.done(uid)
@@ -141,16 +144,25 @@ class Model:
         if entry is not None and entry.pool != "active":
             self.to_active(entry, "", admitted="backoff" in entry.pool)
         elif pod.uid in self.flights:
-            self.log.append((FORCE_ACTIVATE, None, pod))
+            self.log.append((FORCE_ACTIVATE, None, pod, False))
 
-    def move(self, event: ClusterEvent, old: Any, new: Any, max_priority: int | None = None) -> None:
+    def move(
+        self,
+        event: ClusterEvent,
+        old: Any,
+        new: Any,
+        max_priority: int | None = None,
+        rollback: bool = False,
+    ) -> None:
         wanted = any(matches(r.event, event) for rs in self.events.values() for r in rs)
         if not wanted and not event.is_wildcard:
             return
+        for entry in [e for e in self.order("backoff") if e.held and not rollback]:
+            self.place(entry, "backoff")
         waiting = [e for e in self.entries if e.pool in ("unschedulable", "gated")]
         if max_priority is not None:
             waiting = [e for e in waiting if e.pod.priority <= max_priority]
-        self.try_again(waiting, event, old, new)
+        self.try_again(waiting, event, old, new, rollback)
 
     def flush_backoff(self) -> None:
         for pool in ("backoff", "error_backoff"):
@@ -173,16 +185,18 @@ class Model:
 
     # ---- rules -------------------------------------------------------------------------------------------
 
-    def try_again(self, entries: list[Entry], event: ClusterEvent, old: Any, new: Any) -> None:
+    def try_again(
+        self, entries: list[Entry], event: ClusterEvent, old: Any, new: Any, rollback: bool = False
+    ) -> None:
         for entry in entries:
             gate = self.events.get(entry.gate, ())
             if entry.gate and not any(matches(r.event, event) for r in gate):
                 continue
             strategy = self.ask(entry, event, old, new)
             if strategy:
-                self.requeue(entry, strategy, str(event))
+                self.requeue(entry, strategy, str(event), rollback)
         if self.flights:
-            self.log.append((event, old, new))
+            self.log.append((event, old, new, rollback))
 
     def ask(self, entry: Entry, event: ClusterEvent, old: Any, new: Any) -> int:
         rejectors = entry.rejectors | entry.pending
@@ -197,12 +211,12 @@ class Model:
                     answers.append(IMMEDIATELY if plugin in entry.pending else AFTER_BACKOFF)
         return max(answers)
 
-    def requeue(self, entry: Entry, strategy: int, cause: str) -> bool:
-        if strategy == AFTER_BACKOFF and self.is_backing_off(entry):
+    def requeue(self, entry: Entry, strategy: int, cause: str, held: bool = False) -> bool:
+        if (held or strategy == AFTER_BACKOFF) and self.is_backing_off(entry):
             if not self.passes(entry):
                 return False
             rejected = entry.rejectors or entry.pending
-            self.place(entry, "backoff" if rejected else "error_backoff")
+            self.place(entry, "backoff" if rejected else "error_backoff", held=bool(held and rejected))
             return True
         return self.to_active(entry, cause)
 
@@ -224,11 +238,11 @@ class Model:
         entry.gate = ""
         return True
 
-    def place(self, entry: Entry, pool: str) -> None:
+    def place(self, entry: Entry, pool: str, *, held: bool = False) -> None:
         if entry not in self.entries:
             self.entries.append(entry)
         self.arrivals += 1
-        entry.pool, entry.arrival = pool, self.arrivals
+        entry.pool, entry.arrival, entry.held = pool, self.arrivals, held
 
     def expiry(self, entry: Entry) -> int:
         count = entry.error_count or entry.unschedulable_count
@@ -257,7 +271,7 @@ class Model:
             if pool == "active":
                 return (*by_queue, entry.arrival)
             if pool == "backoff":
-                return (self.expiry(entry), *by_queue, entry.arrival)
+                return (entry.held, self.expiry(entry), *by_queue, entry.arrival)
             return (self.expiry(entry), entry.arrival)
 
         return sorted((entry for entry in self.entries if entry.pool == pool), key=rank)

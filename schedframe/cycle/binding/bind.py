@@ -117,7 +117,9 @@ def turn_down(core: Core, attempt: Attempt, status: Status) -> None:
     # Requeue first: an event recorded while the pod is in flight would send it to be tried again at once.
     handle_failure(core, attempt, status)
     if freed:
-        emit(core, ASSIGNED_POD_DELETE, assumed, None, except_uid=attempt.info.uid)
+        # Without a plugin's name it was stopped for others, such as a preemptor, which may go on at once.
+        rollback = bool(status.plugin)
+        emit(core, ASSIGNED_POD_DELETE, assumed, None, except_uid=attempt.info.uid, rollback=rollback)
 
 
 def take_back(core: Core, attempt: Attempt) -> bool:
@@ -138,9 +140,10 @@ def emit(
     *,
     max_priority: int | None = None,
     except_uid: str | None = None,
+    rollback: bool = False,
 ) -> None:
     """Let those go on that wait for something like this: pending pods, and parked bindings."""
-    core.queue.move_all(event, old, new, max_priority=max_priority, except_uid=except_uid)
+    core.queue.move_all(event, old, new, max_priority=max_priority, except_uid=except_uid, rollback=rollback)
     # Who is parked, or may be on return from the executor, is being bound.
     if core.binding:
         for parked in core.parked.concerned(event, old if new is None else new):

@@ -44,6 +44,7 @@ def tell_expectation(core: Core, attempt: Attempt) -> None:
         return
     changes = _changes(core, pod, None, attempt.node_name)
     if changes is not None:
+        core.expected.add(pod.uid)
         core.write(lambda: _patch(core, pod, changes), pod, "telling where the pod is expected")
 
 
