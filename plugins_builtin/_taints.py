@@ -18,7 +18,7 @@ from schedframe import (
     Taint,
     find_untolerated_taint,
 )
-from schedframe.state import DistinctColumn
+from schedframe.state import DictionaryColumn
 
 Taints: TypeAlias = tuple[Taint, ...]
 TolerationSignature: TypeAlias = tuple[tuple[str, str, str, str], ...]
@@ -46,7 +46,7 @@ def toleration_signature(spec: PodSpec) -> TolerationSignature:
     return signature
 
 
-def taints_of_nodes(table: NodeTable) -> DistinctColumn[Taints]:
+def taints_of_nodes(table: NodeTable) -> DictionaryColumn[Taints]:
     """The taints of each node, in order, without the time of their addition."""
     return table.distinct(_COLUMN, _taints_of, table.tainted)
 

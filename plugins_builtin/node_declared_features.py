@@ -24,7 +24,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.state import DistinctColumn
+from schedframe.state import DictionaryColumn
 
 ERR_REASON = "node(s) didn't match Pod's required features"
 _STATUS = Status.unresolvable(ERR_REASON)
@@ -72,7 +72,7 @@ class NodeDeclaredFeatures:
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
         """As :meth:`filter`; once for each distinct set of features, then O(rows)."""
         required = state.read(_REQUIRED)
-        column: DistinctColumn[Features] = rows.table.distinct(_COLUMN, _declared)
+        column: DictionaryColumn[Features] = rows.table.distinct(_COLUMN, _declared)
         lacking = column.answers(required, lambda declared: not required <= declared, bool(required))
         rejected = column.take(lacking, rows.index)
         return RowVerdicts.where(rejected, _STATUS) if rejected.any() else None

@@ -29,7 +29,7 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.api import CompiledSelector
-from schedframe.state import DistinctColumn, zone_of
+from schedframe.state import DictionaryColumn, zone_of
 
 from ._matching_pods import count_column, count_on
 from ._workload_selector import WorkloadSelectors
@@ -101,7 +101,7 @@ def _portions(counts: npt.NDArray[np.int64], highest: int) -> npt.NDArray[np.flo
     return float(MAX_SCORE) * ((highest - counts) / float(highest))
 
 
-def zones_of(table: NodeTable) -> DistinctColumn[tuple[str, str]]:
+def zones_of(table: NodeTable) -> DictionaryColumn[tuple[str, str]]:
     """Region and zone of each node; absent where neither is known."""
     return table.distinct(_ZONES, _zone)
 

@@ -53,6 +53,8 @@ _NAMES: Final[dict[str, str]] = {
         NearMiss Obstacle RecordedDecision ScoreComparison VerifiedChange
     """,
 }
+_NEW_NAMES: Final = {"DistinctColumn": "DictionaryColumn", "TermKind": "TermClass"}
+"""What names are called in their package now, if that is another name."""
 _PACKAGE_OF: Final = {name: package for package, names in _NAMES.items() for name in names.split()}
 
 
@@ -65,7 +67,10 @@ def moved(name: str) -> Any:
     package = _PACKAGE_OF.get(name)
     if package is None:
         raise AttributeError(f"module 'schedframe' has no attribute {name!r}")
+    new = _NEW_NAMES.get(name, name)
     warnings.warn(
-        f"schedframe.{name} has moved: import it from schedframe.{package}", DeprecationWarning, stacklevel=3
+        f"schedframe.{name} has moved: import {'it' if new == name else new} from schedframe.{package}",
+        DeprecationWarning,
+        stacklevel=3,
     )
-    return getattr(import_module(f"schedframe.{package}"), name)
+    return getattr(import_module(f"schedframe.{package}"), new)

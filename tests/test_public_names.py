@@ -48,7 +48,8 @@ def test_a_name_that_moved_works_and_warns(name: str) -> None:
     with pytest.warns(DeprecationWarning, match=f"schedframe.{name} has moved") as caught:
         value = getattr(schedframe, name)
     assert caught[0].filename == __file__
-    assert value is getattr(importlib.import_module(f"schedframe.{_moved._PACKAGE_OF[name]}"), name)
+    package = importlib.import_module(f"schedframe.{_moved._PACKAGE_OF[name]}")
+    assert value is getattr(package, _moved._NEW_NAMES.get(name, name))
     assert name not in schedframe.__all__
     assert name not in vars(schedframe)
 

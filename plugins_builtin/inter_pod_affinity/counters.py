@@ -13,11 +13,11 @@ from attrs import field, frozen
 
 from schedframe import NodeTable, ObjectStore
 from schedframe.api import IN, CompiledAffinityTerm, CompiledSelector
-from schedframe.state import DomainSums, PodGroup, TermKind
+from schedframe.state import DomainSums, PodGroup, TermClass
 
 from .terms import NO_LABELS, PodTerms, WeightedTerm, selected_namespaces
 
-ClassWeights: TypeAlias = Mapping[TermKind, int]
+ClassWeights: TypeAlias = Mapping[TermClass, int]
 """Class of terms of existing pods → what each pod that has them counts."""
 Scope: TypeAlias = tuple[str, tuple[str, str] | None]
 """Namespace, and a label that every counted pod has (``None``: no such label is known)."""
@@ -61,11 +61,11 @@ class TermCounter:
 
     topology_key: str
     terms: ResolvedTerms = ()
-    classes: frozenset[tuple[TermKind, int]] = frozenset()
+    classes: frozenset[tuple[TermClass, int]] = frozenset()
     all_terms: bool = False
     """Whether a pod counts only if all of ``terms`` select it."""
     class_weights: ClassWeights = field(init=False, eq=False, repr=False)
-    scopes: tuple[Scope | TermKind, ...] = field(init=False, eq=False, repr=False)
+    scopes: tuple[Scope | TermClass, ...] = field(init=False, eq=False, repr=False)
     """Where pods that count can be; empty means anywhere."""
 
     @class_weights.default
@@ -73,8 +73,8 @@ class TermCounter:
         return dict(self.classes)
 
     @scopes.default
-    def _collect_scopes(self) -> tuple[Scope | TermKind, ...]:
-        result: dict[Scope | TermKind, None] = dict.fromkeys(self.class_weights)
+    def _collect_scopes(self) -> tuple[Scope | TermClass, ...]:
+        result: dict[Scope | TermClass, None] = dict.fromkeys(self.class_weights)
         # A pod that all terms select is in the scopes of the first one.
         for _, term in self.terms[:1] if self.all_terms else self.terms:
             scopes = term.scopes()
@@ -90,7 +90,7 @@ class TermCounter:
 
     def weigh(self, group: PodGroup) -> int:
         """Return what each pod of *group* counts."""
-        weight = self.class_weights.get(group.kind, 0) if group.kind is not None else 0
+        weight = self.class_weights.get(group.term_class, 0) if group.term_class is not None else 0
         matched = [each for each, term in self.terms if term.matches(group.namespace, group.labels)]
         if self.all_terms and len(matched) < len(self.terms):
             return weight

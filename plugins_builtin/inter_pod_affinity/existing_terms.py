@@ -15,7 +15,7 @@ from attrs import define, field, frozen
 
 from schedframe import NodeTable, ObjectStore, Pod
 from schedframe.api import CompiledAffinityTerm
-from schedframe.state import TermKind
+from schedframe.state import TermClass
 
 from .counters import (
     ResolvedTerm,
@@ -28,7 +28,7 @@ from .counters import (
 from .domain_counts import CachedCounter
 from .terms import Labels, PodTerms, labels_of_namespace, terms_of_class
 
-WeightsByKey: TypeAlias = dict[str, dict[TermKind, int]]
+WeightsByKey: TypeAlias = dict[str, dict[TermClass, int]]
 """Topology key → class of terms → number or weight."""
 
 CountersByKey: TypeAlias = dict[str, CachedCounter]
@@ -87,7 +87,7 @@ class ExistingTerms:
 
     def counters(self, pod: Pod, terms: PodTerms) -> CompiledCounters:
         """Return the counters for the incoming *pod*, which has *terms*."""
-        version = self.table.pod_groups.kinds_version
+        version = self.table.pod_groups.term_classes_version
         if version != self._terms_version or self._namespaces_version != self.objects.version("Namespace"):
             self._sync(version)
             self._last = None
@@ -113,10 +113,10 @@ class ExistingTerms:
 
     def _sync(self, version: int) -> None:
         """Drop what is invalid because classes of terms appeared or namespaces changed."""
-        appeared = self.table.pod_groups.kinds_since(self._terms_version)
+        appeared = self.table.pod_groups.term_classes_since(self._terms_version)
         keys = {
             requirement.key
-            for term_class in (self.table.pod_groups.kinds() if appeared is None else appeared)
+            for term_class in (self.table.pod_groups.term_classes() if appeared is None else appeared)
             for term in _all_terms(terms_of_class(term_class))
             for requirement in term.selector.requirements or ()
         }
@@ -129,10 +129,10 @@ class ExistingTerms:
     def _extended(self, pod: Pod, known: MatchingTerms | None) -> MatchingTerms:
         """Return *known* with the matching classes of terms that appeared since it was made."""
         groups = self.table.pod_groups
-        version = groups.kinds_version
-        appeared = groups.kinds_since(known.version) if known is not None else None
+        version = groups.term_classes_version
+        appeared = groups.term_classes_since(known.version) if known is not None else None
         if known is None or appeared is None:
-            known, appeared = MatchingTerms(version), groups.kinds()
+            known, appeared = MatchingTerms(version), groups.term_classes()
         namespace_labels = labels_of_namespace(self.objects, pod.namespace)
         matching = [each for each in appeared if _any_matches(terms_of_class(each), pod, namespace_labels)]
         if not matching:
@@ -146,7 +146,9 @@ class ExistingTerms:
             self._add(extended, term_class, pod, namespace_labels)
         return extended
 
-    def _add(self, matching: MatchingTerms, term_class: TermKind, pod: Pod, namespace_labels: Labels) -> None:
+    def _add(
+        self, matching: MatchingTerms, term_class: TermClass, pod: Pod, namespace_labels: Labels
+    ) -> None:
         terms = terms_of_class(term_class)
         for term in terms.required_anti:
             if term.matches(pod.namespace, pod.labels, namespace_labels):
@@ -188,12 +190,12 @@ def _any_matches(terms: PodTerms, pod: Pod, namespace_labels: Labels) -> bool:
     return any(term.matches(pod.namespace, pod.labels, namespace_labels) for term in _all_terms(terms))
 
 
-def _increase(weights: WeightsByKey, term: CompiledAffinityTerm, term_class: TermKind, amount: int) -> None:
+def _increase(weights: WeightsByKey, term: CompiledAffinityTerm, term_class: TermClass, amount: int) -> None:
     of_class = weights.setdefault(term.topology_key, {})
     of_class[term_class] = of_class.get(term_class, 0) + amount
 
 
-def _present(weights: Mapping[str, Mapping[TermKind, int]]) -> WeightsByKey:
+def _present(weights: Mapping[str, Mapping[TermClass, int]]) -> WeightsByKey:
     """Return a copy without the classes of terms that no pod has any more."""
     return {
         key: present

@@ -17,7 +17,7 @@ from schedframe.api import (
     PodAffinityTerm,
     PodAntiAffinity,
 )
-from schedframe.state import TermKind
+from schedframe.state import TermClass
 
 WeightedTerm: TypeAlias = tuple[int, CompiledAffinityTerm]
 Labels: TypeAlias = Mapping[str, str]
@@ -90,7 +90,7 @@ def terms_of_pod(pod: Pod) -> PodTerms:
     return terms
 
 
-def terms_of_class(term_class: TermKind) -> PodTerms:
+def terms_of_class(term_class: TermClass) -> PodTerms:
     """Return the terms of the existing pods of that class; compiled once."""
     terms: PodTerms | None = term_class.memo.get(_MEMO)
     if terms is None:

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from schedframe import MAX_SCORE, Node, NodeInfo, NodeTable, Rows
-from schedframe.state import DistinctColumn, Domains
+from schedframe.state import DictionaryColumn, Domains
 
 from .._matching_pods import count_on
 from .constraints import Constraint, Constraints, keyed_nodes
@@ -37,7 +37,7 @@ class Term:
     """What one constraint adds to the score of a node."""
 
     constraint: Constraint
-    labels: DistinctColumn[str]
+    labels: DictionaryColumn[str]
     weight: float
     """The logarithm of the number of domains: few large domains are not drowned by many small ones."""
     surplus: float

@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from schedframe import Node, Pod, Rows
-from schedframe.state import DistinctColumn
+from schedframe.state import DictionaryColumn
 
 from .constraints import Constraint, Constraints
 
@@ -37,7 +37,7 @@ class Baseline:
     """Matching pods per domain when pre_filter ran, for one constraint. Not changed afterwards."""
 
     constraint: Constraint
-    labels: DistinctColumn[str]
+    labels: DictionaryColumn[str]
     counts: Counts
     """Per code of the label; :data:`_NO_DOMAIN` for a value that no node has which counts."""
     domains: int

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from schedframe import Rows
-from schedframe.state import DistinctColumn
+from schedframe.state import DictionaryColumn
 
 from .._node_selection import Mask
 
@@ -30,7 +30,7 @@ class NumbersByLabel:
     _stale: set[str] = field(factory=set)
     _of_code: npt.NDArray[np.int64] = field(init=False)
     """By code of the label's column, and at the end for rows without the label."""
-    _column: DistinctColumn[Any] | None = None
+    _column: DictionaryColumn[Any] | None = None
     _epoch: int = -1
 
     def __attrs_post_init__(self) -> None:
@@ -55,7 +55,7 @@ class NumbersByLabel:
         self._sync(column)
         return column.take(self._of_code, rows.index)
 
-    def _sync(self, column: DistinctColumn[str]) -> None:
+    def _sync(self, column: DictionaryColumn[str]) -> None:
         known, numbers = len(self._of_code) - 1, self._numbers
         if self._column is not column or self._epoch != column.epoch:
             self._column, self._epoch = column, column.epoch

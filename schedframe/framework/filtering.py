@@ -9,7 +9,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from ..api import Pod
-from ..state import NodeInfo, NodeTable, Rows, standing_in
+from ..state import NodeInfo, NodeTable, Rows, substituted_row
 from .cycle_state import CycleState
 from .faults import REJECTING, as_error, from_exception, invalid_answer, read_status
 from .plan import FilterEntry, Plan
@@ -152,7 +152,7 @@ def rejections(
 def _filter_one_row(
     entry: FilterEntry, state: CycleState, pod: Pod, info: NodeInfo, table: NodeTable
 ) -> Status | None:
-    with standing_in(table, info) as row:
+    with substituted_row(table, info) as row:
         answer = ask_columnar(entry, state, pod, Rows.at(table, np.array([row], np.intp)))
     code = 0 if answer is None else int(answer.codes[0])
     return answer.statuses[code - 1] if answer is not None and code else None

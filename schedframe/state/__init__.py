@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .._renamed import renamed
 from .alike_rows import AlikeRows, RowGroup
 from .amount_states import AmountStates
 from .cache import Cache, PodState
 from .change_log import ChangeLog
-from .columns import DerivedColumn, DistinctColumn
+from .columns import DerivedColumn, DictionaryColumn
 from .comparer import Comparison, compare
 from .domains import Domains, NodeSubset
 from .followers import RowFollower
@@ -17,11 +20,11 @@ from .node_order import NodeOrder, zone_of
 from .node_table import NodeTable
 from .objects import ObjectStore
 from .pod_counts import CountColumn, DomainSums
-from .pod_groups import PodGroup, PodGroups, TermKind
+from .pod_groups import PodGroup, PodGroups, TermClass
 from .ports import port_conflicts
 from .rows import LazyRows, Rows
 from .snapshot import Snapshot
-from .trial import standing_in
+from .trial import substituted_row
 
 __all__ = [
     "AlikeRows",
@@ -31,7 +34,7 @@ __all__ = [
     "Comparison",
     "CountColumn",
     "DerivedColumn",
-    "DistinctColumn",
+    "DictionaryColumn",
     "DomainSums",
     "Domains",
     "FollowingColumns",
@@ -50,9 +53,15 @@ __all__ = [
     "RowGroup",
     "Rows",
     "Snapshot",
-    "TermKind",
+    "TermClass",
     "compare",
     "port_conflicts",
-    "standing_in",
+    "substituted_row",
     "zone_of",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(
+        __name__,
+        {"DistinctColumn": "DictionaryColumn", "TermKind": "TermClass", "standing_in": "substituted_row"},
+    )

@@ -121,7 +121,7 @@ class AlikeRows:
         table, log = self.table, self.table.row_log
         if not self.usable or self.version == log.version:
             return self.usable
-        latest = table.latest
+        latest = table.last_assume
         if latest is not None and latest[0] == log.version == self.version + 1:
             self.version = log.version
             if not self._pod_came(latest[1], latest[2]):

@@ -27,7 +27,7 @@ _MAX_QUESTIONS = 128
 
 
 @define(eq=False)
-class DistinctColumn(Generic[V]):
+class DictionaryColumn(Generic[V]):
     """A dictionary-encoded property of nodes: ``values[codes[row]]``, or absent where the code is -1.
 
     Meant for properties of which many nodes share few values (zones, taint lists): decide once per value,
@@ -51,7 +51,7 @@ class DistinctColumn(Generic[V]):
     _code_of: dict[V, int] = field(factory=dict)
     _answers: dict[Hashable, npt.NDArray[Any]] = field(factory=dict)
 
-    def sync(self) -> DistinctColumn[V]:
+    def sync(self) -> DictionaryColumn[V]:
         """Catch up with the table."""
         log = self._table.node_log
         if self.version == log.version:

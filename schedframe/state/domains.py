@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from ..api import Node
-from .columns import ABSENT, DistinctColumn
+from .columns import ABSENT, DictionaryColumn
 from .rows import Rows
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Domains:
     """That of the label's column."""
     version: int = -1
     """Position in the table's log of node changes up to which this is true."""
-    _labels: DistinctColumn[str] | None = None
+    _labels: DictionaryColumn[str] | None = None
     _wide: npt.NDArray[np.intp] | None = None
     """``codes`` as numpy wants them, once somebody took something for all rows."""
 
@@ -74,7 +74,7 @@ class Domains:
         return per_code.take(wide[rows.index])
 
     @property
-    def labels(self) -> DistinctColumn[str]:
+    def labels(self) -> DictionaryColumn[str]:
         """The label's column, as of the last :meth:`sync`."""
         assert self._labels is not None, "domains are synced before they are read"
         return self._labels
@@ -95,7 +95,7 @@ class Domains:
         self.version = log.version
         return self
 
-    def _fit(self, labels: DistinctColumn[str]) -> None:
+    def _fit(self, labels: DictionaryColumn[str]) -> None:
         self.nodes = at_least(self.nodes, len(labels.values))
         if len(self.codes) < len(labels.codes):
             codes = np.full(len(labels.codes), ABSENT, np.int32)
@@ -124,7 +124,7 @@ class Domains:
             nodes[code] += 1
             self.total += 1
 
-    def _rebuild(self, labels: DistinctColumn[str]) -> None:
+    def _rebuild(self, labels: DictionaryColumn[str]) -> None:
         self.codes = labels.codes.copy()
         self._wide = None
         if self.subset is not None:

@@ -28,7 +28,7 @@ class RowFollower:
         A pod that was exchanged for another version of itself counts as a change, too. O(changes since the
         last call). The pods of a row are ``table.pods_at(row)``, its node is ``table.node_at(row)``.
         """
-        rows, exchanges = self.table.row_log, self.table.exchange_log
+        rows, exchanges = self.table.row_log, self.table.replaced_log
         if self._touched == rows.version and self._exchanged == exchanges.version:
             return ()
         first = self._touched < 0

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from ..errors import InvariantError
 from .node_info import NodeInfo
-from .scarce import FIRST_RESOURCES
+from .sparse_resources import FIRST_RESOURCES
 
 if TYPE_CHECKING:
     from .node_table import NodeTable
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 def check_table(table: NodeTable) -> None:
     """Raise :class:`InvariantError` at the first difference; O(nodes × resources + pods)."""
     used = list(table.used_rows())
-    for log in (table.row_log, table.node_log, table.exchange_log):
+    for log in (table.row_log, table.node_log, table.replaced_log):
         log.check_invariants()
     _check_rows(table, used)
     ports: dict[tuple[str, int], dict[int, dict[str, int]]] = {}
@@ -37,7 +37,7 @@ def check_table(table: NodeTable) -> None:
         )
         _same(f"node info of {info.name}: node", info.node, table.node_at(row))
     _same("ports", table.ports, ports)
-    _check_scarce(table, used)
+    _check_sparse(table, used)
     affinities = [pod.spec.affinity for row in used for pod in table.pods_at(row).values()]
     with_terms = sum(1 for a in affinities if a is not None and (a.pod_affinity or a.pod_anti_affinity))
     _same("pods with affinity", table.pods_with_affinity, with_terms)
@@ -73,8 +73,8 @@ def _check_free(table: NodeTable, used: list[int]) -> None:
         _same(f"what row {row} of nobody holds", [int(column[row]) for column in columns if column[row]], [])
 
 
-def _check_scarce(table: NodeTable, used: list[int]) -> None:
-    scarce = table._amounts.scarce
+def _check_sparse(table: NodeTable, used: list[int]) -> None:
+    scarce = table._amounts.sparse
     there: dict[str, dict[int, int]] = {}
     asked: dict[str, dict[int, int]] = {}
     for row in used:

@@ -12,7 +12,7 @@ from attrs import define, field
 from ..api import Node, Pod, PodResources, Taint
 from ..errors import InvariantError
 from .change_log import ChangeLog
-from .columns import DerivedColumn, DistinctColumn
+from .columns import DerivedColumn, DictionaryColumn
 from .following import Following, KeptColumns
 from .images import ImageIndex
 from .node_info import NodeInfo
@@ -51,9 +51,9 @@ class NodeTable:
     """Every change of a row."""
     node_log: ChangeLog = field(factory=ChangeLog)
     """Only changes of the node itself: added, replaced, removed."""
-    latest: tuple[int, int, PodResources] | None = None
+    last_assume: tuple[int, int, PodResources] | None = None
     """The last time a pod came and left room for one more: version of ``row_log`` then, row and requests."""
-    exchange_log: ChangeLog = field(factory=ChangeLog)
+    replaced_log: ChangeLog = field(factory=ChangeLog)
     """Rows on which a pod was exchanged for one that counts the same (:meth:`replace_pod`)."""
     images: ImageIndex = field(factory=ImageIndex)
     tainted: dict[int, tuple[Taint, ...]] = field(factory=dict)
@@ -67,7 +67,7 @@ class NodeTable:
     _pods: list[dict[str, Pod] | None] = field(factory=list)
     _infos: list[NodeInfo | None] = field(factory=list)
     _free: list[int] = field(factory=list)
-    _columns: dict[Hashable, DistinctColumn[Any] | DerivedColumn] = field(factory=dict)
+    _columns: dict[Hashable, DictionaryColumn[Any] | DerivedColumn] = field(factory=dict)
     _following: KeptColumns = field(init=False)
     _all: Rows | None = None
     _groups: PodGroups | None = None
@@ -81,7 +81,7 @@ class NodeTable:
     @property
     def layout(self) -> int:
         """Changes when columns are laid anew: arrays and memoryviews taken before show old values then."""
-        return self._amounts.scarce.layout
+        return self._amounts.sparse.layout
 
     @property
     def pod_count(self) -> Column:
@@ -177,7 +177,7 @@ class NodeTable:
         """The columns of what :meth:`amounts_at` tells of a row."""
         return self._amounts.quantities()
 
-    def label(self, key: str) -> DistinctColumn[str]:
+    def label(self, key: str) -> DictionaryColumn[str]:
         """The values of a node label, up to date."""
         return self.distinct(("label", key), lambda node: node.labels.get(key))
 
@@ -186,7 +186,7 @@ class NodeTable:
         key: Hashable,
         value_of: Callable[[Node], Any],
         among: Mapping[int, object] | None = None,
-    ) -> DistinctColumn[Any]:
+    ) -> DictionaryColumn[Any]:
         """A dictionary-encoded property of nodes, made at first use and up to date.
 
         *key* names it for good: the same key must always come with an equivalent *value_of*. *among*: the
@@ -195,8 +195,8 @@ class NodeTable:
         """
         column = self._columns.get(key)
         if column is None:
-            column = self._columns[key] = DistinctColumn(self, value_of, among)
-        assert isinstance(column, DistinctColumn)
+            column = self._columns[key] = DictionaryColumn(self, value_of, among)
+        assert isinstance(column, DictionaryColumn)
         return column.sync()
 
     def derived(
@@ -244,7 +244,7 @@ class NodeTable:
             if old is not None:
                 self.images.remove(row, old)
             self.images.add(row, node)
-        self._amounts.offer(row, node.allocatable, {} if old is None else old.allocatable)
+        self._amounts.set_allocatable(row, node.allocatable, {} if old is None else old.allocatable)
         self.unschedulable[row] = node.spec.unschedulable
         if node.spec.taints:
             self.tainted[row] = node.spec.taints
@@ -268,7 +268,7 @@ class NodeTable:
         self.num_nodes -= 1
         self.alive[row] = False
         self._all = None
-        self._amounts.offer(row, {}, node.allocatable)
+        self._amounts.set_allocatable(row, {}, node.allocatable)
         self.unschedulable[row] = False
         self.tainted.pop(row, None)
         info = self._infos[row]
@@ -317,14 +317,14 @@ class NodeTable:
     def replace_pod(self, name: str, pod: Pod) -> None:
         """Exchange the pod of that uid for one that uses exactly as much; ``KeyError`` if there is none.
 
-        O(1); the row counts as unchanged, only ``exchange_log`` tells.
+        O(1); the row counts as unchanged, only ``replaced_log`` tells.
         """
         row, uid = self._row_of[name], pod.uid
         pods = self._pods[row]
         if pods is None or uid not in pods:
             raise KeyError(uid)
         pods[uid] = pod
-        self.exchange_log.append(row)
+        self.replaced_log.append(row)
 
     def _apply(self, row: int, pod: Pod, sign: int) -> None:
         resources, spec, log = pod.resources, pod.spec, self.row_log
@@ -336,7 +336,7 @@ class NodeTable:
             info.apply(pod, sign)
         log.append(row)
         if room and sign > 0:
-            self.latest = (log.version, row, resources)
+            self.last_assume = (log.version, row, resources)
         affinity = spec.affinity
         if affinity is not None and (affinity.pod_affinity or affinity.pod_anti_affinity):
             self.pods_with_affinity += sign
@@ -423,7 +423,7 @@ class NodeTable:
         self.unschedulable = longer(self.unschedulable, capacity)
         self._amounts.grow(capacity)
         self.capacity = capacity
-        for log in (self.row_log, self.node_log, self.exchange_log):
+        for log in (self.row_log, self.node_log, self.replaced_log):
             log.fit(capacity)
         for column in self._columns.values():
             column.grow()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from attrs import define, field
 
-from .columns import ABSENT, DistinctColumn
+from .columns import ABSENT, DictionaryColumn
 from .domains import Codes, Counts, Domains, Mask, NodeSubset, at_least
 
 if TYPE_CHECKING:
@@ -101,7 +101,7 @@ class DomainSums:
     _version: int = -1
 
     @property
-    def labels(self) -> DistinctColumn[str]:
+    def labels(self) -> DictionaryColumn[str]:
         """The label's column, whose codes index ``sums``."""
         return self.domains.labels
 

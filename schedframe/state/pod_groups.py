@@ -35,7 +35,7 @@ _MEMO = object()
 
 
 @define(eq=False)
-class TermKind:
+class TermClass:
     """Pod affinity terms that running pods have, told apart by what they mean: by the namespace of the pods
     and the labels that the terms refer to (matchLabelKeys) as well.
     """
@@ -61,7 +61,7 @@ class PodGroup:
     """Whether they are being deleted."""
     sample: Pod
     """One of them, possibly gone by now; only what the group has in common may be read of it."""
-    kind: TermKind | None = None
+    term_class: TermClass | None = None
     """The pod affinity terms that they have, if any."""
     rows: dict[int, int] = field(factory=dict)
     """Row → number of pods, only positive ones."""
@@ -75,10 +75,10 @@ class PodGroups:
     """All groups of the pods in a table, and the columns that count them. Made when somebody first asks."""
 
     table: NodeTable
-    kinds_version: int = 0
+    term_classes_version: int = 0
     """Kinds of pod affinity terms that ever appeared; one that comes back counts again."""
-    _kinds: dict[Hashable, TermKind] = field(factory=dict)
-    _appeared: list[TermKind] = field(factory=list)
+    _term_classes: dict[Hashable, TermClass] = field(factory=dict)
+    _appeared: list[TermClass] = field(factory=list)
     """The last kinds that appeared."""
     _groups: dict[Hashable, PodGroup] = field(factory=dict)
     _namespaces: dict[str, dict[int, PodGroup]] = field(factory=dict)
@@ -101,7 +101,7 @@ class PodGroups:
 
     # ---- looking -----------------------------------------------------------------------------------------
 
-    def column(self, key: Hashable, weigh: Weigh, *scopes: Scope | TermKind) -> CountColumn:
+    def column(self, key: Hashable, weigh: Weigh, *scopes: Scope | TermClass) -> CountColumn:
         """The column known as *key*, made with *weigh* if there is none.
 
         O(groups + their rows) when made, else O(1). The same key must always come with an equivalent *weigh*
@@ -139,20 +139,20 @@ class PodGroups:
         """All groups that have pods, or had some before the trial under way."""
         return list(self._groups.values())
 
-    def kinds(self) -> list[TermKind]:
+    def term_classes(self) -> list[TermClass]:
         """The kinds of pod affinity terms that pods have."""
-        return list(self._kinds.values())
+        return list(self._term_classes.values())
 
-    def kinds_since(self, version: int) -> list[TermKind] | None:
-        """The kinds that appeared since ``kinds_version`` was *version*, those gone by now included.
+    def term_classes_since(self, version: int) -> list[TermClass] | None:
+        """The kinds that appeared since ``term_classes_version`` was *version*, those gone by now included.
 
         ``None`` if that was too long ago to tell.
         """
-        start = self.kinds_version - len(self._appeared)
+        start = self.term_classes_version - len(self._appeared)
         return self._appeared[version - start :] if version >= start else None
 
     def _made(
-        self, weigh: Weigh, scopes: tuple[Scope | TermKind, ...]
+        self, weigh: Weigh, scopes: tuple[Scope | TermClass, ...]
     ) -> tuple[CountColumn, list[tuple[PodGroup, int]]]:
         """A column and the groups that it counts, with their weights."""
         column = CountColumn(self, weigh, scopes, np.zeros(self.table.capacity, np.int64))
@@ -165,14 +165,18 @@ class PodGroups:
     def _most_kept(self) -> int:
         return max(FEWEST_KEPT, MAX_BYTES // (_BYTES_PER_ROW * self.table.capacity))
 
-    def _within(self, scopes: tuple[Scope | TermKind, ...]) -> Iterable[PodGroup]:
+    def _within(self, scopes: tuple[Scope | TermClass, ...]) -> Iterable[PodGroup]:
         """The groups in any of *scopes*, each once."""
         if not scopes:
             return self._groups.values()
-        kinds = {scope for scope in scopes if isinstance(scope, TermKind)}
-        found = {id(group): group for group in self._groups.values() if group.kind in kinds} if kinds else {}
+        kinds = {scope for scope in scopes if isinstance(scope, TermClass)}
+        found = (
+            {id(group): group for group in self._groups.values() if group.term_class in kinds}
+            if kinds
+            else {}
+        )
         for scope in scopes:
-            if not isinstance(scope, TermKind):
+            if not isinstance(scope, TermClass):
                 namespace, label = scope
                 found |= {
                     i: group
@@ -231,12 +235,12 @@ class PodGroups:
 
     def _new_group(self, key: Hashable, pod: Pod) -> PodGroup:
         group = PodGroup(pod.namespace, pod.labels, pod.spec.affinity, pod.is_terminating, pod)
-        group.kind = self._join_kind(group)
+        group.term_class = self._join_term_class(group)
         namespace = group.namespace
-        scopes: list[Scope | TermKind | None] = [
+        scopes: list[Scope | TermClass | None] = [
             None,
             (namespace, None),
-            *([group.kind] if group.kind else []),
+            *([group.term_class] if group.term_class else []),
         ]
         scopes += [(namespace, label) for label in group.labels.items()]
         columns = dict.fromkeys(column for scope in scopes for column in self._scopes.get(scope, ()))
@@ -251,7 +255,7 @@ class PodGroups:
         del namespace[id(group)]
         if not namespace:
             del self._namespaces[group.namespace]
-        self._leave_kind(group)
+        self._leave_term_class(group)
 
     def _drop(self, column: CountColumn) -> None:
         """Its groups let go of it when they next change."""
@@ -262,28 +266,28 @@ class PodGroups:
             if not columns:
                 del self._scopes[scope]
 
-    def _join_kind(self, group: PodGroup) -> TermKind | None:
-        key = _kind_key(group)
+    def _join_term_class(self, group: PodGroup) -> TermClass | None:
+        key = _term_class_key(group)
         if key is None:
             return None
-        kind = self._kinds.get(key)
+        kind = self._term_classes.get(key)
         if kind is None:
             assert group.affinity is not None
-            kind = self._kinds[key] = TermKind(group.namespace, group.labels, group.affinity)
-            self.kinds_version += 1
-            if len(self._appeared) > 2 * len(self._kinds) + _KINDS_TOLD:
+            kind = self._term_classes[key] = TermClass(group.namespace, group.labels, group.affinity)
+            self.term_classes_version += 1
+            if len(self._appeared) > 2 * len(self._term_classes) + _KINDS_TOLD:
                 self._appeared.clear()
             else:
                 self._appeared.append(kind)
         kind.groups += 1
         return kind
 
-    def _leave_kind(self, group: PodGroup) -> None:
-        if group.kind is None:
+    def _leave_term_class(self, group: PodGroup) -> None:
+        if group.term_class is None:
             return
-        group.kind.groups -= 1
-        if not group.kind.groups:
-            del self._kinds[_kind_key(group)]
+        group.term_class.groups -= 1
+        if not group.term_class.groups:
+            del self._term_classes[_term_class_key(group)]
 
     def grow(self) -> None:
         """The table has more rows now; O(columns × rows)."""
@@ -318,8 +322,8 @@ def _check_groups(mine: PodGroups, fresh: PodGroups) -> None:
         key: group.rows for key, group in mine._groups.items() if group.pods
     }:
         raise InvariantError("pod groups are not those of the pods in the table")
-    if not mine._vacant and {key: kind.groups for key, kind in fresh._kinds.items()} != {
-        key: kind.groups for key, kind in mine._kinds.items()
+    if not mine._vacant and {key: kind.groups for key, kind in fresh._term_classes.items()} != {
+        key: kind.groups for key, kind in mine._term_classes.items()
     }:
         raise InvariantError("kinds of pod affinity terms are not those of the groups")
     filed = {i for groups in mine._namespaces.values() for i in groups}
@@ -361,7 +365,7 @@ def _terms(affinity: Affinity | None) -> tuple[PodAffinity | None, PodAntiAffini
     return (affinity.pod_affinity, affinity.pod_anti_affinity)
 
 
-def _kind_key(group: PodGroup) -> Hashable:
+def _term_class_key(group: PodGroup) -> Hashable:
     terms = _terms(group.affinity)
     if terms is None:
         return None

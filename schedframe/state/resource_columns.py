@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from ..api import PodResources
-from .scarce import FIRST_RESOURCES, MOST_ASKED, ScarceResources
+from .sparse_resources import FIRST_RESOURCES, MOST_ASKED, SparseResources
 
 Column = npt.NDArray[np.int64]
 
@@ -46,7 +46,7 @@ class ResourceColumns:
     allowed_pods: Column = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.int64))
     matrix: Column = field(factory=lambda: np.zeros((_AMOUNTS, FIRST_CAPACITY), np.int64))
     """The amounts that have a column from the start, a row of the matrix each, of which others are parts."""
-    scarce: ScarceResources = field(factory=lambda: ScarceResources(FIRST_CAPACITY))
+    sparse: SparseResources = field(factory=lambda: SparseResources(FIRST_CAPACITY))
     first_allocatable: Column = field(init=False)
     """One row for each of the first resources."""
     first_requested: Column = field(init=False)
@@ -69,7 +69,7 @@ class ResourceColumns:
 
     def names(self) -> tuple[str, ...]:
         """All resources that some node has or some pod requests, and those that always have a column."""
-        return tuple(dict.fromkeys((*FIRST_RESOURCES, _PODS, *self.scarce)))
+        return tuple(dict.fromkeys((*FIRST_RESOURCES, _PODS, *self.sparse)))
 
     def allocatable(self, resource: str) -> Column:
         """Allocatable amounts; zeros for a resource that nobody has."""
@@ -79,7 +79,7 @@ class ResourceColumns:
             return first
         if resource == _PODS:
             return self.allowed_pods
-        columns = self.scarce.get(resource)
+        columns = self.sparse.get(resource)
         return self._zeros if columns is None else columns[0]
 
     def requested(self, resource: str) -> Column:
@@ -88,29 +88,29 @@ class ResourceColumns:
         if i is not None:
             first: Column = self.first_requested[i]
             return first
-        columns = self.scarce.get(resource)
+        columns = self.sparse.get(resource)
         return self._zeros if columns is None else columns[1]
 
     def packed_amounts(self) -> Column | None:
         """Of which a column is :meth:`amounts_at` of a row; ``None`` if there are more amounts."""
-        return None if self.scarce else self.matrix
+        return None if self.sparse else self.matrix
 
     def amounts_at(self, row: int) -> tuple[Any, ...] | None:
         """What there is and what is used on a row, and whether there is room for a pod; ``None`` if there are
         too many resources to look at all.
         """
         amounts = tuple(self.matrix[:, row].tolist())
-        if not self.scarce:
+        if not self.sparse:
             return amounts
-        return (*amounts, *self.scarce.amounts_at(row)) if len(self.scarce) <= MOST_ASKED else None
+        return (*amounts, *self.sparse.amounts_at(row)) if len(self.sparse) <= MOST_ASKED else None
 
     def quantities(self) -> Iterator[Column]:
         """A column for each of the amounts of :meth:`amounts_at`; some are made for this."""
         yield from self.matrix
-        for name in self.scarce:
-            yield from self.scarce.columns_of(name)
+        for name in self.sparse:
+            yield from self.sparse.columns_of(name)
 
-    def offer(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
+    def set_allocatable(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
         """The node of *row* has *amounts*, and had those of *before*."""
         cells = self._cells
         for name, column in zip(FIRST_RESOURCES, cells.allocatable, strict=True):
@@ -118,7 +118,7 @@ class ResourceColumns:
         cells.allowed_pods[row] = allowed = amounts.get(_PODS, 0)
         cells.room[row] = cells.pod_count[row] < allowed
         if amounts is not before and not (_DENSE.issuperset(amounts) and _DENSE.issuperset(before)):
-            self.scarce.offer(row, _scarce_of(amounts), _scarce_of(before))
+            self.sparse.set_allocatable(row, _sparse_of(amounts), _sparse_of(before))
 
     def count(self, row: int, amounts: PodResources, sign: int) -> bool:
         """A pod came to (1) or left (-1) the row; whether one more may come. O(resources of the pod)."""
@@ -128,7 +128,7 @@ class ResourceColumns:
             if name in requested:
                 requested[name][row] += sign * amount
             else:
-                self.scarce.request(row, name, sign * amount)
+                self.sparse.request(row, name, sign * amount)
         cpu, memory = amounts.non_zero
         cells.cpu[row] += sign * cpu
         cells.memory[row] += sign * memory
@@ -147,7 +147,7 @@ class ResourceColumns:
         for column in (self.pod_count, self.room, *self.non_zero, *self.first_requested):
             # Memory that nobody wrote to is not there yet, and the first pods would wait for it to come.
             column[before::_PAGE] = 0
-        self.scarce.grow(capacity)
+        self.sparse.grow(capacity)
 
     def _new_cells(self) -> Cells:
         allocatable = [column.data for column in self.first_allocatable]
@@ -166,5 +166,5 @@ def longer(old: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
     return new
 
 
-def _scarce_of(amounts: Mapping[str, int]) -> dict[str, int]:
+def _sparse_of(amounts: Mapping[str, int]) -> dict[str, int]:
     return {name: amount for name, amount in amounts.items() if name not in _DENSE}

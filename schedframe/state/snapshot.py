@@ -25,12 +25,12 @@ class Snapshot:
     """Grows with every change of the cluster; equal generations mean equal contents."""
     infos: MappingProxyType[str, NodeInfo]
     _row_version: int = 0
-    _exchange_version: int = 0
+    _replaced_version: int = 0
 
     @classmethod
     def take(cls, table: NodeTable, previous: Snapshot | None = None) -> Snapshot:
         """The present state; copies only the nodes that changed since *previous*."""
-        rows, exchanges = table.row_log, table.exchange_log
+        rows, exchanges = table.row_log, table.replaced_log
         versions = (rows.version, exchanges.version)
         generation = sum(versions)
         if previous is None:
@@ -38,7 +38,7 @@ class Snapshot:
         if previous.generation == generation:
             return previous
         changed = rows.since(previous._row_version)
-        exchanged = exchanges.since(previous._exchange_version)
+        exchanged = exchanges.since(previous._replaced_version)
         if changed is None or exchanged is None:
             return cls(generation, _all(table), *versions)
         infos = previous.infos.copy()  # far cheaper than dict() of a proxy

@@ -54,7 +54,7 @@ def put_back(pods: dict[str, Pod], pod: Pod, order: tuple[str, ...]) -> None:
 
 
 @contextmanager
-def standing_in(table: NodeTable, info: NodeInfo) -> Iterator[int]:
+def substituted_row(table: NodeTable, info: NodeInfo) -> Iterator[int]:
     """The row of the node of that name, holding for the duration exactly the pods that *info* holds.
 
     For columnar plugins that are asked about one node with pods added or removed. O(pods of the node), O(1)

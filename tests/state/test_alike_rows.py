@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from schedframe.errors import InvariantError
 from schedframe.state import AlikeRows, NodeTable, RowGroup, alike_rows
-from schedframe.state.scarce import MOST_ASKED
+from schedframe.state.sparse_resources import MOST_ASKED
 
 from .build import FPGA, GPU, make_node, make_pod
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.state import AmountStates, NodeTable, amount_states
-from schedframe.state.scarce import MOST_ASKED
+from schedframe.state.sparse_resources import MOST_ASKED
 
 from .build import FPGA, GPU, make_node, make_pod
 

@@ -154,7 +154,7 @@ def test_an_exchanged_pod_leaves_the_row_unchanged(table: NodeTable) -> None:
     table.replace_pod("n0", other)
     assert table.pods_at(0) == {pod.uid: other}
     assert table.row_log.version == version
-    assert table.exchange_log.since(0) == [0]
+    assert table.replaced_log.since(0) == [0]
 
 
 # ---- trials ------------------------------------------------------------------------------------------------

@@ -48,7 +48,7 @@ class NodeTableMachine(RuleBasedStateMachine):
         """Logs that reach back only a few changes; more nodes than the first columns have room for."""
         if short:
             self.table.row_log, self.table.node_log = ChangeLog(limit=2), ChangeLog(limit=1)
-            self.table.exchange_log = ChangeLog(limit=1)
+            self.table.replaced_log = ChangeLog(limit=1)
         if many:
             for i in range(62):
                 self._set_node(make_node(f"more{i}", {"cpu": i}))

@@ -7,7 +7,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from schedframe.api import Namespace, ObjectMeta, Pod, PriorityClass
 from schedframe.errors import InvariantError
-from schedframe.state import NodeInfo, NodeTable, ObjectStore, standing_in
+from schedframe.state import NodeInfo, NodeTable, ObjectStore, substituted_row
 
 from . import strategies as s
 from .build import make_node, make_pod
@@ -69,7 +69,7 @@ def test_a_kind_nobody_has() -> None:
     assert not store.remove("Widget", "x")
 
 
-# ---- standing_in -------------------------------------------------------------------------------------------
+# ---- substituted_row ---------------------------------------------------------------------------------------
 
 pod_lists = st.lists(s.pods, unique_by=lambda pod: pod.uid, max_size=6)
 
@@ -83,7 +83,7 @@ def test_the_table_holds_exactly_the_pods_of_the_node_info(running: list[Pod], t
     for pod in running:
         table.add_pod("n1", pod)
         model.add_pod("n1", pod)
-    with standing_in(table, NodeInfo.of(model.nodes["n1"], tried)) as row:
+    with substituted_row(table, NodeInfo.of(model.nodes["n1"], tried)) as row:
         assert row == 1
         during = NaiveTable(model.nodes, {"n1": {pod.uid: pod for pod in tried}})
         assert set(table.pods_at(row).values()) == set(tried)
@@ -98,7 +98,7 @@ def test_a_node_info_of_the_table_costs_nothing() -> None:
     table = NodeTable()
     table.set_node(make_node("n0"))
     version = table.row_log.version
-    with standing_in(table, table.info(0)) as row:
+    with substituted_row(table, table.info(0)) as row:
         assert row == 0
     assert table.row_log.version == version
 
@@ -107,7 +107,7 @@ def test_pods_of_one_uid_that_use_different_amounts() -> None:
     table = NodeTable()
     table.set_node(make_node("n0"))
     table.add_pod("n0", make_pod("p", "n0", {"cpu": 1}))
-    with standing_in(table, NodeInfo.of(make_node("n0"), [make_pod("p", "n0", {"cpu": 5})])):
+    with substituted_row(table, NodeInfo.of(make_node("n0"), [make_pod("p", "n0", {"cpu": 5})])):
         assert table.requested("cpu")[0] == 5
     assert table.requested("cpu")[0] == 1
 
@@ -115,7 +115,10 @@ def test_pods_of_one_uid_that_use_different_amounts() -> None:
 def test_the_table_is_as_before_when_the_plugin_failed() -> None:
     table = NodeTable()
     table.set_node(make_node("n0"))
-    with pytest.raises(ZeroDivisionError), standing_in(table, NodeInfo.of(make_node("n0"), [make_pod("p")])):
+    with (
+        pytest.raises(ZeroDivisionError),
+        substituted_row(table, NodeInfo.of(make_node("n0"), [make_pod("p")])),
+    ):
         raise ZeroDivisionError
     assert table.pod_count[0] == 0
 
@@ -124,7 +127,7 @@ def test_within_a_trial_that_goes_on_afterwards() -> None:
     table = NodeTable()
     table.set_node(make_node("n0"))
     mark = table.mark()
-    with standing_in(table, NodeInfo.of(make_node("n0"), [make_pod("p")])):
+    with substituted_row(table, NodeInfo.of(make_node("n0"), [make_pod("p")])):
         assert table.pod_count[0] == 1
     table.add_pod("n0", make_pod("q"))
     table.rollback(mark)
@@ -134,6 +137,6 @@ def test_within_a_trial_that_goes_on_afterwards() -> None:
 def test_a_node_that_the_table_lacks() -> None:
     with (
         pytest.raises(InvariantError, match="node n0 is not in the table"),
-        standing_in(NodeTable(), NodeInfo.of(make_node("n0"))),
+        substituted_row(NodeTable(), NodeInfo.of(make_node("n0"))),
     ):
         pass

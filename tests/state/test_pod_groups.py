@@ -290,11 +290,11 @@ def test_kinds_of_terms_come_and_go_with_their_pods() -> None:
     groups = table.pod_groups
     for name in ("p1", "p2"):
         place(table, "a", name, app=name, affinity=affinity)
-    (kind,) = groups.kinds()
-    assert (kind.affinity, kind.groups, groups.kinds_version) == (affinity, 2, 1)
+    (kind,) = groups.term_classes()
+    assert (kind.affinity, kind.groups, groups.term_classes_version) == (affinity, 2, 1)
     for name in ("p1", "p2"):
         table.remove_pod("a", f"uid-{name}")
-    assert (groups.kinds(), groups.kinds_version) == ([], 1)
+    assert (groups.term_classes(), groups.term_classes_version) == ([], 1)
 
 
 def near(app: str) -> Affinity:
@@ -310,12 +310,12 @@ def test_a_column_of_kinds_asks_about_their_groups_alone() -> None:
     table = table_of(a="east")
     groups = table.pod_groups
     place(table, "a", "p1", app="api", affinity=near("db"))
-    (kind,) = groups.kinds()
+    (kind,) = groups.term_classes()
     asked: list[str] = []
 
     def weigh(group: PodGroup) -> int:
         asked.append(group.sample.name)
-        return 3 * (group.kind is kind)
+        return 3 * (group.term_class is kind)
 
     column = groups.column("kind", weigh, kind, ("default", ("app", "web")))
     place(table, "a", "p2", app="db", affinity=near("db"))
@@ -331,22 +331,22 @@ def test_a_kind_whose_pods_are_away_in_a_trial_is_the_same_afterwards() -> None:
     table = table_of(a="east")
     groups = table.pod_groups
     place(table, "a", "p1", app="api", affinity=near("db"))
-    (kind,) = groups.kinds()
-    column = groups.column("kind", lambda group: int(group.kind is kind), kind)
+    (kind,) = groups.term_classes()
+    column = groups.column("kind", lambda group: int(group.term_class is kind), kind)
     mark = table.mark()
     table.remove_pod("a", "uid-p1")
     assert column.counts[table.live_row("a")] == 0
     table.pod_groups.check_invariants()
     table.rollback(mark)
     assert column.counts[table.live_row("a")] == 1
-    assert (groups.kinds(), groups.kinds_version) == ([kind], 1)
+    assert (groups.term_classes(), groups.term_classes_version) == ([kind], 1)
     mark = table.mark()
     table.remove_pod("a", "uid-p1")
     place(table, "a", "p2", app="web", affinity=near("web"))
     place(table, "a", "p3", app="api", affinity=near("db"))
     table.rollback(mark)
     assert column.counts[table.live_row("a")] == 1
-    assert groups.kinds() == [kind]
+    assert groups.term_classes() == [kind]
     table.pod_groups.check_invariants()
 
 
@@ -356,16 +356,16 @@ def test_the_kinds_that_appeared_are_told_as_long_as_anybody_may_remember(
     monkeypatch.setattr(pod_groups, "_KINDS_TOLD", 0)
     table = table_of(a="east")
     groups = table.pod_groups
-    assert groups.kinds_since(0) == []
+    assert groups.term_classes_since(0) == []
     for i in range(3):
         place(table, "a", f"p{i}", affinity=near(f"app-{i}"))
-    assert groups.kinds_since(0) == groups.kinds()
-    assert groups.kinds_since(2) == groups.kinds()[2:]
+    assert groups.term_classes_since(0) == groups.term_classes()
+    assert groups.term_classes_since(2) == groups.term_classes()[2:]
     for i in range(3):
         table.remove_pod("a", f"uid-p{i}")
     place(table, "a", "p3", affinity=near("db"))
-    assert groups.kinds_since(3) is None
-    assert groups.kinds_since(groups.kinds_version) == []
+    assert groups.term_classes_since(3) is None
+    assert groups.term_classes_since(groups.term_classes_version) == []
 
 
 def test_sums_that_are_not_zero_are_counted() -> None:

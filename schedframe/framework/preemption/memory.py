@@ -152,7 +152,7 @@ class DryRuns:
     handle: Handle
     _results: OrderedDict[Hashable, Results] = field(factory=OrderedDict)
     _rows_seen: int = 0
-    _exchanges_seen: int = 0
+    _replaced_seen: int = 0
     _nominations_seen: int = 0
     _budgets_seen: int = -1
 
@@ -180,7 +180,7 @@ class DryRuns:
         table, nominator = self.handle.table, self.handle.nominator
         budgets = self.handle.objects.version("PodDisruptionBudget")
         touched = table.row_log.since(self._rows_seen)
-        exchanged = table.exchange_log.since(self._exchanges_seen)
+        exchanged = table.replaced_log.since(self._replaced_seen)
         renamed = nominator.changed_since(self._nominations_seen)
         if touched is None or exchanged is None or renamed is None or budgets != self._budgets_seen:
             self._results.clear()
@@ -190,5 +190,5 @@ class DryRuns:
                 for row in rows:
                     if row is not None:
                         results.drop(row)
-        self._rows_seen, self._exchanges_seen = table.row_log.version, table.exchange_log.version
+        self._rows_seen, self._replaced_seen = table.row_log.version, table.replaced_log.version
         self._nominations_seen, self._budgets_seen = nominator.version, budgets

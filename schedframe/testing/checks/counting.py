@@ -6,7 +6,7 @@ from attrs import evolve
 
 from ...api import Pod
 from ...framework import CycleState, Status
-from ...state import NodeInfo, Rows, standing_in
+from ...state import NodeInfo, Rows, substituted_row
 from ..contract import of_hook
 from ..naming import placed
 from ..probe import Probe, Search, rows_of
@@ -106,7 +106,7 @@ def _verdict(search: Search, state: CycleState, info: NodeInfo) -> Status:
         return search.verdict(info, state)
     table = search.probe.table
     trial = Search(search.probe, search.pod, state)
-    with standing_in(table, info) as row:
+    with substituted_row(table, info) as row:
         rows: Rows = rows_of(table, [row])
         return trial.verdicts(rows)[0]
 

@@ -222,7 +222,7 @@ class Board:
         same = self._builds == view.builds and self._layout == table.layout
         if since == version and same:
             return True
-        latest = table.latest
+        latest = table.last_assume
         if same and self._together is not None and latest is not None and latest[0] == version == since + 1:
             self._version = version
             self._put(latest[1])

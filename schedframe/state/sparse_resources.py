@@ -20,7 +20,7 @@ _FEW = 16
 
 
 @define(eq=False)
-class Amounts:
+class SparseAmounts:
     """One quantity of one resource by row: entries where it is not 0, or a column."""
 
     entries: dict[int, int] = field(factory=dict)
@@ -69,23 +69,23 @@ class Amounts:
             column[list(self.entries)] = list(self.entries.values())
         return column
 
-    def spread(self, capacity: int) -> None:
+    def densify(self, capacity: int) -> None:
         """Turn entries into a column, or lengthen the column."""
         self.column = column = self.as_column(capacity)
         self.entries, self.cells = {}, column.data
 
-    def gather(self) -> None:
+    def sparsify(self) -> None:
         """Turn the column into entries."""
         self.entries = self.by_row()
         self.column = self.cells = None
 
 
 @define(eq=False)
-class Scarce:
+class SparseResource:
     """A resource that is not among the first."""
 
-    allocatable: Amounts = field(factory=Amounts)
-    requested: Amounts = field(factory=Amounts)
+    allocatable: SparseAmounts = field(factory=SparseAmounts)
+    requested: SparseAmounts = field(factory=SparseAmounts)
 
     @property
     def has_columns(self) -> bool:
@@ -93,23 +93,23 @@ class Scarce:
         return self.allocatable.column is not None
 
     @property
-    def is_unknown(self) -> bool:
+    def is_unused(self) -> bool:
         """Whether no node has it and no pod asks for it, as far as that is known without looking."""
         return not (self.has_columns or self.allocatable.entries or self.requested.entries)
 
-    def spread(self, capacity: int) -> None:
+    def densify(self, capacity: int) -> None:
         """Have columns."""
-        self.allocatable.spread(capacity)
-        self.requested.spread(capacity)
+        self.allocatable.densify(capacity)
+        self.requested.densify(capacity)
 
-    def gather(self) -> None:
+    def sparsify(self) -> None:
         """Have none."""
-        self.allocatable.gather()
-        self.requested.gather()
+        self.allocatable.sparsify()
+        self.requested.sparsify()
 
 
 @define(eq=False)
-class ScarceResources:
+class SparseResources:
     """All resources but the first ones. Thousands of names, each known to a few nodes, cost what these cost.
 
     Columns are made when somebody asks, and kept in step from then on: of the resources asked for last, and
@@ -119,8 +119,8 @@ class ScarceResources:
     capacity: int
     layout: int = 0
     """Changes when columns are laid anew, given up, or when a resource appears that had none."""
-    _resources: dict[str, Scarce] = field(factory=dict)
-    _asked: dict[str, Scarce] = field(factory=dict)
+    _resources: dict[str, SparseResource] = field(factory=dict)
+    _recent: dict[str, SparseResource] = field(factory=dict)
     """Those that few rows have but somebody asked for, the last one at the end."""
 
     def __iter__(self) -> Iterator[str]:
@@ -144,12 +144,12 @@ class ScarceResources:
         if resource is None:
             return None
         if not resource.has_columns:
-            resource.spread(self.capacity)
-            self._asked[name] = resource
-            if len(self._asked) > MOST_ASKED:
-                self._give_up(next(iter(self._asked)))
-        elif name in self._asked:
-            self._asked[name] = self._asked.pop(name)
+            resource.densify(self.capacity)
+            self._recent[name] = resource
+            if len(self._recent) > MOST_ASKED:
+                self._drop_columns(next(iter(self._recent)))
+        elif name in self._recent:
+            self._recent[name] = self._recent.pop(name)
         there, used = resource.allocatable.column, resource.requested.column
         assert there is not None
         assert used is not None
@@ -165,19 +165,19 @@ class ScarceResources:
         resource = self._resources[name]
         return resource.allocatable.by_row(), resource.requested.by_row()
 
-    def offer(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
+    def set_allocatable(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
         """The node of *row* has *amounts*, and had those of *before*; only scarce resources are given."""
         for name in before:
             if not amounts.get(name) and name in self._resources:
                 self._resources[name].allocatable.set(row, 0)
-                self._settle(name)
+                self._drop_if_unused(name)
         for name, amount in amounts.items():
             if not amount:
                 continue
             resource = self._resources.get(name) or self._new(name)
             resource.allocatable.set(row, amount)
             if len(resource.allocatable.entries) * _FEW > self.capacity:
-                resource.spread(self.capacity)
+                resource.densify(self.capacity)
 
     def request(self, row: int, name: str, amount: int) -> None:
         """So much more (or less) of it is requested by the pods of *row*."""
@@ -186,41 +186,41 @@ class ScarceResources:
         resource = self._resources.get(name) or self._new(name)
         resource.requested.add(row, amount)
         if amount < 0:
-            self._settle(name)
+            self._drop_if_unused(name)
         elif len(resource.requested.entries) * _FEW > self.capacity:
-            resource.spread(self.capacity)
+            resource.densify(self.capacity)
 
     def grow(self, capacity: int) -> None:
         """The table has more rows now."""
         self.capacity = capacity
         self.layout += 1
         for name, resource in self._resources.items():
-            if resource.has_columns and (name in self._asked or self._is_common(resource)):
-                resource.spread(capacity)
+            if resource.has_columns and (name in self._recent or self._is_common(resource)):
+                resource.densify(capacity)
             elif resource.has_columns:
-                resource.gather()
+                resource.sparsify()
 
-    def _new(self, name: str) -> Scarce:
-        resource = self._resources[name] = Scarce()
+    def _new(self, name: str) -> SparseResource:
+        resource = self._resources[name] = SparseResource()
         self.layout += 1
         return resource
 
-    def _give_up(self, name: str) -> None:
+    def _drop_columns(self, name: str) -> None:
         """Its columns, unless many rows have it by now."""
-        resource = self._asked.pop(name)
+        resource = self._recent.pop(name)
         if not self._is_common(resource):
-            resource.gather()
+            resource.sparsify()
             self.layout += 1
-            self._settle(name)
+            self._drop_if_unused(name)
 
-    def _is_common(self, resource: Scarce) -> bool:
+    def _is_common(self, resource: SparseResource) -> bool:
         """Whether many rows have it, columns given."""
         there, used = resource.allocatable.column, resource.requested.column
         assert there is not None
         assert used is not None
         return bool(max(np.count_nonzero(there), np.count_nonzero(used)) * _FEW > self.capacity)
 
-    def _settle(self, name: str) -> None:
+    def _drop_if_unused(self, name: str) -> None:
         """Forget a resource that nobody knows any more."""
-        if self._resources[name].is_unknown:
+        if self._resources[name].is_unused:
             del self._resources[name]

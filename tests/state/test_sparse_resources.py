@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedframe.state import scarce
-from schedframe.state.scarce import ScarceResources
+from schedframe.state import sparse_resources
+from schedframe.state.sparse_resources import SparseResources
 
 CAPACITY = 32
 NAMES = [f"example.com/{letter}" for letter in "abcde"]
@@ -29,14 +29,14 @@ steps = st.one_of(
 def test_whatever_is_asked_and_given_up(happening: list[tuple[str, int, object]]) -> None:
     """A model in dictionaries; two resources that somebody asked for keep their columns."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(scarce, "MOST_ASKED", 2)
-        resources = ScarceResources(CAPACITY)
+        patch.setattr(sparse_resources, "MOST_ASKED", 2)
+        resources = SparseResources(CAPACITY)
         nodes: dict[int, dict[str, int]] = {}
         requested: Counter[tuple[str, int]] = Counter()
         for kind, row, what in happening:
             if kind == "offer":
                 assert isinstance(what, dict)
-                resources.offer(row, what, nodes.get(row, {}))
+                resources.set_allocatable(row, what, nodes.get(row, {}))
                 nodes[row] = what
             elif kind == "request":
                 assert isinstance(what, tuple)
@@ -57,7 +57,7 @@ def test_whatever_is_asked_and_given_up(happening: list[tuple[str, int, object]]
 
 
 def assert_columns(
-    resources: ScarceResources,
+    resources: SparseResources,
     name: str,
     nodes: dict[int, dict[str, int]],
     requested: Counter[tuple[str, int]],
@@ -76,46 +76,46 @@ def assert_columns(
 
 
 def test_columns_taken_before_stay_true_until_the_layout_changes() -> None:
-    resources = ScarceResources(CAPACITY)
-    resources.offer(3, {NAMES[0]: 4}, {})
+    resources = SparseResources(CAPACITY)
+    resources.set_allocatable(3, {NAMES[0]: 4}, {})
     found = resources.get(NAMES[0])
     assert found is not None
     layout = resources.layout
     resources.request(3, NAMES[0], 2)
-    resources.offer(5, {NAMES[0]: 1}, {})
+    resources.set_allocatable(5, {NAMES[0]: 1}, {})
     assert resources.layout == layout
     assert [column[[3, 5]].tolist() for column in found] == [[4, 1], [2, 0]]
 
 
 def test_the_layout_changes_when_columns_are_given_up_or_a_resource_appears() -> None:
-    resources = ScarceResources(CAPACITY)
+    resources = SparseResources(CAPACITY)
     before = resources.layout
-    for i in range(scarce.MOST_ASKED + 1):
-        resources.offer(0, {f"example.com/{i}": 1}, {})
+    for i in range(sparse_resources.MOST_ASKED + 1):
+        resources.set_allocatable(0, {f"example.com/{i}": 1}, {})
     assert resources.layout > before
-    for i in range(scarce.MOST_ASKED):
+    for i in range(sparse_resources.MOST_ASKED):
         resources.get(f"example.com/{i}")
     before = resources.layout
     resources.get("example.com/0")  # the last one asked for now
-    resources.get(f"example.com/{scarce.MOST_ASKED}")
+    resources.get(f"example.com/{sparse_resources.MOST_ASKED}")
     assert resources.layout > before
     assert not resources._resources["example.com/1"].has_columns
     assert resources._resources["example.com/0"].has_columns
 
 
 def test_a_resource_that_many_rows_have_gets_columns_unasked() -> None:
-    resources = ScarceResources(CAPACITY)
+    resources = SparseResources(CAPACITY)
     for row in range(CAPACITY):
-        resources.offer(row, {NAMES[0]: 1}, {})
+        resources.set_allocatable(row, {NAMES[0]: 1}, {})
     assert resources._resources[NAMES[0]].has_columns
     assert resources.by_row(NAMES[0])[0] == dict.fromkeys(range(CAPACITY), 1)
 
 
 def test_a_resource_that_nobody_knows_any_more_is_forgotten() -> None:
-    resources = ScarceResources(CAPACITY)
-    resources.offer(0, {NAMES[0]: 1}, {})
+    resources = SparseResources(CAPACITY)
+    resources.set_allocatable(0, {NAMES[0]: 1}, {})
     resources.request(0, NAMES[0], 1)
-    resources.offer(0, {}, {NAMES[0]: 1})
+    resources.set_allocatable(0, {}, {NAMES[0]: 1})
     assert list(resources) == [NAMES[0]]
     resources.request(0, NAMES[0], -1)
     assert not list(resources)
