@@ -1,8 +1,8 @@
-"""The assume cache: volumes and claims as they will be once what was decided about them has been written.
+"""The assume cache: volumes and claims with the decisions about them that the cluster does not show yet.
 
-Decisions are made much faster than the cluster hears of them, so a volume promised to one claim must not
-look free to the next pod. A promise stands for as long as an attempt holds it and, once it was written,
-until events have caught up with it.
+Decisions are faster than the events that confirm them, so a volume that one claim was given must not look
+free to the next pod. Invariant: an assumption lasts as long as an attempt holds it and, once it is written,
+until an event shows a version at least as new.
 """
 
 from __future__ import annotations
@@ -30,8 +30,8 @@ BOUND_BY_CONTROLLER: Final = "pv.kubernetes.io/bound-by-controller"
 SELECTED_NODE: Final = "volume.kubernetes.io/selected-node"
 
 
-def is_meant_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
-    """Whether the volume is reserved for this claim, by name and, if it says so, by uid."""
+def is_reserved_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool:
+    """Return whether the claim reference of the volume is this claim, by name and, if given, by uid."""
     reference = volume.spec.claim_ref
     return (
         reference is not None
@@ -42,121 +42,122 @@ def is_meant_for(volume: PersistentVolume, claim: PersistentVolumeClaim) -> bool
 
 
 def is_fully_bound(claim: PersistentVolumeClaim) -> bool:
-    """Whether the claim has its volume, and both sides agree on it."""
+    """Return whether the claim has its volume and the volume controller has confirmed it."""
     return bool(claim.spec.volume_name) and BIND_COMPLETED in claim.metadata.annotations
 
 
 def version_of(obj: PersistentVolume | PersistentVolumeClaim) -> int:
-    """The resource version as a number; 0 where it is none."""
+    """Return the resource version as a number; 0 if it is not numeric."""
     text = obj.metadata.resource_version
     return int(text) if text.isdecimal() else 0
 
 
 class Change(Protocol[T]):
-    """Something to be done to an object."""
+    """A change of an object."""
 
-    def made(self, obj: T) -> T:
-        """*obj* with the change; the same object if it has it, or cannot have it any more."""
+    def apply(self, obj: T) -> T:
+        """Return *obj* with the change; *obj* itself if it has it already or cannot have it."""
         ...
 
-    def holds(self, obj: T) -> bool:
-        """Whether *obj* is as it should be."""
+    def is_applied(self, obj: T) -> bool:
+        """Return whether *obj* has the change."""
         ...
 
 
 @frozen
-class Promise:
-    """The volume is for this claim."""
+class VolumeReservation:
+    """Change of a volume: its claim reference becomes this claim."""
 
     claim: PersistentVolumeClaim
 
-    def made(self, obj: PersistentVolume) -> PersistentVolume:
-        """Reserved for the claim, unless it is somebody else's."""
+    def apply(self, obj: PersistentVolume) -> PersistentVolume:
+        """Return the volume with a reference to the claim, unless it refers to another one."""
         claim, reference, metadata = self.claim, obj.spec.claim_ref, obj.metadata
         if reference is None:
             if BOUND_BY_CONTROLLER not in metadata.annotations:
                 metadata = evolve(metadata, annotations={**metadata.annotations, BOUND_BY_CONTROLLER: "yes"})
-        elif reference.uid or not is_meant_for(obj, claim):
+        elif reference.uid or not is_reserved_for(obj, claim):
             return obj
         reference = ObjectReference(claim.KIND, claim.namespace, claim.name, claim.uid, claim.API_VERSION)
         return evolve(obj, metadata=metadata, spec=evolve(obj.spec, claim_ref=reference))
 
-    def holds(self, obj: PersistentVolume) -> bool:
-        """Whether the volume names the claim, uid included."""
+    def is_applied(self, obj: PersistentVolume) -> bool:
+        """Return whether the volume refers to the claim, uid included."""
         reference = obj.spec.claim_ref
-        return reference is not None and reference.uid == self.claim.uid and is_meant_for(obj, self.claim)
+        return reference is not None and reference.uid == self.claim.uid and is_reserved_for(obj, self.claim)
 
 
 @frozen
-class Selection:
-    """The claim's volume is to be made for this node."""
+class NodeSelection:
+    """Change of a claim: its volume is to be provisioned for this node."""
 
     node_name: str
 
-    def made(self, obj: PersistentVolumeClaim) -> PersistentVolumeClaim:
-        """Annotated with the node, unless the claim has a volume or goes elsewhere."""
+    def apply(self, obj: PersistentVolumeClaim) -> PersistentVolumeClaim:
+        """Return the claim annotated with the node, unless it has a volume or another node."""
         metadata = obj.metadata
         if obj.spec.volume_name or SELECTED_NODE in metadata.annotations:
             return obj
         annotations = {**metadata.annotations, SELECTED_NODE: self.node_name}
         return evolve(obj, metadata=evolve(metadata, annotations=annotations))
 
-    def holds(self, obj: PersistentVolumeClaim) -> bool:
-        """Whether the claim names the node."""
+    def is_applied(self, obj: PersistentVolumeClaim) -> bool:
+        """Return whether the claim is annotated with the node."""
         return obj.metadata.annotations.get(SELECTED_NODE) == self.node_name
 
 
 @define(eq=False)
 class Assumption(Generic[T]):
-    """What one object will be like, and for whom."""
+    """The assumed version of one object, and the attempts that rely on it."""
 
     change: Change[T]
     changed: T
-    """The newest version known, with the change."""
+    """The newest known version, with the change."""
     holders: set[str]
-    """Uids of the pods whose attempts count on it."""
+    """Uids of the pods whose attempts rely on it."""
     written: T | None = None
-    """As the cluster has it. Set by whoever writes, in any thread; all else belongs to the core."""
+    """The version that the cluster stored. Set by the writing thread; only the core uses the other fields."""
 
     def write(self, cluster: ClusterPort) -> T:
-        """See to it that the cluster has the change; the object as stored there. Any thread.
+        """Write the change and return the object as the cluster stores it. Any thread; idempotent.
 
-        A change that somebody else made meanwhile will do, as will one of which only the answer got lost.
-        Raises what the cluster raises, and :class:`Conflict` if the object went to somebody else.
+        If the cluster has the change already (written by another client, or in a call whose answer was lost),
+        that version is returned. Raises what the cluster raises, and :class:`Conflict` if the object now
+        belongs to another claim or node.
         """
         if self.written is None:
             changed = self.changed
-            if not self.change.holds(changed):
-                raise Conflict(f"{changed.KIND} {changed.key} was taken by somebody else")
+            if not self.change.is_applied(changed):
+                raise Conflict(f"{changed.KIND} {changed.key} was taken for another claim or node")
             try:
                 self.written = cluster.update(changed)
             except (Conflict, OutcomeUnknown):
-                found: T | None = cluster.get(changed.KIND, changed.key)
-                if found is None or found.uid != changed.uid or not self.change.holds(found):
+                stored: T | None = cluster.get(changed.KIND, changed.key)
+                if stored is None or stored.uid != changed.uid or not self.change.is_applied(stored):
                     raise
-                self.written = found
+                self.written = stored
         assert self.written is not None
         return self.written
 
 
 @define(eq=False)
 class AssumedObjects(Generic[T]):
-    """The objects of one kind in their newest versions, those with an assumption as assumed.
+    """The newest versions of the objects of one kind, with the assumptions about them.
 
-    Versions that come late, or again, are not believed. Every operation is O(1), and O(changes) for what
-    events told since the last one.
+    Versions that arrive late or twice are ignored. Every operation is O(1), and O(objects changed by events
+    since the last one).
     """
 
     kind: str
     objects: ObjectStore
     on_change: Callable[[str], None] = lambda key: None
-    """Told the key of every object that may look different from now on."""
+    """Callback with the key of each object that may have changed."""
     _newest: dict[str, T] = field(factory=dict)
     _assumptions: dict[str, Assumption[T]] = field(factory=dict)
     _version: int = 0
 
     def get(self, key: str) -> T | None:
-        """The object as assumed; ``None`` if it is not there."""
+        """Return the object as assumed; ``None`` if it does not exist."""
         self.sync()
         newest = self._newest.get(key)
         assumption = self._assumptions.get(key)
@@ -171,18 +172,18 @@ class AssumedObjects(Generic[T]):
         return newest
 
     def assume(self, key: str, holder: str, change: Change[T]) -> Assumption[T] | None:
-        """Make *change* for the pod of uid *holder*; ``None`` if the object is so already.
+        """Assume *change* for the pod of uid *holder*; return ``None`` if the stored object has it already.
 
-        Pods that want the same hold it together. Raises :class:`Conflict` if the object is gone or cannot be
-        changed like this.
+        Pods that need the same change share the assumption. Raises :class:`Conflict` if the object does not
+        exist or cannot have the change.
         """
         present = self.get(key)
         if present is None:
             raise Conflict(f"{self.kind} {key} is gone")
         assumption = self._assumptions.get(key)
-        changed = change.made(present)
-        if not change.holds(changed):
-            raise Conflict(f"{self.kind} {key} is promised to somebody else")
+        changed = change.apply(present)
+        if not change.is_applied(changed):
+            raise Conflict(f"{self.kind} {key} is assumed for another claim or node")
         if changed is present:
             if assumption is not None:
                 assumption.holders.add(holder)
@@ -192,9 +193,9 @@ class AssumedObjects(Generic[T]):
         return assumption
 
     def release(self, key: str, holder: str) -> None:
-        """The pod of uid *holder* does not count on its change any more; idempotent.
+        """Release the assumption of the pod of uid *holder*; idempotent.
 
-        What was written stays assumed until events tell.
+        A written change stays assumed until events show it.
         """
         assumption = self._assumptions.get(key)
         if assumption is None or holder not in assumption.holders:
@@ -205,7 +206,7 @@ class AssumedObjects(Generic[T]):
             self.on_change(key)
 
     def sync(self) -> None:
-        """Take in what events told."""
+        """Apply the changes that events brought since the last call."""
         version = self.objects.version(self.kind)
         if version == self._version:
             return
@@ -214,9 +215,9 @@ class AssumedObjects(Generic[T]):
         if keys is None:
             keys = [*self._newest, *(obj.key for obj in self.objects.list(self.kind))]
         for key in dict.fromkeys(keys):
-            self._take(key)
+            self._update(key)
 
-    def _take(self, key: str) -> None:
+    def _update(self, key: str) -> None:
         stored: T | None = self.objects.get(self.kind, key)
         known = self._newest.get(key)
         if stored is None:
@@ -227,25 +228,25 @@ class AssumedObjects(Generic[T]):
         else:
             self._newest[key] = stored
             if key in self._assumptions:
-                self._settle(key, self._assumptions[key], stored)
+                self._rebase(key, self._assumptions[key], stored)
         self.on_change(key)
 
-    def _settle(self, key: str, assumption: Assumption[T], stored: T) -> None:
-        """Carry an assumption over to a newer version, or drop it if that version is ahead of it."""
+    def _rebase(self, key: str, assumption: Assumption[T], stored: T) -> None:
+        """Apply an assumption to a newer version, or drop it if that version shows it."""
         written = assumption.written
         if stored.uid != assumption.changed.uid:
             del self._assumptions[key]
         elif written is None:
-            assumption.changed = assumption.change.made(stored)
+            assumption.changed = assumption.change.apply(stored)
         elif version_of(stored) >= version_of(written):
             del self._assumptions[key]
 
     def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` if an assumption is held by nobody and written by nobody; O(n)."""
+        """Raise :class:`InvariantError` if an assumption is neither held nor written; O(assumptions)."""
         for key, assumption in self._assumptions.items():
             if not assumption.holders and assumption.written is None:
-                raise InvariantError(f"nobody holds what is assumed of {self.kind} {key}")
+                raise InvariantError(f"the assumption about {self.kind} {key} is neither held nor written")
             if assumption.changed.key != key:
                 raise InvariantError(
-                    f"what is assumed of {self.kind} {key} is about {assumption.changed.key}"
+                    f"the assumption about {self.kind} {key} has a version of {assumption.changed.key}"
                 )

@@ -1,4 +1,7 @@
-"""From what was decided to volumes that are really bound: promises in the core, writes and waiting off it."""
+"""Reserve and pre_bind: assume the decisions about claims, write them, and wait until the claims are bound.
+
+Assumptions are made and released in the core; writes and checks run in any thread.
+"""
 
 from __future__ import annotations
 
@@ -23,9 +26,9 @@ from schedframe import (
 )
 
 from .._volumes_in_tree import migrated_plugins, plugin_of, translated_affinity
-from .assumed import SELECTED_NODE, Assumption, Promise, Selection, is_fully_bound, version_of
+from .assumed import SELECTED_NODE, Assumption, NodeSelection, VolumeReservation, is_fully_bound, version_of
 from .claims import PodClaims, Storage
-from .judging import share_out
+from .filtering import assign_claims
 from .volumes import labels_selector, reaches, selector_of
 
 _CLAIM: Final = ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, Action.ALL)
@@ -36,80 +39,83 @@ _CSI_NODE: Final = ClusterEvent(EventResource.CSI_NODE, Action.ALL)
 
 @frozen
 class StaticBinding:
-    """A claim, and the volume that was promised to it."""
+    """A claim, and the volume that it gets."""
 
     claim: PersistentVolumeClaim
     volume_name: str
-    promise: Assumption[PersistentVolume] | None
-    """``None`` if the volume named the claim before."""
+    assumption: Assumption[PersistentVolume] | None
+    """``None`` if the volume refers to the claim already."""
 
 
 @frozen
 class Provisioning:
-    """A claim whose volume is to be made for the node."""
+    """A claim whose volume is to be provisioned for the node."""
 
     claim: PersistentVolumeClaim
-    selection: Assumption[PersistentVolumeClaim] | None
-    """``None`` if the claim named the node before."""
+    assumption: Assumption[PersistentVolumeClaim] | None
+    """``None`` if the claim names the node already."""
 
 
 @define(eq=False)
 class Reservation:
-    """What one attempt holds."""
+    """The assumptions that one attempt holds."""
 
     bindings: list[StaticBinding] = field(factory=list)
     provisionings: list[Provisioning] = field(factory=list)
     deadline: float | None = None
-    """Seconds of the clock; set when the writing begins."""
+    """Seconds of the clock; set at the first write."""
 
     def release(self, storage: Storage, holder: str) -> None:
-        """Give everything back that has not been written; idempotent."""
+        """Release all assumptions that have not been written; idempotent."""
         for binding in self.bindings:
             storage.volumes.assumed.release(binding.volume_name, holder)
         for provisioning in self.provisionings:
             storage.claims.release(provisioning.claim.key, holder)
 
     def assumptions(self) -> Iterator[Assumption[PersistentVolume] | Assumption[PersistentVolumeClaim]]:
-        """What is to be written, volumes first."""
+        """Iterate over the changes to write, volumes first."""
         for binding in self.bindings:
-            if binding.promise is not None:
-                yield binding.promise
+            if binding.assumption is not None:
+                yield binding.assumption
         for provisioning in self.provisionings:
-            if provisioning.selection is not None:
-                yield provisioning.selection
+            if provisioning.assumption is not None:
+                yield provisioning.assumption
 
 
 RESERVED: StateKey[Reservation] = StateKey("VolumeBinding/reserve")
 
 
-def fill(reservation: Reservation, claims: PodClaims, storage: Storage, pod: Pod, node: Node) -> None:
-    """Promise the pod's claims what they get on *node*. Core only.
+def assume_volumes(
+    reservation: Reservation, claims: PodClaims, storage: Storage, pod: Pod, node: Node
+) -> None:
+    """Assume what the claims of *pod* get on *node*. Core only.
 
-    Raises :class:`Conflict` if something is promised to others; what was promised until then stands.
+    Raises :class:`Conflict` if something is assumed for another claim; earlier assumptions stay in
+    *reservation*.
     """
-    bindings, provisions = share_out(claims, node.labels)
-    promised = set()
+    bindings, requests = assign_claims(claims, node.labels)
+    assumed = set()
     for claim, name in bindings:
-        # A pod may name one claim twice; it still gets one volume.
-        if claim.key not in promised:
-            promised.add(claim.key)
-            promise = storage.volumes.assumed.assume(name, pod.uid, Promise(claim))
-            reservation.bindings.append(StaticBinding(claim, name, promise))
-    for provision in provisions:
-        claim = provision.claim
-        if claim.key not in promised:
-            promised.add(claim.key)
-            selection = storage.claims.assume(claim.key, pod.uid, Selection(node.name))
-            reservation.provisionings.append(Provisioning(claim, selection))
+        # A pod may name one claim twice; the claim still gets one volume.
+        if claim.key not in assumed:
+            assumed.add(claim.key)
+            assumption = storage.volumes.assumed.assume(name, pod.uid, VolumeReservation(claim))
+            reservation.bindings.append(StaticBinding(claim, name, assumption))
+    for request in requests:
+        claim = request.claim
+        if claim.key not in assumed:
+            assumed.add(claim.key)
+            annotation = storage.claims.assume(claim.key, pod.uid, NodeSelection(node.name))
+            reservation.provisionings.append(Provisioning(claim, annotation))
 
 
 def bind(
     reservation: Reservation, cluster: ClusterPort, pod: Pod, node_name: str, now: float, timeout: float
 ) -> Status | None:
-    """Write what is reserved, then see whether it has come true; to be called again until then. Any thread.
+    """Write the assumptions, then check whether the claims are bound. Any thread; called until they are.
 
-    ``None`` once all claims are bound; Wait while they are not; an error if they will not be, or not in time.
-    Raises what the cluster raises.
+    Return ``None`` if all claims are bound, Wait while they are not, and an error if they cannot be bound or
+    the deadline has passed. Raises what the cluster raises.
     """
     if reservation.deadline is None:
         reservation.deadline = now + timeout
@@ -131,19 +137,20 @@ _NOT_YET: Final = ""
 
 @define(eq=False)
 class _Check:
-    """Are the claims bound? Looks at the cluster itself: what the core knows may be older than our writes.
+    """Check whether the claims are bound.
 
-    Each method answers ``None`` for yes, an empty text for "not yet", else why it will not happen.
+    Reads the cluster itself, because the state of the core may be older than the writes of this attempt.
+    Each method returns ``None`` if bound, ``_NOT_YET``, or why binding has failed.
     """
 
     cluster: ClusterPort
     pod: Pod
     node_name: str
     events: list[EventOf] = field(factory=list)
-    """What may change the answer."""
+    """Events that may change the result."""
 
     def run(self, reservation: Reservation) -> str | None:
-        """All of it."""
+        """Check the node, the pod and all claims."""
         self.events += (EventOf(_NODE, self.node_name), EventOf(_CSI_NODE, self.node_name))
         node: Node | None = self.cluster.get("Node", self.node_name)
         if node is None:
@@ -168,9 +175,9 @@ class _Check:
         claim = self._claim(binding.claim)
         if isinstance(claim, str):
             return claim
-        if _is_older(volume, binding.promise):
+        if _is_older(volume, binding.assumption):
             return _NOT_YET
-        problem = self._out_of_reach(volume, node)
+        problem = self._access_problem(volume, node)
         if problem:
             return problem
         reference = volume.spec.claim_ref
@@ -182,16 +189,16 @@ class _Check:
         claim = self._claim(provisioning.claim)
         if isinstance(claim, str):
             return claim
-        if _is_older(claim, provisioning.selection):
+        if _is_older(claim, provisioning.assumption):
             return _NOT_YET
         if claim.metadata.annotations.get(SELECTED_NODE) != self.node_name:
-            # Whoever makes the volumes takes the node away where it cannot.
+            # A provisioner that fails removes the annotation.
             return f'provisioning failed for PVC "{claim.name}"'
         if claim.spec.volume_name:
             volume = self._volume(claim.spec.volume_name)
             if volume is None:
                 return _NOT_YET
-            problem = self._out_of_reach(volume, node)
+            problem = self._access_problem(volume, node)
             if problem:
                 return problem
         return None if is_fully_bound(claim) else _NOT_YET
@@ -208,8 +215,8 @@ class _Check:
             return f'persistentvolumeclaim "{known.name}" is gone'
         return claim
 
-    def _out_of_reach(self, volume: PersistentVolume, node: Node) -> str:
-        """Why the node cannot use the volume; empty if it can."""
+    def _access_problem(self, volume: PersistentVolume, node: Node) -> str:
+        """Return why the node cannot use the volume; empty if it can."""
         selector, plugin = selector_of(volume), plugin_of(volume)
         if plugin is not None and plugin.handle is not None:
             csi_node = self.cluster.get("CSINode", self.node_name)
@@ -228,6 +235,6 @@ def _is_older(
     obj: PersistentVolume | PersistentVolumeClaim,
     assumption: Assumption[PersistentVolume] | Assumption[PersistentVolumeClaim] | None,
 ) -> bool:
-    """Whether *obj* is from before our write: a cluster may answer from a cache."""
+    """Return whether *obj* is older than the write of this attempt: a cluster may answer from a cache."""
     written = assumption.written if assumption is not None else None
     return written is not None and version_of(obj) < version_of(written)

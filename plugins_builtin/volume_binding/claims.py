@@ -1,4 +1,8 @@
-"""The claims of a pod, sorted out: bound, to be bound where the pod goes, or in the way."""
+"""Classification of the claims of a pod: bound, to be bound on the chosen node, or blocking every node.
+
+Invariant: one :class:`Storage` serves all profiles over the same objects, so a volume that is assumed in one
+profile is taken in all.
+"""
 
 from __future__ import annotations
 
@@ -19,9 +23,9 @@ from schedframe.api import WAIT_FOR_FIRST_CONSUMER, CompiledNodeSelector
 from .._volumes import SpecVolumes, claim_name, class_of_claim, no_such, ownership_problem
 from .._volumes_in_tree import InTreePlugin, plugin_of, translated_affinity
 from .assumed import SELECTED_NODE, AssumedObjects, is_fully_bound
-from .provisioning import Capacities, Provision
-from .volumes import VolumeFiles, labels_selector, selector_of
-from .wishes import Wish, wish_of
+from .provisioning import Capacities, ProvisioningRequest
+from .static_matching import ClaimMatch, match_claim
+from .volumes import VolumeIndex, labels_selector, selector_of
 
 ERR_REASON_IMMEDIATE = "pod has unbound immediate PersistentVolumeClaims"
 _IMMEDIATE = Status.unresolvable(ERR_REASON_IMMEDIATE)
@@ -29,33 +33,33 @@ _IMMEDIATE = Status.unresolvable(ERR_REASON_IMMEDIATE)
 
 @frozen
 class BoundVolume:
-    """The volume of a bound claim, and the nodes that can use it."""
+    """The volume of a bound claim, with the selector of the nodes that can use it."""
 
-    there: bool = True
+    exists: bool = True
     selector: CompiledNodeSelector | None = None
     plugin: InTreePlugin | None = None
-    """Set if the nodes are others where this plugin has been migrated."""
+    """Set if other nodes can use the volume where this plugin has been migrated to CSI."""
     migrated_selector: CompiledNodeSelector | None = None
     migration_error: Status | None = None
-    """Why the volume cannot be used as one of the driver that took over."""
+    """Why the volume cannot be translated to the CSI driver."""
 
 
 @define(eq=False)
 class PodClaims:
-    """What pre_filter found out about the claims of a pod."""
+    """The claims of a pod, as pre_filter found them."""
 
     bound: tuple[BoundVolume, ...] = ()
-    sent: tuple[tuple[str, Provision], ...] = ()
-    """Claims that are being provisioned for a node: its name, and what it takes."""
-    wishes: tuple[Wish, ...] = ()
-    """All others, the smallest first."""
-    provisions: tuple[Provision, ...] = ()
-    """What it takes to make a volume for each of the wishes."""
+    selected: tuple[tuple[str, ProvisioningRequest], ...] = ()
+    """Claims that are being provisioned: name of the selected node, and the request."""
+    matches: tuple[ClaimMatch, ...] = ()
+    """All other unbound claims, the smallest first."""
+    requests: tuple[ProvisioningRequest, ...] = ()
+    """For each of ``matches`` the request to provision a volume if none matches."""
 
     @property
     def all_bound(self) -> bool:
-        """Whether nothing is left to bind."""
-        return not self.sent and not self.wishes
+        """Return whether no claim has to be bound."""
+        return not self.selected and not self.matches
 
 
 NO_CLAIMS = PodClaims()
@@ -64,30 +68,30 @@ CLAIMS: StateKey[PodClaims] = StateKey("VolumeBinding/pre_filter")
 
 @define(eq=False)
 class Storage:
-    """All that there is to know about volumes and claims; one for all profiles over the same objects."""
+    """Volumes, claims and capacities as assumed; shared by all profiles over the same objects."""
 
     objects: ObjectStore
-    volumes: VolumeFiles = field(init=False)
+    volumes: VolumeIndex = field(init=False)
     claims: AssumedObjects[PersistentVolumeClaim] = field(init=False)
     capacities: Capacities = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.volumes = VolumeFiles(self.objects)
+        self.volumes = VolumeIndex(self.objects)
         self.claims = AssumedObjects("PersistentVolumeClaim", self.objects)
         self.capacities = Capacities(self.objects)
 
     @classmethod
     def of(cls, objects: ObjectStore) -> Storage:
-        """The one that goes with *objects*: a volume promised in one profile is taken in all."""
-        found: Storage | None = objects.memo.get(cls)
-        if found is None:
-            found = objects.memo[cls] = cls(objects)
-        return found
+        """Return the one instance for *objects*."""
+        storage: Storage | None = objects.memo.get(cls)
+        if storage is None:
+            storage = objects.memo[cls] = cls(objects)
+        return storage
 
     # ---- the claims of a pod -----------------------------------------------------------------------------
 
     def claims_of(self, pod: Pod, volumes: SpecVolumes) -> PodClaims | Status:
-        """Sort out the claims of *pod*; a rejection if one of them is in the way of every node."""
+        """Classify the claims of *pod*; return a rejection if one of them blocks every node."""
         problem = self._first_problem(pod, volumes)
         if problem:
             return Status.unresolvable(problem)
@@ -131,32 +135,32 @@ class Storage:
         return ""
 
     def _waiting_class(self, claim: PersistentVolumeClaim) -> StorageClass | None:
-        """The class of the claim, if its volumes are bound when their pod is scheduled."""
+        """Return the class of the claim if it binds volumes when their pod is scheduled, else ``None``."""
         name = class_of_claim(claim)
-        found: StorageClass | None = self.objects.get("StorageClass", name) if name else None
-        waits = found is not None and found.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
-        return found if waits else None
+        storage_class: StorageClass | None = self.objects.get("StorageClass", name) if name else None
+        waits = storage_class is not None and storage_class.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
+        return storage_class if waits else None
 
     def _bound(self, name: str) -> BoundVolume:
         volume = self.volumes.assumed.get(name)
-        return BoundVolume(there=False) if volume is None else _bound_volume(volume)
+        return BoundVolume(exists=False) if volume is None else _bound_volume(volume)
 
     def _to_bind(
         self, bound: tuple[BoundVolume, ...], waiting: list[tuple[PersistentVolumeClaim, StorageClass]]
     ) -> PodClaims:
         if not waiting:
             return PodClaims(bound)
-        sent, wished = [], []
+        selected, unbound = [], []
         for claim, storage_class in waiting:
-            provision = self.capacities.provision(claim, storage_class)
+            request = self.capacities.request(claim, storage_class)
             node_name = claim.metadata.annotations.get(SELECTED_NODE)
             if node_name is not None:
-                sent.append((node_name, provision))
+                selected.append((node_name, request))
             else:
-                wished.append((wish_of(claim, self.volumes), provision))
-        wished.sort(key=lambda pair: pair[0].size)
-        wishes = tuple(wish for wish, _ in wished)
-        return PodClaims(bound, tuple(sent), wishes, tuple(provision for _, provision in wished))
+                unbound.append((match_claim(claim, self.volumes), request))
+        unbound.sort(key=lambda pair: pair[0].size)
+        matches = tuple(match for match, _ in unbound)
+        return PodClaims(bound, tuple(selected), matches, tuple(request for _, request in unbound))
 
 
 def _bound_volume(volume: PersistentVolume) -> BoundVolume:

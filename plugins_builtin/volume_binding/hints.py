@@ -1,4 +1,4 @@
-"""What may help a pod whose volumes were in the way."""
+"""Hints: which events may help a pod that was rejected because of its volumes."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from .provisioning import volume_limit
 
 
 def class_changed(pod: Pod, old: StorageClass | None, new: StorageClass) -> bool:
-    """Hint: the class is new, or allows other topologies."""
+    """Hint: the class is new, or its allowed topologies changed."""
     return old is None or old.allowed_topologies != new.allowed_topologies
 
 
 def claim_changed(pod: Pod, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim) -> bool:
-    """Hint: it is a claim of the pod."""
+    """Hint: the pod uses the claim."""
     return uses_claim(pod, new, ephemeral=True)
 
 
 def csi_node_changed(pod: Pod, old: CSINode | None, new: CSINode) -> bool:
-    """Hint: it is new, or other plugins have been migrated."""
+    """Hint: the CSINode is new, or its migrated plugins changed."""
     return old is None or migration_text(old) != migration_text(new)
 
 
 def csi_driver_changed(pod: Pod, old: CSIDriver, new: CSIDriver) -> bool:
-    """Hint: a driver that the pod uses directly does not ask for capacity any more."""
+    """Hint: a driver that the pod uses directly no longer checks capacity."""
     if not old.spec.storage_capacity or new.spec.storage_capacity:
         return False
     return any(volume.csi is not None and volume.csi.driver == new.name for volume in pod.spec.volumes)
 
 
 def capacity_changed(pod: Pod, old: CSIStorageCapacity | None, new: CSIStorageCapacity) -> bool:
-    """Hint: there is more of it."""
+    """Hint: the capacity is new or larger."""
     if old is None:
         return True
     before, now = volume_limit(old), volume_limit(new)

@@ -1,4 +1,4 @@
-"""The plugin: claims looked up, nodes judged, volumes promised in reserve and bound in pre_bind."""
+"""The hooks of VolumeBinding: classify claims, filter nodes, assume volumes in reserve, bind in pre_bind."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ from .._volumes import volumes_of
 from .._volumes_csi_nodes import CsiNodes
 from .._volumes_in_tree import migrated_plugins
 from ..args import VolumeBindingArgs
-from .binding import RESERVED, Reservation, bind, fill
+from .binding import RESERVED, Reservation, assume_volumes, bind
 from .claims import CLAIMS, NO_CLAIMS, Storage
+from .filtering import filter_node, filter_rows
 from .hints import REGISTRATIONS
-from .judging import judge_node, judge_rows
 from .scoring import CapacityScore
 
 _SKIP = Status.skip()
@@ -36,8 +36,10 @@ _SKIP = Status.skip()
 
 @define(eq=False)
 class VolumeBinding:
-    """Bound claims want a node that reaches their volumes; claims that wait for their pod get a volume that
-    is there, or have one made. A pod without claims costs nothing.
+    """Find nodes for the volumes of a pod.
+
+    Bound claims need a node that can use their volumes. Claims that wait for their first consumer get an
+    existing volume, or one that is provisioned. A pod without claims is skipped in O(1).
     """
 
     args: VolumeBindingArgs
@@ -56,17 +58,17 @@ class VolumeBinding:
 
     @hookimpl
     def skip_reads(self) -> Sequence[str]:
-        """Nothing but the pod and the arguments decides whether there are claims to bind."""
+        """Nothing: only the pod and the arguments decide whether the plugin skips."""
         return ()
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
-        """Skip pods without claims; reject a pod with a claim that no node can help."""
-        found = volumes_of(pod.spec)
-        if found is None or not found.claiming:
+        """Skip pods without claims; reject a pod with a claim that blocks every node."""
+        volumes = volumes_of(pod.spec)
+        if volumes is None or not volumes.claiming:
             state.write(CLAIMS, NO_CLAIMS)
             return _SKIP
-        claims = self._storage.claims_of(pod, found)
+        claims = self._storage.claims_of(pod, volumes)
         if isinstance(claims, Status):
             return claims
         state.write(CLAIMS, claims)
@@ -74,20 +76,20 @@ class VolumeBinding:
 
     @hookimpl
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
-        """Are all volumes within reach, or to be had? O(claims of the pod x log volumes)."""
+        """Reject nodes where a volume cannot be used, bound or created; O(claims × log volumes)."""
         claims, node = state.read(CLAIMS), node_info.node
         if node is None:
             return None
-        return judge_node(claims, node, migrated_plugins(self.handle.objects.get("CSINode", node.name)))
+        return filter_node(claims, node, migrated_plugins(self.handle.objects.get("CSINode", node.name)))
 
     @hookimpl
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
         """As :meth:`filter`."""
-        return judge_rows(state.read(CLAIMS), rows, self._csi_nodes)
+        return filter_rows(state.read(CLAIMS), rows, self._csi_nodes)
 
     @hookimpl
     def pre_score(self, state: CycleState) -> Status | None:
-        """Skip, unless capacity is to be scored."""
+        """Skip unless the arguments ask for a score by capacity."""
         if self._score is None:
             return _SKIP
         state.read(CLAIMS)
@@ -95,7 +97,7 @@ class VolumeBinding:
 
     @hookimpl
     def score(self, state: CycleState, node_info: NodeInfo) -> int:
-        """How well the storage fits."""
+        """Return the score by storage capacity; 0 without a shape."""
         if self._score is None or node_info.node is None:
             return 0
         return self._score.node(state.read(CLAIMS), node_info.node.labels)
@@ -111,7 +113,7 @@ class VolumeBinding:
 
     @hookimpl
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Promise the claims what they get on the node, so that nobody else is offered the same."""
+        """Assume what the claims get on the node, so that other pods do not get the same."""
         claims = state.read(CLAIMS)
         if claims.all_bound:
             return None
@@ -123,14 +125,14 @@ class VolumeBinding:
         reservation = Reservation()
         state.write(RESERVED, reservation)
         try:
-            fill(reservation, claims, self._storage, pod, node)
+            assume_volumes(reservation, claims, self._storage, pod, node)
         except Conflict as error:
             return Status.from_error(error)
         return None
 
     @hookimpl
     def unreserve(self, state: CycleState, pod: Pod) -> None:
-        """Take the promises back that have not been written."""
+        """Release the assumptions that have not been written."""
         reservation = state.get(RESERVED)
         if reservation is not None:
             reservation.release(self._storage, pod.uid)
@@ -142,11 +144,11 @@ class VolumeBinding:
 
     @hookimpl
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Write the promises, then wait until the claims are bound, at most as long as the arguments say."""
+        """Write the assumptions, then wait for the claims, at most ``bind_timeout_seconds``."""
         handle, timeout = self.handle, float(self.args.bind_timeout_seconds)
         return bind(state.read(RESERVED), handle.cluster, pod, node_name, handle.clock(), timeout)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Storage of any kind that comes or changes; nodes."""
+        """Register storage objects that are added or updated, and nodes."""
         return REGISTRATIONS

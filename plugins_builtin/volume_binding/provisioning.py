@@ -1,4 +1,8 @@
-"""Can a volume be made for a claim where the node is? Topologies of the class, capacity of the storage."""
+"""Dynamic provisioning: whether a volume can be created for a claim on a node.
+
+Decided by the allowed topologies of the storage class and, if the driver publishes them, by its storage
+capacities. Invariant: the index of capacities is brought up to date before each use.
+"""
 
 from __future__ import annotations
 
@@ -30,14 +34,14 @@ from schedframe.api import (
 )
 
 from .._node_selection import Mask, rows_meeting, rows_selected
-from .by_label import NumbersByLabel
+from .topology_index import TopologyIndex
 from .volumes import STORAGE, Labels
 
-_NOBODY: Final = "kubernetes.io/no-provisioner"
+_NO_PROVISIONER: Final = "kubernetes.io/no-provisioner"
 
 
 class Outcome(IntEnum):
-    """Of a look at provisioning; bits, for reasons that add up."""
+    """Whether a volume can be provisioned; the values are bits of sets of reasons."""
 
     POSSIBLE = 0
     IMPOSSIBLE = 2
@@ -45,13 +49,13 @@ class Outcome(IntEnum):
 
 
 Outcomes: TypeAlias = npt.NDArray[np.int8]
-Room: TypeAlias = tuple[int, int]
-"""Bytes of the largest volume that can be made, bytes of all together."""
+StorageLimits: TypeAlias = tuple[int, int]
+"""Bytes of the largest volume that can be created, and bytes of all volumes together."""
 
 
 @lru_cache(maxsize=1024)
 def topology_selector(terms: tuple[TopologySelectorTerm, ...]) -> CompiledNodeSelector:
-    """One of the terms must match, with all its expressions; an empty term matches nothing."""
+    """Compile allowed topologies; one term must match entirely, and an empty term matches nothing."""
     return CompiledNodeSelector(
         tuple(
             CompiledNodeTerm(
@@ -64,26 +68,27 @@ def topology_selector(terms: tuple[TopologySelectorTerm, ...]) -> CompiledNodeSe
 
 
 def volume_limit(capacity: CSIStorageCapacity) -> int | None:
-    """Bytes of the largest volume that can be made; ``None`` if nothing is said."""
+    """Return the bytes of the largest volume that can be created; ``None`` if not specified."""
     limit = capacity.maximum_volume_size if capacity.maximum_volume_size is not None else capacity.capacity
     return None if limit is None else limit.value()
 
 
 @frozen
-class Provision:
-    """A claim for which a volume would have to be made."""
+class ProvisioningRequest:
+    """A claim for which a volume has to be created."""
 
     claim: PersistentVolumeClaim
     topologies: CompiledNodeSelector | None = None
-    """``None``: anywhere."""
+    """Nodes where the class allows volumes; ``None`` means all."""
     capacities: ClassCapacities | None = None
-    """``None``: they are not asked."""
+    """``None`` if capacity does not count."""
     size: int = 0
     """Bytes."""
     supported: bool = True
+    """Whether the class has a provisioner."""
 
     def outcome(self, labels: Labels) -> Outcome:
-        """For a node with these labels."""
+        """Return whether a volume can be created for a node with these labels."""
         if not self.supported:
             return Outcome.IMPOSSIBLE
         if self.topologies is not None and not self.topologies.matches_labels(labels, ""):
@@ -93,91 +98,93 @@ class Provision:
         return Outcome.POSSIBLE
 
     def outcomes(self, rows: Rows) -> Outcomes:
-        """The same for rows, a fresh array."""
+        """As :meth:`outcome` for many rows; a fresh array."""
         if not self.supported:
             return np.full(len(rows), Outcome.IMPOSSIBLE, np.int8)
         if self.capacities is None:
-            found = np.zeros(len(rows), np.int8)
+            outcomes = np.zeros(len(rows), np.int8)
         else:
-            found = (~self.capacities.rows(self.size, rows)).view(np.int8) * np.int8(Outcome.NO_SPACE)
+            outcomes = (~self.capacities.rows(self.size, rows)).view(np.int8) * np.int8(Outcome.NO_SPACE)
         if self.topologies is not None:
-            np.putmask(found, ~rows_selected(self.topologies, rows), Outcome.IMPOSSIBLE)
-        return found
+            np.putmask(outcomes, ~rows_selected(self.topologies, rows), Outcome.IMPOSSIBLE)
+        return outcomes
 
 
 @define(eq=False)
-class LabelledCapacities:
-    """Capacities for which a node needs just one label."""
+class CapacitiesByLabel:
+    """Capacities that a node can use if it has some value of one label."""
 
-    largest: NumbersByLabel
-    values: dict[str, dict[str, Room]] = field(factory=dict)
-    """Value → key of the capacity → room."""
+    largest: TopologyIndex
+    values: dict[str, dict[str, StorageLimits]] = field(factory=dict)
+    """Value of the label → key of the capacity → its limits."""
 
-    def change(self, value: str, key: str, room: Room | None) -> None:
-        """The capacity of that key; ``None`` takes it away."""
-        rooms = self.values.setdefault(value, {})
-        if room is not None:
-            rooms[key] = room
+    def change(self, value: str, key: str, limits: StorageLimits | None) -> None:
+        """Set the capacity of that key; ``None`` removes it."""
+        by_key = self.values.setdefault(value, {})
+        if limits is not None:
+            by_key[key] = limits
         else:
-            del rooms[key]
-        self.largest.set(value, max(rooms.values())[0] if rooms else None)
-        if not rooms:
+            del by_key[key]
+        self.largest.set(value, max(by_key.values())[0] if by_key else None)
+        if not by_key:
             del self.values[value]
 
 
 @define(eq=False)
 class ClassCapacities:
-    """The capacities of one class with room for something, by the label that a node must have."""
+    """Index of the capacities of one storage class, by the node label that grants access."""
 
-    by_label: dict[str, LabelledCapacities] = field(factory=dict)
-    """By key: where one label says it all, as it does mostly."""
-    others: dict[str, tuple[CompiledSelector, Room]] = field(factory=dict)
+    by_label: dict[str, CapacitiesByLabel] = field(factory=dict)
+    """Capacities that select nodes by one value of one label, as most do; by the key of the label."""
+    others: dict[str, tuple[CompiledSelector, StorageLimits]] = field(factory=dict)
 
     def suffice(self, size: int, labels: Labels) -> bool:
-        """Whether some storage that such a node reaches has *size* bytes."""
-        for key, labelled in self.by_label.items():
-            rooms = labelled.values.get(labels.get(key, ""))
-            if rooms and key in labels and max(rooms.values())[0] >= size:
+        """Return whether a node with these labels has access to *size* bytes of storage."""
+        for key, indexed in self.by_label.items():
+            by_key = indexed.values.get(labels.get(key, ""))
+            if by_key and key in labels and max(by_key.values())[0] >= size:
                 return True
-        return any(room[0] >= size and selector.matches(labels) for selector, room in self.others.values())
+        return any(
+            limits[0] >= size and selector.matches(labels) for selector, limits in self.others.values()
+        )
 
     def largest(self, size: int, labels: Labels) -> int | None:
-        """The capacity in bytes of the largest such storage."""
-        found = [room for selector, room in self.others.values() if selector.matches(labels)]
-        for key, labelled in self.by_label.items():
+        """Return the bytes of the largest storage that suffices for *size*; ``None`` if there is none."""
+        all_limits = [limits for selector, limits in self.others.values() if selector.matches(labels)]
+        for key, indexed in self.by_label.items():
             if key in labels:
-                found += labelled.values.get(labels[key], {}).values()
-        return max((total for limit, total in found if limit >= size), default=None)
+                all_limits += indexed.values.get(labels[key], {}).values()
+        return max((total for limit, total in all_limits if limit >= size), default=None)
 
     def rows(self, size: int, rows: Rows) -> Mask:
-        """Rows for which that is so; O(rows) for each label and other selector."""
+        """As :meth:`suffice` for many rows; O(rows) for each label and other selector."""
         mask = np.zeros(len(rows), np.bool_)
-        for labelled in self.by_label.values():
-            mask |= labelled.largest.at_least(size, rows)
-        for selector, room in self.others.values():
-            if room[0] >= size:
+        for indexed in self.by_label.values():
+            mask |= indexed.largest.at_least(size, rows)
+        for selector, limits in self.others.values():
+            if limits[0] >= size:
                 mask |= _rows_matching(selector, rows)
         return mask
 
     def keys(self) -> set[str]:
-        """Labels of nodes that matter."""
+        """Return the keys of the node labels that decide."""
         requirements = (selector.requirements or () for selector, _ in self.others.values())
         return {each.key for some in requirements for each in some}.union(self.by_label)
 
-    def change(self, key: str, selector: CompiledSelector, room: Room, present: bool) -> None:
-        """Add or remove a capacity."""
+    def change(self, key: str, selector: CompiledSelector, limits: StorageLimits, present: bool) -> None:
+        """Add (*present*) or remove a capacity."""
         label = _only_label(selector)
         if label is None:
             if present:
-                self.others[key] = (selector, room)
+                self.others[key] = (selector, limits)
             else:
                 del self.others[key]
             return
-        labelled = self.by_label.get(label[0])
-        if labelled is None:
-            labelled = self.by_label[label[0]] = LabelledCapacities(NumbersByLabel(label[0]))
-        labelled.change(label[1], key, room if present else None)
-        if not labelled.values:
+        indexed = self.by_label.get(label[0])
+        if indexed is None:
+            indexed = self.by_label[label[0]] = CapacitiesByLabel(TopologyIndex(label[0]))
+        indexed.change(label[1], key, limits if present else None)
+        if not indexed.values:
             del self.by_label[label[0]]
 
 
@@ -200,27 +207,27 @@ _NONE: Final = ClassCapacities()
 
 @define(eq=False)
 class Capacities:
-    """All capacities by class, kept up to date; O(1) for each change."""
+    """Index of all capacities by storage class; O(1) for each change."""
 
     _objects: ObjectStore
     _classes: dict[str, ClassCapacities] = field(factory=dict)
-    _filed: dict[str, tuple[str, CompiledSelector, Room]] = field(factory=dict)
+    _indexed: dict[str, tuple[str, CompiledSelector, StorageLimits]] = field(factory=dict)
     _version: int = 0
 
     def of_class(self, name: str) -> ClassCapacities:
-        """Those of a class. Not to be changed."""
+        """Return the capacities of a class, up to date; read-only."""
         version = self._objects.version("CSIStorageCapacity")
         if version != self._version:
             keys = self._objects.changed_since("CSIStorageCapacity", self._version)
             if keys is None:
-                keys = [*self._filed, *(each.key for each in self._objects.list("CSIStorageCapacity"))]
+                keys = [*self._indexed, *(each.key for each in self._objects.list("CSIStorageCapacity"))]
             for key in dict.fromkeys(keys):
-                self._refile(key)
+                self._reindex(key)
             self._version = version
         return self._classes.get(name, _NONE)
 
-    def _refile(self, key: str) -> None:
-        before = self._filed.pop(key, None)
+    def _reindex(self, key: str) -> None:
+        before = self._indexed.pop(key, None)
         if before is not None:
             self._classes[before[0]].change(key, before[1], before[2], False)
         capacity: CSIStorageCapacity | None = self._objects.get("CSIStorageCapacity", key)
@@ -230,22 +237,22 @@ class Capacities:
         try:
             selector = compile_label_selector(capacity.node_topology)
         except InputError:
-            # No node can be said to have access to it.
+            # A selector that cannot be parsed gives no node access.
             return
         name = capacity.storage_class_name
-        room = (limit, 0 if capacity.capacity is None else capacity.capacity.value())
-        self._filed[key] = (name, selector, room)
-        self._classes.setdefault(name, ClassCapacities()).change(key, selector, room, True)
+        limits = (limit, 0 if capacity.capacity is None else capacity.capacity.value())
+        self._indexed[key] = (name, selector, limits)
+        self._classes.setdefault(name, ClassCapacities()).change(key, selector, limits, True)
 
-    def provision(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> Provision:
-        """What it takes to make a volume of that class for *claim*."""
+    def request(self, claim: PersistentVolumeClaim, storage_class: StorageClass) -> ProvisioningRequest:
+        """Return the request for a volume of that class for *claim*."""
         provisioner = storage_class.provisioner
-        if provisioner in ("", _NOBODY):
-            return Provision(claim, supported=False)
+        if provisioner in ("", _NO_PROVISIONER):
+            return ProvisioningRequest(claim, supported=False)
         terms = storage_class.allowed_topologies
         topologies = topology_selector(terms) if terms else None
-        wanted = claim.spec.resources.requests.get(STORAGE)
+        storage = claim.spec.resources.requests.get(STORAGE)
         driver: CSIDriver | None = self._objects.get("CSIDriver", provisioner)
-        if wanted is None or driver is None or not driver.spec.storage_capacity:
-            return Provision(claim, topologies)
-        return Provision(claim, topologies, self.of_class(storage_class.name), wanted.value())
+        if storage is None or driver is None or not driver.spec.storage_capacity:
+            return ProvisioningRequest(claim, topologies)
+        return ProvisioningRequest(claim, topologies, self.of_class(storage_class.name), storage.value())

@@ -1,4 +1,7 @@
-"""Volumes that claims can be bound to, filed so that nobody has to look through all of them."""
+"""Index of the volumes that unbound claims can get: by storage class, shape, selector of nodes, and size.
+
+Invariant: the index equals what the assume cache says of every volume; it is updated on each change.
+"""
 
 from __future__ import annotations
 
@@ -17,7 +20,7 @@ from schedframe.api import IN, CompiledNodeSelector, CompiledNodeTerm, NodeSelec
 from .._node_selection import Mask, rows_selected
 from .._volumes import class_of_volume
 from .assumed import AssumedObjects
-from .by_label import NumbersByLabel
+from .topology_index import TopologyIndex
 
 T = TypeVar("T")
 
@@ -26,42 +29,41 @@ _FILESYSTEM: Final = "Filesystem"
 _NANO: Final = 10**9
 STORAGE: Final = "storage"
 
-_MOST_SIZES: Final = 8
-"""Sizes for which it is remembered how many volumes are large enough."""
+_MAX_SIZES: Final = 8
+"""Claim sizes per label for which the number of fitting volumes is indexed; one more empties that index."""
 
 Entry: TypeAlias = tuple[int, str]
-"""Capacity in billionths of a byte, name: the smallest volume comes first."""
+"""Capacity in billionths of a byte, and name; sorts the smallest volume first."""
 Numbers: TypeAlias = npt.NDArray[np.int64]
 Labels: TypeAlias = Mapping[str, str]
-Refused: TypeAlias = Callable[[str], bool]
-"""Whether the volume of that name will not do."""
+Excluded: TypeAlias = Callable[[str], bool]
+"""Returns whether the claim cannot have the volume of that name."""
 
 
 @frozen
 class Shape:
-    """What a volume is like; a claim wants the same mode and class of attributes, and some of the access
-    modes."""
+    """Volume mode, attributes class and access modes, of a volume or requested by a claim."""
 
     mode: str
     attributes_class: str
     access_modes: frozenset[str]
 
-    def serves(self, wanted: Shape) -> bool:
-        """Whether a volume of this shape will do."""
+    def satisfies(self, requested: Shape) -> bool:
+        """Return whether a claim that requests that shape can use a volume of this one."""
         return (
-            self.mode == wanted.mode
-            and self.attributes_class == wanted.attributes_class
-            and wanted.access_modes <= self.access_modes
+            self.mode == requested.mode
+            and self.attributes_class == requested.attributes_class
+            and requested.access_modes <= self.access_modes
         )
 
 
 def mode_or_default(mode: str | None) -> str:
-    """The volume mode, ``Filesystem`` where nothing is said."""
+    """Return the volume mode; the default is ``Filesystem``."""
     return _FILESYSTEM if mode is None else mode
 
 
 def shape_of(volume: PersistentVolume) -> Shape:
-    """What *volume* is like."""
+    """Return the shape of *volume*."""
     spec = volume.spec
     return Shape(
         mode_or_default(spec.volume_mode),
@@ -71,84 +73,81 @@ def shape_of(volume: PersistentVolume) -> Shape:
 
 
 def capacity_of(volume: PersistentVolume) -> int:
-    """Capacity in billionths of a byte."""
+    """Return the capacity in billionths of a byte."""
     amount = volume.spec.capacity.get(STORAGE)
     return 0 if amount is None else amount.nano
 
 
 @lru_cache(maxsize=8192)
 def labels_selector(selector: NodeSelector) -> CompiledNodeSelector:
-    """*selector* as volumes mean it: of nodes, only labels are looked at."""
+    """Compile a selector of a volume, which ignores fields of nodes."""
     terms = compile_node_selector(selector).terms
     return CompiledNodeSelector(tuple(CompiledNodeTerm(term.labels, (), term.errors) for term in terms))
 
 
 def selector_of(volume: PersistentVolume) -> CompiledNodeSelector | None:
-    """Which nodes the volume can be used from; ``None`` is all of them."""
+    """Return the selector of the nodes that can use the volume; ``None`` means all."""
     affinity = volume.spec.node_affinity
     return None if affinity is None or affinity.required is None else labels_selector(affinity.required)
 
 
 def reaches(selector: CompiledNodeSelector | None, labels: Labels) -> bool:
-    """Whether a node with these labels can use the volume."""
+    """Return whether a node with these labels can use the volume."""
     return selector is None or selector.matches_labels(labels, "")
 
 
-def first_fit(entries: list[Entry], size: int, refused: Refused | None) -> Entry | None:
-    """The smallest entry of at least *size*; O(log entries) and the refused ones."""
+def first_fit(entries: list[Entry], size: int, excluded: Excluded | None) -> Entry | None:
+    """Return the smallest entry of at least *size* that is not excluded; O(log entries + excluded ones)."""
     if not entries or entries[-1][0] < size:
         return None
     for position in range(bisect_left(entries, (size, "")), len(entries)):
         entry = entries[position]
-        if refused is None or not refused(entry[1]):
+        if excluded is None or not excluded(entry[1]):
             return entry
     return None
 
 
 def count_fits(entries: list[Entry], size: int) -> int:
-    """How many entries have at least *size*; O(log entries)."""
+    """Return the number of entries of at least *size*; O(log entries)."""
     return len(entries) - bisect_left(entries, (size, ""))
 
 
 @define(eq=False)
-class LabelledVolumes:
-    """Volumes for which a node needs just one label (local disks, zones)."""
+class VolumesByLabel:
+    """Free volumes that a node can use if it has one of some values of one label (local disks, zones)."""
 
     key: str
     values: dict[str, list[Entry]] = field(factory=dict)
-    _largest: NumbersByLabel = field(init=False)
-    """In whole bytes."""
-    _uneven: set[str] = field(factory=set)
-    """Values with a volume of which the bytes are not whole."""
-    _counts: dict[int, NumbersByLabel] = field(factory=dict)
-    """Size → how many volumes have at least that."""
+    _largest: TopologyIndex = field(init=False)  # largest capacity in whole bytes
+    _fractional: set[str] = field(factory=set)  # values with a volume of a fractional number of bytes
+    _counts: dict[int, TopologyIndex] = field(factory=dict)  # size → number of volumes of at least that
 
     def __attrs_post_init__(self) -> None:
-        self._largest = NumbersByLabel(self.key)
+        self._largest = TopologyIndex(self.key)
 
-    def rows(self, size: int, rows: Rows, refused: Refused | None) -> Mask:
-        """Rows for which there is a fit; O(rows), and O(values) if some are refused."""
-        asked: Iterable[str] = self._uneven
-        if refused is None:
+    def rows(self, size: int, rows: Rows, excluded: Excluded | None) -> Mask:
+        """Return the rows with a volume that fits; O(rows), and O(values) if some are excluded."""
+        candidates: Iterable[str] = self._fractional
+        if excluded is None:
             mask = self._largest.at_least(-(-size // _NANO), rows)
         else:
-            mask, asked = np.zeros(len(rows), np.bool_), self.values
-        fitting = [value for value in asked if first_fit(self.values[value], size, refused)]
+            mask, candidates = np.zeros(len(rows), np.bool_), self.values
+        fitting = [value for value in candidates if first_fit(self.values[value], size, excluded)]
         return mask | rows.table.label(self.key).mask_of(fitting, rows.index) if fitting else mask
 
     def count(self, size: int, rows: Rows) -> Numbers:
-        """How many volumes fit, by row; O(rows), and O(values) for a size that was not asked for lately."""
+        """Return the number of fitting volumes per row; O(rows), and O(values) for a size not indexed."""
         counts = self._counts.get(size)
         if counts is None:
-            if len(self._counts) >= _MOST_SIZES:
+            if len(self._counts) >= _MAX_SIZES:
                 self._counts.clear()
-            counts = self._counts[size] = NumbersByLabel(self.key, 0)
+            counts = self._counts[size] = TopologyIndex(self.key, 0)
             for value, entries in self.values.items():
                 counts.set(value, count_fits(entries, size))
         return counts.of_rows(rows)
 
     def change(self, value: str, entry: Entry, present: bool) -> None:
-        """Add or remove a volume for nodes with that value."""
+        """Add (*present*) or remove a volume for nodes with that value."""
         _change_in(self.values, value, entry, present)
         entries = self.values.get(value)
         for size, counts in self._counts.items():
@@ -156,81 +155,81 @@ class LabelledVolumes:
         self._largest.set(value, entries[-1][0] // _NANO if entries else None)
         if entry[0] % _NANO:
             if entries and any(capacity % _NANO for capacity, _ in entries):
-                self._uneven.add(value)
+                self._fractional.add(value)
             else:
-                self._uneven.discard(value)
+                self._fractional.discard(value)
 
 
 @define(eq=False)
 class FreeVolumes:
-    """Free volumes of one class and shape, by the nodes that they can be used from."""
+    """Free volumes of one storage class and shape, by the nodes that can use them."""
 
-    everywhere: list[Entry] = field(factory=list)
-    by_label: dict[str, LabelledVolumes] = field(factory=dict)
-    elsewhere: dict[CompiledNodeSelector, list[Entry]] = field(factory=dict)
+    any_node: list[Entry] = field(factory=list)
+    by_label: dict[str, VolumesByLabel] = field(factory=dict)
+    by_selector: dict[CompiledNodeSelector, list[Entry]] = field(factory=dict)
 
-    def smallest(self, size: int, labels: Labels, refused: Refused | None) -> Entry | None:
-        """The smallest fit for a node with these *labels*; O(keys of labels + selectors)."""
-        found = (first_fit(entries, size, refused) for entries in self.within_reach(labels))
-        return min((entry for entry in found if entry is not None), default=None)
+    def smallest(self, size: int, labels: Labels, excluded: Excluded | None) -> Entry | None:
+        """Return the smallest fit for a node with these *labels*; O(indexed labels + other selectors)."""
+        smallest = (first_fit(entries, size, excluded) for entries in self.usable_from(labels))
+        return min((entry for entry in smallest if entry is not None), default=None)
 
-    def within_reach(self, labels: Labels) -> Iterator[list[Entry]]:
-        """All volumes that a node with these *labels* can use, in lists sorted by size. Not to be changed."""
-        if self.everywhere:
-            yield self.everywhere
-        for key, labelled in self.by_label.items():
-            entries = labelled.values.get(labels.get(key, ""))
+    def usable_from(self, labels: Labels) -> Iterator[list[Entry]]:
+        """Iterate over the volumes that a node with these *labels* can use, in sorted lists; read-only."""
+        if self.any_node:
+            yield self.any_node
+        for key, indexed in self.by_label.items():
+            entries = indexed.values.get(labels.get(key, ""))
             if entries and key in labels:
                 yield entries
-        for selector, entries in self.elsewhere.items():
+        for selector, entries in self.by_selector.items():
             if reaches(selector, labels):
                 yield entries
 
-    def rows(self, size: int, rows: Rows, refused: Refused | None) -> Mask:
-        """Rows for which there is a fit; O(rows) for each label and other selector."""
-        if first_fit(self.everywhere, size, refused) is not None:
+    def rows(self, size: int, rows: Rows, excluded: Excluded | None) -> Mask:
+        """Return the rows with a volume that fits; O(rows) for each label and other selector."""
+        if first_fit(self.any_node, size, excluded) is not None:
             return np.ones(len(rows), np.bool_)
         mask = np.zeros(len(rows), np.bool_)
-        for labelled in self.by_label.values():
-            mask |= labelled.rows(size, rows, refused)
-        for selector, entries in self.elsewhere.items():
-            if first_fit(entries, size, refused) is not None:
+        for indexed in self.by_label.values():
+            mask |= indexed.rows(size, rows, excluded)
+        for selector, entries in self.by_selector.items():
+            if first_fit(entries, size, excluded) is not None:
                 mask |= rows_selected(selector, rows)
         return mask
 
     def count(self, size: int, rows: Rows) -> Numbers:
-        """How many volumes fit, by row; O(rows) for each label and other selector."""
-        found = np.full(len(rows), count_fits(self.everywhere, size), np.int64)
-        for labelled in self.by_label.values():
-            found += labelled.count(size, rows)
-        for selector, entries in self.elsewhere.items():
-            found += rows_selected(selector, rows) * np.int64(count_fits(entries, size))
-        return found
+        """Return the number of fitting volumes per row; O(rows) for each label and other selector."""
+        total = np.full(len(rows), count_fits(self.any_node, size), np.int64)
+        for indexed in self.by_label.values():
+            total += indexed.count(size, rows)
+        for selector, entries in self.by_selector.items():
+            total += rows_selected(selector, rows) * np.int64(count_fits(entries, size))
+        return total
 
     def change(self, selector: CompiledNodeSelector | None, entry: Entry, present: bool) -> None:
-        """Add or remove a volume."""
+        """Add (*present*) or remove a volume."""
         if selector is None:
-            _change(self.everywhere, entry, present)
+            _change(self.any_node, entry, present)
             return
         label = _only_label(selector)
         if label is None:
-            _change_in(self.elsewhere, selector, entry, present)
+            _change_in(self.by_selector, selector, entry, present)
             return
         key, values = label
-        labelled = self.by_label.get(key)
-        if labelled is None:
-            labelled = self.by_label[key] = LabelledVolumes(key)
+        indexed = self.by_label.get(key)
+        if indexed is None:
+            indexed = self.by_label[key] = VolumesByLabel(key)
         for value in values:
-            labelled.change(value, entry, present)
-        if not labelled.values:
+            indexed.change(value, entry, present)
+        if not indexed.values:
             del self.by_label[key]
 
     def __bool__(self) -> bool:
-        return bool(self.everywhere or self.by_label or self.elsewhere)
+        return bool(self.any_node or self.by_label or self.by_selector)
 
 
 def _only_label(selector: CompiledNodeSelector) -> tuple[str, frozenset[str]] | None:
-    """Key and values, if all that a node needs is one label with one of these values."""
+    """Return key and values if the selector asks for one of some values of one label, else ``None``."""
     if len(selector.terms) != 1:
         return None
     term = selector.terms[0]
@@ -254,15 +253,15 @@ def _change_in(lists: dict[T, list[Entry]], key: T, entry: Entry, present: bool)
 
 
 @frozen
-class _Place:
-    """Where a volume is filed."""
+class _Location:
+    """Where the index has a volume."""
 
     storage_class: str
     shape: Shape | None = None
     selector: CompiledNodeSelector | None = None
     entry: Entry = (0, "")
     claim_key: str = ""
-    """Of the claim that it is meant for; free volumes have none."""
+    """Claim that the volume is pre-bound to; empty for free volumes."""
 
 
 @define(eq=False)
@@ -270,67 +269,67 @@ class ClassVolumes:
     """Volumes of one storage class."""
 
     free: dict[Shape, FreeVolumes] = field(factory=dict)
-    meant: dict[str, set[str]] = field(factory=dict)
-    """Claim key → names of the volumes that are reserved for a claim of that name."""
+    pre_bound: dict[str, set[str]] = field(factory=dict)
+    """Claim key → names of the volumes whose claim reference has that key."""
 
 
 _NO_VOLUMES: Final = ClassVolumes()
 
 
 @define(eq=False)
-class VolumeFiles:
-    """All volumes as assumed, those that can be bound by class; O(log volumes) for each change."""
+class VolumeIndex:
+    """All volumes as assumed, indexed by storage class; O(log volumes) for each change."""
 
     objects: ObjectStore
     assumed: AssumedObjects[PersistentVolume] = field(init=False)
     _classes: dict[str, ClassVolumes] = field(factory=dict)
-    _places: dict[str, _Place] = field(factory=dict)
+    _locations: dict[str, _Location] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self.assumed = AssumedObjects("PersistentVolume", self.objects, self._refile)
+        self.assumed = AssumedObjects("PersistentVolume", self.objects, self._reindex)
 
     def of_class(self, name: str) -> ClassVolumes:
-        """The volumes of a class, up to date. Not to be changed."""
+        """Return the volumes of a class, up to date; read-only."""
         self.assumed.sync()
         return self._classes.get(name, _NO_VOLUMES)
 
-    def _refile(self, name: str) -> None:
+    def _reindex(self, name: str) -> None:
         volume = self.assumed.get(name)
-        place = None if volume is None else _place_of(volume)
-        before = self._places.get(name)
-        if place == before:
+        location = None if volume is None else _location_of(volume)
+        before = self._locations.get(name)
+        if location == before:
             return
         if before is not None:
             self._change(name, before, False)
-            del self._places[name]
-        if place is not None:
-            self._change(name, place, True)
-            self._places[name] = place
+            del self._locations[name]
+        if location is not None:
+            self._change(name, location, True)
+            self._locations[name] = location
 
-    def _change(self, name: str, place: _Place, present: bool) -> None:
-        volumes = self._classes.setdefault(place.storage_class, ClassVolumes())
-        if place.shape is None:
-            names = volumes.meant.setdefault(place.claim_key, set())
+    def _change(self, name: str, location: _Location, present: bool) -> None:
+        volumes = self._classes.setdefault(location.storage_class, ClassVolumes())
+        if location.shape is None:
+            names = volumes.pre_bound.setdefault(location.claim_key, set())
             (names.add if present else names.discard)(name)
             if not names:
-                del volumes.meant[place.claim_key]
+                del volumes.pre_bound[location.claim_key]
         else:
-            free = volumes.free.setdefault(place.shape, FreeVolumes())
-            free.change(place.selector, place.entry, present)
+            free = volumes.free.setdefault(location.shape, FreeVolumes())
+            free.change(location.selector, location.entry, present)
             if not free:
-                del volumes.free[place.shape]
-        if not volumes.free and not volumes.meant:
-            del self._classes[place.storage_class]
+                del volumes.free[location.shape]
+        if not volumes.free and not volumes.pre_bound:
+            del self._classes[location.storage_class]
 
 
-def _place_of(volume: PersistentVolume) -> _Place | None:
-    """Where the volume belongs; ``None`` if no claim can be bound to it."""
+def _location_of(volume: PersistentVolume) -> _Location | None:
+    """Return where the volume belongs; ``None`` if no claim can be bound to it."""
     if volume.metadata.deletion_timestamp is not None:
         return None
     storage_class, reference = class_of_volume(volume), volume.spec.claim_ref
     if reference is not None:
-        return _Place(storage_class, claim_key=f"{reference.namespace}/{reference.name}")
+        return _Location(storage_class, claim_key=f"{reference.namespace}/{reference.name}")
     if volume.status.phase != _AVAILABLE:
         return None
     entry = (capacity_of(volume), volume.name)
-    return _Place(storage_class, shape_of(volume), selector_of(volume), entry)
+    return _Location(storage_class, shape_of(volume), selector_of(volume), entry)

@@ -32,7 +32,7 @@ from tests.plugins.storage import (
     open_nodes,
     verdicts,
 )
-from tests.plugins.volume_judging import (
+from tests.plugins.volume_filtering import (
     AFFINITY,
     LOCAL,
     MISSING,

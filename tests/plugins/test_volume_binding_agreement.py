@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from plugins_builtin.args import VolumeBindingArgs
 from plugins_builtin.volume_binding import VolumeBinding
 from plugins_builtin.volume_binding.claims import CLAIMS
-from plugins_builtin.volume_binding.judging import share_out
+from plugins_builtin.volume_binding.filtering import assign_claims
 from schedframe import CycleState, Node, Status
 from schedframe.api import AWSElasticBlockStore, LabelSelector, PersistentVolume, PersistentVolumeClaim, Pod
 from tests.plugins.agreement import StandInHandle, check_filter_agreement
@@ -180,15 +180,15 @@ def test_claims_get_the_volumes_that_the_rules_give_them(handle: StandInHandle, 
         return
     found = state.read(CLAIMS)
     everything = handle.objects.list("PersistentVolume")
-    wishing = [wish.claim for wish in found.wishes]
-    requests = [claim.spec.resources.requests["storage"] for claim in wishing]
+    unbound = [match.claim for match in found.matches]
+    requests = [claim.spec.resources.requests["storage"] for claim in unbound]
     assert requests == sorted(requests)
     for info in handle.table.rows():
         assert info.node is not None
         expected, taken = [], set[str]()
-        for claim in wishing:
+        for claim in unbound:
             name = naive_choice(claim, everything, info.node, taken)
             if name is not None:
                 taken.add(name)
                 expected.append((claim, name))
-        assert share_out(found, info.node.labels)[0] == expected
+        assert assign_claims(found, info.node.labels)[0] == expected

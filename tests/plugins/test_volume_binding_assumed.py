@@ -12,8 +12,8 @@ from plugins_builtin.volume_binding.assumed import (
     SELECTED_NODE,
     AssumedObjects,
     Assumption,
-    Promise,
-    Selection,
+    NodeSelection,
+    VolumeReservation,
     is_fully_bound,
     version_of,
 )
@@ -44,15 +44,15 @@ def reference_of(volume: PersistentVolume | None) -> str:
 
 class TestChanges:
     def test_a_promise_names_the_claim(self) -> None:
-        promised = Promise(CLAIM).made(make_volume())
+        promised = VolumeReservation(CLAIM).apply(make_volume())
         expected = ObjectReference("PersistentVolumeClaim", "default", "c", "uid-c", "v1")
         assert promised.spec.claim_ref == expected
         assert promised.metadata.annotations == {BOUND_BY_CONTROLLER: "yes"}
-        assert Promise(CLAIM).holds(promised)
-        assert Promise(CLAIM).made(promised) is promised
+        assert VolumeReservation(CLAIM).is_applied(promised)
+        assert VolumeReservation(CLAIM).apply(promised) is promised
 
     def test_a_volume_that_the_user_meant_for_the_claim_is_not_marked(self) -> None:
-        promised = Promise(CLAIM).made(make_volume(claim=CLAIM, claim_uid=False))
+        promised = VolumeReservation(CLAIM).apply(make_volume(claim=CLAIM, claim_uid=False))
         assert reference_of(promised) == "uid-c"
         assert promised.metadata.annotations == {}
 
@@ -61,25 +61,25 @@ class TestChanges:
     )
     def test_a_volume_of_somebody_else_stays_so(self, other: PersistentVolumeClaim) -> None:
         volume = make_volume(claim=other)
-        assert Promise(CLAIM).made(volume) is volume
-        assert not Promise(CLAIM).holds(volume)
+        assert VolumeReservation(CLAIM).apply(volume) is volume
+        assert not VolumeReservation(CLAIM).is_applied(volume)
 
     def test_claims_without_uids_are_told_apart_by_name(self) -> None:
         named = (make_claim("c"), make_claim("d"))
         one, two = (evolve(each, metadata=evolve(each.metadata, uid="")) for each in named)
-        volume = Promise(one).made(make_volume())
-        assert Promise(one).holds(volume)
-        assert not Promise(two).holds(volume)
+        volume = VolumeReservation(one).apply(make_volume())
+        assert VolumeReservation(one).is_applied(volume)
+        assert not VolumeReservation(two).is_applied(volume)
 
     def test_a_selection_names_the_node(self) -> None:
-        sent = Selection("n").made(make_claim(annotations={"x": "y"}))
+        sent = NodeSelection("n").apply(make_claim(annotations={"x": "y"}))
         assert sent.metadata.annotations == {"x": "y", SELECTED_NODE: "n"}
-        assert Selection("n").holds(sent)
-        assert Selection("n").made(sent) is sent
-        assert Selection("m").made(sent) is sent
-        assert not Selection("m").holds(sent)
+        assert NodeSelection("n").is_applied(sent)
+        assert NodeSelection("n").apply(sent) is sent
+        assert NodeSelection("m").apply(sent) is sent
+        assert not NodeSelection("m").is_applied(sent)
         bound = make_claim(volume="v")
-        assert Selection("n").made(bound) is bound
+        assert NodeSelection("n").apply(bound) is bound
 
     def test_a_claim_is_bound_once_both_sides_say_so(self) -> None:
         assert is_fully_bound(make_claim(volume="v"))
@@ -94,27 +94,27 @@ class TestChanges:
 class TestAssumedObjects:
     def test_what_is_promised_is_taken(self) -> None:
         _, volumes = volumes_of(make_volume("v"))
-        assumption = volumes.assume("v", "pod", Promise(CLAIM))
+        assumption = volumes.assume("v", "pod", VolumeReservation(CLAIM))
         assert assumption is not None
         assert reference_of(volumes.get("v")) == "uid-c"
-        with pytest.raises(Conflict, match="somebody else"):
-            volumes.assume("v", "another", Promise(OTHER))
+        with pytest.raises(Conflict, match="another"):
+            volumes.assume("v", "another", VolumeReservation(OTHER))
         volumes.check_invariants()
 
     def test_it_is_given_back_once_and_for_all(self) -> None:
         store, volumes = volumes_of(make_volume("v"))
-        volumes.assume("v", "pod", Promise(CLAIM))
+        volumes.assume("v", "pod", VolumeReservation(CLAIM))
         for _ in range(2):
             volumes.release("v", "pod")
             assert volumes.get("v") is store.get("PersistentVolume", "v")
-        volumes.assume("v", "another", Promise(OTHER))
+        volumes.assume("v", "another", VolumeReservation(OTHER))
         volumes.release("v", "pod")
         assert reference_of(volumes.get("v")) == "uid-d"
 
     def test_pods_that_share_a_claim_hold_the_volume_together(self) -> None:
         _, volumes = volumes_of(make_volume("v"))
-        first = volumes.assume("v", "one", Promise(CLAIM))
-        assert volumes.assume("v", "two", Promise(CLAIM)) is first
+        first = volumes.assume("v", "one", VolumeReservation(CLAIM))
+        assert volumes.assume("v", "two", VolumeReservation(CLAIM)) is first
         volumes.release("v", "one")
         assert reference_of(volumes.get("v")) == "uid-c"
         volumes.release("v", "two")
@@ -122,14 +122,14 @@ class TestAssumedObjects:
 
     def test_what_is_so_already_needs_no_promise(self) -> None:
         _, volumes = volumes_of(make_volume("v", claim=CLAIM))
-        assert volumes.assume("v", "pod", Promise(CLAIM)) is None
+        assert volumes.assume("v", "pod", VolumeReservation(CLAIM)) is None
         volumes.release("v", "pod")
         with pytest.raises(Conflict, match="gone"):
-            volumes.assume("unknown", "pod", Promise(CLAIM))
+            volumes.assume("unknown", "pod", VolumeReservation(CLAIM))
 
     def test_newer_versions_are_promised_too(self) -> None:
         store, volumes = volumes_of(make_volume("v"))
-        volumes.assume("v", "pod", Promise(CLAIM))
+        volumes.assume("v", "pod", VolumeReservation(CLAIM))
         store.set(make_volume("v", labels={"new": "yes"}, version="5"))
         present = volumes.get("v")
         assert present is not None
@@ -147,7 +147,7 @@ class TestAssumedObjects:
     @pytest.mark.parametrize("successor", [None, "namesake"])
     def test_a_promise_ends_with_its_volume(self, successor: str | None) -> None:
         store, volumes = volumes_of(make_volume("v"))
-        volumes.assume("v", "pod", Promise(CLAIM))
+        volumes.assume("v", "pod", VolumeReservation(CLAIM))
         store.remove("PersistentVolume", "v")
         if successor is not None:
             assert volumes.get("v") is None
@@ -161,14 +161,14 @@ class TestAssumedObjects:
 
     def test_a_recreated_volume_in_one_event(self) -> None:
         store, volumes = volumes_of(make_volume("v", version="9"))
-        volumes.assume("v", "pod", Promise(CLAIM))
+        volumes.assume("v", "pod", VolumeReservation(CLAIM))
         fresh = make_volume("v", version="2")
         store.set(evolve(fresh, metadata=evolve(fresh.metadata, uid="namesake")))
         assert reference_of(volumes.get("v")) == ""
 
     def test_more_changes_than_are_remembered(self) -> None:
         store, volumes = volumes_of(make_volume("v"), make_volume("w"))
-        volumes.assume("v", "pod", Promise(CLAIM))
+        volumes.assume("v", "pod", VolumeReservation(CLAIM))
         for i in range(10_000):
             store.set(make_volume("x", version=str(i + 1)))
         store.remove("PersistentVolume", "w")
@@ -179,7 +179,7 @@ class TestAssumedObjects:
         store, heard = objects_with(make_volume("v")), []
         volumes = AssumedObjects[PersistentVolume]("PersistentVolume", store, heard.append)
         volumes.sync()
-        volumes.assume("v", "pod", Promise(CLAIM))
+        volumes.assume("v", "pod", VolumeReservation(CLAIM))
         volumes.release("v", "pod")
         volumes.release("v", "pod")
         store.remove("PersistentVolume", "v")
@@ -195,7 +195,7 @@ class TestWriting:
         return cluster, store, volumes
 
     def assume(self, volumes: AssumedObjects[PersistentVolume]) -> Assumption[PersistentVolume]:
-        assumption = volumes.assume("v", "pod", Promise(CLAIM))
+        assumption = volumes.assume("v", "pod", VolumeReservation(CLAIM))
         assert assumption is not None
         return assumption
 
@@ -242,7 +242,7 @@ class TestWriting:
     def test_somebody_else_was_faster(self) -> None:
         cluster, store, volumes = self.prepared()
         assumption = self.assume(volumes)
-        cluster.update(Promise(OTHER).made(cluster.get("PersistentVolume", "v")))
+        cluster.update(VolumeReservation(OTHER).apply(cluster.get("PersistentVolume", "v")))
         with pytest.raises(Conflict):
             assumption.write(cluster)
         store.set(cluster.get("PersistentVolume", "v"))
@@ -253,7 +253,7 @@ class TestWriting:
     def test_somebody_else_wrote_the_same(self) -> None:
         cluster, _, volumes = self.prepared()
         assumption = self.assume(volumes)
-        cluster.update(Promise(CLAIM).made(cluster.get("PersistentVolume", "v")))
+        cluster.update(VolumeReservation(CLAIM).apply(cluster.get("PersistentVolume", "v")))
         assert reference_of(assumption.write(cluster)) == "uid-c"
 
     def test_the_volume_is_gone(self) -> None:
@@ -266,7 +266,7 @@ class TestWriting:
 
 def test_an_inconsistent_cache_is_noticed() -> None:
     _, volumes = volumes_of(make_volume("v"), make_volume("w"))
-    assumption = volumes.assume("v", "pod", Promise(CLAIM))
+    assumption = volumes.assume("v", "pod", VolumeReservation(CLAIM))
     assert assumption is not None
     assumption.holders.clear()
     with pytest.raises(InvariantError, match="nobody holds"):

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from plugins_builtin.args import UtilizationShapePoint
-from plugins_builtin.volume_binding.judging import ERR_REASON_AFFINITY, ERR_REASON_NO_VOLUME
+from plugins_builtin.volume_binding.filtering import ERR_REASON_AFFINITY, ERR_REASON_NO_VOLUME
 from schedframe import Action, ClusterEvent, CycleState, EventResource, Status
 from schedframe.api import CSIVolumeSource, LabelSelector, LabelSelectorRequirement, Volume
 from tests.plugins.agreement import columnar_scores, per_node_scores
@@ -25,7 +25,7 @@ from tests.plugins.storage import (
     make_volume,
     open_nodes,
 )
-from tests.plugins.volume_judging import (
+from tests.plugins.volume_filtering import (
     LOCAL,
     NO_PROVISIONER,
     NO_SPACE,

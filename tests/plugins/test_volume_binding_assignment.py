@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from plugins_builtin.volume_binding.assumed import Assumption, Promise, version_of
+from plugins_builtin.volume_binding.assumed import Assumption, VolumeReservation, version_of
 from plugins_builtin.volume_binding.claims import Storage
 from schedframe import Conflict, InMemoryCluster, NotFound, ObjectStore, OutcomeUnknown, WatchEvent
 from schedframe.api import PersistentVolume, PersistentVolumeClaim
@@ -45,7 +45,7 @@ class HandingOut(RuleBasedStateMachine):
         return {
             entry[1]
             for free in self.storage.volumes.of_class("wait").free.values()
-            for entries in free.within_reach({})
+            for entries in free.usable_from({})
             for entry in entries
         }
 
@@ -55,7 +55,7 @@ class HandingOut(RuleBasedStateMachine):
         if pod in self.held or not offered:
             return
         name = data.draw(st.sampled_from(sorted(offered)))
-        promise = self.storage.volumes.assumed.assume(name, pod, Promise(self.claim_of(pod)))
+        promise = self.storage.volumes.assumed.assume(name, pod, VolumeReservation(self.claim_of(pod)))
         assert promise is not None
         assert all(other != name for other, _ in self.held.values())
         self.held[pod] = (name, promise)
@@ -76,7 +76,7 @@ class HandingOut(RuleBasedStateMachine):
             self.give_up(pod)
         else:
             written = self.cluster.get("PersistentVolume", name)
-            assert Promise(self.claim_of(pod)).holds(written)
+            assert VolumeReservation(self.claim_of(pod)).is_applied(written)
         finally:
             self.cluster._failures.waiting.clear()
 

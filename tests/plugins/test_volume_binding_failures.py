@@ -142,7 +142,7 @@ class TestFailing:
         handle.objects.set(local("w", claim=make_claim("x"), version="2"))
         answer = plugin.reserve(state, pod, "n")
         assert answer is not None
-        assert answer.message == "PersistentVolume w is promised to somebody else"
+        assert answer.message == "PersistentVolume w is assumed for another claim or node"
         assert len(assumptions(storage)) == 1
         for _ in range(2):
             plugin.unreserve(state, pod)

@@ -1,4 +1,8 @@
-"""Can the pod's volumes be used from a node, or be bound or made there? By node and by rows."""
+"""Filtering: can the pod's volumes be used from a node, or be bound or provisioned there?
+
+The per-node form and the form by rows agree. A rejection is a set of reasons, kept as bits; its filter code
+is the number of that set.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +17,9 @@ from schedframe import Node, PersistentVolumeClaim, Rows, RowVerdicts, Status
 from .._node_selection import rows_named, rows_selected
 from .._volumes_csi_nodes import CsiNodes
 from .claims import BoundVolume, PodClaims
-from .provisioning import Outcome, Provision
+from .provisioning import Outcome, ProvisioningRequest
+from .static_matching import assign_volumes, satisfiable_rows
 from .volumes import Labels, reaches
-from .wishes import choose_all, granted
 
 ERR_REASON_AFFINITY = "node(s) didn't match PersistentVolume's node affinity"
 ERR_REASON_NO_VOLUME = "node(s) didn't find available persistent volumes to bind"
@@ -27,7 +31,7 @@ _NO_VOLUME: Final = int(Outcome.IMPOSSIBLE)
 _NO_SPACE: Final = int(Outcome.NO_SPACE)
 _MISSING: Final = 8
 _ERRORS: Final = 16
-"""Beyond these bits: the number of an error among those found."""
+"""Values from here on are errors: multiples that number the errors of this call."""
 _REASONS: Final = (
     (_AFFINITY, ERR_REASON_AFFINITY),
     (_NO_VOLUME, ERR_REASON_NO_VOLUME),
@@ -37,7 +41,7 @@ _REASONS: Final = (
 _STATUSES: Final = tuple(
     Status.unresolvable(*(reason for bit, reason in _REASONS if bits & bit)) for bits in range(1, _ERRORS)
 )
-"""For each combination of bits, from 1 on: the bits are the codes of verdicts."""
+"""Status for each set of reasons, from 1 on: the bits are the filter codes."""
 
 _Bits = npt.NDArray[np.int8]
 
@@ -46,8 +50,8 @@ def _status(bits: int) -> Status:
     return _STATUSES[bits - 1]
 
 
-def judge_node(claims: PodClaims, node: Node, migrated: frozenset[str]) -> Status | None:
-    """Why the pod cannot run on *node*, whose plugins *migrated* are served by CSI drivers."""
+def filter_node(claims: PodClaims, node: Node, migrated: frozenset[str]) -> Status | None:
+    """Return the rejection of *node*, where the plugins *migrated* use CSI; ``None`` if it is feasible."""
     bits = _bits_of_bound(claims.bound, node.labels, migrated)
     if isinstance(bits, Status):
         return bits
@@ -56,9 +60,9 @@ def judge_node(claims: PodClaims, node: Node, migrated: frozenset[str]) -> Statu
 
 
 def _bits_of_bound(volumes: Iterable[BoundVolume], labels: Labels, migrated: frozenset[str]) -> int | Status:
-    """The first volume that is in the way counts."""
+    """Return the reason of the first volume that rejects the node; 0 if none does."""
     for volume in volumes:
-        if not volume.there:
+        if not volume.exists:
             return _MISSING
         selector = volume.selector
         if volume.plugin is not None and volume.plugin.name in migrated:
@@ -71,45 +75,50 @@ def _bits_of_bound(volumes: Iterable[BoundVolume], labels: Labels, migrated: fro
 
 
 def _bits_of_unbound(claims: PodClaims, node: Node) -> int:
-    if any(name != node.name for name, _ in claims.sent):
+    if any(name != node.name for name, _ in claims.selected):
         return _NO_VOLUME
-    _, provisions = share_out(claims, node.labels)
-    for provision in provisions:
-        outcome = provision.outcome(node.labels)
+    _, requests = assign_claims(claims, node.labels)
+    for request in requests:
+        outcome = request.outcome(node.labels)
         if outcome:
             return outcome
     return 0
 
 
-def share_out(
+def assign_claims(
     claims: PodClaims, labels: Labels
-) -> tuple[list[tuple[PersistentVolumeClaim, str]], list[Provision]]:
-    """On a node with these labels: claims with the volumes they get, and the claims to make volumes for."""
-    chosen = choose_all(claims.wishes, labels)
+) -> tuple[list[tuple[PersistentVolumeClaim, str]], list[ProvisioningRequest]]:
+    """Assign volumes on a node with these labels.
+
+    Return the claims with the volumes that they get, and the requests to provision the others.
+    """
+    chosen = assign_volumes(claims.matches, labels)
     bindings = [
-        (wish.claim, name) for wish, name in zip(claims.wishes, chosen, strict=True) if name is not None
+        (match.claim, name) for match, name in zip(claims.matches, chosen, strict=True) if name is not None
     ]
-    provisions = [provision for _, provision in claims.sent]
-    for provision, name in zip(claims.provisions, chosen, strict=True):
+    requests = [request for _, request in claims.selected]
+    for request, name in zip(claims.requests, chosen, strict=True):
         if name is None:
-            provisions.append(provision)
-    return bindings, provisions
+            requests.append(request)
+    return bindings, requests
 
 
 # ---- by rows ---------------------------------------------------------------------------------------------
 
 
-def judge_rows(claims: PodClaims, rows: Rows, csi_nodes: CsiNodes) -> RowVerdicts | None:
-    """As :func:`judge_node`. O(rows) for each volume or claim; several claims of one class are shared out
-    once for each set of labels that matters to them."""
+def filter_rows(claims: PodClaims, rows: Rows, csi_nodes: CsiNodes) -> RowVerdicts | None:
+    """As :func:`filter_node` for many rows; O(rows) for each volume or claim.
+
+    Competing claims of one storage class are assigned once for each label class of nodes.
+    """
     if claims.all_bound and len(claims.bound) == 1 and claims.bound[0].plugin is None:
-        return _judge_one(claims.bound[0], rows)
+        return _filter_single(claims.bound[0], rows)
     bits: _Bits = np.zeros(len(rows), np.int8)
-    errors = _judge_bound(claims.bound, rows, csi_nodes, bits)
-    if claims.sent:
-        _judge_sent(claims, rows, bits)
-    elif claims.wishes:
-        _judge_wishes(claims, rows, bits)
+    errors = _filter_bound(claims.bound, rows, csi_nodes, bits)
+    if claims.selected:
+        _filter_selected(claims, rows, bits)
+    elif claims.matches:
+        _filter_unbound(claims, rows, bits)
     highest = int(bits.max(initial=0))
     if not highest:
         return None
@@ -117,7 +126,7 @@ def judge_rows(claims: PodClaims, rows: Rows, csi_nodes: CsiNodes) -> RowVerdict
 
 
 def _numbered(bits: _Bits, errors: list[Status]) -> RowVerdicts:
-    """Verdicts with just the statuses that occur."""
+    """Return verdicts with only the statuses that occur."""
     present = np.bincount(bits).nonzero()[0]
     present = present[present > 0]
     code_of = np.zeros(int(present[-1]) + 1, np.int8)
@@ -126,9 +135,9 @@ def _numbered(bits: _Bits, errors: list[Status]) -> RowVerdicts:
     return RowVerdicts(code_of[bits], statuses)
 
 
-def _judge_one(volume: BoundVolume, rows: Rows) -> RowVerdicts | None:
-    """The most frequent case: one bound volume."""
-    if not volume.there:
+def _filter_single(volume: BoundVolume, rows: Rows) -> RowVerdicts | None:
+    """As :func:`filter_rows` for one bound volume, the most frequent case."""
+    if not volume.exists:
         return RowVerdicts(np.ones(len(rows), np.int8), (_status(_MISSING),))
     if volume.selector is None:
         return None
@@ -136,27 +145,29 @@ def _judge_one(volume: BoundVolume, rows: Rows) -> RowVerdicts | None:
     return None if accepted.all() else RowVerdicts.where(~accepted, _status(_AFFINITY))
 
 
-def _judge_bound(
+def _filter_bound(
     volumes: Iterable[BoundVolume], rows: Rows, csi_nodes: CsiNodes, bits: _Bits
 ) -> list[Status]:
-    """Sets *bits*; the errors that they number."""
+    """Set *bits*; return the errors that they number."""
     errors: list[Status] = []
     for volume in volumes:
-        if not volume.there:
+        if not volume.exists:
             bits[bits == 0] = _MISSING
             break
-        refused = None if volume.selector is None else ~rows_selected(volume.selector, rows)
+        rejected = None if volume.selector is None else ~rows_selected(volume.selector, rows)
         if volume.plugin is not None:
-            moved = rows.take(_where_migrated(volume.plugin.name, csi_nodes))
+            migrated = rows.take(_where_migrated(volume.plugin.name, csi_nodes))
             if volume.migration_error is not None:
                 errors.append(volume.migration_error)
-                bits[moved & (bits == 0)] = _ERRORS * len(errors)
+                bits[migrated & (bits == 0)] = _ERRORS * len(errors)
             else:
-                there = volume.migrated_selector
-                others = np.zeros(len(rows), np.bool_) if there is None else ~rows_selected(there, rows)
-                refused = np.where(moved, others, np.False_ if refused is None else refused)
-        if refused is not None:
-            bits[refused & (bits == 0)] = _AFFINITY
+                selector = volume.migrated_selector
+                if_migrated = (
+                    np.zeros(len(rows), np.bool_) if selector is None else ~rows_selected(selector, rows)
+                )
+                rejected = np.where(migrated, if_migrated, np.False_ if rejected is None else rejected)
+        if rejected is not None:
+            bits[rejected & (bits == 0)] = _AFFINITY
     return errors
 
 
@@ -166,10 +177,10 @@ def _where_migrated(plugin: str, csi_nodes: CsiNodes) -> npt.NDArray[np.bool_]:
     return has[csi_nodes.migrated]
 
 
-def _judge_sent(claims: PodClaims, rows: Rows, bits: _Bits) -> None:
-    """All that counts is the one node that the claims are being provisioned for."""
+def _filter_selected(claims: PodClaims, rows: Rows, bits: _Bits) -> None:
+    """Reject all nodes but the one that the claims are being provisioned for."""
     here = np.ones(len(rows), np.bool_)
-    for name in {name for name, _ in claims.sent}:
+    for name in {name for name, _ in claims.selected}:
         here &= rows_named(rows, name)
     possible = bits < _ERRORS
     bits[~here & possible] |= _NO_VOLUME
@@ -179,13 +190,13 @@ def _judge_sent(claims: PodClaims, rows: Rows, bits: _Bits) -> None:
             bits[position] |= _bits_of_unbound(claims, node)
 
 
-def _judge_wishes(claims: PodClaims, rows: Rows, bits: _Bits) -> None:
+def _filter_unbound(claims: PodClaims, rows: Rows, bits: _Bits) -> None:
     undecided = bits < _ERRORS
-    for got, provision in zip(granted(claims.wishes, rows), claims.provisions, strict=True):
-        wanting = undecided & ~got
-        if not wanting.any():
+    for satisfied, request in zip(satisfiable_rows(claims.matches, rows), claims.requests, strict=True):
+        unsatisfied = undecided & ~satisfied
+        if not unsatisfied.any():
             continue
-        refused = provision.outcomes(rows)
-        refused *= wanting
-        bits |= refused
-        undecided &= refused == 0
+        outcomes = request.outcomes(rows)
+        outcomes *= unsatisfied
+        bits |= outcomes
+        undecided &= outcomes == 0

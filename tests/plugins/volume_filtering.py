@@ -6,7 +6,7 @@ from typing import Any
 
 from plugins_builtin.args import VolumeBindingArgs
 from plugins_builtin.volume_binding import VolumeBinding
-from plugins_builtin.volume_binding.judging import (
+from plugins_builtin.volume_binding.filtering import (
     ERR_REASON_AFFINITY,
     ERR_REASON_MISSING,
     ERR_REASON_NO_SPACE,

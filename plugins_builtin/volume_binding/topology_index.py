@@ -1,4 +1,7 @@
-"""Numbers by the value of a label, for questions to thousands of nodes that all have different values."""
+"""Index of numbers by the value of a node label, as an array over the codes of the label's column.
+
+Serves labels with a value of its own on each node (host names) as fast as zones.
+"""
 
 from __future__ import annotations
 
@@ -17,19 +20,18 @@ _NONE: Final = -1
 
 
 @define(eq=False)
-class NumbersByLabel:
-    """A number of 0 or more for some values of a label; rows have the number of their value.
+class TopologyIndex:
+    """Non-negative numbers for some values of the label ``key``; a row has the number of its value.
 
-    A question is O(rows), and O(values) that changed since the last one.
+    A lookup is O(rows), and O(values changed since the last lookup).
     """
 
     key: str
     absent: int = _NONE
-    """Of rows whose value has no number."""
+    """Number of rows whose value has none."""
     _numbers: dict[str, int] = field(factory=dict)
     _stale: set[str] = field(factory=set)
-    _of_code: npt.NDArray[np.int64] = field(init=False)
-    """By code of the label's column, and at the end for rows without the label."""
+    _of_code: npt.NDArray[np.int64] = field(init=False)  # by code; the last for rows without the label
     _column: DictionaryColumn[Any] | None = None
     _epoch: int = -1
 
@@ -37,7 +39,7 @@ class NumbersByLabel:
         self._of_code = np.full(1, self.absent, np.int64)
 
     def set(self, value: str, number: int | None) -> None:
-        """The number of *value*; ``None`` takes it away."""
+        """Set the number of *value*; ``None`` removes it."""
         if number is None:
             self._numbers.pop(value, None)
         else:
@@ -45,12 +47,12 @@ class NumbersByLabel:
         self._stale.add(value)
 
     def at_least(self, bound: int, rows: Rows) -> Mask:
-        """Rows whose number is at least *bound*."""
+        """Return the rows whose number is at least *bound*."""
         mask: Mask = self.of_rows(rows) >= bound
         return mask
 
     def of_rows(self, rows: Rows) -> npt.NDArray[np.int64]:
-        """The number of each row, a fresh array."""
+        """Return the number of each row; a fresh array."""
         column = rows.table.label(self.key)
         self._sync(column)
         return column.take(self._of_code, rows.index)
