@@ -7,10 +7,9 @@ Source of the behaviour: k8s.io/dynamic-resource-allocation/structured (v1.36).
 
 from __future__ import annotations
 
-import sys
 from bisect import bisect_left
-from collections.abc import Callable, Mapping, Sequence
-from typing import Final
+from collections.abc import Callable, Generator, Mapping, Sequence
+from typing import Final, TypeAlias
 
 from attrs import define, field, frozen
 
@@ -27,8 +26,6 @@ from .requests import MOST_DEVICES, AllocationError, Demand, Wanted
 from .usage import Usage
 
 _STEPS_BETWEEN_LOOKS: Final = 64
-_FRAMES_OF_CLAIM: Final = 4 * MOST_DEVICES
-_OTHER_FRAMES: Final = 600
 _NOTHING: Final[Mapping[str, int]] = {}
 
 
@@ -38,10 +35,6 @@ class InvalidPools(Exception):
 
 class OutOfTime(Exception):
     """The search took too long."""
-
-
-class _TooMany(Exception):
-    """The claim would have more devices than it may."""
 
 
 @frozen(eq=False)
@@ -60,10 +53,10 @@ class _Plan:
 
     number: int
     """Devices to pick."""
-    all: list[OfferedDevice] | None
-    """If the request is for all devices: which."""
-    offers: list[OfferedDevice] = field(factory=list)
-    """Else those from which to pick."""
+    offers: list[OfferedDevice]
+    """Devices from which to pick."""
+    takes_all: bool = False
+    """Whether the request is for all of them."""
     doubtful: bool = False
     """Whether a selector fails for one of them."""
     selected: dict[int, bool] = field(factory=dict)
@@ -83,6 +76,10 @@ class _Plan:
 
 Picks = list[list[Pick]]
 """Claim by claim."""
+
+
+_Search: TypeAlias = Generator["_Search | None", bool, bool]
+"""Part of a search, see :meth:`Search._solve`; returns whether it failed because of the limit of devices."""
 
 
 @define(eq=False)
@@ -120,12 +117,7 @@ class Search:
         """
         for demand in self.demands:
             self._prepare(demand)
-        _make_room(_FRAMES_OF_CLAIM * len(self.demands))
-        try:
-            found = self._from_request(0, 0)
-        except _TooMany:
-            found = False
-        if found:
+        if not self.demands or self._solve():
             return self.picks
         if any(pool.invalid for pool in self.pools):
             raise InvalidPools
@@ -149,7 +141,7 @@ class Search:
         if wanted.count is not None:
             there = [candidates(pool, wanted, self.usage) for pool in self.pools if pool.usable]
             offers = [device for each in there for device in each.devices]
-            return _Plan(wanted.count, None, offers, any(each.doubtful for each in there))
+            return _Plan(wanted.count, offers, doubtful=any(each.doubtful for each in there))
         devices: list[OfferedDevice] = []
         for pool in self.pools:
             if not pool.usable:
@@ -159,7 +151,7 @@ class Search:
                     f"pool {pool.name} is currently {problem}"
                 )
             devices += [offered for offered in pool.devices if self._will_do(wanted, offered)]
-        return _Plan(len(devices), devices)
+        return _Plan(len(devices), devices, takes_all=True)
 
     def _will_do(self, wanted: Wanted, offered: OfferedDevice) -> bool:
         return (
@@ -170,55 +162,76 @@ class Search:
 
     # ---- the search --------------------------------------------------------------------------------------
 
-    def _from_request(self, claim: int, request: int) -> bool:
-        """Find devices for that request and all that follow."""
-        if claim == len(self.demands):
-            return True
+    def _solve(self) -> bool:
+        """Search depth first and return whether there is a solution, which is in ``picks`` then.
+
+        The stack is a list because a pod may ask for more devices than Python functions can nest. A part of
+        the search is a generator: it yields the part that comes next (``None`` if all devices are found) and
+        is resumed when that part has failed, with whether the limit of devices was the cause.
+        """
+        waiting: list[_Search] = []
+        current = self._find_request(0, 0)
+        too_many: bool | None = None  # starts a generator
+        while True:
+            try:
+                deeper = current.send(too_many)  # type: ignore[arg-type]  # declared for resuming only
+            except StopIteration as end:
+                if not waiting:
+                    return False
+                current, too_many = waiting.pop(), end.value
+            else:
+                if deeper is None:
+                    return True
+                waiting.append(current)
+                current, too_many = deeper, None
+
+    def _find_request(self, claim: int, request: int) -> _Search:
+        """Find devices for that request and for all that follow."""
         choices = self.demands[claim].choices
         if request == len(choices):
-            try:
-                return self._from_request(claim + 1, 0)
-            except _TooMany:
-                return False
-        choice = choices[request]
-        if not choice.is_choice:
-            return self._devices((claim, request), choice.wanted[0], 0, 0)
+            yield self._find_request(claim + 1, 0) if claim + 1 < len(self.demands) else None
+            # The limit holds for each claim: fewer devices for this claim do not help the next one.
+            return False
         too_many = True
-        for wanted in choice.wanted:
-            try:
-                if self._devices((claim, request), wanted, 0, 0):
-                    return True
-            except _TooMany:
-                continue
-            too_many = False
-        if too_many:
-            raise _TooMany
-        return False
+        for wanted in choices[request].wanted:
+            too_many &= yield self._pick_devices((claim, request), wanted, 0, 0)
+        return too_many
 
-    def _devices(self, place: tuple[int, int], wanted: Wanted, picked: int, start: int) -> bool:
+    def _pick_devices(self, place: tuple[int, int], wanted: Wanted, picked: int, start: int) -> _Search:
         """Pick what is missing beyond the first *picked* devices, from the offer *start* on; then go on."""
-        self._look_at_the_clock()
+        self._check_deadline()
         claim, request = place
         plan = self._plans[wanted]
-        if picked == plan.number:
+        if plan.takes_all and not plan.offers:
             # All devices where there are none is no success.
-            return plan.all != [] and self._from_request(claim, request + 1)
+            return False
         if len(self.picks[claim]) + plan.number - picked > MOST_DEVICES:
-            raise _TooMany
-        if plan.all is not None:
-            if not self._take(claim, wanted, plan.all[picked], must=True):
-                return False
-            return self._go_on(place, wanted, picked + 1, 0)
-        for index in self._promising(claim, wanted, plan, start):
+            return True
+        must = plan.takes_all
+        is_last = picked + 1 == plan.number
+        for index in self._candidate_indices(claim, wanted, plan, picked, start):
             offered = plan.offers[index]
-            if self._in_use(claim, wanted, offered) or not self._selected(plan, wanted, index):
+            if not must and (
+                self._in_use(claim, wanted, offered) or not self._is_selected(plan, wanted, index)
+            ):
                 continue
-            if self._take(claim, wanted, offered) and self._go_on(place, wanted, picked + 1, index + 1):
-                return True
+            if self._take(claim, wanted, offered, must=must):
+                too_many = yield (
+                    self._find_request(claim, request + 1)
+                    if is_last
+                    else self._pick_devices(place, wanted, picked + 1, index + 1)
+                )
+                self._put_back(claim)
+                if too_many:
+                    return True
         return False
 
-    def _promising(self, claim: int, wanted: Wanted, plan: _Plan, start: int) -> Sequence[int]:
-        """Places of the offers to look at; those that a constraint rules out anyway may be missing."""
+    def _candidate_indices(
+        self, claim: int, wanted: Wanted, plan: _Plan, picked: int, start: int
+    ) -> Sequence[int]:
+        """Return the offers to try, by index; those that a constraint rules out may be missing."""
+        if plan.takes_all:
+            return (picked,)
         if not plan.doubtful:
             for constraint in self._constraints[claim]:
                 value = constraint.demands(wanted)
@@ -226,24 +239,14 @@ class Search:
                     return plan.having(constraint.attribute, value, start)
         return range(start, len(plan.offers))
 
-    def _go_on(self, place: tuple[int, int], wanted: Wanted, picked: int, start: int) -> bool:
-        """Find the rest, or put the device back that was picked last."""
-        found = False
-        try:
-            found = self._devices(place, wanted, picked, start)
-        finally:
-            if not found:
-                self._put_back(place[0])
-        return found
-
-    def _selected(self, plan: _Plan, wanted: Wanted, index: int) -> bool:
-        found = plan.selected.get(index)
-        if found is None:
+    def _is_selected(self, plan: _Plan, wanted: Wanted, index: int) -> bool:
+        selected = plan.selected.get(index)
+        if selected is None:
             offered = plan.offers[index]
-            found = plan.selected[index] = wanted.selects(offered) and offered.is_for(self.node)
-        return found
+            selected = plan.selected[index] = wanted.selects(offered) and offered.is_for(self.node)
+        return selected
 
-    def _look_at_the_clock(self) -> None:
+    def _check_deadline(self) -> None:
         self._steps += 1
         if self._steps % _STEPS_BETWEEN_LOOKS == 0 and self.out_of_time():
             raise OutOfTime
@@ -330,9 +333,3 @@ class Search:
         """Whether others have shares of the device, and so it has taken from the counters already."""
         id = offered.id
         return offered.shared and (id in self.usage.shares or self._shares.get(id, 0) > 0)
-
-
-def _make_room(frames: int) -> None:
-    """Let the search recurse so deep; frames of Python code take no stack of the machine."""
-    if frames + _OTHER_FRAMES > sys.getrecursionlimit():
-        sys.setrecursionlimit(frames + _OTHER_FRAMES)

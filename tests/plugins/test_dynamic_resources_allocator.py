@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -168,12 +169,26 @@ def test_a_shared_device_serves_until_its_capacity_is_gone() -> None:
     assert found(slices, claim("x", exactly(**want)), claim("y", exactly(**one))) == [["r:a"], ["r:a"]]
 
 
+def test_no_claims_need_no_devices() -> None:
+    assert found([]) == []
+
+
 def test_many_claims_are_no_problem() -> None:
     slices = [slice_of("n1", [device(f"d{i}") for i in range(640)])]
     wanted = [claim(f"c{i}", exactly(count=32)) for i in range(20)]
     everything = found(slices, *wanted)
     assert everything is not None
     assert sum(len(each) for each in everything) == 640
+
+
+def test_thousands_of_requests_need_no_deeper_recursion() -> None:
+    slices = [slice_of("n1", [device(f"d{i}") for i in range(2560)])]
+    wanted = [claim(f"c{i}", *(exactly(f"r{j}") for j in range(32))) for i in range(80)]
+    limit = sys.getrecursionlimit()
+    everything = found(slices, *wanted)
+    assert everything is not None
+    assert [pick for part in everything for pick in part] == [f"r{i % 32}:d{i}" for i in range(2560)]
+    assert sys.getrecursionlimit() == limit
 
 
 def test_the_search_can_be_ended() -> None:
