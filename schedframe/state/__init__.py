@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 from .._renamed import renamed
 from .alike_rows import AlikeRows, RowGroup
-from .amount_states import AmountStates
 from .cache import Cache, PodState
 from .change_log import ChangeLog
 from .columns import DerivedColumn, DictionaryColumn
@@ -28,7 +27,6 @@ from .trial import substituted_row
 
 __all__ = [
     "AlikeRows",
-    "AmountStates",
     "Cache",
     "ChangeLog",
     "Comparison",

@@ -114,7 +114,6 @@ def test_no_decision_changes_where_only_amounts_count(
 @pytest.fixture(autouse=True)
 def _no_board(monkeypatch: pytest.MonkeyPatch) -> None:
     """The tables of these tests are so small that classes would take turns on a board."""
-    monkeypatch.setattr(board, "FEW_ROWS", 0)
     monkeypatch.setattr(board, "MOST_ROWS", 0)
 
 

@@ -36,6 +36,11 @@ SLOW = Taint("slow", "", PREFER_NO_SCHEDULE)
 FULL = Status.unschedulable("half is enough")
 
 
+@pytest.fixture(autouse=True)
+def two_classes_use_a_board(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(board, "CROWD", 2)
+
+
 def world_of(nodes: int, **plugins: Any) -> World:
     """Equal nodes."""
     world = World(plugins)
@@ -147,7 +152,6 @@ def test_a_class_that_fits_nowhere_is_told_why_and_stays() -> None:
 def test_where_a_board_will_not_do_classes_leave_it(
     change: Callable[[World], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board, "FEW_ROWS", 40)
     monkeypatch.setattr(board, "MOST_ROWS", 40)
     world = world_of(20)
     schedule(world, 20, *SIZES)
@@ -207,7 +211,7 @@ def test_of_many_changes_each_class_learns_by_columns(monkeypatch: pytest.Monkey
 
 
 def test_in_a_larger_table_a_crowd_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "FEW_ROWS", 10)
+    monkeypatch.setattr(board, "CROWD", 33)
     world = world_of(60)
     sizes = [f"{10 + i}m" for i in range(60)]
     assert all(schedule(world, 30, *sizes[:30]))

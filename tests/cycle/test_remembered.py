@@ -15,14 +15,12 @@ from schedframe import Pod
 from schedframe.cycle.equivalence import cache as classes
 from schedframe.cycle.equivalence import equivalence_class as remembered
 from schedframe.cycle.equivalence import node_columns as node_view
-from schedframe.cycle.equivalence import row_memo as alike
 from schedframe.cycle.equivalence.evaluate import columnar as by_columns
-from schedframe.cycle.equivalence.evaluate import rowwise as one_by_one
 from schedframe.cycle.equivalence.index import group_max as grouped
 from schedframe.cycle.equivalence.index import score_matrix as board
 from schedframe.cycle.equivalence.index import state_buckets as best_alike
 from schedframe.cycle.search import tie_breaking as ties
-from schedframe.state import alike_rows, amount_states
+from schedframe.state import alike_rows
 
 from . import workload
 from .build import make_node
@@ -61,14 +59,10 @@ class Way(NamedTuple):
 
     one_by_one: int
     """Up to so many touched rows are refreshed one by one; if not, they are picked out,"""
-    free: int = -(2**40)
-    """or make all rows be looked at, where so many cost nothing."""
+    gather: int = 0
+    """or make all rows be looked at, where so many scanned rows cost as much as one that is picked out."""
     at_once: int = 0
     """So many classes are made for the first of their pods."""
-    worth_looking: int = 1
-    """From so many rows on answers are looked up by the amounts of a row."""
-    most_answers: int = 2048
-    most_states: int = 1 << 14
     portion: int = 1 << 14
     """So many rows are judged at a time when a class is made."""
     groups: int = 24
@@ -103,11 +97,11 @@ class Way(NamedTuple):
 
 
 WAYS = (
-    Way(48, 4096, 16, worth_looking=1 << 30, first_visits=1 << 30),
+    Way(48, 1 << 30, 16, first_visits=1 << 30),
     Way(0, first_visits=1 << 30, draws=2),
-    Way(0, 4096, 2, portion=3, draws=0),
+    Way(0, 1 << 30, 2, portion=3, draws=0),
     Way(48, first_visits=1 << 30, draws=0),
-    Way(48, most_answers=2, most_states=3, portion=1, most_groups=6),
+    Way(48, portion=1, most_groups=6),
     Way(48, groups=2, smallest_shift=6, first_visits=1, most_born=2, draws=0),
     Way(48, first_visits=1, most_asked=1, most_tied=1, draws=2),
     Way(0, first_visits=1, most_known=4, few=0, draws=0),
@@ -122,10 +116,8 @@ WAYS = (
 def catching_up(way: Way) -> Iterator[None]:
     """Take that way."""
     with pytest.MonkeyPatch.context() as patch:
-        for most in ("MOST_ROWS", "_MOST_ALIKE"):
-            patch.setattr(one_by_one, most, way.one_by_one)
-        patch.setattr(one_by_one, "_WORTH_LOOKING", way.worth_looking)
-        patch.setattr(by_columns, "_FREE", way.free)
+        patch.setattr(remembered, "MOST_ROWS", way.one_by_one)
+        patch.setattr(by_columns, "_GATHER_COST", way.gather)
         patch.setattr(classes, "MADE_AT_ONCE", way.at_once)
         patch.setattr(grouped, "MOST_GROUPS", way.groups)
         patch.setattr(grouped, "_WAIT", 3)
@@ -142,7 +134,6 @@ def catching_up(way: Way) -> Iterator[None]:
         patch.setattr(alike_rows, "_SHARE", 1)
         patch.setattr(alike_rows, "_SMALLEST_SHIFT", way.smallest_shift)
         patch.setattr(node_view, "_LOOK_AGAIN", 5)
-        patch.setattr(board, "FEW_ROWS", way.board if way.crowd == 2 else 0)
         patch.setattr(board, "MOST_ROWS", way.board)
         patch.setattr(board, "CROWD", way.crowd)
         patch.setattr(board, "MOST_SEATS", way.seats)
@@ -152,8 +143,6 @@ def catching_up(way: Way) -> Iterator[None]:
         patch.setattr(board, "REST_SHIFT", way.rest)
         patch.setattr(board, "MOST_LATE", way.rest)
         patch.setattr(ties, "MOST_DRAWS", way.draws)
-        patch.setattr(alike, "MOST_ANSWERS", way.most_answers)
-        patch.setattr(amount_states, "MOST_STATES", way.most_states)
         for module in (remembered, node_view):
             patch.setattr(module, "PORTION", way.portion)
         yield

@@ -9,7 +9,6 @@ classes share, the others whenever a pod comes to the row or leaves it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from time import perf_counter_ns
 from typing import Any
 
 import numpy as np
@@ -24,7 +23,7 @@ from ...state import LazyRows, ObjectStore, Rows
 from ...state.following import PORTION
 from .cacheability import SplitPlan, all_changes, versions
 from .evaluate import columnar as by_columns
-from .evaluate.rowwise import OneByOne
+from .evaluate.rowwise import MOST_ROWS, OneByOne
 from .index.blocked_max import OUT, BlockedMaxima
 from .index.group_max import Groupings
 from .index.matrix_slot import Seat
@@ -91,7 +90,6 @@ class PodClass:
         self.builds = 0
         """How often everything was made anew."""
         self._expected: dict[int, ExpectedPods] = {}
-        self._costs = by_columns.Costs()
         self._objects = objects
         self.alike: BestAlike | Seat = self._by_groups()
         if not self._outline(by_groups=outline):
@@ -151,7 +149,7 @@ class PodClass:
         codes = [self.codes, *(expected.codes for expected in self._expected.values())]
         arrays = sum(column.nbytes for column in codes) + sum(column.raw.nbytes for column in self.moving)
         arrays += self.maxima.nbytes
-        arrays += self.one_by_one.nbytes + self.alike.nbytes + self.groupings.nbytes
+        arrays += self.alike.nbytes + self.groupings.nbytes
         return arrays + _BYTES_A_CLASS
 
     def feasible_rows(self) -> Rows:
@@ -263,24 +261,18 @@ class PodClass:
         """
         log = self.table.row_log
         missed = log.version - since
-        if self._row_wise and missed <= self.one_by_one.most:
+        if self._row_wise and missed <= MOST_ROWS:
             rows = log.since(since)
             if rows is not None:
                 self.one_by_one.refresh(rows if missed == 1 else set(rows), counting=counting)
             return rows is not None
         positions = log.positions_since(since, self.table.size)
-        if positions is not None and self.columnar and by_columns.refresh_some(self, positions):
-            return True
-        nodes, started = self.table.num_nodes, perf_counter_ns()
-        in_question = self.columnar and by_columns.pays(missed, nodes)
-        some = positions is not None and (not in_question or self._costs.some_are_cheaper(missed, nodes))
-        if positions is not None and some:
-            by_columns.refresh_touched(self, positions, counting=counting)
-        elif in_question:
+        if self.columnar and by_columns.all_rows_are_cheaper(missed, self.table.num_nodes):
             by_columns.refresh_all(self)
+        elif positions is not None:
+            by_columns.refresh_touched(self, positions, counting=counting)
         else:
             return False
-        self._costs.note(perf_counter_ns() - started, some=some)
         return True
 
     def _outline(self, *, by_groups: bool) -> bool:

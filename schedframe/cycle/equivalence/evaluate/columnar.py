@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define
 
 from ....framework import Verdicts
 from ....state import Rows
@@ -25,47 +24,13 @@ if TYPE_CHECKING:
 Column = npt.NDArray[np.int64]
 Positions = npt.NDArray[np.intp]
 
-_SHARE = 6
-"""Picking out a row costs as much as looking at so many as they stand in the columns,"""
-_FREE = 4096
-"""and so many cost no more than the calls that it takes to pick out any, if the plugins are quick."""
-_AGAIN = 64
-_MEMORY = 8
-"""The mean of about so many times is kept."""
+_GATHER_COST = 6
+"""Cost of gathering one row, in rows that are scanned where they stand in the columns."""
 
 
-def pays(touched: int, nodes: int) -> bool:
-    """Whether to refresh all rows of the *nodes* may be cheaper than those that were touched."""
-    return touched * _SHARE + _FREE >= nodes
-
-
-@define(eq=False)
-class Costs:
-    """How long it took a class lately to refresh all rows, and the touched ones: a matter of its plugins.
-
-    Which way is taken changes how long it takes, and nothing else.
-    """
-
-    _all: float = 0.0
-    _some: float = 0.0
-    _turn: int = 0
-
-    def some_are_cheaper(self, touched: int, nodes: int) -> bool:
-        """Whether to refresh only the rows that were touched, if :func:`pays` leaves that open."""
-        if touched * _SHARE >= nodes:
-            return False
-        self._turn += 1
-        # Now and then the dearer way has its chance.
-        return (self._some < self._all) is (self._turn % _AGAIN != 0)
-
-    def note(self, nanoseconds: int, *, some: bool) -> None:
-        """So long it took now."""
-        before = self._some if some else self._all
-        mean = before + (nanoseconds - before) / _MEMORY if before else float(nanoseconds)
-        if some:
-            self._some = mean
-        else:
-            self._all = mean
+def all_rows_are_cheaper(dirty: int, nodes: int) -> bool:
+    """Whether to evaluate all rows of *nodes* rather than the *dirty* ones."""
+    return dirty * _GATHER_COST >= nodes
 
 
 def refresh_all(found: PodClass) -> None:
@@ -126,31 +91,6 @@ def known_worth(found: PodClass) -> Column | None:
     codes, size = found.codes[: found.table.size], found.table.size
     values = np.where(codes == 0, found.maxima.values[:size] - found.base[:size], -np.abs(codes))
     return values if int(values.max(initial=-1)) >= 0 else None
-
-
-def refresh_some(found: PodClass, positions: Positions) -> bool:
-    """Score the rows at *positions* where all rows of the table passed and these still do; ``False``, and
-    nothing done, where that is not so.
-
-    O(positions), and a pass over all for the best of them.
-    """
-    table = found.table
-    if found.feasible != table.num_nodes or found.moving:
-        return False
-    if np.count_nonzero(found.view.codes.take(positions)):
-        return False
-    rows = Rows.at(table, positions)
-    entries = [entry for entry, _ in found.pod_filters]
-    if ask_all(entries, found.parts.order, found.state, found.pod, rows):
-        return False
-    scorer = Scorer(found.state, found.pod)
-    totals = scorer.total(found.pod_scores, rows)
-    if not found.flat:
-        totals += rows.take(found.base)
-    found.maxima.values[positions] = totals
-    found.maxima.rebuild(table.size)
-    found.usable &= scorer.sound
-    return True
 
 
 def _judged(found: PodClass, rows: Rows) -> npt.NDArray[np.int32]:

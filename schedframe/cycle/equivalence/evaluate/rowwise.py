@@ -9,22 +9,14 @@ from attrs import define, field
 
 from ....framework import MAX_SCORE, MIN_SCORE, Code, Status
 from ....framework.plan import FilterEntry, ScoreEntry
-from ....state import AmountStates
 from ..index.blocked_max import OUT
-from ..row_memo import AnswersByAmounts
 from ..status_codes import NO_NODE
 
 if TYPE_CHECKING:
     from ..equivalence_class import PodClass
 
 MOST_ROWS: Final = 48
-"""Up to so many touched rows are refreshed by the per-node form, more of them by columns;"""
-_MOST_ALIKE: Final = 96
-"""and so many where nodes are often in the same state."""
-_WORTH_LOOKING: Final = 3
-"""For fewer rows it takes longer to find out in which state they are than to ask."""
-_NOTHING: Final[dict[int, int]] = {}
-_STATES: Final = "AmountStates"
+"""Dirty rows that are evaluated one by one at most; columns cost less for more of them."""
 _SUCCESS: Final = Code.SUCCESS
 
 Judge = tuple[Callable[[int], Status | None], int, str]
@@ -43,17 +35,6 @@ class OneByOne:
     _scores: list[Scorer] = field(factory=list)
     _raw: list[Callable[[int], int]] = field(factory=list)
     """Raw scores of the normalised plugins that look at pods, in their order."""
-    _by_amounts: bool = False
-    """Whether rows with the same amounts may share an answer."""
-    _alike: AnswersByAmounts | None = None
-    """Made when first wanted."""
-    most: int = MOST_ROWS
-    """For so many rows this is cheaper than columns are."""
-
-    @property
-    def nbytes(self) -> int:
-        """Memory of what is kept about rows, in bytes."""
-        return 0 if self._alike is None else self._alike.nbytes
 
     def refresh(self, rows: Collection[int], *, counting: bool) -> None:
         """Take in that pods came to *rows* or left them, or that they have other nodes.
@@ -74,23 +55,13 @@ class OneByOne:
         found = self._found
         # One element of a memoryview costs a third of what it does in an array.
         codes, view_codes, base = found.codes.data, found.view.codes.data, found.base.data
-        moving, changes, missed = found.moving, [], 0
-        alike = self._answers() if self._by_amounts and len(rows) >= _WORTH_LOOKING else None
-        # Where nothing is known any number will do.
-        known, numbers = (_NOTHING, view_codes) if alike is None else (alike.known, alike.numbers())
+        moving, changes = found.moving, []
         for row in rows:
             old, new = codes[row], view_codes[row]
             if new:
                 new, total = self._judged(row, new), OUT
             else:
-                answer = known.get(numbers[row])
-                if answer is None and alike is not None:
-                    answer = alike.find(row)
-                if answer is None:
-                    answer = self._ask(row)
-                    if alike is not None:
-                        missed += 1
-                        alike.note(row, answer)
+                answer = self._ask(row)
                 if answer < 0:
                     new, total = -answer, OUT
                 else:
@@ -102,10 +73,6 @@ class OneByOne:
                 total += self._normalized(row, old, new, counting)
             changes.append((row, total))
         found.maxima.update(changes)
-        if alike is not None:
-            alike.looked(len(rows), missed)
-            if not alike.pays:
-                self._by_amounts, self._alike, self.most = False, None, MOST_ROWS
 
     def ask(self, rows: Sequence[int]) -> list[int]:
         """What the class gives to each of *rows*, which the view passes: the weighted sum of the scores that
@@ -179,19 +146,10 @@ class OneByOne:
 
     def _prepare(self) -> None:
         found = self._found
-        if self._prepared_for[0] != found.builds:
-            asked = {entry.name for entry, _ in found.pod_filters} | {e.name for e in found.pod_scores}
-            self._by_amounts, self._alike = asked <= found.parts.amounts_only, None
-            self.most = _MOST_ALIKE if self._by_amounts else MOST_ROWS
         self._filters = [self._judge(*placed) for placed in found.pod_filters]
         self._scores = [(self._scorer(entry), entry.weight) for entry in found.pod_scores]
         self._raw = [self._scorer(column.scores.entry) for column in found.moving]
         self._prepared_for = (found.builds, found.table.layout)
-
-    def _answers(self) -> AnswersByAmounts:
-        if self._alike is None:
-            self._alike = AnswersByAmounts(self._found.table.following(_STATES, AmountStates))
-        return self._alike
 
     def _judge(self, entry: FilterEntry, place: int) -> Judge:
         return by_row(self._found, entry.filter), place, entry.name

@@ -26,12 +26,10 @@ if TYPE_CHECKING:
     from ..equivalence_class import PodClass
     from ..node_columns import NodeView
 
-FEW_ROWS: Final = 2048
-"""In a table of so many rows any two classes take turns on a board,"""
 MOST_ROWS: Final = 1 << 14
-"""and in one of so many"""
+"""Rows of the largest table with a board: a pass over more of them takes longer than an index by class."""
 CROWD: Final = 33
-"""so many classes. Otherwise a pass over all rows takes longer than the rest."""
+"""Classes that share a view from which on they use a board."""
 MOST_SEATS: Final = 1024
 MOST_CELLS: Final = 1 << 24
 """So many rows times classes there may be."""
@@ -65,8 +63,6 @@ _BYTES_AN_ANSWER: Final = 250
 
 def crowd(rows: int) -> int:
     """So many classes of pods take turns on a board in a table of so many rows."""
-    if rows <= FEW_ROWS:
-        return 2
     return CROWD if rows <= MOST_ROWS else sys.maxsize
 
 
