@@ -11,11 +11,13 @@ import numpy.typing as npt
 from attrs import define, field
 
 from schedframe import (
+    Code,
     CycleState,
     EventRegistration,
     Handle,
     NodeInfo,
     Normalization,
+    PluginError,
     Pod,
     Rows,
     RowVerdicts,
@@ -39,7 +41,14 @@ ERR_NO_STATE: Final = "not found"
 NOTHING_TO_DEALLOCATE: Final = "no new claims to deallocate"
 
 _SKIP = Status.skip()
-_NO_STATE = Status.from_error(ERR_NO_STATE)
+_NO_STATE = Status(
+    Code.ERROR,
+    (ERR_NO_STATE,),
+    error=PluginError(
+        "another plugin rejected the pod at pre_filter, before DynamicResources looked up its claims; "
+        "kube-scheduler reports the same error"
+    ),
+)
 _NOTHING_TO_DEALLOCATE = Status.unschedulable(NOTHING_TO_DEALLOCATE)
 _NO_SIGNATURE_NEEDED: Final = ()
 _PLAIN: Final = object()

@@ -305,3 +305,27 @@ def test_an_expression_that_fails_is_told_of_each_time() -> None:
     assert first == second
     assert "device gpu.example.com/n1/d0: CEL runtime error" in first.message
     cluster.others_go_on()
+
+
+def test_the_report_of_a_missing_volume_claim_says_why_device_claims_are_unknown(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    volume = {"name": "v", "persistentVolumeClaim": {"claimName": "gone"}}
+    cluster = Cluster()
+    cluster.run(
+        from_manifest(
+            {
+                "kind": "Pod",
+                "apiVersion": "v1",
+                "metadata": {"name": "p", "namespace": "default"},
+                "spec": {"containers": [{"name": "c"}], "volumes": [volume]},
+            }
+        )
+    )
+    # The reference has no state of the plugin either: "not found" is its message.
+    assert cluster.message("p") == (
+        '0/1 nodes are available: persistentvolumeclaim "gone" not found. not found'
+    )
+    (fault,) = cluster.faults
+    assert (fault.plugin, fault.reasons) == ("DynamicResources", ("not found",))
+    assert "another plugin rejected the pod at pre_filter" in caplog.text
