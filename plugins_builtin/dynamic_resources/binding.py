@@ -25,11 +25,10 @@ from schedframe import (
 )
 from schedframe.api import AllocationResult
 
-from .claims import has_binding_conditions, is_idle_but_for, is_overdue, is_ready, is_reserved_for
-from .extended import IN_MEMORY, claim_in_memory
-from .state import PodClaims
-from .tracker import ClaimTracker, Written, with_status
-from .writing import (
+from .claims.extended_resources import IN_MEMORY, claim_in_memory
+from .claims.lookup import has_binding_conditions, is_idle_but_for, is_overdue, is_ready, is_reserved_for
+from .claims.tracker import ClaimTracker, Written, with_status
+from .claims.writes import (
     allocating,
     change_claim,
     create_claim,
@@ -39,6 +38,7 @@ from .writing import (
     note_in_pod,
     reread,
 )
+from .cycle_state import PodClaims
 
 logger = logging.getLogger("schedframe")
 

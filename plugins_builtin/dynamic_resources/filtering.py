@@ -21,15 +21,21 @@ from schedframe import (
 from schedframe.api import DeviceRequest
 
 from ..node_resources.device_classes import DEVICE_CLASS
-from .allocator import InvalidPools, OutOfTime, Search
-from .asked import Asked, NodeAllocation
-from .claims import BindingFailed, ClaimProblem, claims_of, is_overdue, is_ready
-from .extended import BackingClasses, claim_in_memory, extended_requests, missing_resources, substitute
-from .results import score_of
-from .shapes import CANNOT_ALLOCATE, INVALID_POOLS, STATUSES, TIMED_OUT, UNKNOWN, Found, Shapes
-from .state import PodClaims, record_of
-from .states import DeviceStates, View
-from .tracker import ClaimTracker, tracker_of
+from .allocation_memo import CANNOT_ALLOCATE, INVALID_POOLS, STATUSES, TIMED_OUT, UNKNOWN, Found, Shapes
+from .allocation_request import Asked, NodeAllocation
+from .allocation_results import score_of
+from .claims.extended_resources import (
+    BackingClasses,
+    claim_in_memory,
+    extended_requests,
+    missing_resources,
+    substitute,
+)
+from .claims.lookup import BindingFailed, ClaimProblem, claims_of, is_overdue, is_ready
+from .claims.tracker import ClaimTracker, tracker_of
+from .cycle_state import PodClaims, record_of
+from .inventory.node_device_state import DeviceStates, View
+from .search.device_search import InvalidPools, OutOfTime, Search
 
 ERR_NOT_AVAILABLE: Final = "resourceclaim not available on the node"
 ERR_LEFT_OVER: Final = "cannot schedule extended resource claim"

@@ -6,8 +6,8 @@ from attrs import define
 
 from schedframe import Action, ClusterEvent, EventRegistration, EventResource, Pod, ResourceClaim
 
-from .claims import ClaimProblem, claims_of
-from .tracker import ClaimTracker
+from .claims.lookup import ClaimProblem, claims_of
+from .claims.tracker import ClaimTracker
 
 
 @define(eq=False)

@@ -29,13 +29,13 @@ from schedframe.framework import RECORDED
 from ..args import DynamicResourcesArgs
 from ..node_resources.device_classes import DEVICE_CLASS
 from .binding import Binding
-from .claims import ClaimProblem, claims_of
-from .explaining import explain_node
-from .extended import extended_requests
+from .claims.extended_resources import extended_requests
+from .claims.lookup import ClaimProblem, claims_of
+from .cycle_state import NO_CLAIMS, POD_CLAIMS
+from .explain import explain_node
 from .filtering import ClaimFilter
 from .hints import ClaimHints
 from .rows import judge_rows, score_rows
-from .state import NO_CLAIMS, POD_CLAIMS
 
 ERR_NO_STATE: Final = "not found"
 NOTHING_TO_DEALLOCATE: Final = "no new claims to deallocate"

@@ -11,10 +11,10 @@ from attrs import define, field
 from schedframe import PluginError, Rows, RowVerdicts, Status
 
 from .._node_selection import Mask, rows_selected
-from .asked import Asked
+from .allocation_memo import STATUSES, UNKNOWN
+from .allocation_request import Asked
+from .cycle_state import PodClaims
 from .filtering import CANNOT_FIT, LEFT_OVER, NOT_AVAILABLE, ClaimFilter
-from .shapes import STATUSES, UNKNOWN
-from .state import PodClaims
 
 _FIXED: Final = (*STATUSES, NOT_AVAILABLE, LEFT_OVER, CANNOT_FIT)
 _NOT_AVAILABLE, _LEFT_OVER, _CANNOT_FIT = (

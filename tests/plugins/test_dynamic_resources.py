@@ -9,12 +9,12 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from plugins_builtin.dynamic_resources.allocation_memo import ERR_CANNOT_ALLOCATE
 from plugins_builtin.dynamic_resources.binding import DEALLOCATED, STILL_NOT_SCHEDULABLE
+from plugins_builtin.dynamic_resources.claims.tracker import tracker_of
+from plugins_builtin.dynamic_resources.claims.writes import FINALIZER
 from plugins_builtin.dynamic_resources.filtering import ERR_NOT_AVAILABLE, err_no_class
 from plugins_builtin.dynamic_resources.plugin import ERR_NO_STATE, NOTHING_TO_DEALLOCATE, DynamicResources
-from plugins_builtin.dynamic_resources.shapes import ERR_CANNOT_ALLOCATE
-from plugins_builtin.dynamic_resources.tracker import tracker_of
-from plugins_builtin.dynamic_resources.writing import FINALIZER
 from schedframe import Conflict, OutcomeUnknown, Simulation
 from schedframe.api import (
     AllocatedDeviceStatus,

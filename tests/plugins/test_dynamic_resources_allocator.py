@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plugins_builtin.dynamic_resources.allocator import InvalidPools, OutOfTime, Pick, Search
-from plugins_builtin.dynamic_resources.pools import PoolIndex
-from plugins_builtin.dynamic_resources.requests import AllocationError, demand_of
-from plugins_builtin.dynamic_resources.usage import Holding, Usage
+from plugins_builtin.dynamic_resources.inventory.device_usage import Holding, Usage
+from plugins_builtin.dynamic_resources.inventory.node_pools import PoolIndex
+from plugins_builtin.dynamic_resources.search.demand import AllocationError, demand_of
+from plugins_builtin.dynamic_resources.search.device_search import InvalidPools, OutOfTime, Pick, Search
 from schedframe.api import (
     ALL_DEVICES,
     Device,

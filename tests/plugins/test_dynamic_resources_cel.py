@@ -8,9 +8,14 @@ from typing import Any
 
 import pytest
 
-from plugins_builtin.dynamic_resources import cel
-from plugins_builtin.dynamic_resources.cel import CelDevice, CelError, CelMissingError, compile_selector
-from plugins_builtin.dynamic_resources.cel_domains import Rewritten, rewritten
+from plugins_builtin.dynamic_resources.cel import selector as cel
+from plugins_builtin.dynamic_resources.cel.domains import Rewritten, rewritten
+from plugins_builtin.dynamic_resources.cel.selector import (
+    CelDevice,
+    CelError,
+    CelMissingError,
+    compile_selector,
+)
 from schedframe.api import DeviceAttribute, DeviceCapacity, parse_quantity
 
 DEVICE = CelDevice.of(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from attrs import evolve
 
 from plugins_builtin.dynamic_resources.binding import DELETED
+from plugins_builtin.dynamic_resources.claims.tracker import EXTENDED_RESOURCE_ANNOTATION
 from plugins_builtin.dynamic_resources.filtering import ERR_LEFT_OVER
-from plugins_builtin.dynamic_resources.tracker import EXTENDED_RESOURCE_ANNOTATION
 from schedframe import OutcomeUnknown, Simulation
 from schedframe.api import OwnerReference, Pod, ResourceClaim
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from plugins_builtin.args import DynamicResourcesArgs
 from plugins_builtin.dynamic_resources import DynamicResources
-from plugins_builtin.dynamic_resources.states import DeviceStates
+from plugins_builtin.dynamic_resources.inventory.node_device_state import DeviceStates
 from schedframe.api import (
     ALL_DEVICES,
     AllocationResult,

@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
+from plugins_builtin.dynamic_resources.allocation_memo import UNKNOWN, Shape, Shapes
+from plugins_builtin.dynamic_resources.claims.tracker import ClaimTracker, tracker_of
+from plugins_builtin.dynamic_resources.cycle_state import PodClaims
 from plugins_builtin.dynamic_resources.filtering import ClaimFilter
-from plugins_builtin.dynamic_resources.shapes import UNKNOWN, Shape, Shapes
-from plugins_builtin.dynamic_resources.state import PodClaims
-from plugins_builtin.dynamic_resources.states import DeviceStates
-from plugins_builtin.dynamic_resources.tracker import ClaimTracker, tracker_of
-from plugins_builtin.dynamic_resources.trail import Trail
-from plugins_builtin.dynamic_resources.usage import Holding
+from plugins_builtin.dynamic_resources.inventory.change_log import Trail
+from plugins_builtin.dynamic_resources.inventory.device_usage import Holding
+from plugins_builtin.dynamic_resources.inventory.node_device_state import DeviceStates
 from schedframe.api import DeviceClaim, DeviceRequest, ExactDeviceRequest
 from schedframe.errors import InvariantError
 from schedframe.state import NodeTable, ObjectStore

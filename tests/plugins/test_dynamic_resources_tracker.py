@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from plugins_builtin.dynamic_resources.tracker import ClaimTracker, Written, tracker_of
+from plugins_builtin.dynamic_resources.claims.tracker import ClaimTracker, Written, tracker_of
 from schedframe.api import (
     AllocationResult,
     DeviceAllocationResult,

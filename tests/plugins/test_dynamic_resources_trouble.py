@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from attrs import evolve
 
-from plugins_builtin.dynamic_resources import cel
-from plugins_builtin.dynamic_resources.shapes import ERR_CANNOT_ALLOCATE
-from plugins_builtin.dynamic_resources.tracker import tracker_of
+from plugins_builtin.dynamic_resources.allocation_memo import ERR_CANNOT_ALLOCATE
+from plugins_builtin.dynamic_resources.cel import selector as cel
+from plugins_builtin.dynamic_resources.claims.tracker import tracker_of
 from schedframe import InMemoryCluster, Scheduler, Status, VirtualClock
 from schedframe.api import (
     ALL_DEVICES,

@@ -9,10 +9,10 @@ from attrs import define, field
 from schedframe import Pod, ResourceClaim, StateKey
 from schedframe.api import AllocationResult, CompiledNodeSelector, compile_node_selector
 
-from .allocator import Pick
-from .asked import Asked, NodeAllocation
-from .extended import IN_MEMORY
-from .results import score_of
+from .allocation_request import Asked, NodeAllocation
+from .allocation_results import score_of
+from .claims.extended_resources import IN_MEMORY
+from .search.device_search import Pick
 
 
 @define(eq=False)

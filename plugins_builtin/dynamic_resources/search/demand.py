@@ -20,9 +20,9 @@ from schedframe.api import (
     ExactDeviceRequest,
 )
 
-from .cel import CelError
-from .offers import OfferedDevice
-from .terms import Terms, interned
+from ..cel.selector import CelError
+from ..inventory.criteria import Terms, interned
+from ..inventory.offered_devices import OfferedDevice
 
 MOST_DEVICES: Final = 32
 """Devices of one claim at most; AllocationResultsMaxSize of the API."""

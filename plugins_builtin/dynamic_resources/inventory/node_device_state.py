@@ -16,9 +16,9 @@ from attrs import define, field
 
 from schedframe import InvariantError, Node, NodeTable, PluginError, Rows
 
-from .offers import PoolId
-from .pools import NodePool, PoolIndex
-from .usage import Usage
+from .device_usage import Usage
+from .node_pools import NodePool, PoolIndex
+from .offered_devices import PoolId
 
 Codes = npt.NDArray[np.int32]
 

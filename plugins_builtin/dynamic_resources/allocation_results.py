@@ -19,8 +19,8 @@ from schedframe.api import (
     NodeSelectorTerm,
 )
 
-from .allocator import Pick
-from .requests import Demand
+from .search.demand import Demand
+from .search.device_search import Pick
 
 MOST_ALTERNATIVES: Final = 8
 """Alternatives of one request at most; FirstAvailableDeviceRequestMaxSize of the API."""

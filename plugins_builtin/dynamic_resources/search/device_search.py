@@ -15,15 +15,15 @@ from attrs import define, field, frozen
 
 from schedframe import Node, Quantity
 
+from ..inventory.device_content import TypedValue
+from ..inventory.device_usage import Usage
+from ..inventory.node_pools import NodePool
+from ..inventory.offered_devices import DeviceId, OfferedDevice, PoolId
 from .candidates import candidates
 from .capacity import consumption, fits
 from .constraints import Constraint, constraints_of
-from .contents import TypedValue
-from .counters import Counters
-from .offers import DeviceId, OfferedDevice, PoolId
-from .pools import NodePool
-from .requests import MOST_DEVICES, AllocationError, Demand, Wanted
-from .usage import Usage
+from .demand import MOST_DEVICES, AllocationError, Demand, Wanted
+from .pool_counters import Counters
 
 _STEPS_BETWEEN_LOOKS: Final = 64
 _NOTHING: Final[Mapping[str, int]] = {}

@@ -14,9 +14,9 @@ from attrs import define, field
 from schedframe import InvariantError, NodeTable, ObjectStore, Pod, ResourceClaim
 from schedframe.api import OwnerReference, ResourceClaimStatus
 
-from .pools import PoolIndex
-from .states import DeviceStates
-from .usage import Usage, holdings_of
+from ..inventory.device_usage import Usage, holdings_of
+from ..inventory.node_device_state import DeviceStates
+from ..inventory.node_pools import PoolIndex
 
 CLAIM: Final = ResourceClaim.KIND
 EXTENDED_RESOURCE_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"

@@ -23,8 +23,8 @@ from schedframe.api import (
     ResourceClaimSpec,
 )
 
-from ..node_resources.device_classes import DEVICE_CLASS, IMPLICIT_PREFIX
-from ..node_resources.shortage import is_extended_resource
+from ...node_resources.device_classes import DEVICE_CLASS, IMPLICIT_PREFIX
+from ...node_resources.shortage import is_extended_resource
 from .tracker import EXTENDED_RESOURCE_ANNOTATION
 
 IN_MEMORY: Final = "<extended-resources>"

@@ -17,10 +17,10 @@ from attrs import define, field, frozen
 from schedframe import Quantity, ResourceClaim, Status
 from schedframe.api import DeviceClaim, DeviceRequest
 
-from .allocator import Pick, Picks
-from .pools import NodePool
-from .requests import Demand, Wanted
-from .results import score_of
+from .allocation_results import score_of
+from .inventory.node_pools import NodePool
+from .search.demand import Demand, Wanted
+from .search.device_search import Pick, Picks
 
 ERR_CANNOT_ALLOCATE: Final = "cannot allocate all claims"
 ERR_INVALID_POOLS: Final = "invalid resource pools were encountered"

@@ -5,12 +5,12 @@ What a search picks only makes things scarcer: a device that cannot be had befor
 
 from __future__ import annotations
 
+from ..inventory.device_usage import Usage
+from ..inventory.node_pools import Candidates, NodePool
+from ..inventory.offered_devices import OfferedDevice
 from .capacity import consumption, fits
-from .counters import Counters
-from .offers import OfferedDevice
-from .pools import Candidates, NodePool
-from .requests import AllocationError, Wanted
-from .usage import Usage
+from .demand import AllocationError, Wanted
+from .pool_counters import Counters
 
 _NOTHING: dict[str, int] = {}
 

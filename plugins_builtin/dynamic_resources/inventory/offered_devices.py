@@ -9,7 +9,7 @@ from attrs import define, field, frozen
 from schedframe import Node, PluginError, ResourceSlice
 from schedframe.api import Device, NodeSelector, compile_node_selector
 
-from .contents import Consumption, Contents, CounterId, DeviceContent
+from .device_content import Consumption, Contents, CounterId, DeviceContent
 
 DeviceId: TypeAlias = tuple[str, str, str]
 """Driver, pool, name."""

@@ -15,7 +15,7 @@ from attrs import define, field
 
 from schedframe.api import Device, DeviceAttribute
 
-from .cel import CelDevice, CelError, compile_selector
+from ..cel.selector import CelDevice, CelError, compile_selector
 
 CounterId: TypeAlias = tuple[str, str]
 """Counter set, counter."""

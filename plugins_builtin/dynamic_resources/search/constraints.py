@@ -13,9 +13,9 @@ from attrs import define, field
 
 from schedframe.api import DeviceConstraint
 
-from .contents import TypedValue
-from .offers import OfferedDevice
-from .requests import Wanted
+from ..inventory.device_content import TypedValue
+from ..inventory.offered_devices import OfferedDevice
+from .demand import Wanted
 
 
 @define(eq=False)

@@ -9,11 +9,11 @@ from attrs import define, field
 from schedframe import ResourceClaim
 from schedframe.api import AllocationResult
 
-from .allocator import Pick
-from .extended import Substitute
-from .requests import ClassOf, Demand, demand_of
-from .results import allocation_of
-from .shapes import Shape
+from .allocation_memo import Shape
+from .allocation_results import allocation_of
+from .claims.extended_resources import Substitute
+from .search.demand import ClassOf, Demand, demand_of
+from .search.device_search import Pick
 
 
 @define(eq=False)

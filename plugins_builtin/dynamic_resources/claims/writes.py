@@ -10,8 +10,8 @@ from attrs import evolve
 from schedframe import ClusterPort, Conflict, NotFound, PluginError, Pod, ResourceClaim
 from schedframe.api import AllocationResult, PodExtendedResourceClaimStatus, ResourceClaimConsumerReference
 
-from .claims import is_reserved_for
-from .extended import IN_MEMORY, Mapped
+from .extended_resources import IN_MEMORY, Mapped
+from .lookup import is_reserved_for
 from .tracker import CLAIM, with_status
 
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"

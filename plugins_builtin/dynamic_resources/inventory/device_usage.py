@@ -9,8 +9,8 @@ from attrs import define, field, frozen
 from schedframe import InvariantError
 from schedframe.api import AllocationResult
 
-from .offers import DeviceId, OfferedDevice, PoolId
-from .trail import Trail
+from .change_log import Trail
+from .offered_devices import DeviceId, OfferedDevice, PoolId
 
 
 @frozen

@@ -9,11 +9,11 @@ from attrs import define, field, frozen
 
 from schedframe import Node, ObjectStore, ResourceSlice
 
-from .contents import Contents, CounterId, PoolContent
-from .offers import OfferedDevice, OfferedSlice, PoolId
-from .terms import Terms
-from .trail import Trail
-from .usage import Usage
+from .change_log import Trail
+from .criteria import Terms
+from .device_content import Contents, CounterId, PoolContent
+from .device_usage import Usage
+from .offered_devices import OfferedDevice, OfferedSlice, PoolId
 
 SLICE = ResourceSlice.KIND
 _TERMS_KEPT: Final = 16

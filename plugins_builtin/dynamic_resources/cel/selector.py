@@ -16,8 +16,8 @@ from attrs import define
 from schedframe import PluginError
 from schedframe.api import DeviceAttribute, DeviceCapacity
 
-from .cel_domains import OR_EMPTY, PARTS, rewritten
-from .cel_types import FUNCTIONS, quantity_of, semver_of
+from .domains import OR_EMPTY, PARTS, rewritten
+from .functions import FUNCTIONS, quantity_of, semver_of
 
 EXTRA: Final = "dra"
 _MISSING_KEY: Final = re.compile(r'Key not found in map : "(.*)"\s*$', re.DOTALL)

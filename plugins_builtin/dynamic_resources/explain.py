@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from schedframe import NodeInfo
 
+from .cycle_state import PodClaims
 from .filtering import ClaimFilter
-from .state import PodClaims
 
 
 def explain_node(claims: ClaimFilter, found: PodClaims, info: NodeInfo) -> str | None:

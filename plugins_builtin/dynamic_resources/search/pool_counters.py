@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from .contents import CounterId
-from .offers import OfferedDevice
-from .pools import NodePool
-from .usage import Usage
+from ..inventory.device_content import CounterId
+from ..inventory.device_usage import Usage
+from ..inventory.node_pools import NodePool
+from ..inventory.offered_devices import OfferedDevice
 
 
 @define(eq=False)
