@@ -7,6 +7,10 @@ import importlib
 import pytest
 
 RENAMED = [
+    ("schedframe.embed", "Apart", "AntiAffinity"),
+    ("schedframe.embed", "Needs", "Requirements"),
+    ("schedframe.embed", "Together", "Affinity"),
+    ("schedframe.embed", "Why", "PlacementFailure"),
     ("schedframe.state", "DistinctColumn", "DictionaryColumn"),
     ("schedframe.state", "TermKind", "TermClass"),
     ("schedframe.state", "standing_in", "substituted_row"),

@@ -6,7 +6,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from schedframe import VirtualClock
-from schedframe.embed import Embedding, Needs, TaskState, Why, Worker
+from schedframe.embed import Embedding, PlacementFailure, Requirements, TaskState, Worker
 
 
 @frozen
@@ -52,7 +52,7 @@ class Farm:
             ],
             on_place=self.start,
             on_unplaced=self.wait,
-            needs=lambda frame: Needs(priority=10 if frame.urgent else 0),
+            needs=lambda frame: Requirements(priority=10 if frame.urgent else 0),
             retry=lambda failures: 5.0 * failures,
             clock=self.clock,
         )
@@ -64,7 +64,7 @@ class Farm:
         self.say(f"{frame.key} starts on {worker.key}")
         heappush(self._ends, (self.clock() + frame.seconds, frame.key, worker.key))
 
-    def wait(self, frame: Frame, why: Why) -> None:
+    def wait(self, frame: Frame, why: PlacementFailure) -> None:
         self.say(f"{frame.key} waits: {why}")
 
     def end(self, frame: Frame, worker: str) -> None:

@@ -17,7 +17,7 @@ from typing import IO
 
 from attrs import define, field, frozen
 
-from schedframe.embed import Backoff, Embedding, Needs, NotStarted, Why
+from schedframe.embed import Backoff, Embedding, NotStarted, PlacementFailure, Requirements
 
 WORKER = Path(__file__).with_name("pool_worker.py")
 DONE = "done"
@@ -123,7 +123,7 @@ class Pool:
         self._embedding = Embedding(
             on_place=self._start,
             on_unplaced=self._wait,
-            needs=lambda job: Needs(priority=job.priority),
+            needs=lambda job: Requirements(priority=job.priority),
             retry=self.retry,
         )
 
@@ -200,7 +200,7 @@ class Pool:
             self.attempts[job.key] -= 1
             raise NotStarted(f"{worker.key} does not listen: {error}") from error
 
-    def _wait(self, job: Job, why: Why) -> None:
+    def _wait(self, job: Job, why: PlacementFailure) -> None:
         self.say(f"{job.key}: {why}")
 
     # ---- a thread for each worker ----

@@ -15,7 +15,7 @@ from typing import Any, Self
 from attrs import define, field, frozen
 
 from schedframe import SchedframeError
-from schedframe.embed import AsyncDriver, Backoff, Embedding, Needs, NotStarted, Why
+from schedframe.embed import AsyncDriver, Backoff, Embedding, NotStarted, PlacementFailure, Requirements
 
 HOST = "127.0.0.1"
 
@@ -68,7 +68,7 @@ class Service:
         self._embedding = Embedding(
             on_place=self._placed,
             on_unplaced=self._waits,
-            needs=lambda order: Needs(priority=order.priority),
+            needs=lambda order: Requirements(priority=order.priority),
             retry=Backoff(initial=0.01, longest=1.0),
             wake_up=self.driver.wake_up,
         )
@@ -97,7 +97,7 @@ class Service:
         tell(worker.writer, run=order.key)
         tell(order.client, placed=order.key, on=worker.key)
 
-    def _waits(self, order: Order, why: Why) -> None:
+    def _waits(self, order: Order, why: PlacementFailure) -> None:
         tell(order.client, waits=order.key, why=why.message)
 
     # ---- what others say ----

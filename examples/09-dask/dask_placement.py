@@ -16,7 +16,7 @@ from attrs import field, frozen
 from distributed import Client, Scheduler, SchedulerPlugin, Worker
 
 from schedframe import InputError
-from schedframe.embed import AsyncDriver, Embedding, Needs, NotStarted
+from schedframe.embed import AsyncDriver, Embedding, NotStarted, Requirements
 
 logger = logging.getLogger("distributed.schedframe")
 NOWHERE = "schedframe://held-back"
@@ -29,7 +29,7 @@ class DaskTask:
 
     dask_key: Any
     requests: Mapping[str, float]
-    needs: Needs
+    needs: Requirements
     labels: Mapping[str, str] = field(factory=dict)
 
     @property
@@ -104,7 +104,7 @@ class Placement(SchedulerPlugin):
     def _submit(self, key: Any) -> None:
         state = self.scheduler.tasks[key]
         # Dask takes the smallest first; the first number is the user's, with its sign changed.
-        needs = Needs(priority=int(-(state.priority or (0,))[0]), workers=self._only.get(key, ()))
+        needs = Requirements(priority=int(-(state.priority or (0,))[0]), workers=self._only.get(key, ()))
         try:
             self.embedding.submit(DaskTask(key, dict(state.resource_restrictions or {}), needs))
         except InputError as error:

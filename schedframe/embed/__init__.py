@@ -2,49 +2,66 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from .._renamed import renamed
 from .amounts import Amount, Amounts, resource_name
 from .asyncio import AsyncDriver
 from .embedding import Embedding
+from .options import EmbeddingKeywords, EmbeddingOptions
 from .profile import Strategy, configuration
 from .retry import Backoff
 from .translation import Translator
 from .values import (
-    Apart,
+    Affinity,
+    AntiAffinity,
     Limits,
-    Needs,
     NotStarted,
+    PlacementFailure,
+    Requirements,
     Spread,
     Task,
     TaskLike,
     TaskState,
-    Together,
     Waiting,
-    Why,
     Worker,
     WorkerLike,
 )
 
 __all__ = [
+    "Affinity",
     "Amount",
     "Amounts",
-    "Apart",
+    "AntiAffinity",
     "AsyncDriver",
     "Backoff",
     "Embedding",
+    "EmbeddingKeywords",
+    "EmbeddingOptions",
     "Limits",
-    "Needs",
     "NotStarted",
+    "PlacementFailure",
+    "Requirements",
     "Spread",
     "Strategy",
     "Task",
     "TaskLike",
     "TaskState",
-    "Together",
     "Translator",
     "Waiting",
-    "Why",
     "Worker",
     "WorkerLike",
     "configuration",
     "resource_name",
 ]
+
+if not TYPE_CHECKING:
+    __getattr__ = renamed(
+        __name__,
+        {
+            "Apart": "AntiAffinity",
+            "Needs": "Requirements",
+            "Together": "Affinity",
+            "Why": "PlacementFailure",
+        },
+    )

@@ -1,4 +1,4 @@
-"""Amounts of any resource, exact: what the caller calls ``gpu`` and 0.5 is an integer of the core."""
+"""Exact amounts of any resource: translates the caller's ``gpu`` and 0.5 to an integer of the core."""
 
 from __future__ import annotations
 
@@ -15,12 +15,10 @@ from ..api import Quantity, parse_quantity
 from ..errors import InputError
 
 Amount = int | float | str | Decimal | Fraction | Quantity
-"""A number, or text such as ``"500m"`` and ``"1.5Gi"``. Floats stand for their shortest notation: 0.1 is a
-tenth.
-"""
+"""A number, or text such as ``"500m"`` and ``"1.5Gi"``. A float means its shortest notation: 0.1 is 1/10."""
 
 PREFIX: Final = "embed/"
-"""Put before names of resources without a domain, which the core would not count otherwise."""
+"""Prefix of resource names without a domain, which the core does not count."""
 _NATIVE_STEPS: Final[Mapping[str, Fraction]] = {
     "cpu": Fraction(1, 1000),
     "memory": Fraction(1),
@@ -29,14 +27,14 @@ _NATIVE_STEPS: Final[Mapping[str, Fraction]] = {
 _DEFAULT_STEP: Final = Fraction(1, 1000)
 _NANO: Final = 10**9
 _LARGEST: Final = (2**63 - 1) // 100
-"""Scores are percentages of amounts, in 64 bits."""
+"""Largest amount in steps: scores multiply amounts by 100 in 64 bits."""
 
 
 def resource_name(name: str) -> str:
-    """What the core, and so a configuration for it, calls the resource *name*.
+    """Return the name of the resource *name* in the core, and so in a configuration.
 
     ``cpu``, ``memory``, ``ephemeral-storage`` and names with a domain (``nvidia.com/gpu``) stay; every other
-    name gets the domain ``embed``. Raises :class:`InputError` for names that could not be told apart then.
+    name gets the domain ``embed``. Raises :class:`InputError` for names that would be ambiguous then.
     """
     if name in _NATIVE_STEPS:
         return name
@@ -51,7 +49,7 @@ def resource_name(name: str) -> str:
 
 @frozen(eq=False)
 class Amounts:
-    """Turns amounts into what the core counts, and refuses what it cannot count exactly.
+    """Translates amounts to the integers of the core, and refuses amounts that it cannot count exactly.
 
     ``steps``: resource → the smallest step in which it is counted. By default a thousandth, but a whole byte
     for ``memory`` and ``ephemeral-storage``; larger steps allow larger amounts.
@@ -73,8 +71,8 @@ class Amounts:
         return exact
 
     def quantities(self, amounts: Mapping[str, Amount], path: str) -> dict[str, Quantity]:
-        """The amounts under the core's names, without those of 0. Raises :class:`InputError`."""
-        found = {}
+        """Return the amounts under the core's names, without zeros. Raises :class:`InputError`."""
+        quantities = {}
         for name, amount in amounts.items():
             where = f"{path}[{name!r}]"
             exact = _exact(amount, where)
@@ -83,8 +81,8 @@ class Amounts:
             except InputError as error:
                 raise error.at(path) from None
             if exact:
-                found[core_name] = self._quantity(name, exact, where)
-        return found
+                quantities[core_name] = self._quantity(name, exact, where)
+        return quantities
 
     def _quantity(self, name: str, amount: Fraction, path: str) -> Quantity:
         native = _NATIVE_STEPS.get(name)
@@ -100,7 +98,7 @@ class Amounts:
 
 
 def _exact(amount: Amount, path: str) -> Fraction:
-    """*amount* as a fraction, not below 0; :class:`InputError` for anything else."""
+    """Return *amount* as a fraction, not below 0. Raises :class:`InputError` for anything else."""
     if isinstance(amount, str | Quantity):
         try:
             return _not_negative(_of_text(amount) if isinstance(amount, str) else _of(amount), amount, path)
@@ -130,7 +128,7 @@ def _not_negative(exact: Fraction, amount: Amount, path: str) -> Fraction:
 
 
 def _text(amount: Fraction) -> str:
-    """Short and readable; fractions that decimals cannot express stay fractions."""
+    """Return a short text; fractions that decimals cannot express stay fractions."""
     if amount.denominator == 1 or Fraction(repr(float(amount))) != amount:
         return str(amount)
     return repr(float(amount))

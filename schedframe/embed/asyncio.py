@@ -1,4 +1,4 @@
-"""The core inside an event loop: it places for a few milliseconds, then others have their turn."""
+"""The core inside an event loop: it places tasks for a few milliseconds, then yields to the loop."""
 
 from __future__ import annotations
 
@@ -17,23 +17,22 @@ from .embedding import Embedding
 class AsyncDriver:
     """Drives a :class:`Scheduler` or an :class:`Embedding` as a task of an event loop.
 
-    It has to be told when there is something to do, so it is made first::
+    The scheduler must call :meth:`wake_up` when there is something to do, so the driver is made first::
 
         driver = AsyncDriver()
         embedding = Embedding(workers, on_place=start, wake_up=driver.wake_up)
         await driver.run(embedding)
 
-    ``budget``: seconds for which it may keep the loop before others have their turn. One step is never
-    interrupted, so that it may take longer by one step. Nothing polls: with nothing to do it sleeps until
-    the next deadline or message.
+    ``budget``: seconds for which it may keep the loop before it yields. A step is never interrupted, so it
+    may take longer by one step. Nothing polls: with nothing to do it sleeps until the next deadline or
+    message.
     """
 
     budget: float = field(default=0.002)
-    _loop: asyncio.AbstractEventLoop | None = field(default=None, init=False)
-    """While it runs."""
+    _loop: asyncio.AbstractEventLoop | None = field(default=None, init=False)  # None: not running
     _woken: asyncio.Event = field(factory=asyncio.Event, init=False)
+    # Whether a wake-up is on its way to the loop already: one is enough for any number of messages.
     _signalled: bool = field(default=False, init=False)
-    """Whether a wake-up is under way already: a thousand messages need no thousand."""
     _stopping: bool = field(default=False, init=False)
     _lock: threading.Lock = field(factory=threading.Lock, init=False)
 
@@ -43,7 +42,7 @@ class AsyncDriver:
             raise InputError("budget", f"{value} is below 0", "give seconds; 0 yields after every step")
 
     def wake_up(self) -> None:
-        """There is something to do. Any thread; O(1)."""
+        """Wake the driver: there is something to do. Any thread; O(1)."""
         with self._lock:
             if self._signalled:
                 return
@@ -59,12 +58,12 @@ class AsyncDriver:
     async def run(self, target: Scheduler | Embedding[Any, Any]) -> None:
         """Drive *target* until :meth:`stop` is called, or the task that awaits this is cancelled.
 
-        Errors of calls back leave this, as they leave ``step``. Closes nothing.
+        Errors of callbacks leave this method, as they leave ``step``. Closes nothing.
         """
         loop = asyncio.get_running_loop()
         with self._lock:
             if self._loop is not None:
-                raise SchedframeError("this driver is at work already; make one for each scheduler")
+                raise SchedframeError("this driver runs already; make one for each scheduler")
             self._loop = loop
         try:
             while self._is_wanted():
@@ -80,7 +79,7 @@ class AsyncDriver:
                 self._loop = None
 
     def _is_wanted(self) -> bool:
-        """Whether to go on. Whoever signals after this is noticed by the next wait."""
+        """Return whether to go on. The next wait notices a signal that comes after this."""
         with self._lock:
             self._signalled = False
             self._woken.clear()

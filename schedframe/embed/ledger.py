@@ -1,4 +1,4 @@
-"""What is known of each task and worker: the part of an embedding that several threads share."""
+"""The tasks and workers of an embedding: the state that several threads share."""
 
 from __future__ import annotations
 
@@ -14,40 +14,41 @@ from ..api import Node, Pod
 from ..cluster import Conflict, InMemoryCluster, NotFound
 from ..errors import InvariantError
 from .translation import NAMESPACE, pod_key
-from .values import T, TaskState, W, Why
+from .values import PlacementFailure, T, TaskState, W
 
 
 @define(eq=False)
-class Entry(Generic[T]):
+class TaskEntry(Generic[T]):
     """One task."""
 
     task: T
     key: str
     pod: Pod
-    """What stands for it in the world, without uid and node."""
+    """The task as a pod, without uid and node."""
     uid: str = ""
-    """Of the pod in the world; empty while the task is held."""
+    """Of the pod in the cluster; empty while the task is held."""
     state: TaskState = TaskState.WAITING
     worker: str = ""
     failures: int = 0
     due: float | None = None
-    why: Why | None = None
+    """When a held task is tried again."""
+    why: PlacementFailure | None = None
 
 
 @frozen
 class Placement:
-    """A placement of a task, as it was at one moment."""
+    """The placement of a task at one moment."""
 
     pod: Pod
     uid: str
-    """Of the pod in the world: another one for each placement."""
+    """Of the pod in the cluster; each placement has another one."""
     failures: int
     is_stopping: bool
 
 
 @define(eq=False)
 class WorkerEntry(Generic[W]):
-    """One worker and the tasks that it was given."""
+    """One worker and the tasks that are placed on it."""
 
     worker: W
     tasks: dict[str, None] = field(factory=dict)
@@ -55,42 +56,48 @@ class WorkerEntry(Generic[W]):
 
 @define(eq=False)
 class Ledger(Generic[T, W]):
-    """Tasks and workers by key, in step with the world. Methods may be called from any thread."""
+    """Tasks and workers by key, in step with the cluster. Methods may be called from any thread.
 
-    world: InMemoryCluster
+    Each task that is not held has exactly one pod in the cluster, and each worker one node.
+    """
+
+    cluster: InMemoryCluster
     clock: Callable[[], float]
-    tasks: dict[str, Entry[T]] = field(factory=dict)
+    tasks: dict[str, TaskEntry[T]] = field(factory=dict)
     workers: dict[str, WorkerEntry[W]] = field(factory=dict)
-    _held: list[tuple[float, int, Entry[T]]] = field(factory=list)
-    """A heap; entries that are due at another time by now are passed over."""
-    _number: Iterator[int] = field(factory=count)
+    # A heap by due time. An entry whose task has another due time by now is stale and skipped.
+    _held: list[tuple[float, int, TaskEntry[T]]] = field(factory=list)
+    _sequence: Iterator[int] = field(factory=count)
     _lock: threading.RLock = field(factory=threading.RLock)
 
     # ---- workers ----
 
     def add_worker(self, worker: W, node: Node) -> None:
-        """Raises :class:`Conflict` if its key is taken."""
+        """Add a worker. Raises :class:`Conflict` if its key is taken."""
         with self._lock:
             if node.name in self.workers:
                 raise Conflict(f"worker {node.name} is there already; update it, or choose another key")
             self.workers[node.name] = WorkerEntry(worker)
-            self.world.create(node)
+            self.cluster.create(node)
 
     def update_worker(self, worker: W, node: Node) -> None:
-        """Raises :class:`NotFound`."""
+        """Replace a worker by a newer version. Raises :class:`NotFound`."""
         with self._lock:
             self._worker(node.name).worker = worker
-            self.world.update(node)
+            self.cluster.update(node)
 
     def remove_worker(self, key: str) -> tuple[T, ...]:
-        """Its tasks wait again, in the order in which they came there. Raises :class:`NotFound`."""
+        """Remove a worker; return its tasks, which wait again in the order in which they were placed.
+
+        Raises :class:`NotFound`.
+        """
         with self._lock:
             lost = [self.tasks[name] for name in self._worker(key).tasks]
             del self.workers[key]
-            self.world.delete("Node", key)
+            self.cluster.delete("Node", key)
             for entry in lost:
-                self._leave(entry)
-                self._wait(entry)
+                self._withdraw(entry)
+                self._enqueue(entry)
             return tuple([entry.task for entry in lost])
 
     def _worker(self, key: str) -> WorkerEntry[W]:
@@ -101,27 +108,27 @@ class Ledger(Generic[T, W]):
     # ---- tasks ----
 
     def submit(self, task: T, pod: Pod) -> None:
-        """Raises :class:`Conflict` if its key is taken."""
+        """Add a task. Raises :class:`Conflict` if its key is taken."""
         with self._lock:
             if pod.name in self.tasks:
                 raise Conflict(f"task {pod.name} is there already; finish it first, or choose another key")
-            entry = self.tasks[pod.name] = Entry(task, pod.name, pod)
-            self._wait(entry)
+            entry = self.tasks[pod.name] = TaskEntry(task, pod.name, pod)
+            self._enqueue(entry)
 
     def finish(self, key: str, on: str | None) -> bool:
-        """Forget the task; whether it was (still) there."""
+        """Remove a task; return whether it was there (on that worker)."""
         with self._lock:
-            entry = self._concerned(key, on)
+            entry = self._entry_on(key, on)
             if entry is None:
                 return False
-            self._leave(entry)
+            self._withdraw(entry)
             del self.tasks[key]
             return True
 
     def placement_of(self, key: str, on: str | None) -> Placement | None:
-        """The present placement of a task; ``None`` if it is not placed (on that worker)."""
+        """Return the present placement of a task; ``None`` if it is not placed (on that worker)."""
         with self._lock:
-            entry = self._concerned(key, on)
+            entry = self._entry_on(key, on)
             if entry is None or entry.state not in (TaskState.PLACED, TaskState.STOPPING):
                 return None
             return Placement(entry.pod, entry.uid, entry.failures, entry.state is TaskState.STOPPING)
@@ -129,7 +136,7 @@ class Ledger(Generic[T, W]):
     def fail(self, placement: Placement, delay: float) -> bool:
         """Free the room of a placed task and hold it back for *delay* seconds.
 
-        One that was asked to stop waits again at once, and has not failed. Return whether the task still had
+        A task that had to stop waits again at once, and has not failed. Return whether the task still had
         that placement; if not, nothing changes.
         """
         with self._lock:
@@ -137,54 +144,55 @@ class Ledger(Generic[T, W]):
             if entry is None or entry.uid != placement.uid:
                 return False
             stopped = entry.state is TaskState.STOPPING
-            self._leave(entry)
+            self._withdraw(entry)
             if stopped:
-                self._wait(entry)
+                self._enqueue(entry)
                 return True
             entry.failures += 1
             entry.state = TaskState.HELD
             entry.due = self.clock() + delay
-            heappush(self._held, (entry.due, next(self._number), entry))
+            heappush(self._held, (entry.due, next(self._sequence), entry))
             return True
 
-    def _concerned(self, key: str, on: str | None) -> Entry[T] | None:
+    def _entry_on(self, key: str, on: str | None) -> TaskEntry[T] | None:
+        """The task, ``None`` if it is not there or placed elsewhere; ``on=None``: wherever it is."""
         entry = self.tasks.get(key)
         return entry if entry is not None and on in (None, entry.worker) else None
 
-    def _wait(self, entry: Entry[T]) -> None:
-        """Let the scheduler look for a worker."""
+    def _enqueue(self, entry: TaskEntry[T]) -> None:
+        """Give the task to the scheduler."""
         entry.state, entry.due = TaskState.WAITING, None
-        entry.uid = self.world.create(entry.pod).uid
+        entry.uid = self.cluster.create(entry.pod).uid
 
-    def _leave(self, entry: Entry[T]) -> None:
-        """Take the task from its worker, from the queue, or from those that are held."""
+    def _withdraw(self, entry: TaskEntry[T]) -> None:
+        """Take the task from its worker, from the queue, or from the held tasks."""
         if entry.uid:
-            self.world.delete("Pod", entry.pod.key)
+            self.cluster.delete("Pod", entry.pod.key)
         worker = self.workers.get(entry.worker)
         if worker is not None:
             del worker.tasks[entry.key]
         entry.uid = entry.worker = ""
         entry.due = None
 
-    # ---- what the scheduler decides; called by whoever drives ----
+    # ---- decisions of the scheduler, recorded by the thread that drives it ----
 
     def placed(self, uid: str, key: str, worker: str) -> tuple[T, W] | None:
-        """A task got a worker; ``None`` if that is out of date already."""
+        """Record that a task was placed; ``None`` if that is out of date already."""
         with self._lock:
             entry = self.tasks.get(key)
             if entry is None or entry.uid != uid:
                 return None
             there = self.workers.get(worker)
             if there is None:
-                self._leave(entry)
-                self._wait(entry)
+                self._withdraw(entry)
+                self._enqueue(entry)
                 return None
             entry.state, entry.worker, entry.why = TaskState.PLACED, worker, None
             there.tasks[key] = None
             return entry.task, there.worker
 
     def evicted(self, uid: str, key: str) -> tuple[T, W] | None:
-        """A placed task has to make room; ``None`` if it did already."""
+        """Record that a placed task has to stop; ``None`` if it is no longer placed, or stopping already."""
         with self._lock:
             entry = self.tasks.get(key)
             if entry is None or entry.uid != uid or entry.state is not TaskState.PLACED:
@@ -192,8 +200,8 @@ class Ledger(Generic[T, W]):
             entry.state = TaskState.STOPPING
             return entry.task, self.workers[entry.worker].worker
 
-    def explained(self, uid: str, key: str, why: Why) -> T | None:
-        """A task got no worker; ``None`` if that is out of date, or not news."""
+    def unplaced(self, uid: str, key: str, why: PlacementFailure) -> T | None:
+        """Record why no worker can take a task; ``None`` if that is out of date, or known already."""
         with self._lock:
             entry = self.tasks.get(key)
             if entry is None or entry.uid != uid or entry.why == why:
@@ -204,14 +212,14 @@ class Ledger(Generic[T, W]):
     # ---- time ----
 
     def release_due(self) -> None:
-        """Let those wait again whose time has come. O(log n) each."""
+        """Give the held tasks that are due to the scheduler. O(log n) each."""
         with self._lock:
             now = self.clock()
             while (due := self.next_due()) is not None and due <= now:
-                self._wait(heappop(self._held)[2])
+                self._enqueue(heappop(self._held)[2])
 
     def next_due(self) -> float | None:
-        """When the first held task is to be tried again."""
+        """When the first held task is tried again; ``None`` if no task is held."""
         with self._lock:
             held = self._held
             while held and held[0][2].due != held[0][0]:
@@ -220,45 +228,44 @@ class Ledger(Generic[T, W]):
 
     # ---- looking ----
 
-    def entries(self) -> list[Entry[T]]:
-        """All tasks, in order of submission."""
+    def entries(self) -> list[TaskEntry[T]]:
+        """Return all tasks, in order of submission."""
         with self._lock:
             return [*self.tasks.values()]
 
     def worker_of(self, key: str) -> W | None:
-        """The worker of a placed task."""
+        """Return the worker of a placed task."""
         with self._lock:
             entry = self.tasks.get(key)
             worker = self.workers.get(entry.worker) if entry is not None else None
             return worker.worker if worker is not None else None
 
     def tasks_on(self, key: str) -> tuple[T, ...]:
-        """Tasks of a worker, in the order in which they came. Raises :class:`NotFound`."""
+        """Return the tasks of a worker, in the order in which they were placed. Raises :class:`NotFound`."""
         with self._lock:
             return tuple([self.tasks[name].task for name in self._worker(key).tasks])
 
     def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` unless ledger and world agree. Between steps; O(tasks + workers)."""
+        """Raise :class:`InvariantError` unless ledger and cluster agree; between steps. O(all)."""
         with self._lock:
-            pods = {pod.key: pod for pod in self.world.list("Pod")}
+            pods = {pod.key: pod for pod in self.cluster.list("Pod")}
             for entry in self.tasks.values():
                 self._check(entry, pods.pop(pod_key(entry.key), None))
-            _expect(not pods, f"pods of nobody: {sorted(pods)}")
-            names = {node.name for node in self.world.list("Node")}
+            _expect(not pods, f"pods without a task: {sorted(pods)}")
+            names = {node.name for node in self.cluster.list("Node")}
             _expect(names == set(self.workers), f"nodes {sorted(names)} for workers {sorted(self.workers)}")
             given = {(name, key) for key, entry in self.workers.items() for name in entry.tasks}
             placed = {(entry.key, entry.worker) for entry in self.tasks.values() if entry.worker}
             _expect(given == placed, f"workers have {sorted(given)}, tasks say {sorted(placed)}")
 
-    def _check(self, entry: Entry[T], pod: Pod | None) -> None:
+    def _check(self, entry: TaskEntry[T], pod: Pod | None) -> None:
         about = f"task {entry.key} ({entry.state})"
         if entry.state is TaskState.HELD:
             held = any(one is entry and due == entry.due for due, _, one in self._held)
-            _expect(
-                pod is None and not entry.uid and held, f"{about} is in the world, or nobody knows until when"
-            )
+            _expect(pod is None and not entry.uid, f"{about} is in the cluster")
+            _expect(held, f"{about} has no entry in the heap of held tasks")
             return
-        _expect(pod is not None and pod.uid == entry.uid, f"{about} is not what is in the world")
+        _expect(pod is not None and pod.uid == entry.uid, f"{about} is not what is in the cluster")
         assert pod is not None
         _expect(
             pod.namespace == NAMESPACE and pod.node_name == entry.worker, f"{about} is on {pod.node_name!r}"

@@ -1,4 +1,4 @@
-"""What an embedding without a configuration gets: the builtin plugins that tasks can make use of."""
+"""The default configuration of an embedding: the builtin plugins that apply to tasks."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any, Final, Literal
 from .amounts import resource_name
 
 Strategy = Literal["spread", "pack"]
-"""Prefer workers with much free room, or with little."""
+"""Prefer workers with the most free room, or with the least."""
 
 _SCORING: Final[Mapping[Strategy, str]] = {"spread": "LeastAllocated", "pack": "MostAllocated"}
 _PLUGINS: Final[tuple[tuple[str, int | None], ...]] = (
@@ -33,10 +33,10 @@ def configuration(
     plugins: Iterable[str] = (),
     name: str = "default-scheduler",
 ) -> dict[str, Any]:
-    """A KubeSchedulerConfiguration for tasks, to be passed on or to be built upon.
+    """Return a KubeSchedulerConfiguration for tasks, to be passed on or extended.
 
-    ``resources``: those whose free room decides between workers, with weights if it is a mapping.
-    ``strategy``: see :data:`Strategy`. ``preemption``: whether tasks may drive out those of lower priority.
+    ``resources``: whose free room decides between workers, with weights if it is a mapping.
+    ``strategy``: see :data:`Strategy`. ``preemption``: whether tasks may evict tasks of lower priority.
     ``plugins``: names of further plugins, enabled at all their points with weight 1, after the others.
     ``name``: of the profile. For several profiles, join the ``profiles`` of several of these.
     """

@@ -1,4 +1,4 @@
-"""Tasks and workers as the core knows them, and its reasons in their words."""
+"""Translation of tasks and workers to pods and nodes, and of the core's reasons to tasks and workers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from ..api import (
     PODS,
     SCHEDULE_ANYWAY,
     TAINT_UNSCHEDULABLE,
-    Affinity,
     Container,
     LabelSelector,
     Node,
@@ -41,31 +40,32 @@ from ..api import (
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
+from ..api import Affinity as PodAndNodeAffinity
 from ..errors import InputError
 from .amounts import PREFIX, Amounts
-from .values import Apart, Limits, Needs, TaskLike, Together, Values, WorkerLike
+from .values import Affinity, AntiAffinity, Limits, Requirements, TaskLike, Values, WorkerLike
 
 NAMESPACE: Final = "default"
 _ANY_NUMBER: Final = 2**31 - 1
-_LIKED: Final = 100
+_PREFERRED_WEIGHT: Final = 100
 _RESERVED: Final = "reserved/"
 _EXISTS: Final = "Exists"
 
 
 def pod_key(task_key: str) -> str:
-    """The core's key of a task."""
+    """Return the core's key of a task."""
     return f"{NAMESPACE}/{task_key}"
 
 
 @frozen(eq=False)
 class Translator:
-    """Makes pods of tasks and nodes of workers. ``default_profile`` places tasks that name none."""
+    """Translates tasks to pods and workers to nodes. ``default_profile`` places tasks that name none."""
 
     amounts: Amounts = field(factory=Amounts)
     default_profile: str = "default-scheduler"
 
-    def task_to_pod(self, task: TaskLike, needs: Needs | None = None) -> Pod:
-        """*task* as a pod without a node. Raises :class:`InputError`."""
+    def task_to_pod(self, task: TaskLike, needs: Requirements | None = None) -> Pod:
+        """Return *task* as a pod without a node. Raises :class:`InputError`."""
         _check_key("key", task.key)
         requests = self.amounts.quantities(task.requests, "requests")
         metadata = ObjectMeta(name=task.key, namespace=NAMESPACE, labels=dict(task.labels))
@@ -95,7 +95,7 @@ class Translator:
         return Pod(metadata, spec)
 
     def worker_to_node(self, worker: WorkerLike, limits: Limits | None = None) -> Node:
-        """*worker* as a node. Raises :class:`InputError`."""
+        """Return *worker* as a node. Raises :class:`InputError`."""
         _check_key("key", worker.key)
         limits = limits or _NO_LIMITS
         capacity = self.amounts.quantities(worker.capacity, "capacity")
@@ -110,7 +110,7 @@ class Translator:
         )
 
 
-_NO_NEEDS: Final = Needs()
+_NO_NEEDS: Final = Requirements()
 _NO_LIMITS: Final = Limits()
 
 
@@ -119,20 +119,20 @@ def _check_key(path: str, key: object) -> None:
         raise InputError(path, f"{key!r} is not a key", "give a text that is not empty")
 
 
-def _affinity(needs: Needs) -> Affinity | None:
+def _affinity(needs: Requirements) -> PodAndNodeAffinity | None:
     to_workers = _worker_affinity(needs)
     together = _terms(needs.together)
     apart = _terms(needs.apart)
     if to_workers is None and together is None and apart is None:
         return None
-    return Affinity(
+    return PodAndNodeAffinity(
         to_workers,
         PodAffinity(*together) if together is not None else None,
         PodAntiAffinity(*apart) if apart is not None else None,
     )
 
 
-def _worker_affinity(needs: Needs) -> NodeAffinity | None:
+def _worker_affinity(needs: Requirements) -> NodeAffinity | None:
     wanted = (*_requirements(needs.on, IN), *_requirements(needs.not_on, NOT_IN))
     terms: tuple[NodeSelectorTerm, ...] = (NodeSelectorTerm(wanted),) if wanted else ()
     if needs.workers:
@@ -164,24 +164,24 @@ def _requirements(labels: Mapping[str, Values], operator: str) -> tuple[NodeSele
 _Terms = tuple[tuple[PodAffinityTerm, ...], tuple[WeightedPodAffinityTerm, ...]]
 
 
-def _terms(wishes: Iterable[Apart | Together]) -> _Terms | None:
-    """Required and preferred terms; ``None`` without any."""
+def _terms(affinities: Iterable[Affinity | AntiAffinity]) -> _Terms | None:
+    """Return required and preferred terms; ``None`` without any."""
     terms = [
         (
-            wish.required,
-            PodAffinityTerm(LabelSelector(dict(wish.among)), topology_key=wish.by or LABEL_HOSTNAME),
+            affinity.required,
+            PodAffinityTerm(LabelSelector(dict(affinity.among)), topology_key=affinity.by or LABEL_HOSTNAME),
         )
-        for wish in wishes
+        for affinity in affinities
     ]
     if not terms:
         return None
     return (
         tuple([term for required, term in terms if required]),
-        tuple([WeightedPodAffinityTerm(_LIKED, term) for required, term in terms if not required]),
+        tuple([WeightedPodAffinityTerm(_PREFERRED_WEIGHT, term) for required, term in terms if not required]),
     )
 
 
-# ---- words -----------------------------------------------------------------------------------------------
+# ---- text ------------------------------------------------------------------------------------------------
 
 _WORDS: Final = {
     "nodes": "workers",
@@ -200,12 +200,12 @@ _WORD: Final = re.compile(
 
 
 def in_words_of_tasks(text: str) -> str:
-    """A reason of the core or of a plugin, speaking of tasks and workers, and of resources by their names."""
+    """Return a reason of the core or of a plugin in words of tasks and workers, with plain resource names."""
     return _WORD.sub(lambda match: _WORDS[match[0]], text).replace(PREFIX, "")
 
 
-def sentence(reasons: Mapping[str, int], workers: int, more: str = "") -> str:
-    """``0 of 3 workers can take it: 2 Insufficient gpu, …``."""
+def failure_text(reasons: Mapping[str, int], workers: int, more: str = "") -> str:
+    """Return ``0 of 3 workers can take it: 2 Insufficient gpu, …``."""
     counted = ", ".join(f"{count} {reason}" for reason, count in sorted(reasons.items()))
     text = f"0 of {workers} workers can take it"
     return ". ".join(part for part in (f"{text}: {counted}" if counted else text, more) if part)

@@ -1,4 +1,4 @@
-"""The vocabulary of an embedding: tasks, workers, and what may be asked of them."""
+"""The vocabulary of an embedding: tasks, workers, requirements and limits."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from ..errors import ClusterError, InputError
 from .amounts import Amount
 
 Values = str | Collection[str]
-"""One value of a label, or several of which any will do."""
+"""One value of a label, or several of which any one is accepted."""
 
 MAX_PRIORITY = 2**31 - 1
 
 
 class TaskLike(Protocol):
-    """Anything that can be placed: an object of yours with these three."""
+    """Anything that can be placed: an object of yours with these three attributes."""
 
     @property
     def key(self) -> str:
@@ -33,12 +33,12 @@ class TaskLike(Protocol):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """What other tasks may refer to, see :class:`Spread`."""
+        """Labels that other tasks may refer to, see :class:`Spread`."""
         ...
 
 
 class WorkerLike(Protocol):
-    """Anything that takes tasks: an object of yours with these three."""
+    """Anything that takes tasks: an object of yours with these three attributes."""
 
     @property
     def key(self) -> str:
@@ -52,7 +52,7 @@ class WorkerLike(Protocol):
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """What tasks may refer to, see :class:`Needs`."""
+        """Labels that tasks may refer to, see :class:`Requirements`."""
         ...
 
 
@@ -62,7 +62,7 @@ W = TypeVar("W", bound=WorkerLike)
 
 @frozen
 class Task:
-    """A task, for whoever has no class of their own."""
+    """A task, for programs without a class of their own for it."""
 
     key: str
     requests: Mapping[str, Amount] = field(factory=dict, hash=False)
@@ -71,7 +71,7 @@ class Task:
 
 @frozen
 class Worker:
-    """A worker, for whoever has no class of their own."""
+    """A worker, for programs without a class of their own for it."""
 
     key: str
     capacity: Mapping[str, Amount] = field(factory=dict, hash=False)
@@ -89,7 +89,7 @@ def _check_labels(owner: object, attribute: Any, labels: Mapping[str, Values]) -
             if problem := label_value_problem(value):
                 raise InputError(where, f"the value {value!r}: {problem}", "change it")
         if not isinstance(values, str) and not values:
-            raise InputError(where, "no value would do", "name at least one, or leave the label out")
+            raise InputError(where, "no value is accepted", "name at least one, or leave the label out")
 
 
 def _check_by(owner: object, attribute: Any, key: str) -> None:
@@ -99,10 +99,10 @@ def _check_by(owner: object, attribute: Any, key: str) -> None:
 
 @frozen
 class Spread:
-    """Tasks with the labels ``among`` (all tasks, if empty) are spread over the values of a worker's label.
+    """Spread tasks with the labels ``among`` (all tasks, if empty) over the values of a label of the workers.
 
-    ``by``: the label of the workers, each worker for itself if empty. ``max_skew``: how many more of them one
-    value may have than another. ``required`` False makes it a preference.
+    ``by``: that label; empty: over the workers. ``max_skew``: how many more tasks one value may have than
+    another. ``required=False`` makes it a preference.
     """
 
     by: str = field(default="", validator=_check_by)
@@ -117,19 +117,11 @@ class Spread:
 
 
 @frozen
-class Apart:
-    """No task with the labels ``among`` shares the value of the workers' label ``by`` with this one."""
+class AntiAffinity:
+    """Keep a task away from tasks with the labels ``among``.
 
-    among: Mapping[str, str] = field(validator=_check_labels)
-    by: str = field(default="", validator=_check_by)
-    required: bool = True
-
-
-@frozen
-class Together:
-    """Some task with the labels ``among`` shares the value of the workers' label ``by`` with this one.
-
-    A task that has these labels itself may go first.
+    ``by``: not on workers that share the value of this label; empty: not on the same worker.
+    ``required=False`` makes it a preference.
     """
 
     among: Mapping[str, str] = field(validator=_check_labels)
@@ -138,26 +130,39 @@ class Together:
 
 
 @frozen
-class Needs:
-    """What a task needs besides its requests. By default nothing."""
+class Affinity:
+    """Place a task near tasks with the labels ``among``; one that has these labels itself may be the first.
+
+    ``by``: on a worker with the same value of this label; empty: on the same worker. ``required=False`` makes
+    it a preference.
+    """
+
+    among: Mapping[str, str] = field(validator=_check_labels)
+    by: str = field(default="", validator=_check_by)
+    required: bool = True
+
+
+@frozen
+class Requirements:
+    """Requirements and preferences of a task besides its requests. By default none."""
 
     priority: int = field(default=0)
-    """Higher ones go first, and may drive out lower ones where ``on_evict`` is given."""
+    """Tasks of higher priority go first, and may evict tasks of lower priority if ``on_evict`` is given."""
     profile: str = ""
-    """Name of the profile of the configuration that places it; the first one if empty."""
+    """Name of the profile of the configuration that places the task; the first one if empty."""
     on: Mapping[str, Values] = field(factory=dict, validator=_check_labels)
     """Labels that the worker must have."""
     not_on: Mapping[str, Values] = field(factory=dict, validator=_check_labels)
     """Labels that the worker must not have with these values."""
     prefers: Mapping[str, Values] = field(factory=dict, validator=_check_labels)
-    """Labels of the worker that count in its favour."""
+    """Preferred labels of the worker."""
     workers: Collection[str] = ()
-    """The only workers that come into question, by key; all if empty."""
+    """Keys of the only workers that are considered; all if empty."""
     accepts: Collection[str] = ()
-    """Reservations (:attr:`Limits.reserved`) that do not keep the task away."""
+    """Reservations (:attr:`Limits.reserved`) that the task tolerates."""
     spread: Collection[Spread] = ()
-    apart: Collection[Apart] = ()
-    together: Collection[Together] = ()
+    apart: Collection[AntiAffinity] = ()
+    together: Collection[Affinity] = ()
 
     @priority.validator
     def _in_range(self, attribute: object, value: int) -> None:
@@ -167,12 +172,12 @@ class Needs:
 
 @frozen
 class Limits:
-    """What a worker allows besides its capacity. By default everything."""
+    """Limits of a worker besides its capacity. By default none."""
 
     max_tasks: int | None = field(default=None)
-    """How many tasks it takes at a time."""
+    """How many tasks it takes at a time; ``None``: any number."""
     closed: bool = False
-    """Whether it takes no new tasks; those that it has stay."""
+    """Whether it takes no new tasks; its present tasks stay."""
     reserved: Collection[str] = ()
     """Only tasks that accept all of these marks may go there."""
 
@@ -188,42 +193,42 @@ class TaskState(StrEnum):
     WAITING = "waiting"
     """It has no worker yet."""
     HELD = "held"
-    """It failed and waits for its time to be tried again."""
+    """It failed and waits until it is due to be tried again."""
     PLACED = "placed"
     """It has a worker."""
     STOPPING = "stopping"
-    """It has to make room: the worker is to stop it and tell, by ``fail`` or ``finish``."""
+    """It has to make room: stop it, then call ``fail`` or ``finish``."""
 
 
 @frozen
-class Why:
+class PlacementFailure:
     """Why a task has no worker."""
 
     message: str
     """One line for people."""
     reasons: Mapping[str, int] = field(factory=dict)
-    """Reason → number of workers it stands for; empty if no worker was looked at, or the fault is ours."""
+    """Reason → number of workers it applies to; empty if no worker was considered, or something failed."""
     fault: bool = False
-    """Whether something failed, a plugin for example; the task is tried again after a while anyway."""
+    """Whether something failed, such as a plugin. The task is tried again after a while anyway."""
 
     def __str__(self) -> str:
-        """The message."""
+        """Return the message."""
         return self.message
 
 
 @frozen
 class Waiting(Generic[T]):
-    """A task without a worker, as :meth:`Embedding.waiting` tells it."""
+    """A task without a worker, as :meth:`Embedding.waiting` returns it."""
 
     task: T
     state: TaskState
     attempts: int
-    """How often a worker was looked for since it was submitted or failed last."""
+    """How often the task was tried since it was submitted or failed last."""
     failures: int
-    why: Why | None
+    why: PlacementFailure | None
     """``None`` if it was not tried yet."""
     wakes_at: float | None
-    """When it is tried again by itself, in seconds of the clock; ``None``: now, or when something happens."""
+    """When it is tried again without any event, in seconds of the clock; ``None``: now, or after an event."""
 
 
 class NotStarted(ClusterError):

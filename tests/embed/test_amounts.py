@@ -97,7 +97,7 @@ def test_every_name_is_one_that_the_core_counts(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["", "embed/gpu", "requests.nvidia.com/gpu"])
-def test_names_that_could_not_be_told_apart_are_refused(name: str) -> None:
+def test_ambiguous_names_are_refused(name: str) -> None:
     with pytest.raises(InputError) as refused:
         Amounts().quantities({name: 1}, "requests")
     assert refused.value.path.startswith("requests")

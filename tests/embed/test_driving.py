@@ -1,4 +1,4 @@
-"""Who drives: a thread of its own, or an event loop; and what other threads may do meanwhile."""
+"""Driving by a thread of its own or by an event loop, while other threads use the embedding."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ def test_threads_change_everything_while_one_drives() -> None:
     embedding.check_invariants()
     assert len(embedding) == 60
     embedding.add_worker(Worker("large", {"slots": 100}))
-    while embedding.waiting():  # those whose worker went while they were placed back off
+    while embedding.waiting():  # tasks whose worker was removed while they were being placed back off
         deadline = embedding.step()
         assert deadline is not None
     embedding.check_invariants()
@@ -138,7 +138,7 @@ def in_loop(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
 
 
-def test_an_event_loop_drives_and_others_have_their_turn() -> None:
+def test_an_event_loop_drives_and_other_tasks_get_their_turn() -> None:
     async def main() -> None:
         turns: list[int] = []
 
@@ -188,7 +188,7 @@ def test_it_sleeps_until_a_thread_wakes_it() -> None:
         driving.cancel()
         with pytest.raises(asyncio.CancelledError):
             await driving
-        embedding.finish("t")  # nobody listens any more, which is no error
+        embedding.finish("t")  # the driver is gone, which is no error
 
     in_loop(main)
 
@@ -214,7 +214,7 @@ def test_deadlines_wake_it_too() -> None:
     in_loop(main)
 
 
-def test_errors_of_calls_back_leave_run_and_it_can_go_on() -> None:
+def test_errors_of_callbacks_leave_run_and_it_can_go_on() -> None:
     async def main() -> None:
         def on_place(task: Task, worker: Worker) -> None:
             raise ZeroDivisionError
@@ -241,7 +241,7 @@ def test_it_drives_a_scheduler_as_well() -> None:
         cluster.watch(lambda event: bound.set() if event.new.node_name else None, ["Pod"])
         driving = asyncio.create_task(driver.run(scheduler))
         await asyncio.sleep(0)
-        with pytest.raises(SchedframeError, match="at work already"):
+        with pytest.raises(SchedframeError, match="runs already"):
             await driver.run(scheduler)
         cluster.create({"kind": "Pod", "metadata": {"name": "p"}})
         cluster.create(node)

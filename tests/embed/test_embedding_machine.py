@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from schedframe import VirtualClock
-from schedframe.embed import Amount, Embedding, Needs, NotStarted, Task, TaskState, Why, Worker
+from schedframe.embed import (
+    Amount,
+    Embedding,
+    NotStarted,
+    PlacementFailure,
+    Requirements,
+    Task,
+    TaskState,
+    Worker,
+)
 
 WORKERS = st.sampled_from(["w0", "w1", "w2"])
 TASKS = st.sampled_from([f"t{i}" for i in range(8)])
@@ -56,7 +65,7 @@ class Anything(RuleBasedStateMachine):
     def on_evict(self, task: Task, worker: Worker) -> None:
         assert self.running[task.key] == worker.key
 
-    def on_unplaced(self, task: Task, why: Why) -> None:
+    def on_unplaced(self, task: Task, why: PlacementFailure) -> None:
         assert task.key not in self.running
         assert not why.fault
 
@@ -64,7 +73,7 @@ class Anything(RuleBasedStateMachine):
     def submit(self, key: str, amount: Amount, priority: int, worker: str | None) -> None:
         if key not in self.tasks:
             self.tasks[key] = Task(key, {"gpu": amount})
-            needs = Needs(priority=priority, workers=[worker] if worker else ())
+            needs = Requirements(priority=priority, workers=[worker] if worker else ())
             self.embedding.submit(self.tasks[key], needs)
 
     @rule(key=TASKS)

@@ -8,21 +8,21 @@ import pytest
 
 from schedframe import InputError, Pod, load_config
 from schedframe.embed import (
-    Apart,
+    Affinity,
+    AntiAffinity,
     Limits,
-    Needs,
+    Requirements,
     Spread,
     Task,
-    Together,
     Translator,
     Worker,
     configuration,
 )
-from schedframe.embed.translation import in_words_of_tasks, sentence
+from schedframe.embed.translation import failure_text, in_words_of_tasks
 
 
 def pod(**needs: Any) -> Pod:
-    return Translator().task_to_pod(Task("t", {"gpu": 1}), Needs(**needs))
+    return Translator().task_to_pod(Task("t", {"gpu": 1}), Requirements(**needs))
 
 
 def test_a_task_asks_for_its_requests_and_nothing_else() -> None:
@@ -33,7 +33,9 @@ def test_a_task_asks_for_its_requests_and_nothing_else() -> None:
         {"embed/gpu": 500, "cpu": 2000},
     )
     assert made.spec.affinity is None
-    assert made == Translator().task_to_pod(Task("a b/(c)", {"gpu": 0.5, "cpu": 2}, {"app": "x"}), Needs())
+    assert made == Translator().task_to_pod(
+        Task("a b/(c)", {"gpu": 0.5, "cpu": 2}, {"app": "x"}), Requirements()
+    )
 
 
 def test_a_worker_offers_its_capacity() -> None:
@@ -71,14 +73,14 @@ def test_named_workers_are_alternatives_with_the_same_conditions() -> None:
 @pytest.mark.parametrize(
     ("make", "path"),
     [
-        (lambda: Needs(on={"a/b/c": "x"}), "on['a/b/c']"),
-        (lambda: Needs(prefers={"zone": "no spaces"}), "prefers['zone']"),
-        (lambda: Needs(not_on={"zone": ()}), "not_on['zone']"),
-        (lambda: Needs(priority=2**31), "priority"),
+        (lambda: Requirements(on={"a/b/c": "x"}), "on['a/b/c']"),
+        (lambda: Requirements(prefers={"zone": "no spaces"}), "prefers['zone']"),
+        (lambda: Requirements(not_on={"zone": ()}), "not_on['zone']"),
+        (lambda: Requirements(priority=2**31), "priority"),
         (lambda: Spread(max_skew=0), "max_skew"),
         (lambda: Spread(by="no spaces"), "by"),
-        (lambda: Apart({"": "x"}), "among['']"),
-        (lambda: Together({"app": "x"}, by="-"), "by"),
+        (lambda: AntiAffinity({"": "x"}), "among['']"),
+        (lambda: Affinity({"app": "x"}, by="-"), "by"),
         (lambda: Limits(max_tasks=-1), "max_tasks"),
         (lambda: Translator().task_to_pod(Task("", {})), "key"),
         (lambda: Translator().worker_to_node(Worker(7)), "key"),  # type: ignore[arg-type]  # what is refused
@@ -113,8 +115,8 @@ def test_reasons_speak_of_tasks_and_workers(core: str, shown: str) -> None:
 
 
 def test_a_sentence_counts_workers() -> None:
-    assert sentence({"b": 1, "a": 2}, 3) == "0 of 3 workers can take it: 2 a, 1 b"
-    assert sentence({}, 0, "and more") == "0 of 0 workers can take it. and more"
+    assert failure_text({"b": 1, "a": 2}, 3) == "0 of 3 workers can take it: 2 a, 1 b"
+    assert failure_text({}, 0, "and more") == "0 of 0 workers can take it. and more"
 
 
 def test_configurations_can_be_joined_and_are_accepted() -> None:

@@ -1,9 +1,9 @@
-"""The cluster of an embedding: objects in memory, and a word to whoever carries the decisions out."""
+"""The cluster of an embedding: objects in memory that publish what the scheduler decides."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Any, Literal, TypeAlias
 
 from attrs import define, evolve, field, frozen
 from typing_extensions import override
@@ -15,7 +15,7 @@ from ..errors import ClusterError
 
 @frozen
 class Placed:
-    """A task got a worker."""
+    """A task was placed on a worker."""
 
     pod: Pod
     worker: str
@@ -23,7 +23,7 @@ class Placed:
 
 @frozen
 class Unplaced:
-    """A task got no worker; ``nominated`` is where room is being made for it, if anywhere."""
+    """No worker could take a task; ``nominated`` is the worker where room is being made for it, or empty."""
 
     pod: Pod
     condition: PodCondition
@@ -32,30 +32,30 @@ class Unplaced:
 
 @frozen
 class Evicted:
-    """A placed task has to go."""
+    """A placed task has to stop."""
 
     pod: Pod
 
 
-Word = Placed | Unplaced | Evicted
+PlacementEvent: TypeAlias = Placed | Unplaced | Evicted
 
 
 @define(eq=False)
-class World(InMemoryCluster):
-    """Tells ``tell`` what the scheduler decides, after it took effect here and in the order of it.
+class EmbeddedCluster(InMemoryCluster):
+    """Publishes each decision of the scheduler after it took effect here, in the same order.
 
-    An evicted pod stays, marked, until whoever runs it says that it has stopped.
+    An evicted pod stays, marked as terminating, until the embedding reports that its task has stopped.
     """
 
-    tell: Callable[[Word], None] = field(kw_only=True)
-    evicts: bool = field(default=True, kw_only=True)
-    """Whether anybody can stop what runs."""
+    publish: Callable[[PlacementEvent], None] = field(kw_only=True)
+    can_evict: bool = field(default=True, kw_only=True)
+    """Whether running tasks can be stopped."""
 
     @override
     def bind(self, pod: Pod, node_name: str) -> None:
         """See :class:`ClusterPort`."""
         InMemoryCluster.bind(self, pod, node_name)
-        self.tell(Placed(pod, node_name))
+        self.publish(Placed(pod, node_name))
 
     @override
     def patch_pod_status(
@@ -66,24 +66,24 @@ class World(InMemoryCluster):
             self, pod, condition=condition, nominated_node_name=nominated_node_name
         )
         if condition is not None:
-            self.tell(Unplaced(pod, condition, nominated_node_name or ""))
+            self.publish(Unplaced(pod, condition, nominated_node_name or ""))
 
     @override
     def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> None:
         """See :class:`ClusterPort`."""
-        if not self.evicts:
+        if not self.can_evict:
             raise ClusterError(f"{pod.name} cannot be stopped; give on_evict, or disable preemption")
         current = self.get(Pod.KIND, pod.key)
         if current is None:
             raise NotFound(f"{pod.name} is not there")
         if pod.uid not in ("", current.uid):
-            raise Conflict(f"{pod.name} was placed anew meanwhile")
+            raise Conflict(f"{pod.name} was placed again since then")
         if not current.is_terminating:
             self.update(evolve(current, metadata=evolve(current.metadata, deletion_timestamp=self.clock())))
-            self.tell(Evicted(current))
+            self.publish(Evicted(current))
 
     @override
     def record_event(
         self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
     ) -> None:
-        """Nothing: who embeds is told by ``tell``."""
+        """Record nothing: an embedding learns the same from ``publish``."""

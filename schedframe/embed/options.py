@@ -1,0 +1,73 @@
+"""What may be set of an embedding."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, TypedDict
+
+from attrs import frozen
+
+from ..api import Pod
+from ..cycle import Clock
+from ..framework import Status
+from ..framework.registry import Factory
+from .amounts import Amount
+from .retry import Retry
+from .values import Limits, PlacementFailure, Requirements, T, W
+
+
+@frozen(kw_only=True)
+class EmbeddingOptions(Generic[T, W]):
+    """Options of an :class:`Embedding`, which takes each of them as a keyword argument too."""
+
+    on_place: Callable[[T, W], None] | None = None
+    """``on_place(task, worker)``: start the task there; raise :class:`NotStarted` if that fails."""
+    on_unplaced: Callable[[T, PlacementFailure], None] | None = None
+    """``on_unplaced(task, why)``: no worker can take the task now. Called again when the reason changes."""
+    on_evict: Callable[[T, W], None] | None = None
+    """``on_evict(task, worker)``: stop the task to make room for one of higher priority, then call
+    :meth:`Embedding.fail` (it waits again, at once) or :meth:`Embedding.finish`. ``None``: no evictions.
+    """
+    needs: Callable[[T], Requirements] | None = None
+    """What a task needs if :meth:`Embedding.submit` is called without requirements."""
+    limits: Callable[[W], Limits] | None = None
+    """What a worker allows if :meth:`Embedding.add_worker` is called without limits."""
+    retry: Retry | None = None
+    """``retry(failures)``: seconds until a failed task is tried again, finite and not below 0; ``None``:
+    :class:`Backoff`. If it raises an error or returns anything else, that is a fault, reported with the key
+    of the task, and the task waits as :class:`Backoff` says.
+    """
+    config: Any = None
+    """A KubeSchedulerConfiguration. ``None``: :func:`configuration` for the resources of the first workers,
+    with all of ``plugins`` enabled.
+    """
+    plugins: Mapping[str, Factory] | None = None
+    """Name → class of further plugins."""
+    steps: Mapping[str, Amount] | None = None
+    """Resource → smallest step in which it is counted, see :class:`Amounts`."""
+    clock: Clock | None = None
+    """As for :class:`Scheduler`, like the rest."""
+    seed: int | None = 0
+    """Breaks ties; ``None``: at random. With a number, equal calls lead to equal placements."""
+    wake_up: Callable[[], None] | None = None
+    """Called, in any thread, when there is something to do before the deadline that ``step`` returned."""
+    on_fault: Callable[[Status, Pod | None], None] | None = None
+    """Called with each fault of a plugin or of ``retry``, and the pod it concerns."""
+
+
+class EmbeddingKeywords(TypedDict, Generic[T, W], total=False):
+    """The fields of :class:`EmbeddingOptions` as type checkers know keyword arguments."""
+
+    on_place: Callable[[T, W], None] | None
+    on_unplaced: Callable[[T, PlacementFailure], None] | None
+    on_evict: Callable[[T, W], None] | None
+    needs: Callable[[T], Requirements] | None
+    limits: Callable[[W], Limits] | None
+    retry: Retry | None
+    config: Any
+    plugins: Mapping[str, Factory] | None
+    steps: Mapping[str, Amount] | None
+    clock: Clock | None
+    seed: int | None
+    wake_up: Callable[[], None] | None
+    on_fault: Callable[[Status, Pod | None], None] | None
