@@ -7,7 +7,7 @@ current as pods come and go.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from attrs import field, frozen
 
@@ -15,15 +15,13 @@ from schedframe import NodeTable, ObjectStore
 from schedframe.api import IN, CompiledAffinityTerm, CompiledSelector
 from schedframe.state import DomainSums, PodGroup, TermClass
 
+from .._policy import MAX_SCOPES
 from .terms import NO_LABELS, PodTerms, WeightedTerm, selected_namespaces
 
 ClassWeights: TypeAlias = Mapping[TermClass, int]
 """Class of terms of existing pods → what each pod that has them counts."""
 Scope: TypeAlias = tuple[str, tuple[str, str] | None]
 """Namespace, and a label that every counted pod has (``None``: no such label is known)."""
-
-_MAX_SCOPES: Final = 16
-"""Namespaces of a term beyond which its column considers pods of all namespaces."""
 
 
 @frozen(cache_hash=True)
@@ -42,7 +40,7 @@ class ResolvedTerm:
 
     def scopes(self) -> list[Scope] | None:
         """Return where selected pods can be; ``None`` means anywhere."""
-        if self.any_namespace or len(self.namespaces) > _MAX_SCOPES:
+        if self.any_namespace or len(self.namespaces) > MAX_SCOPES:
             return None
         label = _necessary_label(self.selector)
         return [(namespace, label) for namespace in self.namespaces]

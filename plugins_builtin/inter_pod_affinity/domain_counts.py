@@ -6,7 +6,7 @@ Invariant: the sums of the table are shared and never written here; a dry run ke
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 from weakref import ReferenceType, ref
 
 import numpy as np
@@ -16,13 +16,11 @@ from attrs import define, field
 from schedframe import NodeTable, Rows
 from schedframe.state import DomainSums
 
+from .._policy import MAX_COMPARED_DOMAINS
 from .counters import TermCounter
 
 Mask: TypeAlias = npt.NDArray[np.bool_]
 Sums: TypeAlias = npt.NDArray[np.int64]
-
-_MAX_COMPARED_DOMAINS: Final = 6
-"""Domains up to which one comparison of all rows per domain is cheaper than a look-up for each row."""
 
 
 @define(eq=False)
@@ -95,7 +93,7 @@ class DomainCounts:
             if not everywhere:
                 return by_node & (rows.take(domains.codes) >= 0)
             return by_node.copy() if isinstance(rows.index, slice) else by_node
-        if sums.nonzero > _MAX_COMPARED_DOMAINS:
+        if sums.nonzero > MAX_COMPARED_DOMAINS:
             return domains.take(sums.sums > 0, rows)
         codes = rows.take(domains.codes)
         mask = np.zeros(len(rows), np.bool_)

@@ -9,7 +9,7 @@ classes that appear later are added to it, and those that disappeared count 0.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from typing import Final, TypeAlias
+from typing import TypeAlias
 
 from attrs import define, field, frozen
 
@@ -17,6 +17,7 @@ from schedframe import NodeTable, ObjectStore, Pod
 from schedframe.api import CompiledAffinityTerm
 from schedframe.state import TermClass
 
+from .._policy import MAX_POD_CLASSES
 from .counters import (
     ResolvedTerm,
     TermCounter,
@@ -33,9 +34,6 @@ WeightsByKey: TypeAlias = dict[str, dict[TermClass, int]]
 
 CountersByKey: TypeAlias = dict[str, CachedCounter]
 """Topology key → counter."""
-
-_MAX_POD_CLASSES: Final = 10_000
-"""Pod classes in the cache; one more empties it."""
 
 
 @frozen(eq=False)
@@ -106,7 +104,7 @@ class ExistingTerms:
         pod_class = (pod.namespace, *[item for item in pod.labels.items() if item[0] in keys])
         matching = self._matches.get(pod_class)
         if matching is None or matching.version != version:
-            if len(self._matches) >= _MAX_POD_CLASSES:
+            if len(self._matches) >= MAX_POD_CLASSES:
                 self._matches.clear()
             matching = self._matches[pod_class] = self._extended(pod, matching)
         return matching

@@ -6,7 +6,6 @@ The three forms (per node, by rows, by group) return equal scores.
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -14,14 +13,12 @@ from attrs import define
 
 from schedframe import MAX_SCORE, GroupScores, Node, NodeTable, Pod, Rows, StateKey
 
+from .._policy import MAX_TABULATED_SPREAD
 from .domain_counts import DomainCounts, grouped
 from .existing_terms import ExistingTerms
 from .terms import terms_of_pod
 
 Scores = npt.NDArray[np.int64]
-
-_MAX_TABULATED_SPREAD: Final = 4096
-"""Difference of the highest and the lowest score up to which normalized scores are looked up in a table."""
 
 
 @define(eq=False)
@@ -105,7 +102,7 @@ def normalize(scores: Scores) -> Scores:
     if spread == 0:
         return np.zeros_like(scores)
     scores -= lowest
-    if spread <= min(len(scores), _MAX_TABULATED_SPREAD):
+    if spread <= min(len(scores), MAX_TABULATED_SPREAD):
         return _stretch_table(spread).take(scores)
     return _stretch(scores, spread)
 

@@ -1,4 +1,7 @@
-"""Spread constraints as they apply to one pod: selectors compiled, nodes that count chosen."""
+"""Spread constraints compiled for one pod: the selector, and the nodes whose pods count.
+
+Invariant: equal subsets of nodes have equal keys, so constraints of many pods share their counts.
+"""
 
 from __future__ import annotations
 
@@ -49,15 +52,15 @@ class Constraint:
     selector: CompiledSelector
     namespace: str
     self_match: int
-    """1 if the pod itself will count."""
+    """1 if the selector matches the pod itself, else 0."""
     subset: NodeSubset | None
-    """The nodes whose pods count and whose domains exist; ``None``: all that have the topology key."""
+    """The nodes whose pods and domains count; ``None`` means all with the topology key."""
 
+    # Weak, because constraints live as long as the pods that have them.
     _column: ReferenceType[CountColumn] | None = field(default=None, init=False, repr=False)
-    """The last answer of :meth:`column`; weak, for constraints live as long as the pods that have them."""
 
     def column(self, table: NodeTable) -> CountColumn:
-        """The pods that count, per row."""
+        """Return the number of matching pods per row."""
         column = None if self._column is None else self._column()
         if column is None or column.dropped or column.groups.table is not table:
             column = count_column(table, self.namespace, self.selector)
@@ -65,7 +68,7 @@ class Constraint:
         return column
 
     def domain_of(self, node: Node) -> str | None:
-        """The domain in which pods of *node* count, ``None`` if they do not."""
+        """Return the domain in which pods of *node* count; ``None`` if they do not count."""
         value = node.labels.get(self.topology_key)
         return value if value is None or self.subset is None or self.subset.accepts(node) else None
 
@@ -74,44 +77,44 @@ Constraints = tuple[Constraint, ...]
 
 
 def compile_constraints(
-    written: Iterable[TopologySpreadConstraint],
+    declared: Iterable[TopologySpreadConstraint],
     action: str,
     pod: Pod,
     selector: CompiledSelector | None = None,
     *,
     all_keys: bool = True,
 ) -> Constraints:
-    """Those constraints whose ``when_unsatisfiable`` is *action*, for *pod*.
+    """Return the constraints whose ``when_unsatisfiable`` is *action*, compiled for *pod*.
 
-    *selector* takes the place of what they select. With *all_keys* only nodes with the topology keys of all
-    of them count. Raises :class:`InputError` for a selector that cannot be parsed.
+    *selector* replaces their own selectors. With *all_keys*, only nodes with the topology keys of all these
+    constraints count. Raises :class:`InputError` for a selector that cannot be parsed.
     """
-    wanted = [(index, each) for index, each in enumerate(written) if each.when_unsatisfiable == action]
-    if not wanted:
+    selected = [(index, each) for index, each in enumerate(declared) if each.when_unsatisfiable == action]
+    if not selected:
         return ()
-    keys = {each.topology_key for _, each in wanted} if all_keys else frozenset[str]()
-    found = []
-    for index, each in wanted:
-        chosen = _selector_of(each, index, pod.labels) if selector is None else selector
-        found.append(
+    keys = {each.topology_key for _, each in selected} if all_keys else frozenset[str]()
+    compiled = []
+    for index, each in selected:
+        matching = _selector_of(each, index, pod.labels) if selector is None else selector
+        compiled.append(
             Constraint(
                 each.topology_key,
                 each.max_skew,
                 1 if each.min_domains is None else each.min_domains,
                 each.node_taints_policy == HONOR,
-                chosen,
+                matching,
                 pod.namespace,
-                int(chosen.matches(pod.labels)),
+                int(matching.matches(pod.labels)),
                 _subset(each, keys, pod.spec),
             )
         )
-    return tuple(found)
+    return tuple(compiled)
 
 
 def _selector_of(
     constraint: TopologySpreadConstraint, index: int, labels: Mapping[str, str]
 ) -> CompiledSelector:
-    """The selector with the pod's own values of ``match_label_keys`` added; labels it lacks are left out."""
+    """Return the selector, with the pod's own values of ``match_label_keys`` that it has."""
     try:
         selector = compile_label_selector(constraint.label_selector)
     except InputError as error:
@@ -127,14 +130,14 @@ def _selector_of(
 
 
 @frozen(cache_hash=True)
-class _Choice:
-    """What a node must be like to count. Equal ones choose the same nodes."""
+class _SubsetKey:
+    """Requirements for a node to count. Equal keys select the same nodes."""
 
     keys: tuple[str, ...]
-    """Other topology keys, that it must have too."""
+    """Other topology keys that the node must have."""
     affinity: RequiredNodeAffinity | None
     taints: TolerationSignature | None
-    """What the pod tolerates, where that matters."""
+    """Tolerations of the pod; ``None`` if taints do not matter."""
 
 
 def _subset(constraint: TopologySpreadConstraint, keys: Iterable[str], spec: PodSpec) -> NodeSubset | None:
@@ -143,12 +146,12 @@ def _subset(constraint: TopologySpreadConstraint, keys: Iterable[str], spec: Pod
     taints = toleration_signature(spec) if constraint.node_taints_policy == HONOR else None
     if not others and affinity is None and taints is None:
         return None
-    choice = _Choice(others, affinity, taints)
-    return node_subset(choice, others, affinity, spec if taints is not None else None)
+    key = _SubsetKey(others, affinity, taints)
+    return node_subset(key, others, affinity, spec if taints is not None else None)
 
 
 def required_of(spec: PodSpec) -> RequiredNodeAffinity | None:
-    """Node selector and required affinity, ``None`` without any."""
+    """Return node selector and required affinity; ``None`` if the pod has neither."""
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
     if not spec.node_selector and (affinity is None or affinity.required is None):
         return None
@@ -158,9 +161,9 @@ def required_of(spec: PodSpec) -> RequiredNodeAffinity | None:
 def node_subset(
     key: Hashable, keys: tuple[str, ...], affinity: RequiredNodeAffinity | None, tolerating: PodSpec | None
 ) -> NodeSubset:
-    """Nodes that have all labels of *keys*, match *affinity*, and whose hard taints *tolerating* tolerates.
+    """Return the nodes with all labels *keys* that match *affinity* and that *tolerating* tolerates.
 
-    Affinity terms that cannot be parsed match no node, and are no error here.
+    Affinity terms that cannot be parsed match no node; they are no error here.
     """
 
     def accepts(node: Node) -> bool:
@@ -173,19 +176,19 @@ def node_subset(
         return find_untolerated_taint(node.spec.taints, tolerating.tolerations, HARD_EFFECTS) is None
 
     def mask(rows: Rows) -> npt.NDArray[np.bool_]:
-        found = np.ones(len(rows), np.bool_)
+        accepted = np.ones(len(rows), np.bool_)
         for each in keys:
-            found &= rows.take(rows.table.label(each).codes) >= 0
+            accepted &= rows.take(rows.table.label(each).codes) >= 0
         if affinity is not None:
-            found &= rows_required(affinity, rows)
+            accepted &= rows_required(affinity, rows)
         rejected = None if tolerating is None else untolerated_rows(tolerating, rows)
-        return found if rejected is None else found & ~rejected
+        return accepted if rejected is None else accepted & ~rejected
 
     return NodeSubset(key, accepts, mask)
 
 
 @lru_cache(maxsize=1024)
-def keyed_nodes(key: str, keys: tuple[str, ...]) -> NodeSubset | None:
-    """The nodes that have all *keys*, *key* left aside; ``None`` if there are no others."""
+def nodes_with_keys(key: str, keys: tuple[str, ...]) -> NodeSubset | None:
+    """Return the nodes that have all *keys* besides *key*; ``None`` if there are no such keys."""
     others = tuple(each for each in keys if each != key)
-    return node_subset(_Choice(others, None, None), others, None, None) if others else None
+    return node_subset(_SubsetKey(others, None, None), others, None, None) if others else None

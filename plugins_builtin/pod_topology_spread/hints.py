@@ -1,4 +1,4 @@
-"""What may make a pod schedulable that its hard constraints kept away."""
+"""Hints: which events may help a pod that its DoNotSchedule constraints rejected."""
 
 from __future__ import annotations
 
@@ -7,20 +7,19 @@ from schedframe import Node, Pod
 from .constraints import Constraints
 
 
-def is_involved(other: Pod, pod: Pod) -> bool:
-    """Whether *other* can count in the spreading of *pod*, or is that pod.
-
-    It can if it has a node, or is nominated to one, and is of the same namespace.
-    """
+def is_relevant(other: Pod, pod: Pod) -> bool:
+    """Return whether *other* is *pod*, or is in its namespace and has a node or a nomination."""
     if other.uid == pod.uid:
         return True
     placed = bool(other.node_name or other.status.nominated_node_name)
     return placed and other.namespace == pod.namespace
 
 
-def pod_matters(constraints: Constraints, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-    """A matching pod came or went; a pod began or ceased to match; the pod itself got other tolerations and
-    taints matter.
+def pod_change_helps(constraints: Constraints, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+    """Return whether the change may help.
+
+    It may if a matching pod was added or deleted, a pod began or ceased to match, or the tolerations of the
+    pod itself changed and a constraint honors taints.
     """
     if old is None or new is None:
         only = new or old
@@ -36,9 +35,11 @@ def pod_matters(constraints: Constraints, pod: Pod, old: Pod | None, new: Pod | 
     return any(each.selector.matches(old.labels) != each.selector.matches(new.labels) for each in constraints)
 
 
-def node_matters(constraints: Constraints, old: Node | None, new: Node | None) -> bool:
-    """A node with all topology keys came, went, got another value of one or other taints; or a node got or
-    lost one of the keys.
+def node_change_helps(constraints: Constraints, old: Node | None, new: Node | None) -> bool:
+    """Return whether the change may help.
+
+    It may if a node with all topology keys was added or deleted, or changed its domain or taints, or if a
+    node gained or lost one of the keys.
     """
     had, has = (node is not None and _has_keys(node, constraints) for node in (old, new))
     if old is None or new is None or had != has:

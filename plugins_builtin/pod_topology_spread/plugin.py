@@ -1,4 +1,4 @@
-"""Spread pods over topology domains: constraints of the pod, or default ones for pods of a workload."""
+"""The hooks of PodTopologySpread, with the pod's own constraints or the default ones of its workload."""
 
 from __future__ import annotations
 
@@ -32,10 +32,11 @@ from schedframe.api import DO_NOT_SCHEDULE, SCHEDULE_ANYWAY, CompiledSelector, T
 
 from .._workload_selector import WORKLOAD_KINDS, WorkloadSelectors
 from ..args import SYSTEM_DEFAULTING, PodTopologySpreadArgs
-from . import account, hints
+from . import hints
 from .constraints import Constraints, compile_constraints
-from .scores import HOSTNAME, Scoring
-from .skew import Spreading
+from .explain import explain_node, explain_pod
+from .filtering import FilterState
+from .scoring import HOSTNAME, ScoreState
 
 ERR_REASON_CONSTRAINTS = "node(s) didn't match pod topology spread constraints"
 ERR_REASON_LABEL = ERR_REASON_CONSTRAINTS + " (missing required label)"
@@ -47,98 +48,95 @@ SYSTEM_DEFAULTS: Final = (
         max_skew=5, topology_key="topology.kubernetes.io/zone", when_unsatisfiable=SCHEDULE_ANYWAY
     ),
 )
-"""For pods without constraints that some service or controller selects."""
+"""Constraints for pods without their own that a service or controller selects."""
 
-_HARD: Final = StateKey[Spreading]("PodTopologySpread/pre_filter")
-_SOFT: Final = StateKey[Scoring]("PodTopologySpread/pre_score")
+_HARD: Final = StateKey[FilterState]("PodTopologySpread/pre_filter")
+_SOFT: Final = StateKey[ScoreState]("PodTopologySpread/pre_score")
 _MEMO: Final = {DO_NOT_SCHEDULE: object(), SCHEDULE_ANYWAY: object()}  # keys in PodSpec.memo
 
 
 @define(eq=False)
 class PodTopologySpread:
-    """DoNotSchedule constraints keep the skew of domains within bounds, ScheduleAnyway ones lower the score.
+    """DoNotSchedule constraints bound the skew of domains, ScheduleAnyway constraints score it.
 
-    A node's verdict depends on the pods of other nodes: the plugin is asked for every pod. Matching pods are
-    counted per domain as they come and go, see :class:`schedframe.state.PodGroups`.
+    The answer for a node depends on pods of other nodes, so it is not cached per node.
     """
 
     args: PodTopologySpreadArgs
     handle: Handle
-    _system: bool = field(init=False)
-    """Whether the system's defaults are in force: then nodes need not have all topology keys to be scored."""
+    _system_defaults: bool = field(init=False)  # then nodes are scored without all topology keys, too
     _defaults: tuple[TopologySpreadConstraint, ...] = field(init=False)
-    _actions: frozenset[str] = field(init=False)
-    """Actions of the defaults."""
+    _default_actions: frozenset[str] = field(init=False)
     _workloads: WorkloadSelectors = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._system = self.args.defaulting_type == SYSTEM_DEFAULTING
-        self._defaults = SYSTEM_DEFAULTS if self._system else self.args.default_constraints
-        self._actions = frozenset(each.when_unsatisfiable for each in self._defaults)
+        self._system_defaults = self.args.defaulting_type == SYSTEM_DEFAULTING
+        self._defaults = SYSTEM_DEFAULTS if self._system_defaults else self.args.default_constraints
+        self._default_actions = frozenset(each.when_unsatisfiable for each in self._defaults)
         self._workloads = WorkloadSelectors(self.handle.objects)
 
     # ---- filter ------------------------------------------------------------------------------------------
 
     @hookimpl
     def skip_reads(self, pod: Pod) -> Sequence[str]:
-        """What selects a pod decides whether the default constraints are for it."""
+        """For a pod without constraints, the objects that select it: they decide about defaults."""
         return () if pod.spec.topology_spread_constraints else WORKLOAD_KINDS
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Rows) -> Status | None:
-        """Count the matching pods per domain over *nodes*; Skip a pod without hard constraints.
+        """Count the matching pods per domain of *nodes*; Skip a pod without DoNotSchedule constraints.
 
-        O(domains) for each constraint when *nodes* are all of the table. Raises InputError for a selector
-        that cannot be parsed.
+        O(domains) for each constraint if *nodes* are all nodes, else O(nodes). Raises InputError for a
+        selector that cannot be parsed.
         """
         constraints = self.constraints(pod, DO_NOT_SCHEDULE)
         if not constraints:
             return SKIP
-        state.write(_HARD, Spreading.of(constraints, nodes))
+        state.write(_HARD, FilterState.of(constraints, nodes))
         return None
 
     @hookimpl
     def add_pod(self, state: CycleState, pod_to_add: Pod, node_info: NodeInfo) -> None:
-        """Count one more pod; O(constraints)."""
+        """Add a pod to the counts; O(constraints)."""
         state.read(_HARD).update(pod_to_add, node_info.node, 1)
 
     @hookimpl
     def remove_pod(self, state: CycleState, pod_to_remove: Pod, node_info: NodeInfo) -> None:
-        """Count one pod less; O(constraints)."""
+        """Remove a pod from the counts; O(constraints)."""
         state.read(_HARD).update(pod_to_remove, node_info.node, -1)
 
     @hookimpl
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
-        """Has the node all labels, and would each domain stay within its skew with one more pod?"""
-        spreading = state.read(_HARD)
+        """Reject a node without a topology key, or in a domain whose skew would exceed max_skew."""
         node = node_info.node
-        verdict = 0 if node is None else spreading.verdict(node)
-        return _STATUSES[verdict - 1] if verdict else None
+        code = 0 if node is None else state.read(_HARD).filter_code(node)
+        return _STATUSES[code - 1] if code else None
 
     @hookimpl
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
-        """As :meth:`filter`; each domain is decided once. O(domains + rows) for each constraint."""
-        verdicts = state.read(_HARD).verdicts(rows)
-        return None if verdicts is None else RowVerdicts(verdicts, _STATUSES)
+        """As :meth:`filter`, evaluated once for each domain; O(domains + rows) for each constraint."""
+        codes = state.read(_HARD).filter_codes(rows)
+        return None if codes is None else RowVerdicts(codes, _STATUSES)
 
     # ---- score -------------------------------------------------------------------------------------------
 
     @hookimpl
     def pre_score(self, state: CycleState, pod: Pod, nodes: Rows) -> Status | None:
-        """Weigh the constraints by the number of domains among the feasible *nodes*.
+        """Weigh the constraints by the number of domains of the feasible *nodes*.
 
-        Skips a pod without soft constraints. Raises InputError for a selector that cannot be parsed.
+        Skips a pod without ScheduleAnyway constraints. Raises InputError for a selector that cannot be
+        parsed.
         """
         constraints = self.constraints(pod, SCHEDULE_ANYWAY)
         if not constraints:
             return SKIP
-        all_keys = bool(pod.spec.topology_spread_constraints) or not self._system
-        state.write(_SOFT, Scoring.of(constraints, nodes, all_keys))
+        all_keys = bool(pod.spec.topology_spread_constraints) or not self._system_defaults
+        state.write(_SOFT, ScoreState.of(constraints, nodes, all_keys))
         return None
 
     @hookimpl
     def score(self, state: CycleState, node_info: NodeInfo) -> int:
-        """The weighted number of matching pods in the node's domains."""
+        """Return the weighted number of matching pods in the node's domains."""
         return state.read(_SOFT).score(node_info, self.handle.table)
 
     @hookimpl
@@ -148,84 +146,84 @@ class PodTopologySpread:
 
     @hookimpl
     def score_groups(self, state: CycleState, table: NodeTable) -> GroupScores | None:
-        """By domain, and by the number of matching pods of a node for constraints on single nodes."""
+        """As :meth:`score` with normalization, by domain, or by count for constraints on host names."""
         scoring = state.read(_SOFT)
-        columns = scoring.groups(table)
-        return None if columns is None else GroupScores(columns, scoring.of_groups)
+        columns = scoring.group_columns(table)
+        return None if columns is None else GroupScores(columns, scoring.scores_of_groups)
 
     @hookimpl
     def normalize_scores(self, state: CycleState, scores: npt.NDArray[np.int64], nodes: Rows) -> None:
-        """The fewer, the better: ``100 * (highest + lowest - score) / highest``, ignored nodes 0."""
+        """Reverse the order: ``100 * (highest + lowest - score) / highest``; ignored nodes get 0."""
         state.read(_SOFT).normalize(scores, nodes)
 
     # ---- explanations ------------------------------------------------------------------------------------
 
     @hookimpl
     def explain(self, state: CycleState, node_info: NodeInfo) -> str | None:
-        """The numbers of the constraint that the node does not satisfy."""
+        """Return the numbers of the constraint that the node violates."""
         node = node_info.node
-        return None if node is None else account.of_node(state.read(_HARD), node)
+        return None if node is None else explain_node(state.read(_HARD), node)
 
     @hookimpl
     def explain_pod(self, state: CycleState, pod: Pod) -> list[str]:
-        """Matching pods by domain, for each constraint."""
+        """Return, for each constraint, the matching pods by domain."""
         soft = self.constraints(pod, SCHEDULE_ANYWAY) if _SOFT in state else ()
-        return list(account.of_pod(state.get(_HARD), soft, self.handle.table))
+        return list(explain_pod(state.get(_HARD), soft, self.handle.table))
 
     # ---- constraints -------------------------------------------------------------------------------------
 
     def constraints(self, pod: Pod, action: str) -> Constraints:
-        """The pod's constraints with that action, or the defaults if it has none at all.
+        """Return the pod's constraints with that action, or the default ones if it has none at all.
 
-        Defaults apply to what the pod's services and controller select, and not to a pod that has neither.
-        Kept in the memo of the spec, for pods that agree in namespace and labels.
+        Default constraints count the pods that the pod's services and controller select; a pod without these
+        has none. Cached on the spec, for pods with equal namespace and labels.
         """
         spec = pod.spec
         own = spec.topology_spread_constraints
         selector: CompiledSelector | None = None
         if not own:
-            selector = self._workloads.selector_of(pod) if action in self._actions else None
+            selector = self._workloads.selector_of(pod) if action in self._default_actions else None
             if selector is None:
                 return ()
         memo = spec.memo
-        kept: Any = memo.get(_MEMO[action])
+        cached: Any = memo.get(_MEMO[action])
         labels, namespace = pod.labels, pod.namespace
         if (
-            kept is not None
-            and kept[0] is selector
-            and kept[1] == namespace
-            and (kept[2] is labels or kept[2] == labels)
-            and (own or kept[3] is self)
+            cached is not None
+            and cached[0] is selector
+            and cached[1] == namespace
+            and (cached[2] is labels or cached[2] == labels)
+            and (own or cached[3] is self)
         ):
-            found: Constraints = kept[4]
-            return found
+            compiled: Constraints = cached[4]
+            return compiled
         if own:
-            found = compile_constraints(own, action, pod)
+            compiled = compile_constraints(own, action, pod)
         else:
-            # Filter wants all keys in any case; scoring by the system's defaults takes nodes as they are.
-            all_keys = action == DO_NOT_SCHEDULE or not self._system
-            found = compile_constraints(self._defaults, action, pod, selector, all_keys=all_keys)
-        memo[_MEMO[action]] = (selector, namespace, labels, self, found)
-        return found
+            # Filtering requires all keys; scoring by the system defaults does not.
+            all_keys = action == DO_NOT_SCHEDULE or not self._system_defaults
+            compiled = compile_constraints(self._defaults, action, pod, selector, all_keys=all_keys)
+        memo[_MEMO[action]] = (selector, namespace, labels, self, compiled)
+        return compiled
 
     # ---- queue -------------------------------------------------------------------------------------------
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Pods that come, go or get other labels, tolerations of the pod; nodes that come, go or change."""
+        """Register pods that are added, deleted, relabelled or tolerate more, and changes of nodes."""
         pods = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION
         nodes = Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
         return (
-            EventRegistration(ClusterEvent(EventResource.POD, pods), self.pod_matters),
-            EventRegistration(ClusterEvent(EventResource.NODE, nodes), self.node_matters),
+            EventRegistration(ClusterEvent(EventResource.POD, pods), self.pod_changed),
+            EventRegistration(ClusterEvent(EventResource.NODE, nodes), self.node_changed),
         )
 
-    def pod_matters(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
-        """Hint: a pod of a hard constraint came or went, or *pod* itself changed in what they look at."""
-        if not all(hints.is_involved(each, pod) for each in (old, new) if each is not None):
+    def pod_changed(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:
+        """Hint: a matching pod was added or deleted, or *pod* itself changed in a relevant way."""
+        if not all(hints.is_relevant(each, pod) for each in (old, new) if each is not None):
             return False
-        return hints.pod_matters(self.constraints(pod, DO_NOT_SCHEDULE), pod, old, new)
+        return hints.pod_change_helps(self.constraints(pod, DO_NOT_SCHEDULE), pod, old, new)
 
-    def node_matters(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
-        """Hint: a node came, went or changed that the hard constraints look at."""
-        return hints.node_matters(self.constraints(pod, DO_NOT_SCHEDULE), old, new)
+    def node_changed(self, pod: Pod, old: Node | None, new: Node | None) -> bool:
+        """Hint: a node was added, deleted or changed that counts for a DoNotSchedule constraint."""
+        return hints.node_change_helps(self.constraints(pod, DO_NOT_SCHEDULE), old, new)

@@ -18,6 +18,7 @@ from schedframe import ObjectStore, PersistentVolume, Rows
 from schedframe.api import IN, CompiledNodeSelector, CompiledNodeTerm, NodeSelector, compile_node_selector
 
 from .._node_selection import Mask, rows_selected
+from .._policy import MAX_INDEXED_SIZES
 from .._volumes import class_of_volume
 from .assumed import AssumedObjects
 from .topology_index import TopologyIndex
@@ -28,9 +29,6 @@ _AVAILABLE: Final = "Available"
 _FILESYSTEM: Final = "Filesystem"
 _NANO: Final = 10**9
 STORAGE: Final = "storage"
-
-_MAX_SIZES: Final = 8
-"""Claim sizes per label for which the number of fitting volumes is indexed; one more empties that index."""
 
 Entry: TypeAlias = tuple[int, str]
 """Capacity in billionths of a byte, and name; sorts the smallest volume first."""
@@ -139,7 +137,7 @@ class VolumesByLabel:
         """Return the number of fitting volumes per row; O(rows), and O(values) for a size not indexed."""
         counts = self._counts.get(size)
         if counts is None:
-            if len(self._counts) >= _MAX_SIZES:
+            if len(self._counts) >= MAX_INDEXED_SIZES:
                 self._counts.clear()
             counts = self._counts[size] = TopologyIndex(self.key, 0)
             for value, entries in self.values.items():

@@ -1,4 +1,4 @@
-"""Clusters to spread pods over; and the reference's algorithm, plainly: node by node, pod by pod."""
+"""Random clusters, and the algorithm of the reference by plain loops over nodes and pods."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ MISSING, SKEWED = "missing", "skewed"
 
 
 def make_node(name: str, taints: Iterable[Taint] = (), **labels: str) -> Node:
-    """A node with a hostname; ``zone`` and ``rack`` by keyword."""
+    """Return a node with a hostname; ``zone`` and ``rack`` by keyword."""
     keys = {"zone": ZONE, "hostname": HOSTNAME}
     named = {HOSTNAME: name} | {keys.get(key, key): value for key, value in labels.items()}
     return Node(ObjectMeta(name=name, uid=name, labels=named), NodeSpec(taints=tuple(taints)))
@@ -65,7 +65,7 @@ def make_pod(
     terminating: bool = False,
     **spec: Any,
 ) -> Pod:
-    """A pod labelled ``app: web`` unless told otherwise."""
+    """Return a pod, by default labelled ``app: web``."""
     metadata = ObjectMeta(
         name=name,
         namespace=namespace,
@@ -83,12 +83,12 @@ def constraint(
     selector: LabelSelector | None = LabelSelector({"app": "web"}),  # noqa: B008 - a value
     **more: Any,
 ) -> TopologySpreadConstraint:
-    """A hard constraint on zones for pods labelled ``app: web`` unless told otherwise."""
+    """Return a constraint, by default DoNotSchedule on zones for pods labelled ``app: web``."""
     return TopologySpreadConstraint(max_skew, key, when, selector, **more)
 
 
 def cluster(**zones: int) -> NodeTable:
-    """A node ``<zone>1`` for each zone, with that many pods labelled ``app: web``."""
+    """Return a table with a node ``<zone>1`` for each zone, with that many pods labelled ``app: web``."""
     table = NodeTable()
     for zone, pods in zones.items():
         table.set_node(make_node(f"{zone}1", zone=zone))
@@ -128,7 +128,7 @@ _affinities = st.none() | st.sampled_from((("a",), ("a", "b"), ("nowhere",))).ma
 
 
 def constraints(action: str) -> st.SearchStrategy[TopologySpreadConstraint]:
-    """Constraints with that action; also ones that the API server would refuse (no skew)."""
+    """Draw constraints with that action, also with a max_skew that the API server refuses."""
     return st.builds(
         TopologySpreadConstraint,
         max_skew=st.sampled_from((1, 1, 1, 2, 3, 0, -1)),
@@ -144,7 +144,7 @@ def constraints(action: str) -> st.SearchStrategy[TopologySpreadConstraint]:
 
 @st.composite
 def pods(draw: st.DrawFn, uid: str, node_name: str = "", spread: bool = False) -> Pod:
-    """A pod, running or (*spread*) with constraints."""
+    """Draw a pod, running or (*spread*) with constraints."""
     hard = draw(st.lists(constraints(DO_NOT_SCHEDULE), max_size=3)) if spread else []
     soft = draw(st.lists(constraints(SCHEDULE_ANYWAY), max_size=3)) if spread else []
     pod = make_pod(
@@ -168,7 +168,7 @@ def pods(draw: st.DrawFn, uid: str, node_name: str = "", spread: bool = False) -
 
 @st.composite
 def nodes(draw: st.DrawFn, name: str) -> Node:
-    """A node that may lack any label; an empty value is one too."""
+    """Draw a node that may lack any label, or have it with an empty value."""
     labels = draw(
         st.fixed_dictionaries(
             {}, optional={ZONE: st.sampled_from(("a", "b", "c", "")), RACK: st.sampled_from(("r1", "r2"))}
@@ -184,7 +184,7 @@ def nodes(draw: st.DrawFn, name: str) -> Node:
 
 @st.composite
 def tables(draw: st.DrawFn) -> NodeTable:
-    """A table whose groups are made at any time in its history; at least one node."""
+    """Draw a table of at least one node, whose groups were built at any time in its history."""
     table = NodeTable()
     early = draw(st.booleans())
     for name in draw(st.lists(st.sampled_from(NAMES), min_size=1, unique=True)):
@@ -201,7 +201,7 @@ def tables(draw: st.DrawFn) -> NodeTable:
 
 
 def change(draw: st.DrawFn, table: NodeTable) -> None:
-    """Pods go and come, nodes go, come and are replaced."""
+    """Add and remove pods, add, remove and replace nodes."""
     running = [pod for row in table.used_rows() for pod in table.pods_at(row).values()]
     for pod in draw(st.lists(st.sampled_from(running), max_size=3, unique_by=id)) if running else ():
         table.remove_pod(pod.node_name, pod.uid)
@@ -219,7 +219,7 @@ def change(draw: st.DrawFn, table: NodeTable) -> None:
 
 @frozen
 class Plain:
-    """One constraint as the reference sees it."""
+    """One constraint, evaluated by loops."""
 
     key: str
     max_skew: int
@@ -235,7 +235,7 @@ def plain(
     pod: Pod,
     selector: CompiledSelector | None = None,
 ) -> list[Plain]:
-    """The constraints with that action, *selector* in the place of their own."""
+    """Return the constraints with that action; *selector* replaces their own."""
     return [
         Plain(
             each.topology_key,
@@ -259,7 +259,7 @@ def _selector(each: TopologySpreadConstraint, labels: Mapping[str, str]) -> Comp
 
 
 def verdicts(table: NodeTable, pod: Pod, hard: Sequence[Plain], names: Iterable[str]) -> list[str]:
-    """What filter says of each node of *names*; empty if it passes."""
+    """Return the reason of rejection of each node of *names*; empty if feasible."""
     domains = []
     for each in hard:
         counts: dict[str, int] = {}
@@ -287,7 +287,7 @@ def _verdict(node: Node, pod: Pod, hard: Sequence[Plain], domains: Sequence[Mapp
 def raw_scores(
     table: NodeTable, pod: Pod, soft: Sequence[Plain], names: Sequence[str], all_keys: bool
 ) -> dict[str, int | None]:
-    """What score gives the feasible nodes of *names*; ``None`` to one that is ignored."""
+    """Return the raw scores of the feasible nodes *names*; ``None`` for an ignored one."""
     chosen = [_node(table, name) for name in names]
     if all_keys:
         chosen = [node for node in chosen if all(each.key in node.labels for each in soft)]
@@ -320,7 +320,7 @@ def _score_count(
 
 
 def normalized(raw: Mapping[str, int | None]) -> dict[str, int]:
-    """What normalisation makes of raw scores."""
+    """Return normalized scores."""
     counted = [score for score in raw.values() if score is not None]
     highest, lowest = max([0, *counted]), min(counted, default=0)
     return {

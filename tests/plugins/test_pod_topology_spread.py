@@ -1,4 +1,4 @@
-"""PodTopologySpread: which nodes keep the skew within bounds, also in dry runs."""
+"""PodTopologySpread: filter, also in dry runs."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import pytest
 
 from plugins_builtin.args import PodTopologySpreadArgs
 from plugins_builtin.pod_topology_spread import ERR_REASON_CONSTRAINTS, ERR_REASON_LABEL, PodTopologySpread
+from plugins_builtin.pod_topology_spread.filtering import ConstraintCounts
 from plugins_builtin.pod_topology_spread.plugin import _HARD
-from plugins_builtin.pod_topology_spread.skew import Baseline
 from schedframe.api import (
     SCHEDULE_ANYWAY,
     LabelSelector,
@@ -50,7 +50,7 @@ def plugin_of(table: NodeTable) -> PodTopologySpread:
 
 
 def filtered(table: NodeTable, pod: Pod) -> dict[str, Status]:
-    """What both forms say of each node."""
+    """Return the status of each node by both forms."""
     plugin, state, rows = plugin_of(table), CycleState(), table.rows()
     assert plugin.pre_filter(state, pod, rows) is None
     found = columnar_statuses(plugin, state, pod, rows)
@@ -70,16 +70,16 @@ def open_nodes(table: NodeTable, *constraints: TopologySpreadConstraint, **pod: 
 @pytest.mark.parametrize(
     ("max_skew", "expected"), [(1, {"a1"}), (2, {"a1", "b1"}), (3, {"a1", "b1"}), (4, {"a1", "b1", "c1"})]
 )
-def test_a_domain_may_have_so_many_more_than_the_least(max_skew: int, expected: set[str]) -> None:
+def test_a_domain_may_exceed_the_smallest_count_by_max_skew(max_skew: int, expected: set[str]) -> None:
     assert open_nodes(cluster(a=0, b=1, c=3), constraint(max_skew=max_skew)) == expected
 
 
-def test_a_pod_that_does_not_match_its_own_selector_adds_nothing() -> None:
+def test_a_pod_that_does_not_match_its_own_selector_does_not_count() -> None:
     table = cluster(a=0, b=1, c=2)
     assert open_nodes(table, constraint(), labels={"app": "other"}) == {"a1", "b1"}
 
 
-def test_only_live_pods_of_the_namespace_that_match_count() -> None:
+def test_only_matching_pods_of_the_namespace_that_are_not_terminating_count() -> None:
     table = cluster(a=0, b=0)
     run(table, "b1", 2, namespace="other")
     run(table, "b1", 2, terminating=True)
@@ -98,7 +98,7 @@ def test_pods_are_summed_over_the_nodes_of_a_domain() -> None:
     assert open_nodes(table, constraint(max_skew=3)) == {"a1", "b1", "b2", "b3"}
 
 
-def test_every_constraint_must_hold_and_the_first_that_does_not_tells() -> None:
+def test_the_first_violated_constraint_gives_the_reason() -> None:
     table = NodeTable()
     for name, zone, rack in (("n1", "a", "r1"), ("n2", "a", "r2"), ("n3", "b", "r1")):
         table.set_node(make_node(name, zone=zone, rack=rack))
@@ -111,7 +111,7 @@ def test_every_constraint_must_hold_and_the_first_that_does_not_tells() -> None:
     assert filtered(table, make_pod("p", *both[::-1]))["n4"] == UNLABELLED
 
 
-def test_a_node_without_the_label_is_out_for_good() -> None:
+def test_a_node_without_the_label_is_unresolvable() -> None:
     table = cluster(a=0, b=5)
     table.set_node(make_node("bare"))
     assert filtered(table, make_pod("p", constraint())) == {"a1": OPEN, "b1": SKEWED, "bare": UNLABELLED}
@@ -119,13 +119,13 @@ def test_a_node_without_the_label_is_out_for_good() -> None:
     assert filtered(table, make_pod("p", constraint())) == {"a1": OPEN, "b1": OPEN, "bare": UNLABELLED}
 
 
-def test_a_topology_key_that_no_node_has_leaves_no_node() -> None:
+def test_a_topology_key_that_no_node_has_rejects_all_nodes() -> None:
     found = filtered(cluster(a=0, b=0), make_pod("p", constraint("no.such/key")))
     assert set(found.values()) == {UNLABELLED}
 
 
-def test_nodes_that_lack_another_key_do_not_count() -> None:
-    """Zone b has no pods, but none of its nodes is complete: the least is that of zone a."""
+def test_nodes_that_lack_another_topology_key_do_not_count() -> None:
+    """Zone b has no pods, but its nodes lack a key: the smallest count is that of zone a."""
     table = cluster(a=3)
     table.set_node(make_node("a1", zone="a", rack="r1"))
     table.set_node(make_node("b1", zone="b"))
@@ -133,7 +133,7 @@ def test_nodes_that_lack_another_key_do_not_count() -> None:
     assert filtered(table, make_pod("p", *both)) == {"a1": OPEN, "b1": UNLABELLED}
 
 
-def test_many_domains_with_few_and_with_many_to_reject() -> None:
+def test_many_domains_of_which_few_or_many_are_rejected() -> None:
     table = NodeTable()
     for i in range(20):
         table.set_node(make_node(f"n{i}"))
@@ -144,7 +144,7 @@ def test_many_domains_with_few_and_with_many_to_reject() -> None:
     assert open_nodes(table, constraint(HOSTNAME)) == {"n14", "n15", "n16"}
 
 
-def test_negative_and_zero_skew_are_taken_at_their_word() -> None:
+def test_a_max_skew_below_one_is_compared_like_any_other() -> None:
     """The API server refuses them; the reference's comparison works for any number."""
     table = cluster(a=0, b=1)
     assert open_nodes(table, constraint(max_skew=0)) == set()
@@ -152,7 +152,7 @@ def test_negative_and_zero_skew_are_taken_at_their_word() -> None:
     assert open_nodes(table, constraint(max_skew=-1), labels={}) == set()
 
 
-def test_unknown_actions_are_neither_hard_nor_soft() -> None:
+def test_constraints_with_unknown_actions_are_ignored() -> None:
     table = cluster(a=0, b=1)
     pod = make_pod("p", constraint(when="Whatever"))
     assert plugin_of(table).pre_filter(CycleState(), pod, table.rows()).is_skip
@@ -162,14 +162,14 @@ def test_unknown_actions_are_neither_hard_nor_soft() -> None:
 # ---- minDomains ------------------------------------------------------------------------------------------
 
 
-def test_too_few_domains_make_the_least_zero() -> None:
+def test_with_too_few_domains_the_smallest_count_is_zero() -> None:
     table = cluster(a=2, b=2)
     assert open_nodes(table, constraint(min_domains=2)) == {"a1", "b1"}
     assert open_nodes(table, constraint(min_domains=3)) == set()
     assert open_nodes(table, constraint(max_skew=3, min_domains=3)) == {"a1", "b1"}
 
 
-def test_no_domain_at_all_is_too_few_unless_none_is_wanted() -> None:
+def test_no_domain_is_too_few_unless_min_domains_is_zero() -> None:
     table = cluster(a=9)
     nowhere = {"node_selector": {"no": "node"}}
     assert open_nodes(table, constraint(), **nowhere) == {"a1"}
@@ -180,7 +180,7 @@ def test_no_domain_at_all_is_too_few_unless_none_is_wanted() -> None:
 # ---- which nodes count -----------------------------------------------------------------------------------
 
 
-def test_by_default_only_nodes_that_the_pod_may_choose_count() -> None:
+def test_by_default_only_nodes_that_the_pod_selects_count() -> None:
     table = NodeTable()
     for name, zone, disk in (("a1", "a", "ssd"), ("b1", "b", "ssd"), ("c1", "c", "hdd")):
         table.set_node(make_node(name, zone=zone, disk=disk))
@@ -192,7 +192,7 @@ def test_by_default_only_nodes_that_the_pod_may_choose_count() -> None:
     assert open_nodes(table, constraint(node_affinity_policy="Ignore"), **on_ssd) == {"c1"}
 
 
-def test_taints_matter_where_they_are_honoured() -> None:
+def test_taints_matter_only_if_honored() -> None:
     table = cluster(a=1, b=1)
     table.set_node(make_node("c1", [TAINTED], zone="c"))
     assert open_nodes(table, constraint()) == {"c1"}
@@ -217,7 +217,7 @@ def test_match_label_keys_add_the_pods_own_labels() -> None:
     assert open_nodes(table, constraint(), labels=new) == {"a1"}
 
 
-def test_no_selector_matches_nobody_and_an_empty_one_only_the_pod_itself() -> None:
+def test_a_missing_selector_matches_no_pod_and_an_empty_one_only_the_pod_itself() -> None:
     table = cluster(a=0, b=5)
     assert open_nodes(table, constraint(selector=None, max_skew=0)) == {"a1", "b1"}
     assert open_nodes(table, constraint(selector=None, match_label_keys=("app",), max_skew=0)) == {"a1", "b1"}
@@ -225,7 +225,7 @@ def test_no_selector_matches_nobody_and_an_empty_one_only_the_pod_itself() -> No
     assert open_nodes(table, constraint(selector=EVERYTHING, max_skew=0)) == set()
 
 
-def test_a_selector_that_cannot_be_parsed_fails_where_it_is_needed() -> None:
+def test_a_selector_that_cannot_be_parsed_is_an_error() -> None:
     table = cluster(a=0)
     broken = LabelSelector({}, (LabelSelectorRequirement("app", "Near", ("x",)),))
     hard = make_pod("p", constraint(), constraint(RACK, selector=broken))
@@ -238,7 +238,7 @@ def test_a_selector_that_cannot_be_parsed_fails_where_it_is_needed() -> None:
         plugin.pre_score(CycleState(), soft, table.rows())
 
 
-def test_equal_specs_of_pods_with_other_labels_or_namespaces_are_told_apart() -> None:
+def test_equal_specs_with_other_labels_or_namespaces_are_distinguished() -> None:
     table = cluster(a=0, b=1)
     plugin = plugin_of(table)
     pod = make_pod("p", constraint())
@@ -265,7 +265,7 @@ def test_pods_without_constraints_are_skipped() -> None:
     assert table._groups is None, "nobody has to count pods for that"
 
 
-def test_filter_and_score_fail_without_what_comes_before() -> None:
+def test_filter_and_score_need_pre_filter_and_pre_score() -> None:
     table = cluster(a=0)
     plugin, state, info = plugin_of(table), CycleState(), table.info(0)
     for call in (
@@ -281,7 +281,7 @@ def test_filter_and_score_fail_without_what_comes_before() -> None:
             call()
 
 
-def test_what_pre_filter_counted_stays_while_the_table_moves_on() -> None:
+def test_counts_of_pre_filter_do_not_follow_the_table() -> None:
     table = cluster(a=0, b=1)
     plugin, state, pod = plugin_of(table), CycleState(), make_pod("p", constraint())
     plugin.pre_filter(state, pod, table.rows())
@@ -290,7 +290,7 @@ def test_what_pre_filter_counted_stays_while_the_table_moves_on() -> None:
     assert columnar_statuses(plugin, state, pod, table.rows()) == [OPEN, SKEWED]
 
 
-def test_values_that_no_node_has_any_more_are_no_domains() -> None:
+def test_values_that_no_node_has_now_are_no_domains() -> None:
     table = cluster(a=0, b=2, c=2)
     pod = make_pod("p", constraint())
     assert filtered(table, pod)["b1"] == SKEWED
@@ -301,7 +301,7 @@ def test_values_that_no_node_has_any_more_are_no_domains() -> None:
 # ---- dry runs --------------------------------------------------------------------------------------------
 
 
-def test_pods_that_leave_lower_and_pods_that_come_raise_the_counts() -> None:
+def test_remove_pod_lowers_and_add_pod_raises_the_counts() -> None:
     table = cluster(a=1, b=2)
     plugin, state, pod = plugin_of(table), CycleState(), make_pod("p", constraint())
     plugin.pre_filter(state, pod, table.rows())
@@ -349,7 +349,7 @@ def test_pods_on_nodes_that_lack_another_key_change_nothing_in_a_dry_run() -> No
     assert state.read(_HARD).lowest(0) == 0
 
 
-def test_dry_runs_count_what_the_reference_counts_there() -> None:
+def test_dry_runs_count_the_pods_that_the_reference_counts_there() -> None:
     """Terminating pods, and pods that an empty selector matches, though pre_filter counts neither."""
     table = cluster(a=0, b=1)
     plugin, state, pod = plugin_of(table), CycleState(), make_pod("p", constraint())
@@ -362,7 +362,7 @@ def test_dry_runs_count_what_the_reference_counts_there() -> None:
     assert columnar_statuses(plugin, state, pod, table.rows()) == [OPEN, SKEWED]
 
 
-def test_a_node_that_is_not_in_the_table_brings_its_own_domain() -> None:
+def test_a_node_outside_the_table_adds_its_domain() -> None:
     table = cluster(a=1, b=1)
     plugin, state = plugin_of(table), CycleState()
     pod = make_pod("p", constraint(min_domains=3, max_skew=1))
@@ -375,8 +375,8 @@ def test_a_node_that_is_not_in_the_table_brings_its_own_domain() -> None:
     assert plugin.filter(state, table.info(0)) is None
 
 
-def test_the_least_of_many_domains_is_found_again_and_again() -> None:
-    """More domains change than were looked at in the beginning."""
+def test_the_smallest_count_of_many_domains_after_many_changes() -> None:
+    """More domains change than the first search returned."""
     table = NodeTable()
     for i in range(30):
         table.set_node(make_node(f"n{i:02}"))
@@ -392,15 +392,15 @@ def test_the_least_of_many_domains_is_found_again_and_again() -> None:
     assert plugin.filter(state, last) == SKEWED
 
 
-def test_the_smallest_counts_are_looked_up_once_and_then_extended() -> None:
+def test_the_smallest_counts_are_searched_once_and_then_extended() -> None:
     table = NodeTable()
     for i in range(40):
         table.set_node(make_node(f"n{i:02}"))
         run(table, f"n{i:02}", i // 4)
     (wanted,) = plugin_of(table).constraints(make_pod("p", constraint(HOSTNAME)), "DoNotSchedule")
-    baseline = Baseline.of(wanted, table.rows())
-    counts = baseline.counts.tolist()
+    counted = ConstraintCounts.of(wanted, table.rows())
+    counts = counted.counts.tolist()
     for gone in (0, 1, 7, 8, 20, 39):
         order = sorted(range(40), key=counts.__getitem__)
-        assert baseline.lowest_except(set(order[:gone])) == counts[order[gone]]
-    assert baseline.lowest_except(set(range(40))) is None
+        assert counted.lowest_except(set(order[:gone])) == counts[order[gone]]
+    assert counted.lowest_except(set(range(40))) is None

@@ -1,4 +1,4 @@
-"""PodTopologySpread at random: both forms say what the plain algorithm says, also in dry runs."""
+"""PodTopologySpread on random clusters: all forms agree with plain loops, also in dry runs."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from plugins_builtin.args import LIST_DEFAULTING, PodTopologySpreadArgs
 from plugins_builtin.pod_topology_spread import ERR_REASON_CONSTRAINTS, ERR_REASON_LABEL, PodTopologySpread
+from plugins_builtin.pod_topology_spread.filtering import FilterState
 from plugins_builtin.pod_topology_spread.plugin import SYSTEM_DEFAULTS
-from plugins_builtin.pod_topology_spread.skew import Spreading
 from schedframe.api import (
     DO_NOT_SCHEDULE,
     SCHEDULE_ANYWAY,
@@ -60,7 +60,7 @@ MANY = settings(max_examples=60, deadline=None)
 
 
 def plugin_for(table: NodeTable, *defaults: TopologySpreadConstraint) -> PodTopologySpread:
-    """The system's defaults, or those given."""
+    """Return a plugin with the system defaults, or with *defaults*."""
     args = PodTopologySpreadArgs(defaults, LIST_DEFAULTING) if defaults else PodTopologySpreadArgs()
     return PodTopologySpread(args, StandInHandle(table=table))
 
@@ -100,10 +100,10 @@ def check_score(
 
 @MANY
 @given(table=tables(), pod=pods("p", spread=True), one_by_one=st.booleans(), data=st.data())
-def test_filter_is_the_plain_algorithm_whatever_happened_before(
+def test_filter_equals_plain_loops_after_any_history(
     table: NodeTable, pod: Pod, one_by_one: bool, data: st.DataObject
 ) -> None:
-    """Whether changed nodes are looked at one by one, as in large clusters, or all together."""
+    """Domains are updated per changed node, as in large clusters, or rebuilt."""
     plugin = plugin_for(table)
     hard = plain(pod.spec.topology_spread_constraints, DO_NOT_SCHEDULE, pod)
     with pytest.MonkeyPatch.context() as patch:
@@ -120,9 +120,7 @@ def test_filter_is_the_plain_algorithm_whatever_happened_before(
 
 @MANY
 @given(table=tables(), pod=pods("p", spread=True), data=st.data())
-def test_score_is_the_plain_algorithm_whatever_happened_before(
-    table: NodeTable, pod: Pod, data: st.DataObject
-) -> None:
+def test_score_equals_plain_loops_after_any_history(table: NodeTable, pod: Pod, data: st.DataObject) -> None:
     plugin = plugin_for(table)
     soft = plain(pod.spec.topology_spread_constraints, SCHEDULE_ANYWAY, pod)
     check_score(plugin, table.rows(), pod, soft)
@@ -137,7 +135,7 @@ def test_score_is_the_plain_algorithm_whatever_happened_before(
 @MANY
 @given(table=tables(), pod=pods("p", spread=True), data=st.data())
 def test_only_the_nodes_given_to_pre_filter_count(table: NodeTable, pod: Pod, data: st.DataObject) -> None:
-    """As if the cluster had no others."""
+    """The result is that of a cluster without the others."""
     rows = table.rows()
     chosen = data.draw(st.lists(st.sampled_from(rows.names()), min_size=1, unique=True))
     lesser = NodeTable()
@@ -158,19 +156,17 @@ def test_only_the_nodes_given_to_pre_filter_count(table: NodeTable, pod: Pod, da
         assert per_node_statuses(plugin_for(table), state, pod, part) == expected
 
 
-# ---- trying things out -----------------------------------------------------------------------------------
+# ---- dry runs -----------------------------------------------------------------------------------------
 
 
 def counts_something(each: Plain) -> bool:
-    """Whether pre_filter counts the pods that add_pod and remove_pod count."""
+    """Return whether pre_filter counts the same pods as add_pod and remove_pod."""
     return bool(each.selector.requirements) or each.selector.requirements is None
 
 
 @MANY
 @given(table=tables(), pod=pods("p", spread=True), data=st.data())
-def test_pods_added_and_removed_in_a_dry_run_count_as_if_they_had_come_and_gone(
-    table: NodeTable, pod: Pod, data: st.DataObject
-) -> None:
+def test_a_dry_run_equals_a_cluster_with_its_changes(table: NodeTable, pod: Pod, data: st.DataObject) -> None:
     plugin = plugin_for(table)
     hard = plain(pod.spec.topology_spread_constraints, DO_NOT_SCHEDULE, pod)
     state = CycleState()
@@ -200,14 +196,14 @@ def test_pods_added_and_removed_in_a_dry_run_count_as_if_they_had_come_and_gone(
         if data.draw(st.booleans()):
             trial = trial.clone()
     table.rollback(mark)
-    # What was tried leaves no trace in the state that it was tried on.
+    # The original state is unchanged.
     expected = [STATUSES[verdict] for verdict in verdicts(table, pod, hard, names)]
     assert columnar_statuses(plugin, state, pod, table.rows()) == expected
 
 
 def changes_of(state: CycleState) -> list[dict[str, int]]:
-    (spreading,) = (value for value in state._entries.values() if isinstance(value, Spreading))
-    return [dict(each) for each in spreading.changes]
+    (filter_state,) = (value for value in state._entries.values() if isinstance(value, FilterState))
+    return [dict(each) for each in filter_state.changes]
 
 
 @MANY

@@ -65,7 +65,7 @@ def selector_of(pod: Pod, *objects: Any) -> CompiledSelector | None:
     return WorkloadSelectors(store_of(*objects)).selector_of(pod)
 
 
-# ---- whose pods belong together --------------------------------------------------------------------------
+# ---- selectors of workloads --------------------------------------------------------------------------
 
 WEB = make_pod("p", labels={"app": "web", "tier": "1"})
 
@@ -86,7 +86,7 @@ def test_services_of_the_namespace_that_select_the_pod_are_merged() -> None:
     assert selector_of(make_pod("p", namespace="other", labels={"tier": "1"}), *services) == wants(tier="1")
 
 
-def test_services_may_come_change_and_go() -> None:
+def test_services_can_be_added_changed_and_deleted() -> None:
     store = ObjectStore()
     selectors = WorkloadSelectors(store)
     assert selectors.selector_of(WEB) is None
@@ -142,7 +142,7 @@ def test_other_owners_do_not_count(pod: Pod) -> None:
     assert selector_of(pod, REPLICA_SET) is None
 
 
-def test_controllers_without_a_selector_that_means_something_add_nothing() -> None:
+def test_controllers_without_a_valid_selector_add_nothing() -> None:
     pod = owned(WEB, "apps/v1", "ReplicaSet", "rs")
     for selector in (
         None,
@@ -162,13 +162,13 @@ def system(table: NodeTable, *objects: Any) -> PodTopologySpread:
 
 
 def listed(table: NodeTable, *objects: Any) -> PodTopologySpread:
-    """One hard and one soft default."""
+    """Return a plugin with a DoNotSchedule and a ScheduleAnyway default."""
     hard, soft = constraint(selector=None), constraint(HOSTNAME, 2, SCHEDULE_ANYWAY, selector=None)
     args = PodTopologySpreadArgs((hard, soft), LIST_DEFAULTING)
     return PodTopologySpread(args, StandInHandle(table, store_of(*objects)))
 
 
-def test_the_systems_defaults_only_score_and_only_workloads() -> None:
+def test_system_defaults_only_score_and_only_pods_of_workloads() -> None:
     table = cluster(a=0, b=3)
     plugin = system(table, service("a", app="web"))
     assert plugin.pre_filter(CycleState(), WEB, table.rows()) == Status.skip()
@@ -180,7 +180,7 @@ def test_the_systems_defaults_only_score_and_only_workloads() -> None:
     assert plugin.pre_score(CycleState(), loose, table.rows()) == Status.skip()
 
 
-def test_the_systems_defaults_take_nodes_without_a_zone_as_they_are() -> None:
+def test_system_defaults_score_nodes_without_a_zone() -> None:
     table = cluster(a=2)
     table.set_node(make_node("bare"))
     run(table, "bare", 1)
@@ -192,7 +192,7 @@ def test_the_systems_defaults_take_nodes_without_a_zone_as_they_are() -> None:
     assert scores.min() > 0
 
 
-def test_pods_on_a_node_without_a_hostname_count_in_its_zone_for_the_systems_defaults() -> None:
+def test_system_defaults_count_pods_on_nodes_without_a_hostname() -> None:
     table = cluster(a=0, b=0)
     anonymous = make_node("anonymous", zone="b")
     labels = {key: value for key, value in anonymous.labels.items() if key != HOSTNAME}
@@ -208,8 +208,8 @@ def test_pods_on_a_node_without_a_hostname_count_in_its_zone_for_the_systems_def
     ]
 
 
-def test_an_empty_zone_is_the_same_as_none_for_the_systems_defaults() -> None:
-    """The reference looks the label up without asking whether it is there."""
+def test_for_system_defaults_an_empty_zone_equals_a_missing_one() -> None:
+    """The reference reads the label without checking that it exists."""
     table = NodeTable()
     for name, labels in (("n1", {"zone": ""}), ("n2", {"zone": "a"}), ("bare", {}), ("other", {"disk": "x"})):
         table.set_node(make_node(name, **labels))
@@ -254,7 +254,7 @@ def test_a_pod_with_any_constraint_of_its_own_gets_no_defaults() -> None:
     assert plugin.pre_filter(CycleState(), pod, table.rows()) == Status.skip()
 
 
-def test_what_was_found_for_a_pod_is_found_anew_when_services_change() -> None:
+def test_the_cached_defaults_of_a_pod_follow_the_services() -> None:
     table = cluster(a=0, b=3)
     plugin = listed(table, service("a", app="web"))
     assert plugin.pre_filter(CycleState(), WEB, table.rows()) is None
@@ -266,7 +266,7 @@ def test_what_was_found_for_a_pod_is_found_anew_when_services_change() -> None:
     assert columnar_statuses(plugin, state, WEB, table.rows()) == [OPEN, OPEN]
 
 
-def test_profiles_with_other_defaults_do_not_share_what_they_found() -> None:
+def test_profiles_with_other_defaults_do_not_share_the_cache() -> None:
     table = cluster(a=0, b=3)
     services = service("a", app="web")
     two, one = (

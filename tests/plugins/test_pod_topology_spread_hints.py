@@ -1,4 +1,4 @@
-"""PodTopologySpread: which events may help a pod that its hard constraints kept away."""
+"""PodTopologySpread: the hints."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def node_event(action: Action, old: Node | None, new: Node | None, pod: Pod = WA
 # ---- pods ------------------------------------------------------------------------------------------------
 
 
-def test_matching_pods_that_come_or_go_help() -> None:
+def test_adding_or_deleting_matching_pods_helps() -> None:
     assert pod_event(Action.ADD, WAITING, None, RUNNING)
     assert pod_event(Action.DELETE, WAITING, RUNNING, None)
     assert not pod_event(Action.ADD, WAITING, None, OTHER)
@@ -48,7 +48,7 @@ def test_pods_that_cannot_count_do_not_help() -> None:
     assert pod_event(Action.DELETE, WAITING, nominated, None)
 
 
-def test_labels_matter_if_they_change_who_matches() -> None:
+def test_a_label_change_helps_if_it_changes_a_match() -> None:
     assert pod_event(Action.UPDATE_POD_LABEL, WAITING, RUNNING, OTHER)
     assert pod_event(Action.UPDATE_POD_LABEL, WAITING, OTHER, RUNNING)
     tagged = make_pod("running", node_name="n", labels={"app": "web", "more": "x"})
@@ -56,12 +56,12 @@ def test_labels_matter_if_they_change_who_matches() -> None:
     assert not pod_event(Action.UPDATE_POD_LABEL, WAITING, RUNNING, RUNNING)
 
 
-def test_the_pod_itself_may_get_other_labels() -> None:
+def test_a_label_change_of_the_pod_itself_helps() -> None:
     before = make_pod("waiting", constraint(), labels={"app": "db"})
     assert pod_event(Action.UPDATE_POD_LABEL, WAITING, before, WAITING)
 
 
-def test_a_toleration_helps_where_taints_are_honoured() -> None:
+def test_a_toleration_helps_if_taints_are_honored() -> None:
     tolerations = (Toleration(key="x"),)
     for policy, expected in (("Honor", True), ("Ignore", False), ("", False)):
         old = make_pod("waiting", constraint(), constraint(RACK, node_taints_policy=policy))
@@ -86,14 +86,14 @@ def tainted(node: Node) -> Node:
     return Node(node.metadata, NodeSpec(taints=(Taint("t", "", NO_SCHEDULE),)))
 
 
-def test_nodes_with_all_keys_that_come_or_go_help() -> None:
+def test_adding_or_deleting_nodes_with_all_keys_helps() -> None:
     for action, nodes in ((Action.ADD, lambda n: (None, n)), (Action.DELETE, lambda n: (n, None))):
         assert node_event(action, *nodes(COMPLETE))
         assert not node_event(action, *nodes(BARE))
         assert node_event(action, *nodes(BARE), FREE), "a pod without constraints takes any"
 
 
-def test_keys_that_appear_vanish_or_change_their_value_help() -> None:
+def test_changes_of_topology_labels_help() -> None:
     change = Action.UPDATE_NODE_LABEL
     assert node_event(change, BARE, COMPLETE)
     assert node_event(change, COMPLETE, BARE)
@@ -102,7 +102,7 @@ def test_keys_that_appear_vanish_or_change_their_value_help() -> None:
     assert not node_event(change, BARE, make_node("n", disk="ssd"))
 
 
-def test_other_taints_help_on_nodes_with_all_keys() -> None:
+def test_changed_taints_help_on_nodes_with_all_keys() -> None:
     change = Action.UPDATE_NODE_TAINT
     assert node_event(change, COMPLETE, tainted(COMPLETE))
     assert not node_event(change, BARE, tainted(BARE))

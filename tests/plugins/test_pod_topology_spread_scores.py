@@ -1,4 +1,4 @@
-"""PodTopologySpread: which nodes score best."""
+"""PodTopologySpread: score and normalization."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from plugins_builtin.args import LIST_DEFAULTING, PodTopologySpreadArgs
 from plugins_builtin.pod_topology_spread import PodTopologySpread
-from plugins_builtin.pod_topology_spread.scores import _all_normalized, _few_normalized, _reversed, _rounded
+from plugins_builtin.pod_topology_spread.scoring import _normalized_array, _normalized_list, _reversed, _round
 from schedframe.api import SCHEDULE_ANYWAY, LabelSelector, Pod, TopologySpreadConstraint
 from schedframe.framework import CycleState, Status
 from schedframe.state import NodeInfo, NodeTable, Rows
@@ -35,7 +35,7 @@ def plugin_of(table: NodeTable) -> PodTopologySpread:
 
 
 def scored(table: NodeTable, pod: Pod, *nodes: str) -> dict[str, tuple[int, int]]:
-    """Raw and normalised score of each of *nodes*, the feasible ones (by default all)."""
+    """Return raw and normalized scores of *nodes*, the feasible ones (by default all)."""
     plugin, state, rows = plugin_of(table), CycleState(), table.rows()
     if nodes:
         rows = Rows.at(table, np.array([table.live_row(name) for name in nodes], np.intp))
@@ -51,7 +51,7 @@ def soft(key: str = ZONE, max_skew: int = 1, **more: Any) -> TopologySpreadConst
     return constraint(key, max_skew, SCHEDULE_ANYWAY, **more)
 
 
-def test_the_fewer_pods_the_higher_the_score() -> None:
+def test_fewer_pods_score_higher() -> None:
     weight = math.log(3 + 2)
     expected = [round(count * weight) for count in (0, 1, 4)]
     found = scored(cluster(a=0, b=1, c=4), make_pod("p", soft()))
@@ -59,32 +59,32 @@ def test_the_fewer_pods_the_higher_the_score() -> None:
     assert [score for _, score in found.values()] == [100, 66, 0]
 
 
-def test_equal_domains_score_full_marks() -> None:
+def test_equal_domains_get_the_highest_score() -> None:
     assert set(scored(cluster(a=0, b=0), make_pod("p", soft())).values()) == {(0, 100)}
     weight = round(2 * math.log(4))
     assert set(scored(cluster(a=2, b=2), make_pod("p", soft())).values()) == {(weight, 100)}
 
 
-def test_the_tolerated_skew_waters_differences_down() -> None:
+def test_a_larger_max_skew_reduces_differences() -> None:
     found = scored(cluster(a=0, b=1, c=4), make_pod("p", soft(max_skew=5)))
     assert list(found.values()) == [(4, 100), (6, 80), (10, 40)]
 
 
-def test_a_host_is_a_domain_of_its_own_and_counts_all_its_pods() -> None:
-    """Whatever the policies say of the node."""
+def test_for_host_names_all_pods_of_a_node_count() -> None:
+    """Independent of the node inclusion policies."""
     table = cluster(a=0, b=2)
     found = scored(table, make_pod("p", soft(HOSTNAME), node_selector={"no": "node"}))
     assert found == {"a1": (0, 100), "b1": (round(2 * math.log(4)), 0)}
 
 
-def test_the_weight_is_that_of_the_domains_of_feasible_nodes() -> None:
+def test_the_weight_depends_on_the_domains_of_feasible_nodes() -> None:
     table = cluster(a=0, b=2, c=5)
     assert scored(table, make_pod("p", soft()), "b1")["b1"] == (round(2 * math.log(3)), 100)
     assert scored(table, make_pod("p", soft()), "b1", "a1")["b1"][0] == round(2 * math.log(4))
     assert scored(table, make_pod("p", soft(HOSTNAME)), "b1", "a1")["b1"][0] == round(2 * math.log(4))
 
 
-def test_a_node_that_lacks_a_key_scores_nothing() -> None:
+def test_a_node_that_lacks_a_key_scores_zero() -> None:
     table = cluster(a=0, b=1)
     table.set_node(make_node("bare"))
     found = scored(table, make_pod("p", soft()))
@@ -95,7 +95,7 @@ def test_a_node_that_lacks_a_key_scores_nothing() -> None:
     assert both["bare"] == (0, 0)
 
 
-def test_pods_on_nodes_that_do_not_count_are_left_out() -> None:
+def test_pods_on_nodes_that_do_not_count_are_ignored() -> None:
     table = cluster(a=0, b=1)
     table.set_node(make_node("b2", [TAINTED], zone="b"))
     run(table, "b2", 7)
@@ -116,7 +116,7 @@ def test_many_domains_are_counted_exactly() -> None:
     assert found["n599"][0] == round(math.log(racks + 1 + 2))
 
 
-def test_a_node_info_of_its_own_is_scored_by_the_pods_it_has() -> None:
+def test_a_node_info_outside_the_table_is_scored_by_its_own_pods() -> None:
     table = cluster(a=3, b=0)
     plugin, state, pod = plugin_of(table), CycleState(), make_pod("p", soft(HOSTNAME))
     plugin.pre_score(state, pod, table.rows())
@@ -144,12 +144,12 @@ def test_scores_of_an_invalid_skew_may_be_negative_and_are_truncated_towards_zer
     [(0.0, 0), (0.5, 1), (1.4999999999999998, 1), (1.5, 2), (2.5, 3), (5.545, 6), (7.499999999999999, 7)],
 )
 def test_scores_are_rounded_half_away_from_zero(value: float, expected: int) -> None:
-    assert _rounded(np.array([value]), whole_or_large=True).tolist() == [expected]
-    assert _rounded(np.array([value, -value]), whole_or_large=False).tolist() == [expected, -expected]
+    assert _round(np.array([value]), zero_or_large=True).tolist() == [expected]
+    assert _round(np.array([value, -value]), zero_or_large=False).tolist() == [expected, -expected]
 
 
-def test_what_is_just_below_one_half_is_rounded_down() -> None:
-    assert _rounded(np.array([0.49999999999999994]), whole_or_large=False).tolist() == [0]
+def test_a_value_just_below_one_half_is_rounded_down() -> None:
+    assert _round(np.array([0.49999999999999994]), zero_or_large=False).tolist() == [0]
 
 
 @pytest.mark.parametrize("factor", [1, 10**7, 10**12])
@@ -168,10 +168,10 @@ def test_listed_defaults_need_not_exist() -> None:
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(st.tuples(st.integers(-50, 500), st.integers(0, 2)), min_size=1, max_size=6), st.booleans())
-def test_few_domains_and_many_are_normalised_alike(domains: list[tuple[int, int]], lacking: bool) -> None:
+def test_both_normalizations_by_code_agree(domains: list[tuple[int, int]], lacking: bool) -> None:
     raw, nodes = [score for score, _ in domains] + [0], [count for _, count in domains]
     counted = [score for score, count in domains if count] + [0] * lacking
     assume(counted)
-    few, many = _few_normalized(raw, nodes, lacking), _all_normalized(np.array(raw), np.array(counted))
+    few, many = _normalized_list(raw, nodes, lacking), _normalized_array(np.array(raw), np.array(counted))
     here = [*(i for i, count in enumerate(nodes) if count), *([len(nodes)] if lacking else [])]
     assert few[here].tolist() == many[here].tolist()

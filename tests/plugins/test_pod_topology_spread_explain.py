@@ -1,4 +1,4 @@
-"""PodTopologySpread: what people are told about a node, and about the domains."""
+"""PodTopologySpread: explanations of nodes and of domains."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from tests.plugins.spreading import HOSTNAME, cluster, constraint, make_node, ma
 COUNTS = "matching pods (skew with this one)"
 
 
-def told(table: NodeTable, pod: Pod) -> tuple[dict[str, str | None], list[str]]:
-    """What is said of each node, and of the pod."""
+def explained(table: NodeTable, pod: Pod) -> tuple[dict[str, str | None], list[str]]:
+    """Return the explanation of each node, and those of the pod."""
     plugin, state = PodTopologySpread(PodTopologySpreadArgs(), StandInHandle(table=table)), CycleState()
     rows = table.rows()
     filters = plugin.pre_filter(state, pod, rows) is None
@@ -26,10 +26,10 @@ def told(table: NodeTable, pod: Pod) -> tuple[dict[str, str | None], list[str]]:
     return nodes, plugin.explain_pod(state, pod)
 
 
-def test_a_rejection_is_told_in_numbers() -> None:
+def test_a_rejection_is_explained_by_numbers() -> None:
     table = cluster(a=0, b=2)
     table.set_node(make_node("bare"))
-    nodes, _ = told(table, make_pod("p", constraint()))
+    nodes, _ = explained(table, make_pod("p", constraint()))
     assert nodes == {
         "a1": None,
         "b1": ("topology.kubernetes.io/zone b: matching pods 2 and this pod, the least is 0, maxSkew is 1"),
@@ -37,45 +37,45 @@ def test_a_rejection_is_told_in_numbers() -> None:
     }
 
 
-def test_too_few_domains_are_told() -> None:
-    nodes, _ = told(cluster(a=1), make_pod("p", constraint(min_domains=2), labels={}))
+def test_too_few_domains_are_explained() -> None:
+    nodes, _ = explained(cluster(a=1), make_pod("p", constraint(min_domains=2), labels={}))
     assert nodes == {"a1": None}
-    nodes, _ = told(cluster(a=1), make_pod("p", constraint(max_skew=0, min_domains=2), labels={}))
+    nodes, _ = explained(cluster(a=1), make_pod("p", constraint(max_skew=0, min_domains=2), labels={}))
     assert nodes["a1"] == (
         "topology.kubernetes.io/zone a: matching pods 1, the least is 0 (domains 1, minDomains is 2), "
         "maxSkew is 0"
     )
 
 
-def test_domains_are_told_for_each_constraint() -> None:
+def test_domains_are_listed_for_each_constraint() -> None:
     table = cluster(b=2, a=0)
     table.set_node(make_node("nameless", zone=""))
     soft = constraint(HOSTNAME, 3, SCHEDULE_ANYWAY, LabelSelector({"app": "db"}))
     run(table, "a1", 1, labels={"app": "db"})
-    assert told(table, make_pod("p", soft, constraint()))[1] == [
+    assert explained(table, make_pod("p", soft, constraint()))[1] == [
         f"DoNotSchedule topology.kubernetes.io/zone, maxSkew 1, {COUNTS}: (empty) 0 (1), a 0 (1), b 2 (3)",
         f"ScheduleAnyway kubernetes.io/hostname, maxSkew 3, {COUNTS}: b1 0 (0), nameless 0 (0), a1 1 (1)",
     ]
-    assert told(table, make_pod("p"))[1] == []
+    assert explained(table, make_pod("p"))[1] == []
     nowhere = make_pod("p", constraint("no.such/key"))
-    assert told(table, nowhere)[1] == [
+    assert explained(table, nowhere)[1] == [
         "DoNotSchedule no.such/key, maxSkew 1, matching pods (skew with this one): no domain"
     ]
 
 
-def test_of_many_domains_the_fewest_and_the_most_are_told() -> None:
+def test_of_many_domains_those_with_the_fewest_and_the_most_pods_are_listed() -> None:
     table = NodeTable()
     for i in range(20):
         table.set_node(make_node(f"n{i:02}"))
         run(table, f"n{i:02}", i)
-    (line,) = told(table, make_pod("p", constraint(HOSTNAME)))[1]
+    (line,) = explained(table, make_pod("p", constraint(HOSTNAME)))[1]
     assert line.endswith(
         f"{COUNTS}: n00 0 (1), n01 1 (2), n02 2 (3), n03 3 (4), (12 more), "
         "n16 16 (17), n17 17 (18), n18 18 (19), n19 19 (20)"
     )
 
 
-def test_an_evaluation_shows_it() -> None:
+def test_an_evaluation_contains_the_explanations() -> None:
     room = NodeStatus(allocatable={"pods": Quantity.of(10)})
     nodes = [evolve(make_node(f"{zone}1", zone=zone), status=room) for zone in "ab"]
     running = make_pod("r", node_name="b1")
