@@ -22,6 +22,7 @@ from .installing import installed
 from .running import EXAMPLES, shell
 
 PLUGINS = EXAMPLES / "plugins"
+PUBLIC = ("schedframe", "schedframe.testing", *(f"schedframe.{package}" for package in schedframe._EXPORTS))
 PACKAGES = sorted(path.parent for path in PLUGINS.glob("*/pyproject.toml"))
 _YAML = re.compile(r"^```yaml\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
@@ -68,9 +69,9 @@ def test_it_imports_nothing_of_schedframe_but_public_names(package: Path) -> Non
                 names = [alias.name for alias in node.names]
                 assert not any(name.startswith("schedframe.") for name in names), path
             elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] == "schedframe":
-                assert node.module in ("schedframe", "schedframe.testing"), path
-                if node.module == "schedframe":
-                    assert {alias.name for alias in node.names} <= set(schedframe.__all__), path
+                assert node.module in PUBLIC, path
+                public = {*importlib.import_module(node.module).__all__, "strategies"}
+                assert {alias.name for alias in node.names} <= public, path
 
 
 @each_package
