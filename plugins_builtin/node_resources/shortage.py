@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import field, frozen
 
-from schedframe import NodeInfo, Rows, RowVerdicts, Status
+from schedframe import Code, NodeInfo, Rows, RowVerdicts, Status
 from schedframe.api import is_scalar_resource
 
 from .scored import Column
@@ -162,7 +162,9 @@ def numbered(bits: npt.NDArray[Any]) -> tuple[list[int], npt.NDArray[np.integer[
 
 @lru_cache(maxsize=4096)
 def status_of(names: tuple[str, ...], bits: int) -> Status:
-    """The rejection for these shortages of resources with these *names*."""
-    reasons = [ERR_TOO_MANY_PODS] if bits & PODS else []
-    reasons += [err_insufficient(name) for i, name in enumerate(names) if bits & (FIRST_RESOURCE << i)]
-    return Status.unresolvable(*reasons) if bits & UNRESOLVABLE else Status.unschedulable(*reasons)
+    """Return the rejection for these shortages of resources with these *names*."""
+    short = {ERR_TOO_MANY_PODS: "pods"} if bits & PODS else {}
+    short |= {err_insufficient(name): name for i, name in enumerate(names) if bits & (FIRST_RESOURCE << i)}
+    code = Code.UNSCHEDULABLE_AND_UNRESOLVABLE if bits & UNRESOLVABLE else Code.UNSCHEDULABLE
+    details = {reason: {"resource": resource} for reason, resource in short.items()}
+    return Status(code, tuple(short), details=details)

@@ -2,52 +2,49 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from attrs import define, field
 from typing_extensions import override
 
 from ..api import Pod
 from ..cycle import Decision
-from ..framework import Code, PostFilterResult, Preemption, Status
-from .dry_run import DryRunCluster
-from .explaining import Explanations
+from ..framework import RECORDED, Preemption, Status
+from . import preemption_report, report
+from .explain import PluginExplanations
+from .record import (
+    Document,
+    PostFilterReport,
+    post_filter_document,
+    pre_filter_document,
+    pre_score_document,
+    status_document,
+)
+from .report import Line, Report
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
-Document = dict[str, Any]
-
-
-@define(eq=False)
-class PostFilterReport:
-    """What post_filter would have done."""
-
-    result: PostFilterResult | None
-    status: Status
-    writes: DryRunCluster
-
 
 @define(eq=False)
 class Evaluation:
-    """The outcome of evaluating one pod. ``str()`` explains it; ``to_dict()`` is the full record."""
+    """The outcome of evaluating one pod. ``str()`` explains it, ``to_dict()`` is the full record."""
 
     pod: Pod
     profile: str
     skipped: bool = False
-    """The scheduler leaves the pod alone: it is being deleted, or no profile has its scheduler name."""
+    """Whether the scheduler ignores the pod: it is being deleted, or no profile has its scheduler name."""
     pre_enqueue: Status | None = None
-    """The plugin that keeps the pod out of the queue; nothing else was looked at then."""
+    """The rejection that keeps the pod out of the queue; nothing else is evaluated then."""
     decision: Decision | None = None
     post_filter: PostFilterReport | None = None
-    told: Explanations = field(factory=Explanations)
-    """What the plugins had to add."""
+    plugin_explanations: PluginExplanations = field(factory=PluginExplanations)
 
     # ---- the answer --------------------------------------------------------------------------------------
 
     @property
     def best(self) -> list[str]:
-        """All nodes with the highest total, sorted: the scheduler takes any of them."""
+        """All nodes with the highest total, sorted. The scheduler draws one of them."""
         decision = self.decision
         if decision is None or decision.feasible is None:
             return []
@@ -62,13 +59,13 @@ class Evaluation:
         if decision is None:
             return []
         if decision.feasible is None:
-            # An error on one node ends the cycle; others may have passed all the same.
+            # An error on one node ends the cycle, but other nodes may have passed the filters.
             return sorted(name for name, status in self.statuses.items() if status is None)
         return sorted(decision.feasible.names())
 
     @property
     def error(self) -> str | None:
-        """The fault that ends the cycle."""
+        """The message of the fault that ends the cycle, ``None`` if there is none."""
         decision = self.decision
         if decision is None or decision.error is None or self.scoring_error is not None:
             return None
@@ -76,20 +73,15 @@ class Evaluation:
 
     @property
     def scoring_error(self) -> str | None:
-        """Scoring failed where it was not needed: a single feasible node is taken without."""
+        """The message of a fault of scoring that has no effect: the only feasible node needs no score."""
         decision = self.decision
-        if (
-            decision is None
-            or decision.error is None
-            or decision.feasible is None
-            or len(decision.feasible) != 1
-        ):
+        if decision is None or decision.error is None or decision.feasible is None:
             return None
-        return decision.error.message
+        return decision.error.message if len(decision.feasible) == 1 else None
 
     @property
     def message(self) -> str | None:
-        """Why no node is feasible, as the pod's condition says it."""
+        """Why no node is feasible, in the words of the pod's condition; ``None`` if one is."""
         decision = self.decision
         if decision is None or decision.diagnosis is None:
             return None
@@ -97,7 +89,7 @@ class Evaluation:
 
     @property
     def statuses(self) -> dict[str, Status | None]:
-        """Why each node on which the filters ran was rejected, ``None`` where the pod can run."""
+        """Node → its rejection, ``None`` where the pod can run; the nodes on which the filters ran."""
         decision = self.decision
         if decision is None or decision.verdicts is None:
             return {}
@@ -106,20 +98,19 @@ class Evaluation:
 
     @property
     def explanations(self) -> dict[str, str]:
-        """Node → what is behind its rejection, such as the pod in the way; where the plugin says so."""
-        return self.told.nodes
+        """Node → the explanation of its rejection, such as the pod in conflict, where the plugin has one."""
+        return self.plugin_explanations.nodes
 
     @property
     def findings(self) -> dict[str, tuple[str, ...]]:
-        """Plugin → what it found out about the cluster for this pod, such as counts by domain."""
-        return self.told.pod
+        """Plugin → its explanations of the cluster for this pod, such as counts by domain."""
+        return self.plugin_explanations.pod
 
     @property
     def preemption(self) -> Preemption | None:
-        """What preemption would do and why, ``None`` if it was not tried or works in no place."""
-        result = self.post_filter.result if self.post_filter is not None else None
-        details = result.details if result is not None else None
-        return details if isinstance(details, Preemption) and details.chosen is not None else None
+        """What preemption would do and why, ``None`` if it was not tried or frees no node."""
+        found = self.post_filter.preemption if self.post_filter is not None else None
+        return found if found is not None and found.chosen is not None else None
 
     @property
     def scores(self) -> dict[str, dict[str, int]]:
@@ -143,31 +134,109 @@ class Evaluation:
 
     # ---- forms -------------------------------------------------------------------------------------------
 
-    def to_dict(self) -> Document:
-        """Everything, in plain types: the form of ``expect`` in the conformance data."""
-        from .record import record
+    @property
+    def headline(self) -> str:
+        """The answer in one sentence."""
+        key = self.pod.key
+        if self.skipped:
+            terminating = self.pod.is_terminating
+            why = "it is being deleted" if terminating else f"no profile is named {self.profile}"
+            return f"{key} is left alone: {why}"
+        if self.pre_enqueue is not None:
+            return f"{key} is held back by {self.pre_enqueue.plugin}: {self.pre_enqueue.message}"
+        if self.error is not None:
+            return f"{key} cannot be scheduled, the cycle failed: {self.error}"
+        best = self.best
+        if not best:
+            return f"{key} stays pending: {self.message}"
+        tie = f" (or {len(best) - 1} other with the same score)" if len(best) > 1 else ""
+        return f"{key} fits {len(self.feasible)} of {self._num_nodes} nodes, best is {best[0]}{tie}"
 
-        return record(self)
+    def to_dict(self) -> Document:
+        """Return everything in plain types, in the form of ``expect`` in the conformance data."""
+        document: Document = {
+            "pre_enqueue": status_document(self.pre_enqueue) if self.pre_enqueue is not None else None,
+            "prefilter": pre_filter_document(self.decision),
+            "filter": {name: status_document(status) for name, status in self.statuses.items()},
+            "feasible": self.feasible,
+            "prescore": pre_score_document(self.decision),
+            "scores": self.scores,
+            "total": self.total,
+            "best": self.best,
+            "post_filter": post_filter_document(self.post_filter),
+            "error": self.error,
+            "message": self.message,
+        }
+        return document | self._optional_fields()
+
+    def _optional_fields(self) -> Document:
+        """Return the fields that are written only where they have a value."""
+        document: Document = {}
+        if self.explanations:
+            document["explanations"] = dict(self.explanations)
+        if self.findings:
+            document["findings"] = {plugin: list(lines) for plugin, lines in self.findings.items()}
+        if self.skipped:
+            document["skipped"] = True
+        nominated = self.pod.status.nominated_node_name
+        if nominated and nominated in self.feasible:
+            document["nominated_node_feasible"] = nominated
+        if self.scoring_error is not None:
+            document["scoring_error"] = self.scoring_error
+        if self.decision is not None:
+            for name, value_of in (self.decision.state.get(RECORDED) or {}).items():
+                value = value_of(self.feasible)
+                if value:
+                    document[name] = value
+        return document
 
     @override
     def __str__(self) -> str:
-        from .report import text
-
-        return text(self)
+        return report.text(self._report())
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from .report import table
-
-        yield table(self)
+        yield report.table(self._report())
 
     def _repr_html_(self) -> str:
-        from .report import html
+        return report.html(self._report())
 
-        return html(self)
+    def _report(self) -> Report:
+        preemption = self.preemption
+        candidates = preemption_report.lines(preemption) if preemption is not None else ()
+        return Report(
+            self.headline,
+            (*self._feasible_lines(), *self._rejected_lines()),
+            tuple(f"{plugin}: {line}" for plugin, lines in self.findings.items() for line in lines),
+            tuple(Line(node, verdict, "", victims) for node, verdict, victims in candidates),
+        )
 
+    def _feasible_lines(self) -> list[Line]:
+        """Feasible nodes, the best first."""
+        total, scores, best = self.total, self.scores, set(self.best)
+        return [
+            Line(
+                name,
+                "best" if name in best else "fits",
+                str(total[name]) if name in total else "",
+                ", ".join(f"{plugin} {by_node[name]}" for plugin, by_node in scores.items()),
+            )
+            for name in sorted(self.feasible, key=lambda name: (-total.get(name, 0), name))
+        ]
 
-def status_document(status: Status | None) -> Document:
-    """A status in plain types; ``None`` is success."""
-    if status is None:
-        return {"code": Code.SUCCESS.label, "plugin": "", "reasons": []}
-    return {"code": status.code.label, "plugin": status.plugin, "reasons": sorted(status.reasons)}
+    def _rejected_lines(self) -> list[Line]:
+        """Rejected nodes by name."""
+        explanations = self.explanations
+        lines = []
+        for name, status in sorted(self.statuses.items()):
+            if status is not None:
+                behind = explanations.get(name)
+                detail = f"{status.message}: {behind}" if behind else status.message
+                lines.append(Line(name, status.plugin or "rejected", "", detail))
+        return lines
+
+    @property
+    def _num_nodes(self) -> int:
+        decision = self.decision
+        if decision is None or decision.feasible is None:
+            return 0
+        return decision.feasible.table.num_nodes

@@ -1,4 +1,4 @@
-"""Asking a scheduler's core about a pod, on any core: a simulation's, or that of a running scheduler."""
+"""Evaluates a pod on the core of a scheduler: that of a simulation, or of a running scheduler."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ from ..cycle.search.search import Search
 from ..framework import CycleState, Framework
 from ..state import Rows
 from .dry_run import dry_run
-from .evaluation import Evaluation, PostFilterReport
-from .explaining import explain
+from .evaluation import Evaluation
+from .explain import explain_decision
+from .record import PostFilterReport
 
 
 @define(eq=False)
 class Evaluator:
-    """Looks at all nodes, without shortcuts, and changes nothing; to be used in the core's thread."""
+    """Evaluates all nodes without shortcuts and changes nothing. For the thread of the core."""
 
     core: Core
     _search: Search = field(init=False)
@@ -28,11 +29,11 @@ class Evaluator:
         self._search = Search(self.core.cache, Random(0), shortcuts=False)
 
     def framework_of(self, pod: Pod) -> Framework | None:
-        """The profile that would schedule *pod*, ``None`` if no scheduler here would."""
+        """Return the profile that schedules *pod*, ``None`` if no profile has its scheduler name."""
         return self.core.frameworks.get(pod.spec.scheduler_name)
 
     def evaluate(self, pod: Pod) -> Evaluation:
-        """What would happen to *pod* now, preemption included."""
+        """Return what would happen to *pod* now, preemption included."""
         name = pod.spec.scheduler_name
         framework = self.framework_of(pod)
         if framework is None or pod.is_terminating:
@@ -42,8 +43,8 @@ class Evaluator:
             return Evaluation(pod, name, pre_enqueue=gate)
         with dry_run(self.core) as writes:
             decision = self._search.decide(framework, pod)
-            found = explain(framework, decision)
-            evaluation = Evaluation(pod, name, decision=decision, told=found)
+            explanations = explain_decision(framework, decision)
+            evaluation = Evaluation(pod, name, decision=decision, plugin_explanations=explanations)
             if decision.diagnosis is not None and framework.plan.post_filter and not pod.spec.node_name:
                 result, status = framework.run_post_filter(decision.state, pod, decision.diagnosis)
                 decision.diagnosis.post_filter_message = status.message
@@ -51,9 +52,9 @@ class Evaluator:
         return evaluation
 
     def feasible(self, pod: Pod) -> list[str]:
-        """The nodes on which *pod* can run, in order of the table; empty also for a pod that is held back.
+        """Return the nodes on which *pod* can run, in the order of the table; none for a gated pod.
 
-        Filters only: a fraction of the cost of :meth:`evaluate`.
+        Runs only the filters, which costs a fraction of :meth:`evaluate`.
         """
         framework = self.framework_of(pod)
         if framework is None or pod.is_terminating or framework.run_pre_enqueue(pod) is not None:

@@ -1,12 +1,13 @@
-"""Ask why: explanations of single pods, and the last decisions of a running scheduler."""
+"""Explanations of single pods, and the last decisions of a running scheduler."""
 
 from __future__ import annotations
 
 from .change import WEIGHTS, Change, ChangeKind, Edit, VerifiedChange
 from .comparison import ScoreComparison, ScoreLine
 from .explain import explain
-from .explanation import Explanation, Reason, Verdict
-from .obstacles import NearMiss, Obstacle, Shortage
+from .explanation import Explanation, Verdict
+from .near_misses import NearMiss, Obstacle, Shortage
+from .reasons import Reason
 from .recorder import RecordedDecision, Recorder
 from .waiting import WaitedEvents, Waiting
 

@@ -13,7 +13,7 @@ from ..api import Pod
 
 
 class ChangeKind(StrEnum):
-    """What is changed, from what concerns nobody else to what others pay for."""
+    """What is changed; kinds that affect only the pod come first."""
 
     WAIT_FOR_DELETION = "wait-for-deletion"
     REMOVE_GATE = "remove-gate"
@@ -66,7 +66,7 @@ _ORDER: Final = {kind: i for i, kind in enumerate(ChangeKind)}
 
 @frozen
 class Edit:
-    """One field of one object; ``None`` is absent."""
+    """A change of one field of one object. ``None`` means absent."""
 
     object: str
     """``Pod shop/web``, ``Node n1``."""
@@ -75,61 +75,61 @@ class Edit:
     after: Any = None
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain types."""
+        """Return the edit in plain types."""
         return {"object": self.object, "field": self.field, "before": self.before, "after": self.after}
 
 
 @frozen(eq=False)
 class Change:
-    """Something that could be done, and what the world is then; nobody says yet that it helps."""
+    """A change that might help, with the objects as they are after it."""
 
     kind: ChangeKind
     description: str
     """An imperative: ``tolerate the taint team=ml:NoSchedule``."""
     steps: float = 1.0
-    """Entries added or removed count 1 each, an amount as often as it is doubled or halved."""
+    """Number of steps: 1 for each entry that is added or removed, log2 of the ratio for an amount."""
     edits: tuple[Edit, ...] = ()
     pod: Pod | None = field(default=None, repr=False)
-    """The pod after the change, ``None`` if it stays as it is."""
+    """The pod after the change, ``None`` if the change is to other objects."""
     objects: tuple[Any, ...] = field(default=(), repr=False)
-    """Objects that are created or replaced."""
+    """Objects that the change creates or replaces."""
     deleted: tuple[Pod, ...] = field(default=(), repr=False)
     rank: tuple[Any, ...] = ()
-    """Orders changes of one kind and size."""
+    """Sort key among changes of one kind and size."""
 
     @property
     def size(self) -> float:
-        """:data:`WEIGHTS` times steps."""
+        """The weight of the kind (:data:`WEIGHTS`) times the number of steps."""
         return round(WEIGHTS[self.kind] * self.steps, 6)
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """What changes are sorted by, smallest first."""
+        """Sort key: smallest change first."""
         return (self.size, _ORDER[self.kind], self.rank, self.description)
 
 
 @frozen(eq=False)
 class VerifiedChange:
-    """A change after which the pod can run, found out by evaluating it in a copy of the cluster."""
+    """A change after which the pod can run, verified in a copy of the cluster."""
 
     change: Change
     nodes: tuple[str, ...]
-    """Where the pod can run then, sorted."""
+    """The nodes that are feasible after the change, sorted."""
     best: str
-    """The node that the scheduler takes then (one of the best)."""
+    """The best of these nodes; the first by name if several are."""
 
     @property
     def kind(self) -> ChangeKind:
-        """What is changed."""
+        """The kind of the change."""
         return self.change.kind
 
     @property
     def description(self) -> str:
-        """What to do."""
+        """The description of the change, an imperative."""
         return self.change.description
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain types."""
+        """Return the change and its effect in plain types."""
         return {
             "kind": str(self.kind),
             "description": self.description,
@@ -144,5 +144,5 @@ class VerifiedChange:
 
 
 def doublings(larger: float, smaller: float) -> float:
-    """How often *smaller* is to be doubled to reach *larger*; at least 0.01, so that nothing is for free."""
+    """Return log2(*larger* / *smaller*), at least 0.01 so that no change has size 0; 10 if *smaller* is 0."""
     return max(0.01, log2(larger / smaller)) if smaller > 0 else 10.0

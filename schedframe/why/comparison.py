@@ -1,4 +1,4 @@
-"""Why this node and not the next best: the score by plugin of both."""
+"""The scores of a pod's node and of the best other node, by plugin."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from ..simulate import Evaluation
 
 @frozen
 class ScoreLine:
-    """What one plugin gave both nodes, normalised and weighted."""
+    """The normalised and weighted scores of one plugin for both nodes."""
 
     plugin: str
     chosen: int
@@ -19,13 +19,13 @@ class ScoreLine:
 
     @property
     def lead(self) -> int:
-        """Points in favour of the chosen node."""
+        """The lead of the chosen node, in points."""
         return self.chosen - self.other
 
 
 @frozen
 class ScoreComparison:
-    """The node that a pod has, or would get, and the best of the others."""
+    """The node that a pod has or would get, against the best other node."""
 
     node: str
     total: int | None
@@ -34,13 +34,14 @@ class ScoreComparison:
     lines: tuple[ScoreLine, ...]
     """Plugins in the order of the profile."""
     tied: tuple[str, ...]
-    """All nodes with the highest total where they are several."""
+    """All nodes with the highest total; empty if there is only one."""
     feasible: int
+    """Number of feasible nodes."""
     reason: str
     """Why the node won, in a sentence."""
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain types."""
+        """Return the comparison in plain types."""
         return {
             "node": self.node,
             "total": self.total,
@@ -52,9 +53,17 @@ class ScoreComparison:
             "reason": self.reason,
         }
 
+    def table(self) -> list[str]:
+        """Return the lines of a table with a row for each plugin. Needs another node."""
+        rows = [("plugin", self.node, str(self.other))]
+        rows += [(each.plugin, str(each.chosen), str(each.other)) for each in self.lines]
+        rows.append(("total", str(self.total), str(self.other_total)))
+        first, second, third = (max(map(len, column)) for column in zip(*rows, strict=True))
+        return [f"{row[0]:<{first}}  {row[1]:>{second}}  {row[2]:>{third}}".rstrip() for row in rows]
 
-def compared(evaluation: Evaluation, node: str) -> ScoreComparison:
-    """*node* against the best other feasible node; O(feasible nodes)."""
+
+def compare_scores(evaluation: Evaluation, node: str) -> ScoreComparison:
+    """Compare *node* with the best other feasible node; O(feasible nodes)."""
     totals, best, feasible = evaluation.total, evaluation.best, evaluation.feasible
     others = sorted((name for name in totals if name != node), key=lambda name: (-totals[name], name))
     other = others[0] if others else None

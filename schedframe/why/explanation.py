@@ -1,29 +1,36 @@
-"""Why a pod is where it is, or nowhere: as a value, a dictionary, a text, HTML."""
+"""Why a pod is where it is, or pending: as a value, a dictionary, a text, HTML."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from enum import StrEnum
-from typing import Any
+from typing import Any, Final
 
 from attrs import field, frozen
 from typing_extensions import override
 
 from ..simulate import Evaluation
+from . import text
 from .change import VerifiedChange
 from .comparison import ScoreComparison
-from .obstacles import NearMiss
+from .near_misses import NearMiss
+from .reasons import Reason
 from .recorder import RecordedDecision
+from .text import Section
 from .waiting import Waiting
+
+_SHOWN_DECISIONS: Final = 8
+"""Earlier decisions in a text; ``history`` has all."""
 
 
 class Verdict(StrEnum):
-    """How it stands with the pod."""
+    """The state of the pod."""
 
     PENDING = "pending"
     """No node can run it."""
     FITS = "fits"
-    """It has no node, and would get one."""
+    """It has no node and would get one."""
     PLACED = "placed"
     """It has a node."""
     GATED = "gated"
@@ -34,35 +41,9 @@ class Verdict(StrEnum):
     """A fault ends its cycle."""
 
 
-@frozen
-class Reason:
-    """One reason of the message, with numbers."""
-
-    plugin: str
-    reason: str
-    nodes: int
-    """On how many nodes it is the first obstacle; 0 where none was looked at."""
-    numbers: str = ""
-    """``needs 4 cpu, most free 3.2 on n17``, where a resource is short."""
-
-    def __str__(self) -> str:
-        numbers = f": {self.numbers}" if self.numbers else ""
-        on = f"{self.nodes} node{'s' * (self.nodes != 1)}, " if self.nodes else ""
-        return f"{on}{self.plugin or 'scheduler'}: {self.reason}{numbers}"
-
-    def to_dict(self) -> dict[str, Any]:
-        """In plain types."""
-        return {
-            "plugin": self.plugin,
-            "reason": self.reason,
-            "nodes": self.nodes,
-            "numbers": self.numbers,
-        }
-
-
 @frozen(eq=False)
 class Explanation:
-    """The answer of :func:`explain`. ``str()`` tells it, ``to_dict()`` and ``to_json()`` hold everything."""
+    """The answer of :func:`explain`. ``str()`` is for people, ``to_dict()`` and ``to_json()`` have all."""
 
     pod: str
     """``namespace/name``."""
@@ -73,26 +54,26 @@ class Explanation:
     nearest: tuple[NearMiss, ...] = ()
     """Nodes with the fewest and smallest obstacles, nearest first."""
     changes: tuple[VerifiedChange, ...] = ()
-    """Single changes after which the pod can run, each tried out; the smallest first, one of each kind."""
+    """Single changes after which the pod can run, each verified; the smallest first, one of each kind."""
     tried: int = 0
-    """How many changes were tried out."""
+    """Number of changes that were tried out."""
     preemption: str | None = None
-    """The node on which preemption would make room by itself, if it would."""
+    """The node on which preemption would make room, ``None`` if it would not."""
     waiting: Waiting | None = None
     comparison: ScoreComparison | None = None
     history: tuple[RecordedDecision, ...] = ()
     """Earlier decisions about the pod, if the scheduler has a :class:`Recorder`; oldest first."""
     notes: tuple[str, ...] = ()
     evaluation: Evaluation | None = field(default=None, repr=False)
-    """What all of this was read from."""
+    """The evaluation from which all of this was read."""
 
     @property
     def smallest_change(self) -> VerifiedChange | None:
-        """The first of :attr:`changes`."""
+        """The first of :attr:`changes`, ``None`` if there is none."""
         return self.changes[0] if self.changes else None
 
     def to_dict(self) -> dict[str, Any]:
-        """Everything but the evaluation, in plain types."""
+        """Return everything but the evaluation, in plain types."""
         return {
             "pod": self.pod,
             "verdict": str(self.verdict),
@@ -109,19 +90,15 @@ class Explanation:
         }
 
     def to_json(self) -> str:
-        """:meth:`to_dict` as JSON."""
+        """Return :meth:`to_dict` as JSON."""
         return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
 
     @override
     def __str__(self) -> str:
-        from .text import text
-
-        return text(self)
+        return text.text(self._sections())
 
     def _repr_html_(self) -> str:
-        from .text import html
-
-        return html(self)
+        return text.html(self._sections())
 
     def _repr_mimebundle_(self, include: Any = None, exclude: Any = None) -> dict[str, Any]:
         return {
@@ -129,3 +106,31 @@ class Explanation:
             "text/html": self._repr_html_(),
             "application/json": self.to_dict(),
         }
+
+    def _sections(self) -> Iterator[Section]:
+        yield "", [f"{self.pod} {self.message}"]
+        if self.reasons:
+            yield "why", [str(each) for each in self.reasons]
+        if self.nearest:
+            lines = [f"{each.node}  {'; '.join(map(str, each.obstacles))}" for each in self.nearest]
+            yield "nearest nodes", lines
+        if self.preemption is not None:
+            yield "preemption", [f"makes room on {self.preemption}"]
+        yield from self._change_sections()
+        if self.comparison is not None and self.comparison.lines and self.comparison.other is not None:
+            yield text.SCORE, self.comparison.table()
+        if self.waiting is not None:
+            yield "waits for", self.waiting.lines()
+        if self.history:
+            yield "last decisions", [str(each) for each in self.history[-_SHOWN_DECISIONS:]]
+        if self.notes:
+            yield "notes", list(self.notes)
+
+    def _change_sections(self) -> Iterator[Section]:
+        if self.changes:
+            first, *others = self.changes
+            yield "smallest change that helps", [str(first)]
+            if others:
+                yield "other changes that help", [str(each) for each in others]
+        elif self.tried:
+            yield "changes", [f"none of {self.tried} single changes helps"]

@@ -1,4 +1,4 @@
-"""The last decisions of a running scheduler; kept only where somebody asked for it."""
+"""The last decisions of a running scheduler. Without a recorder, none are kept."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from ..errors import InputError
 from ..framework import Framework
 from ..queue import QueuedPodInfo
 from ..simulate.evaluator import Evaluator
-from .comparison import ScoreComparison, compared
+from .comparison import ScoreComparison, compare_scores
 
 
 @frozen
 class RecordedDecision:
-    """What one scheduling cycle decided about a pod, before permit and binding."""
+    """The decision of one scheduling cycle, before permit and binding."""
 
     at: float
-    """Seconds of the scheduler's clock."""
+    """Time of the decision, in seconds of the scheduler's clock."""
     pod: str
     uid: str
     attempt: int
     profile: str
     node: str | None
-    """The chosen node; ``None`` if there was none."""
+    """The chosen node, ``None`` if no node was feasible."""
     message: str
-    """Why there was none, without what preemption made of it; or the fault that ended the cycle."""
+    """Why no node was feasible, without the result of preemption; or the fault that ended the cycle."""
     rejected_by: tuple[str, ...]
     feasible: int
-    """Nodes on which the pod could run."""
+    """Number of feasible nodes."""
     evaluated: int
-    """Nodes that were looked at."""
+    """Number of nodes that were filtered."""
     comparison: ScoreComparison | None = None
-    """The chosen node against the runner-up, if the recorder keeps scores."""
+    """The chosen node against the runner-up, ``None`` if the recorder does not keep scores."""
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain types."""
+        """Return the decision in plain types."""
         return {
             "at": self.at,
             "pod": self.pod,
@@ -66,10 +66,10 @@ class RecordedDecision:
 class Recorder:
     """Keeps the last *capacity* decisions: ``Scheduler(cluster, recorder=Recorder())``.
 
-    A few microseconds a decision, and O(nodes) more for a pod without a node, whose reasons are counted. With
-    ``scores`` each pod that gets a node is scored once more on all nodes, which costs far more than the
-    decision itself but tells why that node won. To be read in the scheduler's thread, or while it stands
-    still. Raises :class:`InputError` for a capacity below 1.
+    A decision costs a few microseconds, and O(nodes) more for a pod without a node, whose reasons are
+    counted. With ``scores``, each pod that gets a node is scored once more on all nodes: this costs far more
+    than the decision itself, and says why that node won. Read it in the scheduler's thread, or while the
+    scheduler is stopped. Raises :class:`InputError` for a capacity below 1.
     """
 
     capacity: int = 1000
@@ -82,7 +82,7 @@ class Recorder:
         self._kept = deque(maxlen=self.capacity)
 
     def decided(self, core: Core, framework: Framework, info: QueuedPodInfo, decision: Decision) -> None:
-        """Called by the scheduler."""
+        """Record a decision; called by the scheduler."""
         diagnosis, error, pod = decision.diagnosis, decision.error, info.pod
         message = ""
         if decision.node_name is None:
@@ -92,7 +92,7 @@ class Recorder:
             rejected = diagnosis.unschedulable_plugins | diagnosis.pending_plugins
         comparison = None
         if self.scores and decision.node_name is not None:
-            comparison = compared(Evaluator(core).evaluate(pod), decision.node_name)
+            comparison = compare_scores(Evaluator(core).evaluate(pod), decision.node_name)
         self._kept.append(
             RecordedDecision(
                 core.clock(),
@@ -110,11 +110,11 @@ class Recorder:
         )
 
     def of(self, pod: str) -> tuple[RecordedDecision, ...]:
-        """Decisions about the pod of that key, name or uid, oldest first; O(capacity)."""
+        """Return the decisions about the pod of that key, name or uid, oldest first; O(capacity)."""
         return tuple(each for each in self._kept if pod in (each.pod, each.uid, each.pod.partition("/")[2]))
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Delete all decisions."""
         self._kept.clear()
 
     def __iter__(self) -> Iterator[RecordedDecision]:
@@ -124,7 +124,7 @@ class Recorder:
         return len(self._kept)
 
     def to_dict(self) -> list[dict[str, Any]]:
-        """All decisions in plain types, oldest first."""
+        """Return all decisions in plain types, oldest first."""
         return [each.to_dict() for each in self._kept]
 
     @override

@@ -1,4 +1,4 @@
-"""Try changes out in a copy of the cluster: the only way in which a change gets to be called a help."""
+"""Tries out changes in a copy of the cluster. A change is called helpful only after it was tried out."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from .change import Change, ChangeKind, VerifiedChange
 
 @define(eq=False)
 class Trial:
-    """A pod that is pending in a copy of its cluster; each change is undone after it was looked at."""
+    """A pod that is pending in a copy of its cluster. Each change is undone after its evaluation."""
 
     simulation: Simulation
     pod: Pod
     budget: int
-    """How many changes may still be tried."""
+    """Number of changes that may still be tried out."""
     tried: int = 0
 
-    def works(self, change: Change) -> bool:
-        """Whether the pod can run somewhere after *change*; no once the budget is spent."""
+    def helps(self, change: Change) -> bool:
+        """Return whether a node is feasible after *change*; ``False`` once the budget is spent."""
         if self.budget <= 0:
             return False
         self.budget -= 1
@@ -33,21 +33,21 @@ class Trial:
             return bool(self.simulation.evaluator.feasible(pod))
 
     def verified(self, change: Change) -> VerifiedChange | None:
-        """*change* with where the pod runs then; ``None`` if it does not help after all."""
+        """Return *change* with the nodes that are feasible after it, ``None`` if none is best."""
         with self.applied(change) as pod:
             evaluation = self.simulation.evaluator.evaluate(pod)
-            # Read here: an evaluation tells of rows, whose names are those of the moment.
+            # Read before the change is undone: rows have other names afterwards.
             feasible, best = tuple(evaluation.feasible), evaluation.best
         return VerifiedChange(change, feasible, best[0]) if best else None
 
     def smallest(self, candidates: Iterable[Change], most: int) -> list[VerifiedChange]:
-        """The smallest changes that help, one of each kind, at most *most*; smallest first."""
+        """Return the smallest changes that help, one of each kind and at most *most*; smallest first."""
         found: list[VerifiedChange] = []
         kinds: set[ChangeKind] = set()
         for change in _distinct(sorted(candidates, key=lambda each: each.order)):
             if len(found) >= most or self.budget <= 0:
                 break
-            if change.kind not in kinds and self.works(change):
+            if change.kind not in kinds and self.helps(change):
                 verified = self.verified(change)
                 if verified is not None:
                     kinds.add(change.kind)
@@ -56,12 +56,12 @@ class Trial:
 
     @contextmanager
     def applied(self, change: Change) -> Iterator[Pod]:
-        """The world with *change* while inside; gives the pod as it is there."""
+        """Apply *change* within the context, which gives the changed pod."""
         cluster, sync = self.simulation.cluster, self.simulation.scheduler.sync
         before = [(obj, cluster.get(obj.KIND, obj.key)) for obj in change.objects]
         try:
             for pod in change.deleted:
-                # A pod with finalizers would only be marked; in the end it goes all the same.
+                # With finalizers the pod would only be marked as terminating.
                 cluster.apply(evolve(pod, metadata=evolve(pod.metadata, finalizers=())))
                 cluster.delete("Pod", pod.key)
             for obj in change.objects:
@@ -80,6 +80,6 @@ class Trial:
 
 
 def _distinct(changes: list[Change]) -> Iterator[Change]:
-    """Without those that say what the one before says."""
+    """Yield *changes* without those that equal the one before."""
     yield from changes[:1]
     yield from (new for old, new in pairwise(changes) if new.order != old.order)

@@ -1,4 +1,4 @@
-"""What a pod waits for, and until when."""
+"""The events that a pod waits for, and the time until it is tried again."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from ..simulate import Evaluation
 
 @frozen
 class WaitedEvents:
-    """The events after which a plugin that rejected the pod wants it to be tried again."""
+    """The events that a plugin registered, after which a pod that it rejected is tried again."""
 
     plugin: str
     events: tuple[str, ...]
-    """``Node: Add, UpdateNodeTaint``; ``every event`` for a plugin that did not say."""
+    """``Node: Add, UpdateNodeTaint``; ``every event`` for a plugin that registered none."""
 
     def __str__(self) -> str:
         return f"{self.plugin}: {'; '.join(self.events)}"
@@ -28,20 +28,20 @@ class WaitedEvents:
 
 @frozen
 class Waiting:
-    """Where the pod waits. Times are seconds from now, ``None`` where nothing happens by itself."""
+    """Where the pod waits. Times are seconds from now, ``None`` if only an event ends the wait."""
 
     place: str
-    """``unschedulable``, ``backoff``, ``gated``, ``permit``, ``binding``; empty if none runs."""
+    """``unschedulable``, ``backoff``, ``gated``, ``permit``, ``binding``; empty without a scheduler."""
     until_s: float | None = None
     attempts: int = 0
     plugins: tuple[str, ...] = ()
-    """Who holds it there."""
+    """The plugins that the pod waits for."""
     events: tuple[WaitedEvents, ...] = ()
     node: str = ""
-    """Of a pod that was given a node and is not bound yet."""
+    """The node of a pod that is not bound yet, empty if it has none."""
 
     def to_dict(self) -> dict[str, Any]:
-        """In plain types."""
+        """Return the wait in plain types."""
         return {
             "place": self.place,
             "until_s": self.until_s,
@@ -52,7 +52,7 @@ class Waiting:
         }
 
     def lines(self) -> list[str]:
-        """For people."""
+        """Return the wait as lines for people."""
         until = f", until {self.until_s:g} s from now" if self.until_s is not None else ""
         found = []
         if self.place:
@@ -66,7 +66,7 @@ class Waiting:
 def waiting_of(
     framework: Framework | None, evaluation: Evaluation | None, pod: Pod, scheduler: Scheduler | None
 ) -> Waiting | None:
-    """What is known of *pod*'s waiting, ``None`` if it does not wait. O(pods of the queue)."""
+    """Return where *pod* waits and for what, ``None`` if it does not wait; O(pods of the queue)."""
     if scheduler is not None:
         found = _on_its_node(scheduler, pod)
         if found is not None:
@@ -84,7 +84,7 @@ def waiting_of(
 
 
 def _on_its_node(scheduler: Scheduler, pod: Pod) -> Waiting | None:
-    """Of a pod in permit, or one that is being bound."""
+    """Return the wait of a pod in permit or in binding, ``None`` for another pod."""
     core = scheduler.core
     waiting = core.waiting.get(pod.uid)
     if waiting is not None:

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from schedframe import ChangeKind, Simulation, explain
 from schedframe.api import Pod
 from schedframe.simulate.simulation import as_pod
-from schedframe.why.explain import _case
-from schedframe.why.obstacles import near_misses
+from schedframe.why.cluster_copy import copy_cluster
+from schedframe.why.explain import case_of
+from schedframe.why.near_misses import near_misses
 from schedframe.why.proposals import candidates
-from schedframe.why.situation import situation_of
 from schedframe.why.trial import Trial
 
 from .manifests import Manifest, node, pod
@@ -186,13 +186,13 @@ def test_the_budget_ends_the_search_and_that_is_told() -> None:
 
 def test_the_copy_is_as_it_was_after_every_change() -> None:
     objects = [node("n", taints=[TAINT]), node("m", "1"), pod("x", "500m", on="m"), CLASS]
-    situation = situation_of(objects, pod("p", "2", **USES_CLAIM))
-    before = _state(situation.trial)
-    trial = Trial(situation.trial, situation.pod, 1000)
-    for change in candidates(_case(situation, [], trial)):
-        trial.works(change)
-        assert _state(situation.trial) == before, change.description
-    situation.trial.scheduler.core.cache.check_invariants()
+    copy = copy_cluster(objects, pod("p", "2", **USES_CLAIM))
+    before = _state(copy.simulation)
+    trial = Trial(copy.simulation, copy.pod, 1000)
+    for change in candidates(case_of(copy, [], trial)):
+        trial.helps(change)
+        assert _state(copy.simulation) == before, change.description
+    copy.simulation.scheduler.core.cache.check_invariants()
 
 
 def _state(simulation: Simulation) -> dict[str, Any]:
@@ -261,9 +261,9 @@ def _order(change: Any) -> Any:
 
 
 def _candidates(objects: list[Manifest], pending: Manifest) -> list[Any]:
-    situation = situation_of(objects, pending)
-    evaluation = situation.live.evaluate(situation.pod)
-    framework = situation.live.framework_of(situation.pod)
+    copy = copy_cluster(objects, pending)
+    evaluation = copy.live.evaluate(copy.pod)
+    framework = copy.live.framework_of(copy.pod)
     near = []
     if (
         framework is not None
@@ -271,7 +271,7 @@ def _candidates(objects: list[Manifest], pending: Manifest) -> list[Any]:
         and evaluation.decision.diagnosis is not None
     ):
         near = near_misses(framework, evaluation.decision)
-    return list(candidates(_case(situation, near, Trial(situation.trial, situation.pod, 10_000))))
+    return list(candidates(case_of(copy, near, Trial(copy.simulation, copy.pod, 10_000))))
 
 
 def _helps(objects: list[Manifest], pending: Manifest, change: Any) -> bool:

@@ -39,6 +39,39 @@ def test_reasons_have_numbers_and_nodes_come_nearest_first() -> None:
     assert "(needs 4 cpu, 3.2 free)" in str(found)
 
 
+@define(eq=False)
+class Talkative:
+    """Rejects every node; ``details`` say which resource is short, the words of the reason say nothing."""
+
+    status: Status
+
+    @hookimpl
+    def filter(self, node_info: NodeInfo) -> Status:
+        return self.status
+
+
+def talkative(status: Status) -> tuple[str, list[str]]:
+    """Return the numbers of the only reason, and the short resources of the only obstacle."""
+    config = with_plugin("Talkative")
+    config["profiles"][0]["plugins"]["filter"] = {"disabled": [{"name": "NodeResourcesFit"}]}
+    plugins = {"Talkative": lambda args, handle: Talkative(status)}
+    found = explain([node("n", "1")], pod("p", "4"), plugins=plugins, config=config)
+    (reason,) = found.reasons
+    (obstacle,) = found.nearest[0].obstacles
+    return reason.numbers, [each.resource for each in obstacle.shortages]
+
+
+def test_a_reason_is_a_shortage_if_the_details_say_so_and_not_by_its_words() -> None:
+    assert talkative(Status.unschedulable("node(s) had an old cpu")) == ("", [])
+    data = Status.unschedulable("too slow", details={"too slow": {"resource": "cpu"}})
+    assert talkative(data) == ("needs 4 cpu, most free 1 on n", ["cpu"])
+
+
+@pytest.mark.parametrize("details", [{}, {"odd": None}, {"odd": "cpu"}, {"odd": {"resource": 5}}, {"b": {}}])
+def test_details_of_another_form_are_ignored(details: dict[str, Any]) -> None:
+    assert talkative(Status.unschedulable("odd", details=details)) == ("", [])
+
+
 def test_obstacles_are_all_that_stands_in_the_way_also_for_a_plugin_without_columns() -> None:
     found = explain(
         [node("n", taints=[TAINT])], pod("p"), plugins={"Never": Never}, config=with_plugin("Never")

@@ -1,56 +1,26 @@
-"""What might help: candidates only, from the words of pods and nodes; whether they help is tried out."""
+"""Changes that might help, proposed from the fields of pods and nodes. Whether one helps is tried out."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
-from attrs import frozen
-
-from ...api import Pod
-from ...cluster import InMemoryCluster
-from ...state import NodeInfo
 from ..change import Change
-from ..obstacles import NearMiss
+from . import claims, nodes, other_pods, placement, requests, spreading
+from .case import Case, NearNode
 
+__all__ = ["Case", "NearNode", "candidates"]
 
-@frozen(eq=False)
-class Near:
-    """A node that is nearly good enough, with its pods."""
-
-    miss: NearMiss
-    info: NodeInfo
-
-    @property
-    def name(self) -> str:
-        """Of the node."""
-        return self.info.name
-
-
-@frozen(eq=False)
-class Case:
-    """What candidates are made of."""
-
-    pod: Pod
-    near: tuple[Near, ...]
-    """Nearest first."""
-    cluster: InMemoryCluster
-    profiles: tuple[str, ...]
-    works: Callable[[Change], bool]
-    """For candidates that are found by trying; costs the budget."""
-    nominated: Callable[[str], tuple[Pod, ...]]
-    """Pods that are nominated to a node."""
+_PROPOSALS = (
+    requests.propose,
+    placement.propose,
+    spreading.propose,
+    nodes.propose,
+    other_pods.propose,
+    claims.propose,
+)
 
 
 def candidates(case: Case) -> Iterator[Change]:
-    """All that might help, in no order."""
-    from . import claims, nodes, others, placement, requests, spreading
-
-    for propose in (
-        requests.propose,
-        placement.propose,
-        spreading.propose,
-        nodes.propose,
-        others.propose,
-        claims.propose,
-    ):
+    """Yield all proposed changes, in no order."""
+    for propose in _PROPOSALS:
         yield from propose(case)

@@ -1,4 +1,4 @@
-"""Volumes and claims that are missing or in the way."""
+"""Proposals about volumes and claims."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from ...api import (
 from ...api.storage import PersistentVolumeSpec
 from ...api.volumes import PersistentVolumeClaimSpec, VolumeResources
 from ..change import Change, ChangeKind, Edit
-from . import Case
+from .case import Case
 
 _BOUND: Final = "pv.kubernetes.io/bind-completed"
 _ONE_GIB: Final = Quantity.of(1 << 30, "BinarySI")
 
 
 def propose(case: Case) -> Iterator[Change]:
-    """Claims to create or to bind; volumes and device claims that the pod could do without."""
+    """Propose claims to create or to bind, and to drop volumes and device claims."""
     pod = case.pod
     for i, volume in enumerate(pod.spec.volumes):
         source = volume.persistent_volume_claim
@@ -47,7 +47,7 @@ def propose(case: Case) -> Iterator[Change]:
 
 
 def _created(case: Case, name: str) -> Iterator[Change]:
-    """With a class that binds when the pod is scheduled, or bound to a volume made for it."""
+    """Propose the missing claim, with a class that binds late, or bound to a new volume."""
     resources = VolumeResources({"storage": _ONE_GIB})
     spec = PersistentVolumeClaimSpec(("ReadWriteOnce",), resources=resources)
     meta = ObjectMeta(name=name, namespace=case.pod.namespace)
@@ -64,7 +64,7 @@ def _created(case: Case, name: str) -> Iterator[Change]:
 
 
 def _bound(case: Case, claim: Any, kind: ChangeKind) -> Change:
-    """The claim with a volume of its own that every node can reach."""
+    """Propose to bind the claim to a new volume that every node can reach."""
     name = claim.spec.volume_name or f"for-{claim.namespace}-{claim.name}"
     storage = claim.spec.resources.requests.get("storage", _ONE_GIB)
     volume = PersistentVolume(

@@ -1,9 +1,9 @@
-"""More of a node, or more nodes."""
+"""Proposals to enlarge a node or to add one."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final
 
 from attrs import evolve
 
@@ -11,16 +11,17 @@ from ...api import Node, NodeSpec, NodeStatus, ObjectMeta, Quantity
 from ...api.node import LABEL_HOSTNAME, TAINT_UNSCHEDULABLE
 from ...simulate.amounts import BYTES, unit_of
 from ..change import Change, ChangeKind, Edit, doublings
-from . import Case, Near
+from .case import Case, NearNode
 from .requests import exact, notation_of, quantity
 
-_SHAPES = 8
-_MEBI = 1 << 20
+_SHAPES: Final = 8
+"""Different shapes of nodes of which another one is proposed."""
+_MEBI: Final = 1 << 20
 
 
 def propose(case: Case) -> Iterator[Change]:
-    """Allocatable of near nodes, and nodes like them."""
-    shapes: dict[Any, Near] = {}
+    """Propose more allocatable on near nodes, and nodes like them."""
+    shapes: dict[Any, NearNode] = {}
     for near in case.near:
         node = near.info.node
         if node is None:
@@ -36,7 +37,7 @@ def propose(case: Case) -> Iterator[Change]:
         yield _first(case)
 
 
-def _raised(near: Near, node: Node) -> Change:
+def _raised(near: NearNode, node: Node) -> Change:
     status = node.status
     allocatable = dict(status.allocatable or status.capacity)
     steps, parts, edits = 0.0, [], []
@@ -65,8 +66,8 @@ def _raised(near: Near, node: Node) -> Change:
     return Change(ChangeKind.RAISE_ALLOCATABLE, text, steps, tuple(edits), objects=(after,))
 
 
-def _another(case: Case, near: Near) -> Change:
-    """A node like that one, empty and ready."""
+def _another(case: Case, near: NearNode) -> Change:
+    """Propose a node like *near*, empty and ready."""
     node = near.info.node
     assert node is not None
     name = _free_name(case, f"{node.name}-like")
@@ -81,7 +82,7 @@ def _another(case: Case, near: Near) -> Change:
 
 
 def _first(case: Case) -> Change:
-    """The smallest node that the pod fills."""
+    """Propose the smallest node that has room for the pod."""
     pod, name = case.pod, "new-node"
     amounts = {
         resource: quantity(resource, amount, notation_of(resource))

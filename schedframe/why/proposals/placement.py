@@ -1,4 +1,4 @@
-"""Pod and node come to terms about labels and taints."""
+"""Proposals about taints, cordons, labels and the selection of nodes."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ from ...api import (
 )
 from ...api.node import LABEL_HOSTNAME, TAINT_UNSCHEDULABLE, Node
 from ..change import Change, ChangeKind, Edit
-from . import Case
+from .case import Case
 
 Labels = dict[str, str | None]
-"""What is to be set, ``None``: to be removed."""
+"""Label → value to set, ``None`` to remove it."""
 
 
 def propose(case: Case) -> Iterator[Change]:
-    """Tolerations, taints, cordons, selectors, required node affinity, labels."""
+    """Propose tolerations, fewer taints, uncordoned nodes, relaxed selection of nodes, labels."""
     for near in case.near:
         node = near.info.node
         if node is None:
@@ -44,7 +44,7 @@ def propose(case: Case) -> Iterator[Change]:
 
 
 def taint_text(taint: Taint) -> str:
-    """As kubectl writes it."""
+    """Return *taint* in the notation of kubectl."""
     return f"{taint.key}{f'={taint.value}' if taint.value else ''}:{taint.effect}"
 
 
@@ -115,7 +115,7 @@ def _field_holds(each: NodeSelectorRequirement, node: Node) -> bool:
 
 
 def _satisfying(each: NodeSelectorRequirement, node: Node) -> Labels:
-    """Labels with which the node would satisfy the expression; none if nobody knows."""
+    """Return labels with which the node satisfies the expression, none if they cannot be derived."""
     if each.operator == IN and each.values:
         return {each.key: each.values[0]}
     if each.operator == EXISTS:
@@ -128,9 +128,9 @@ def _satisfying(each: NodeSelectorRequirement, node: Node) -> Labels:
 
 
 def _labelled(node: Node, labels: Labels) -> Iterator[Change]:
-    """The host name is what the node is called, not what somebody would like it to be called."""
+    """Propose *labels* for the node."""
     if not labels or LABEL_HOSTNAME in labels:
-        return
+        return  # the host name label is the name of the node; it cannot be chosen
     now = {**node.labels, **{key: value for key, value in labels.items() if value is not None}}
     now = {key: value for key, value in now.items() if labels.get(key, "") is not None}
     after = evolve(node, metadata=evolve(node.metadata, labels=now))
@@ -148,7 +148,10 @@ def _labelled(node: Node, labels: Labels) -> Iterator[Change]:
 def _relaxed(
     pod: Pod, missing: Mapping[str, str], index: int | None, term: NodeSelectorTerm | None, drop: bool = False
 ) -> Change:
-    """Without the selector's *missing* labels, and with *term* in place of the required one at *index*."""
+    """Propose to drop *missing* labels of the selector and to replace the required term at *index* by *term*.
+
+    With *drop*, the required node affinity is dropped.
+    """
     spec, name = pod.spec, f"Pod {pod.key}"
     edits = [Edit(name, f"spec.nodeSelector[{key}]", value, None) for key, value in missing.items()]
     parts = (

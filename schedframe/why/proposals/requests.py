@@ -1,8 +1,9 @@
-"""The pod asks for less, waits for nobody, or for another scheduler."""
+"""Proposals about the pod's requests, scheduling gates and scheduler name."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
 from attrs import evolve
 
@@ -10,14 +11,14 @@ from ...api import BINARY_SI, CPU, Container, Pod, Quantity, ResourceRequirement
 from ...api.quantity import DECIMAL_SI
 from ...simulate.amounts import BYTES, unit_of
 from ..change import Change, ChangeKind, Edit, doublings
-from ..obstacles import PODS
-from . import Case
+from ..near_misses import PODS
+from .case import Case
 
-_MEBI = 1 << 20
+_MEBI: Final = 1 << 20
 
 
 def propose(case: Case) -> Iterator[Change]:
-    """Gates, scheduler name, and requests that fit into what near nodes have left."""
+    """Propose to remove gates, to set the scheduler name, and requests that fit on near nodes."""
     pod = case.pod
     name = f"Pod {pod.key}"
     if gates := pod.spec.scheduling_gates:
@@ -41,29 +42,29 @@ def propose(case: Case) -> Iterator[Change]:
 
 
 def rounded_down(resource: str, amount: int) -> int:
-    """*amount*, bytes in whole MiB where there are that many."""
+    """Return *amount*; bytes are rounded down to whole MiB from 1 MiB on."""
     return amount // _MEBI * _MEBI if unit_of(resource) == BYTES and amount >= _MEBI else amount
 
 
 def quantity(resource: str, amount: int, notation: str) -> Quantity:
-    """*amount* as it is written in manifests; milli-CPU, else whole units."""
+    """Return *amount* (milli-CPU, else whole units) as manifests write it."""
     return Quantity.of_milli(amount) if resource == CPU else Quantity.of(amount, notation)
 
 
 def exact(resource: str, amount: int) -> str:
-    """*amount* for people, all digits."""
+    """Return *amount* for people, with all digits."""
     if resource == CPU:
         return f"{amount / 1000:g}"
     return str(Quantity.of(amount, notation_of(resource)))
 
 
 def notation_of(resource: str) -> str:
-    """In which notation amounts of the resource are usual."""
+    """Return the usual notation for amounts of the resource."""
     return BINARY_SI if unit_of(resource) == BYTES else DECIMAL_SI
 
 
 def _lowered(pod: Pod, targets: Mapping[str, int]) -> Change | None:
-    """The pod with requests of at most *targets*, taken from its largest containers."""
+    """Propose requests of at most *targets*, lowered in the largest containers first."""
     after, steps, parts = pod, 0.0, []
     for resource, target in targets.items():
         lowered = _with_request(after, resource, target)

@@ -1,8 +1,9 @@
-"""The pod cares less about other pods: spreading, affinity, ports of the host."""
+"""Proposals about topology spread, pod affinity and host ports."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from attrs import evolve
 
@@ -15,13 +16,14 @@ from ...api import (
     TopologySpreadConstraint,
 )
 from ..change import Change, ChangeKind, Edit, doublings
-from . import Case
+from .case import Case
 
-_LARGEST_SKEW = 1 << 20
+_LARGEST_SKEW: Final = 1 << 20
+"""A skew that no cluster exceeds; if it does not help, no skew does."""
 
 
 def propose(case: Case) -> Iterator[Change]:
-    """Skews, spread constraints, required terms, host ports."""
+    """Propose larger skews, and to drop spread constraints, required terms and host ports."""
     pod = case.pod
     for i, constraint in enumerate(pod.spec.topology_spread_constraints):
         if constraint.when_unsatisfiable == DO_NOT_SCHEDULE:
@@ -46,7 +48,7 @@ def _soft(pod: Pod, i: int, constraint: TopologySpreadConstraint) -> Change:
 
 
 def _skewed(case: Case, i: int, constraint: TopologySpreadConstraint) -> Iterator[Change]:
-    """The smallest skew that helps, by bisection: a larger one never hurts."""
+    """Propose the smallest skew that helps. Bisection finds it: a larger skew rejects no more nodes."""
 
     def raised(skew: int) -> Change:
         edit = Edit(
@@ -58,15 +60,15 @@ def _skewed(case: Case, i: int, constraint: TopologySpreadConstraint) -> Iterato
         return Change(ChangeKind.RAISE_MAX_SKEW, text, steps, (edit,), pod=after)
 
     low, high = constraint.max_skew, constraint.max_skew + 1
-    while high <= _LARGEST_SKEW and not case.works(raised(high)):
+    while high <= _LARGEST_SKEW and not case.helps(raised(high)):
         low, high = high, high * 2 if high > low + 1 else high + 1
-        if low == constraint.max_skew + 1 and not case.works(raised(_LARGEST_SKEW)):
+        if low == constraint.max_skew + 1 and not case.helps(raised(_LARGEST_SKEW)):
             return
     if high > _LARGEST_SKEW:
         return
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if case.works(raised(middle)) else (middle, high)
+        low, high = (low, middle) if case.helps(raised(middle)) else (middle, high)
     yield raised(high)
 
 

@@ -1,35 +1,38 @@
-"""Other pods make room."""
+"""Proposals to remove other pods."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Final
 
 from ...api import Pod
 from ..change import Change, ChangeKind, Edit
-from ..obstacles import PODS, Shortage
-from . import Case, Near
+from ..near_misses import PODS, Shortage
+from .case import Case, NearNode
 
-_OF_A_NODE = 12
-_ELSEWHERE = 24
+_PODS_PER_NODE: Final = 12
+"""Pods of a near node whose removal is proposed, least important first."""
+_PODS_ELSEWHERE: Final = 24
+"""Pods of other nodes whose removal is proposed, least important first."""
 
 
 def propose(case: Case) -> Iterator[Change]:
-    """Pods on near nodes and pods nominated to them; pods elsewhere that affinity may have in mind."""
+    """Propose to remove pods on or nominated to near nodes, and pods that an anti-affinity may reject."""
     seen: set[str] = {case.pod.uid}
     for near in case.near:
         pods = [pod for pod in near.info.pods.values() if _may_help(pod, near)]
         pods += case.nominated(near.name)
-        for pod in sorted(pods, key=_least_important)[:_OF_A_NODE]:
+        for pod in sorted(pods, key=_least_important)[:_PODS_PER_NODE]:
             if pod.uid not in seen:
                 seen.add(pod.uid)
-                yield gone(case.pod, pod)
-    elsewhere = [pod for pod in case.cluster.list("Pod") if pod.uid not in seen and _is_choosy(case.pod, pod)]
-    for pod in sorted(elsewhere, key=_least_important)[:_ELSEWHERE]:
-        yield gone(case.pod, pod)
+                yield _removal(case.pod, pod)
+    elsewhere = [pod for pod in case.cluster.list("Pod") if pod.uid not in seen and _may_repel(case.pod, pod)]
+    for pod in sorted(elsewhere, key=_least_important)[:_PODS_ELSEWHERE]:
+        yield _removal(case.pod, pod)
 
 
-def gone(pending: Pod, pod: Pod) -> Change:
-    """Without *pod*; twice as large a change if it is more important than *pending*."""
+def _removal(pending: Pod, pod: Pod) -> Change:
+    """Propose to remove *pod*: a change of twice the size if its priority is above that of *pending*."""
     where = f" from {pod.node_name}" if pod.node_name else ""
     edit = Edit(f"Pod {pod.key}", "", pod.node_name or None, None)
     if pod.is_terminating:
@@ -46,8 +49,8 @@ def _least_important(pod: Pod) -> tuple[int, int, str]:
     return (pod.priority, pod.requests.get("cpu", 0), pod.key)
 
 
-def _may_help(pod: Pod, near: Near) -> bool:
-    """Whether it holds enough of all that the node lacks."""
+def _may_help(pod: Pod, near: NearNode) -> bool:
+    """Return whether *pod* holds enough of everything that the node lacks."""
     return all(_holds(pod, short) for short in near.miss.shortages)
 
 
@@ -56,8 +59,8 @@ def _holds(pod: Pod, short: Shortage) -> bool:
     return held >= short.lacking
 
 
-def _is_choosy(pending: Pod, pod: Pod) -> bool:
-    """Whether one of the two may not want the other in the same domain."""
+def _may_repel(pending: Pod, pod: Pod) -> bool:
+    """Return whether one of the two has a required anti-affinity, which may reject the other."""
     if not pod.node_name or pod.is_terminated:
         return False
     return any(

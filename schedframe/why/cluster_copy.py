@@ -1,0 +1,96 @@
+"""The pod to explain and a copy of its cluster that may be changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Final
+
+from attrs import define, evolve
+
+from ..api import Pod
+from ..cluster import ClusterPort
+from ..cycle import Scheduler
+from ..cycle.core import Core
+from ..cycle.handlers import STORED_KINDS
+from ..errors import InputError
+from ..framework.registry import Factory
+from ..simulate.evaluator import Evaluator
+from ..simulate.simulation import Simulation, as_pod
+from ..state import Snapshot
+
+_FIX: Final = "give a Scheduler, a Simulation, a cluster, a Snapshot, or a collection of objects or manifests"
+
+
+@define(eq=False)
+class ClusterCopy:
+    """A pod and a copy of its cluster."""
+
+    pod: Pod
+    """The pod as it was given: with its node if it has one."""
+    simulation: Simulation
+    """The copy; changes are tried out here."""
+    scheduler: Scheduler | None = None
+    """The running scheduler, ``None`` if none was given."""
+
+    @property
+    def live(self) -> Evaluator:
+        """The evaluator of the running scheduler, with the state of its plugins; else that of the copy."""
+        return Evaluator(self.scheduler.core) if self.scheduler is not None else self.simulation.evaluator
+
+
+def copy_cluster(
+    source: Any, pod: Any, config: Any = None, plugins: Mapping[str, Factory] | None = None
+) -> ClusterCopy:
+    """Copy the cluster of *source* and look up *pod* in it; O(cluster). Raises :class:`InputError`."""
+    scheduler = source.scheduler if isinstance(source, Simulation) else source
+    if isinstance(scheduler, Scheduler):
+        if config is None and plugins is None:
+            copy = Simulation(objects_of(scheduler.core), scheduler.config, registry=scheduler.registry)
+            return ClusterCopy(_pod_in(copy, pod), copy, scheduler)
+        source = objects_of(scheduler.core)
+    copy = Simulation(_objects(source), config, plugins=plugins)
+    return ClusterCopy(_pod_in(copy, pod), copy)
+
+
+def objects_of(core: Core) -> list[Any]:
+    """Return all objects that a scheduler has, with assumed placements and nominations."""
+    table, cache, nominator = core.cache.table, core.cache, core.queue.nominator
+    objects = [obj for kind in STORED_KINDS for obj in core.objects.list(kind)]
+    objects += [info.node for info in table.rows()]
+    objects += [state.pod for state in cache.pods()]
+    for pod in core.pending.values():
+        if cache.get_pod(pod.uid) is None:
+            node = nominator.node_of(pod)
+            objects.append(pod.with_status(nominated_node_name=node) if node is not None else pod)
+    return [obj for obj in objects if obj is not None]
+
+
+def _objects(source: Any) -> list[Any]:
+    if isinstance(source, Snapshot):
+        nodes = [info.node for info in source if info.node is not None]
+        return [*nodes, *(pod for info in source for pod in info.pods.values())]
+    if isinstance(source, ClusterPort) or hasattr(source, "watch"):
+        return [obj for kind in (*STORED_KINDS, "Node", "Pod") for obj in source.list(kind)]
+    if isinstance(source, str | bytes | Mapping) or not isinstance(source, Iterable):
+        raise InputError("cluster", f"a {type(source).__name__} is no cluster", _FIX)
+    return list(source)
+
+
+def _pod_in(copy: Simulation, wanted: Any) -> Pod:
+    """Return the pod with the name *wanted*, or *wanted* itself, which replaces a running pod of its name."""
+    if not isinstance(wanted, str):
+        pod = as_pod(wanted)
+        if not pod.uid:
+            pod = evolve(pod, metadata=evolve(pod.metadata, uid=pod.key))
+        existing = copy.cluster.get("Pod", pod.key)
+        if existing is not None and existing.spec.node_name and not pod.spec.node_name:
+            copy.remove_pod(pod.key)
+        return pod
+    all_pods: list[Pod] = copy.cluster.list("Pod")
+    pods = [pod for pod in all_pods if wanted in (pod.key, pod.name)]
+    if len(pods) == 1:
+        return pods[0]
+    if pods:
+        keys = ", ".join(sorted(pod.key for pod in pods))
+        raise InputError("pod", f"{len(pods)} pods are named {wanted}", f"say which: {keys}")
+    raise InputError("pod", f"no pod is named {wanted}", "write its name or namespace/name")

@@ -1,0 +1,41 @@
+"""The input from which changes are proposed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from attrs import frozen
+
+from ...api import Pod
+from ...cluster import InMemoryCluster
+from ...state import NodeInfo
+from ..change import Change
+from ..near_misses import NearMiss
+
+
+@frozen(eq=False)
+class NearNode:
+    """A node that is nearly feasible, with its pods."""
+
+    miss: NearMiss
+    info: NodeInfo
+
+    @property
+    def name(self) -> str:
+        """The name of the node."""
+        return self.info.name
+
+
+@frozen(eq=False)
+class Case:
+    """A pending pod, the nodes near to it and its cluster."""
+
+    pod: Pod
+    near: tuple[NearNode, ...]
+    """Nearest first."""
+    cluster: InMemoryCluster
+    profiles: tuple[str, ...]
+    helps: Callable[[Change], bool]
+    """Try out a change, for proposals that search for an amount. Each call costs one change of the budget."""
+    nominated: Callable[[str], tuple[Pod, ...]]
+    """Return the pods that are nominated to a node."""
