@@ -11,6 +11,7 @@ from ..cluster import ClusterPort
 from ..config import EffectiveConfig, load_config
 from ..errors import ConfigError, PluginError
 from ..framework import Framework, Observer, Registry, Status, WaitingRoom
+from ..framework.faults import read_pre_enqueue
 from ..framework.registry import Factory
 from ..queue import EVERYTHING, PriorityQueue, QueueProfile
 from ..state import Cache, ObjectStore
@@ -141,4 +142,5 @@ def _queue_profile(framework: Framework) -> QueueProfile:
             for name, registered in framework.events().items()
             if registered is not None or name in rejecting
         },
+        read_answer=read_pre_enqueue,
     )

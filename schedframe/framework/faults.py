@@ -72,6 +72,11 @@ def read_status(
     return invalid_answer(plugin, point, answer, wanted)
 
 
+def read_pre_enqueue(plugin: str, answer: Any) -> Status | None:
+    """Return the rejection or error in an answer of pre_enqueue, ``None`` if the pod may enter."""
+    return read_status(plugin, "pre_enqueue", answer, "None, a rejection or an error")
+
+
 def shown(answer: Any) -> str:
     """Return the beginning of ``repr``; the type where ``__repr__``, which is code of the plugin, fails."""
     try:

@@ -27,7 +27,10 @@ class Gates:
         """
         pod = info.pod
         profile = self._profiles.get(pod.spec.scheduler_name)
-        plugins = profile.pre_enqueue if profile is not None else ()
+        if profile is None:
+            info.gating_plugin = ""
+            return True
+        plugins = profile.pre_enqueue
         if info.gating_plugin:
             plugins = _with_first(info.gating_plugin, plugins)
         for plugin, pre_enqueue in plugins:
@@ -35,21 +38,22 @@ class Gates:
                 answer = pre_enqueue(pod)
             except Exception as error:  # noqa: BLE001 - reported with the plugin's name, as for hints
                 self._on_fault(plugin, error, pod)
-                answer = False
-            if answer is not None and not self._lets_in(plugin, answer, pod):
+                refused = True
+            else:
+                refused = answer is not None and self._refuses(profile, plugin, answer, pod)
+            if refused:
                 info.gating_plugin = plugin
                 info.unschedulable_plugins = shared(info.unschedulable_plugins | {plugin})
                 return False
         info.gating_plugin = ""
         return True
 
-    def _lets_in(self, plugin: str, answer: Any, pod: Pod) -> bool:
-        if getattr(answer, "is_success", False):
-            return True
-        fault = getattr(answer, "error", None)
-        if isinstance(fault, BaseException):
-            self._on_fault(plugin, fault, pod)
-        return False
+    def _refuses(self, profile: QueueProfile, plugin: str, answer: Any, pod: Pod) -> bool:
+        status = profile.read_answer(plugin, answer)
+        error = getattr(status, "error", None)
+        if isinstance(error, BaseException):
+            self._on_fault(plugin, error, pod)
+        return status is not None
 
 
 def _with_first(name: str, plugins: Sequence[tuple[str, PreEnqueueFn]]) -> Sequence[tuple[str, PreEnqueueFn]]:

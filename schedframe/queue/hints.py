@@ -17,6 +17,18 @@ from .queued_pod import QueuedPodInfo, identity
 PreEnqueueFn: TypeAlias = Callable[[Pod], Any]
 """``None`` or a status of success lets the pod in, any other answer (or an exception) holds it back."""
 
+ReadAnswerFn: TypeAlias = Callable[[str, Any], Any]
+"""``read_answer(plugin, answer)``: the rejection or error in an answer of pre_enqueue, ``None`` for success.
+
+A value with an ``error`` that is an exception is reported as a fault of the plugin.
+"""
+
+
+def answer_as_given(plugin: str, answer: Any) -> Any:
+    """Return *answer* unless it is a success: the default of ``QueueProfile.read_answer``."""
+    return None if getattr(answer, "is_success", False) else answer
+
+
 FaultFn: TypeAlias = Callable[[str, BaseException, Pod], None]
 """``on_fault(plugin, exception, pod)``: a hint or a pre_enqueue plugin failed."""
 
@@ -46,6 +58,8 @@ class QueueProfile:
 
     pre_enqueue: Sequence[tuple[str, PreEnqueueFn]] = ()
     events: Mapping[str, tuple[EventRegistration, ...]] = field(factory=dict, converter=_with_implied)
+    read_answer: ReadAnswerFn = answer_as_given
+    """Called for answers of pre_enqueue other than ``None``."""
 
 
 class Strategy(IntEnum):
@@ -155,10 +169,10 @@ class HintTable:
                 raise PluginError(
                     f"a queueing hint of {plugin} returned None; return QueueingHint.QUEUE or SKIP"
                 )
+            return bool(answer)
         except Exception as error:  # noqa: BLE001  (whatever a plugin raises is its fault, and must not stop the queue)
             self._on_fault(plugin, error, pod)
             return True
-        return bool(answer)
 
     def _remember(self, table: dict[Any, Any], question: Any, answer: Any) -> None:
         if len(table) >= _MAX_REMEMBERED:

@@ -6,6 +6,7 @@ import asyncio
 import inspect
 from collections.abc import Callable, Generator
 from functools import partial
+from math import isfinite
 from typing import Any
 
 from attrs import define
@@ -133,12 +134,13 @@ def _binding_status(plugin: str, point: str, answer: Any) -> Status | None:
 
 
 def _has_usable_wait(status: Status) -> bool:
-    """Whether there is a timeout, and the events are events that can be looked up."""
+    """Whether the timeout is finite, and the events are events that can be looked up."""
     try:
         hash(tuple(status.events))
     except Exception:  # noqa: BLE001 - events are what the plugin made; the caller reports the answer
         return False
-    return status.timeout is not None and all(isinstance(e, ClusterEvent | EventOf) for e in status.events)
+    finite = status.timeout is not None and isfinite(status.timeout)
+    return finite and all(isinstance(event, ClusterEvent | EventOf) for event in status.events)
 
 
 def drive(steps: Steps) -> Any:
