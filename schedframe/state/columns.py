@@ -11,6 +11,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ..api import Node
+from .rows import read_only
 
 if TYPE_CHECKING:
     from .node_info import NodeInfo
@@ -39,17 +40,22 @@ class DictionaryColumn(Generic[V]):
     _value_of: Callable[[Node], V | None]
     _among: Mapping[int, object] | None = None
     """Rows that may have a value, with what alone decides about it, one object for many; ``None``: any."""
-    codes: Codes = field(factory=lambda: np.empty(0, np.int32))
-    """int32, shape ``(capacity,)``: valid up to the table's size."""
+    codes: Codes = field(init=False)
+    """int32, shape ``(capacity,)``, read-only: valid up to the table's size."""
     values: list[V] = field(factory=list)
     epoch: int = 0
     """Changes when codes were assigned anew, so that anything kept per code is stale."""
     version: int = -1
     """Position in the table's log of node changes up to which this column is true."""
+    _codes: Codes = field(factory=lambda: np.empty(0, np.int32))
+    """What ``codes`` shows."""
     _wide: npt.NDArray[np.intp] | None = None
     """``codes`` as numpy wants them, once somebody took something for all rows."""
     _code_of: dict[V, int] = field(factory=dict)
     _answers: dict[Hashable, npt.NDArray[Any]] = field(factory=dict)
+
+    def __attrs_post_init__(self) -> None:
+        self.codes = read_only(self._codes)
 
     def sync(self) -> DictionaryColumn[V]:
         """Catch up with the table."""
@@ -89,7 +95,7 @@ class DictionaryColumn(Generic[V]):
     def answers(
         self, question: Hashable, answer: Callable[[V], Any], absent: Any, dtype: npt.DTypeLike = np.bool_
     ) -> npt.NDArray[Any]:
-        """A table for :meth:`take`: ``answer(value)`` per code, and *absent* at the end. Not to be changed.
+        """A table for :meth:`take`: ``answer(value)`` per code, and *absent* at the end; read-only.
 
         Remembered under *question*, which must always come with an equivalent *answer*: only values that are
         new since then are asked about. O(new values).
@@ -105,6 +111,7 @@ class DictionaryColumn(Generic[V]):
             table[:old] = known[:old]
         table[old:count] = [answer(value) for value in self.values[old:]]
         table[count] = absent
+        table.flags.writeable = False
         return table
 
     def take(
@@ -136,8 +143,8 @@ class DictionaryColumn(Generic[V]):
         """Make ``codes`` as long as the table's columns."""
         if len(self.codes) < self._table.capacity:
             codes = np.full(self._table.capacity, ABSENT, np.int32)
-            codes[: len(self.codes)] = self.codes
-            self.codes = codes
+            codes[: len(self._codes)] = self._codes
+            self._codes, self.codes = codes, read_only(codes)
             self._wide = None
 
     def _rebuild(self) -> None:
@@ -150,9 +157,10 @@ class DictionaryColumn(Generic[V]):
         self._code_of = codes
         if values is not None:
             codes = {key: codes.get(value, ABSENT) for key, value in values.items()}
-        self.codes = np.full(self._table.capacity, ABSENT, np.int32)
+        self._codes = np.full(self._table.capacity, ABSENT, np.int32)
         each = map(codes.get, keys, repeat(ABSENT))
-        self.codes[rows] = np.fromiter(each, np.int32, len(keys))
+        self._codes[rows] = np.fromiter(each, np.int32, len(keys))
+        self.codes = read_only(self._codes)
         self._answers, self._wide = {}, None
         self.epoch += 1
 
@@ -174,7 +182,7 @@ class DictionaryColumn(Generic[V]):
         if value is not None and code == len(self.values):
             self._code_of[value] = code
             self.values.append(value)
-        self.codes[row] = code
+        self._codes[row] = code
         if self._wide is not None:
             self._wide[row] = code
 
@@ -190,10 +198,14 @@ class DerivedColumn:
     _value_of: Callable[[NodeInfo], float]
     _dtype: npt.DTypeLike
     array: npt.NDArray[np.generic] = field(init=False)
+    """Shape ``(capacity,)``, read-only."""
     version: int = -1
+    _values: npt.NDArray[np.generic] = field(init=False)
+    """What ``array`` shows."""
 
     def __attrs_post_init__(self) -> None:
-        self.array = np.zeros(0, self._dtype)
+        self._values = np.zeros(0, self._dtype)
+        self.array = read_only(self._values)
 
     def sync(self) -> DerivedColumn:
         """Catch up with the table."""
@@ -204,13 +216,13 @@ class DerivedColumn:
         self.grow()
         table = self._table
         for row in range(table.size) if rows is None else set(rows):
-            self.array[row] = self._value_of(table.info(row)) if table.node_at(row) is not None else 0
+            self._values[row] = self._value_of(table.info(row)) if table.node_at(row) is not None else 0
         self.version = log.version
         return self
 
     def grow(self) -> None:
         """Make ``array`` as long as the table's columns."""
-        if len(self.array) < self._table.capacity:
-            array = np.zeros(self._table.capacity, self._dtype)
-            array[: len(self.array)] = self.array
-            self.array = array
+        if len(self._values) < self._table.capacity:
+            values = np.zeros(self._table.capacity, self._dtype)
+            values[: len(self._values)] = self._values
+            self._values, self.array = values, read_only(values)

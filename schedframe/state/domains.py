@@ -11,7 +11,7 @@ from attrs import define, field, frozen
 
 from ..api import Node
 from .columns import ABSENT, DictionaryColumn
-from .rows import Rows
+from .rows import Rows, read_only
 
 if TYPE_CHECKING:
     from .node_table import NodeTable
@@ -48,10 +48,12 @@ class Domains:
     _table: NodeTable
     topology_key: str
     subset: NodeSubset | None = None
-    codes: Codes = field(factory=lambda: np.zeros(0, np.int32))
-    """Per row: code of the label's value, or -1 where there is no such node. Valid up to its own length."""
-    nodes: Counts = field(factory=lambda: np.zeros(0, np.int64))
-    """Per code: number of nodes, 0 for a value that is no domain; at least as long as ``labels.values``."""
+    codes: Codes = field(init=False)
+    """Per row: code of the label's value, or -1 where there is no such node. Valid up to its own length,
+    read-only."""
+    nodes: Counts = field(init=False)
+    """Per code: number of nodes, 0 for a value that is no domain; at least as long as ``labels.values``,
+    read-only."""
     count: int = 0
     """Number of domains: values that some node has."""
     total: int = 0
@@ -61,8 +63,14 @@ class Domains:
     version: int = -1
     """Position in the table's log of node changes up to which this is true."""
     _labels: DictionaryColumn[str] | None = None
+    _codes: Codes = field(factory=lambda: np.zeros(0, np.int32))
+    _nodes: Counts = field(factory=lambda: np.zeros(0, np.int64))
+    """What ``codes`` and ``nodes`` show."""
     _wide: npt.NDArray[np.intp] | None = None
     """``codes`` as numpy wants them, once somebody took something for all rows."""
+
+    def __attrs_post_init__(self) -> None:
+        self.codes, self.nodes = read_only(self._codes), read_only(self._nodes)
 
     def take(self, per_code: npt.NDArray[Scalar], rows: Rows) -> npt.NDArray[Scalar]:
         """An entry by code for each row, and the last one where there is no such node; O(rows)."""
@@ -96,25 +104,26 @@ class Domains:
         return self
 
     def _fit(self, labels: DictionaryColumn[str]) -> None:
-        self.nodes = at_least(self.nodes, len(labels.values))
-        if len(self.codes) < len(labels.codes):
+        self._nodes = at_least(self._nodes, len(labels.values))
+        if len(self._codes) < len(labels.codes):
             codes = np.full(len(labels.codes), ABSENT, np.int32)
-            codes[: len(self.codes)] = self.codes
-            self.codes = codes
+            codes[: len(self._codes)] = self._codes
+            self._codes = codes
             self._wide = None
+        self._show()
 
     def _set(self, row: int, code: int) -> None:
         if code != ABSENT and self.subset is not None:
             node = self._table.node_at(row)
             if node is None or not self.subset.accepts(node):
                 code = ABSENT
-        old = int(self.codes[row])
+        old = int(self._codes[row])
         if old == code:
             return
-        self.codes[row] = code
+        self._codes[row] = code
         if self._wide is not None:
             self._wide[row] = code
-        nodes = self.nodes
+        nodes = self._nodes
         if old != ABSENT:
             nodes[old] -= 1
             self.count -= not nodes[old]
@@ -125,17 +134,28 @@ class Domains:
             self.total += 1
 
     def _rebuild(self, labels: DictionaryColumn[str]) -> None:
-        self.codes = labels.codes.copy()
+        self._codes = labels.codes.copy()
         self._wide = None
         if self.subset is not None:
             rows = self._table.rows()
-            codes = self.codes[rows.index]
+            codes = self._codes[rows.index]
             codes[~self.subset.mask(rows)] = ABSENT
-            self.codes[rows.index] = codes
-        self.nodes = np.bincount(self.codes[self.codes != ABSENT], minlength=len(labels.values))
-        self.count = int(np.count_nonzero(self.nodes))
-        self.total = int(self.nodes.sum())
+            self._codes[rows.index] = codes
+        self._nodes = np.bincount(self._codes[self._codes != ABSENT], minlength=len(labels.values))
+        self.count = int(np.count_nonzero(self._nodes))
+        self.total = int(self._nodes.sum())
         self.epoch = labels.epoch
+        self._show()
+
+    def _show(self) -> None:
+        """Renew the read-only views of arrays that were replaced; a view that is still right stays.
+
+        Callers tell by the identity of ``codes`` whether rows were numbered again.
+        """
+        if self.codes.base is not self._codes:
+            self.codes = read_only(self._codes)
+        if self.nodes.base is not self._nodes:
+            self.nodes = read_only(self._nodes)
 
 
 def at_least(counts: Counts, size: int) -> Counts:

@@ -9,6 +9,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ..api import Node
+from .rows import read_only
 
 Mask = npt.NDArray[np.bool_]
 
@@ -27,7 +28,7 @@ class ImageState:
         return len(self.rows)
 
     def present(self, capacity: int) -> Mask:
-        """Per row: has it the image? Bool of shape ``(capacity,)``, not to be changed.
+        """Per row: has it the image? Bool of shape ``(capacity,)``, read-only.
 
         Made at first use and kept in step from then on; O(1), but O(rows) at first use and after growth.
         """
@@ -35,7 +36,7 @@ class ImageState:
         if mask is None or len(mask) < capacity:
             mask = self._mask = np.zeros(capacity, np.bool_)
             mask[list(self.rows)] = True
-        return mask
+        return read_only(mask)
 
     def mark(self, row: int, present: bool) -> None:
         """Note that *row* has the image, or has it no more."""

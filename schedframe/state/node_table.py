@@ -19,7 +19,7 @@ from .node_info import NodeInfo
 from .pod_groups import PodGroups
 from .ports import count_port_at
 from .resource_columns import FIRST_CAPACITY, ResourceColumns, longer
-from .rows import Rows
+from .rows import Rows, read_only
 from .trial import UndoLog, put_back
 
 Column = npt.NDArray[np.int64]
@@ -39,10 +39,10 @@ class NodeTable:
     size: int = 0
     """Rows in use, holes included: columns are valid on ``[:size]``."""
     capacity: int = FIRST_CAPACITY
-    alive: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.bool_))
-    """Rows that have a node."""
+    alive: npt.NDArray[np.bool_] = field(init=False)
+    """Rows that have a node; read-only, as all arrays that the table hands out."""
     num_nodes: int = 0
-    unschedulable: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.bool_))
+    unschedulable: npt.NDArray[np.bool_] = field(init=False)
     pods_with_affinity: int = 0
     """Pods with pod affinity or anti-affinity terms: as long as there are none, nobody needs their groups."""
     affinity_changes: int = 0
@@ -69,12 +69,15 @@ class NodeTable:
     _free: list[int] = field(factory=list)
     _columns: dict[Hashable, DictionaryColumn[Any] | DerivedColumn] = field(factory=dict)
     _following: KeptColumns = field(init=False)
+    _alive: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.bool_))
+    _unschedulable: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.bool_))
     _all: Rows | None = None
     _groups: PodGroups | None = None
     _trials: UndoLog = field(factory=UndoLog)
 
     def __attrs_post_init__(self) -> None:
         self._following = KeptColumns(self)
+        self.alive, self.unschedulable = read_only(self._alive), read_only(self._unschedulable)
 
     # ---- looking -----------------------------------------------------------------------------------------
 
@@ -235,7 +238,7 @@ class NodeTable:
         old = self._nodes[row]
         if old is None:
             self.num_nodes += 1
-            self.alive[row] = True
+            self._alive[row] = True
             self._all = None
         self._nodes[row] = node
         had, images = () if old is None else old.status.images, node.status.images
@@ -245,7 +248,7 @@ class NodeTable:
                 self.images.remove(row, old)
             self.images.add(row, node)
         self._amounts.set_allocatable(row, node.allocatable, {} if old is None else old.allocatable)
-        self.unschedulable[row] = node.spec.unschedulable
+        self._unschedulable[row] = node.spec.unschedulable
         if node.spec.taints:
             self.tainted[row] = node.spec.taints
         elif old is not None:
@@ -266,10 +269,10 @@ class NodeTable:
         self.images.remove(row, node)
         self._nodes[row] = None
         self.num_nodes -= 1
-        self.alive[row] = False
+        self._alive[row] = False
         self._all = None
         self._amounts.set_allocatable(row, {}, node.allocatable)
-        self.unschedulable[row] = False
+        self._unschedulable[row] = False
         self.tainted.pop(row, None)
         info = self._infos[row]
         if info is not None:
@@ -419,8 +422,9 @@ class NodeTable:
             self._free.append(row)
 
     def _grow(self, capacity: int) -> None:
-        self.alive = longer(self.alive, capacity)
-        self.unschedulable = longer(self.unschedulable, capacity)
+        self._alive = longer(self._alive, capacity)
+        self._unschedulable = longer(self._unschedulable, capacity)
+        self.alive, self.unschedulable = read_only(self._alive), read_only(self._unschedulable)
         self._amounts.grow(capacity)
         self.capacity = capacity
         for log in (self.row_log, self.node_log, self.replaced_log):

@@ -11,6 +11,7 @@ from attrs import define, field
 
 from .columns import ABSENT, DictionaryColumn
 from .domains import Codes, Counts, Domains, Mask, NodeSubset, at_least
+from .rows import read_only
 
 if TYPE_CHECKING:
     from .pod_groups import PodGroup, PodGroups
@@ -32,18 +33,23 @@ class CountColumn:
     weigh: Weigh
     scopes: tuple[Hashable, ...]
     """See :meth:`PodGroups.column`; none: any group may count."""
-    counts: Counts
+    _counts: Counts
     dropped: bool = False
     """Whether the column was dropped to save memory, and is not kept in step any more."""
+    counts: Counts = field(init=False)
+    """Read-only."""
     _sums: OrderedDict[Hashable, DomainSums] = field(factory=OrderedDict)
     _positive: Mask | None = None
-    """Where counts are positive, once somebody asked."""
+    """Where counts are positive, from the first use of :meth:`positive` on."""
+
+    def __attrs_post_init__(self) -> None:
+        self.counts = read_only(self._counts)
 
     def add(self, row: int, amount: int) -> None:
         """Add to the count of a row; O(sums by domain)."""
         if self.dropped:
             return
-        counts = self.counts
+        counts = self._counts
         count = counts[row] = counts.item(row) + amount
         if self._positive is not None:
             self._positive[row] = count > 0
@@ -51,16 +57,16 @@ class CountColumn:
             sums.add(row, amount)
 
     def positive(self) -> Mask:
-        """Per row: is the count positive? Shape ``(capacity,)``, always up to date, not to be changed."""
+        """Per row: is the count positive? Shape ``(capacity,)``, always up to date, read-only."""
         if self._positive is None:
             self._positive = self.counts > 0
-        return self._positive
+        return read_only(self._positive)
 
     def grow(self) -> None:
         """Make ``counts`` as long as the table's columns."""
         counts = np.zeros(self.groups.table.capacity, np.int64)
-        counts[: len(self.counts)] = self.counts
-        self.counts = counts
+        counts[: len(self._counts)] = self._counts
+        self._counts, self.counts = counts, read_only(counts)
         self._positive = None
 
     def by_domain(self, topology_key: str, subset: NodeSubset | None = None) -> DomainSums:
@@ -91,14 +97,20 @@ class DomainSums:
 
     column: CountColumn
     domains: Domains
-    sums: Counts = field(factory=lambda: np.zeros(0, np.int64))
-    """By code, longer than ``labels.values``; 0 for values that are no domain, and at the end, for -1."""
+    sums: Counts = field(init=False)
+    """By code, longer than ``labels.values``; 0 for values that are no domain, and at the end, for -1.
+    Read-only."""
     nonzero: int = 0
     """Number of sums that are not 0."""
+    _total: Counts = field(factory=lambda: np.zeros(0, np.int64))
+    """What ``sums`` shows."""
     _codes: Codes = field(factory=lambda: np.zeros(0, np.int32))
     """Codes under which the counts are summed."""
     _epoch: int = -1
     _version: int = -1
+
+    def __attrs_post_init__(self) -> None:
+        self.sums = read_only(self._total)
 
     @property
     def labels(self) -> DictionaryColumn[str]:
@@ -110,7 +122,7 @@ class DomainSums:
         if row < len(self._codes):
             code = self._codes.item(row)
             if code != ABSENT:
-                sums = self.sums
+                sums = self._total
                 before = sums.item(code)
                 after = sums[code] = before + amount
                 if not before or not after:
@@ -133,7 +145,9 @@ class DomainSums:
         return self
 
     def _fit(self) -> None:
-        self.sums = at_least(self.sums, len(self.labels.values) + 1)
+        self._total = at_least(self._total, len(self.labels.values) + 1)
+        if self.sums.base is not self._total:
+            self.sums = read_only(self._total)
         codes = self.domains.codes
         if len(self._codes) < len(codes):
             longer = np.full(len(codes), ABSENT, np.int32)
@@ -158,5 +172,6 @@ class DomainSums:
         here = (codes[: len(counts)] != ABSENT).nonzero()[0]
         # Sums of counts are far below 2**53, so going through floats loses nothing.
         sums = np.bincount(codes[here], counts[here], len(self.labels.values) + 1)
-        self.sums = sums.astype(np.int64)
+        self._total = sums.astype(np.int64)
+        self.sums = read_only(self._total)
         self.nonzero = int(np.count_nonzero(sums))

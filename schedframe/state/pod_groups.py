@@ -155,11 +155,12 @@ class PodGroups:
         self, weigh: Weigh, scopes: tuple[Scope | TermClass, ...]
     ) -> tuple[CountColumn, list[tuple[PodGroup, int]]]:
         """A column and the groups that it counts, with their weights."""
-        column = CountColumn(self, weigh, scopes, np.zeros(self.table.capacity, np.int64))
+        counts = np.zeros(self.table.capacity, np.int64)
+        column = CountColumn(self, weigh, scopes, counts)
         weights = [(group, weight) for group in self._within(scopes) if (weight := weigh(group))]
         for group, weight in weights:
             for row, pods in group.rows.items():
-                column.counts[row] += weight * pods
+                counts[row] += weight * pods
         return column, weights
 
     def _most_kept(self) -> int:

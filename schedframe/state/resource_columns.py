@@ -61,11 +61,16 @@ class ResourceColumns:
         self._part()
 
     def _part(self) -> None:
-        """Take hold of the parts of the matrix."""
+        """Take hold of the parts of the matrix, and make all arrays read-only.
+
+        Plugins get these arrays. The memoryviews of ``_cells``, made before, stay writable.
+        """
+        self._cells = self._new_cells()
+        for array in (self.matrix, self.pod_count, self.allowed_pods, self._zeros):
+            array.flags.writeable = False
         first = len(FIRST_RESOURCES)
         self.first_allocatable, self.first_requested = self.matrix[:first], self.matrix[first : 2 * first]
         self.non_zero, self.room = self.matrix[-3:-1], self.matrix[-1]
-        self._cells = self._new_cells()
 
     def names(self) -> tuple[str, ...]:
         """All resources that some node has or some pod requests, and those that always have a column."""
@@ -142,21 +147,18 @@ class ResourceColumns:
         self.pod_count = longer(self.pod_count, capacity)
         self.allowed_pods = longer(self.allowed_pods, capacity)
         self.matrix = longer(self.matrix, capacity)
-        self._part()
         self._zeros = np.zeros(capacity, np.int64)
-        for column in (self.pod_count, self.room, *self.non_zero, *self.first_requested):
-            # Memory that nobody wrote to is not there yet, and the first pods would wait for it to come.
-            column[before::_PAGE] = 0
+        # The first write to a page of memory is slow; without this the first pods would pay for it.
+        self.pod_count[before::_PAGE] = 0
+        self.matrix[len(FIRST_RESOURCES) :, before::_PAGE] = 0
+        self._part()
         self.sparse.grow(capacity)
 
     def _new_cells(self) -> Cells:
-        allocatable = [column.data for column in self.first_allocatable]
-        requested = {
-            name: column.data for name, column in zip(FIRST_RESOURCES, self.first_requested, strict=True)
-        }
-        cpu, memory, pod_count = self.non_zero[0].data, self.non_zero[1].data, self.pod_count.data
-        allowed_pods, room = self.allowed_pods.data, self.room.data
-        return Cells(allocatable, requested, cpu, memory, pod_count, allowed_pods, room)
+        rows, first = [column.data for column in self.matrix], len(FIRST_RESOURCES)
+        requested = dict(zip(FIRST_RESOURCES, rows[first : 2 * first], strict=True))
+        cpu, memory, room = rows[-3:]
+        return Cells(rows[:first], requested, cpu, memory, self.pod_count.data, self.allowed_pods.data, room)
 
 
 def longer(old: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:

@@ -16,13 +16,20 @@ if TYPE_CHECKING:
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 
+def read_only(array: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
+    """Return a view of *array* that cannot be written to and follows its changes."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
 @define(eq=False)
 class Rows:
     """Rows of *table* in a defined order; each has a node.
 
-    ``column[rows.index]`` takes their part of a column: a view when they follow each other without a hole
-    (``index`` is a slice with start and stop), a copy otherwise. Iterating gives node infos, in Python, one
-    by one.
+    ``column[rows.index]`` takes their part of a column: a read-only view when they follow each other without
+    a hole (``index`` is a slice with start and stop), a copy otherwise. Copy it to change it. Iterating gives
+    node infos, in Python, one by one.
     """
 
     table: NodeTable
@@ -31,7 +38,8 @@ class Rows:
 
     @classmethod
     def at(cls, table: NodeTable, positions: npt.NDArray[np.intp]) -> Rows:
-        """The rows at *positions*."""
+        """The rows at *positions*, an array that is kept and made read-only."""
+        positions.flags.writeable = False
         return cls(table, positions, len(positions))
 
     @classmethod
@@ -67,7 +75,7 @@ class Rows:
         return index.start + position if isinstance(index, slice) else int(index[position])
 
     def take(self, column: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
-        """These rows' part of a column of shape ``(capacity,)``."""
+        """These rows' part of a column of shape ``(capacity,)``: a read-only view of it, or a copy."""
         # take: twice as fast as indexing, or more
         return column[self.index] if isinstance(self.index, slice) else column.take(self.index)
 
@@ -112,4 +120,5 @@ class LazyRows(Rows):
         """The positions, found at first use."""
         if self._found is None:
             self._found = self._find()
+            self._found.flags.writeable = False
         return self._found

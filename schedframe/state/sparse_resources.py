@@ -27,7 +27,7 @@ class SparseAmounts:
     """Row → amount, as long as there is no column."""
     column: Column | None = None
     cells: Any = None
-    """The column as a memoryview."""
+    """The column as a memoryview, which stays writable; the array itself is read-only."""
 
     def add(self, row: int, amount: int) -> None:
         """Add to the amount of a row."""
@@ -73,6 +73,7 @@ class SparseAmounts:
         """Turn entries into a column, or lengthen the column."""
         self.column = column = self.as_column(capacity)
         self.entries, self.cells = {}, column.data
+        column.flags.writeable = False
 
     def sparsify(self) -> None:
         """Turn the column into entries."""

@@ -8,7 +8,7 @@ from schedframe.api import NO_SCHEDULE, HostPort, NodeSpec, Taint
 from schedframe.errors import InvariantError
 from schedframe.state import LazyRows, NodeTable, Rows
 
-from .build import FPGA, GPU, make_node, make_pod
+from .build import FPGA, GPU, make_node, make_pod, overwrite
 
 
 @pytest.fixture
@@ -298,14 +298,14 @@ def test_rows_that_are_found_when_somebody_asks(table: NodeTable) -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda t: t.requested("cpu").__setitem__(0, 1),
-        lambda t: t.allocatable("memory").__setitem__(1, 1),
-        lambda t: t.non_zero_requested("cpu").__setitem__(0, 1),
-        lambda t: t.non_zero_requested("memory").__setitem__(0, 1),
-        lambda t: t.pod_count.__setitem__(0, 9),
-        lambda t: t.allowed_pods.__setitem__(0, 9),
-        lambda t: t.unschedulable.__setitem__(0, True),
-        lambda t: t.alive.__setitem__(2, False),
+        lambda t: overwrite(t.requested("cpu"), 0, 1),
+        lambda t: overwrite(t.allocatable("memory"), 1, 1),
+        lambda t: overwrite(t.non_zero_requested("cpu"), 0, 1),
+        lambda t: overwrite(t.non_zero_requested("memory"), 0, 1),
+        lambda t: overwrite(t.pod_count, 0, 9),
+        lambda t: overwrite(t.allowed_pods, 0, 9),
+        lambda t: overwrite(t.unschedulable, 0, True),
+        lambda t: overwrite(t.alive, 2, False),
         lambda t: t.ports.clear(),
         lambda t: t.images.remove(0, t.node_at(0)),
         lambda t: t.info(0).requested.__setitem__("cpu", 77),
@@ -314,7 +314,7 @@ def test_rows_that_are_found_when_somebody_asks(table: NodeTable) -> None:
         lambda t: setattr(t.info(0), "node", None),
         lambda t: setattr(t, "num_nodes", 7),
         lambda t: t._pods[0].__setitem__("other-uid", t._pods[0].pop("uid-p")),
-        lambda t: t.requested("cpu").__setitem__(t.size, 5),
+        lambda t: overwrite(t.requested("cpu"), t.size, 5),
         lambda t: t._free.append(0),
         lambda t: t._row_of.__setitem__("n1", 0),
         lambda t: setattr(t.row_log, "version", 0),

@@ -10,7 +10,7 @@ from schedframe.api import Affinity, LabelSelector, Pod, PodAffinity, PodAffinit
 from schedframe.errors import InvariantError
 from schedframe.state import CountColumn, NodeSubset, NodeTable, PodGroup, pod_groups
 
-from .build import make_node, make_pod
+from .build import make_node, make_pod, overwrite
 
 FAST = NodeSubset(
     "fast disks",
@@ -391,18 +391,18 @@ def test_the_self_check_notices_what_is_wrong() -> None:
     sums(column)
     groups = table.pod_groups
     groups.check_invariants()
-    column.counts[0] += 1
+    overwrite(column.counts, 0, column.counts[0] + 1)
     with pytest.raises(InvariantError, match="column 'web'"):
         groups.check_invariants()
-    column.counts[0] -= 1
-    column.by_domain("zone").sums[0] += 1
+    overwrite(column.counts, 0, column.counts[0] - 1)
+    overwrite(column.by_domain("zone").sums, 0, 2)
     with pytest.raises(InvariantError, match="sums by zone"):
         groups.check_invariants()
-    column.by_domain("zone").sums[0] -= 1
-    groups.domains("zone").nodes[0] += 1
+    overwrite(column.by_domain("zone").sums, 0, 1)
+    overwrite(groups.domains("zone").nodes, 0, 2)
     with pytest.raises(InvariantError, match="domains of zone"):
         groups.check_invariants()
-    groups.domains("zone").nodes[0] -= 1
+    overwrite(groups.domains("zone").nodes, 0, 1)
     groups.check_invariants()
     del table.pod_groups.groups()[0].rows[0]
     with pytest.raises(InvariantError, match="pod groups"):

@@ -387,7 +387,7 @@ ACTING: Final[Sequence[tuple[Any, str]]] = (
     (LabelsThePod, "nothing_is_changed"),
     (LabelsTheNode, "nothing_is_changed"),
     (CountsInTheNodeInfo, "nothing_is_changed"),
-    (WritesIntoColumns, "nothing_is_changed"),
+    (WritesIntoColumns, "raises_nothing"),
     (RaisesWithoutLabel, "raises_nothing"),
     (RaisesWhileBinding, "raises_nothing"),
     (AnswersBool, "answers_are_valid"),
