@@ -59,5 +59,16 @@ class InvariantError(SchedframeError, AssertionError):
     """``check_invariants`` found a structure inconsistent. Always a bug of this library."""
 
 
+class CacheFault(SchedframeError):
+    """The equivalence cache failed: a bug of this library, without consequence for any decision.
+
+    The message names the pod, its class and the state of the node table; the cause is the exception.
+    """
+
+
+class VerificationError(CacheFault):
+    """The equivalence cache decided otherwise than the full search; the latter counts."""
+
+
 class ClusterError(SchedframeError):
     """The cluster refused a request or did not answer it."""

@@ -18,6 +18,7 @@ from ..state import Cache, ObjectStore
 from .core import Core
 from .equivalence.cache import RememberedClasses
 from .equivalence.fast_search import FastPath
+from .equivalence.verification import VerifyingSearch
 from .handle import SchedulerHandle
 from .runtime.clock import Clock, SystemClock
 from .runtime.executors import Executor, InlineExecutor
@@ -55,6 +56,7 @@ def build_core(
     executor: Executor | None,
     score_all_nodes: ScoreAllNodes,
     remember: int | None,
+    verify: float,
     observer: Observer | None,
     assume_ttl: float | None,
     on_fault: Callable[[Status, Pod | None], None] | None,
@@ -78,13 +80,27 @@ def build_core(
         executor=executor if executor is not None else InlineExecutor(),
         cache=cache,
         objects=objects,
-        search=Search(cache, rng, sampling, fast=fast),
+        search=_search(cache, rng, sampling, fast, verify),
         waiting=WaitingRoom(lambda uid, plugin, rejection: None),
         on_fault=on_fault,
     )
+    if fast is not None:
+        report = fast.report = lambda status, pod: core.report(status, pod, "equivalence cache")
+        if isinstance(core.search, VerifyingSearch):
+            core.search.report = report
     _add_frameworks(core, config, registry, observer)
     core.queue = _queue(core, config)
     return core
+
+
+def _search(
+    cache: Cache, rng: Random, sampling: Sampling | None, fast: FastPath | None, verify: float
+) -> Search:
+    if not 0 <= verify <= 1:
+        raise ValueError(f"verify is a share from 0 to 1, not {verify}")
+    if fast is None or not verify:
+        return Search(cache, rng, sampling, fast=fast)
+    return VerifyingSearch(cache, rng, sampling, fast=fast, share=verify)
 
 
 def _samples(config: EffectiveConfig, score_all_nodes: ScoreAllNodes) -> bool:

@@ -39,6 +39,8 @@ class Scheduler:
     percentageOfNodesToScore, ``False`` follows kube-scheduler's sampling, ``True`` always looks at all.
     ``remember``: how many classes of indistinguishable pods to keep verdicts and scores of; ``None`` is as
     many as fit into 256 MiB, 0 is none. It changes the speed, never a decision.
+    ``verify``: share of the pods, from 0 to 1, that are decided both by the equivalence cache and by the full
+    search; a difference is reported as a fault, and the full search counts. 0 costs nothing.
     ``observer``: told of every plugin call. ``recorder``: told of every decision, such as a
     :class:`Recorder`, which keeps the last ones. ``on_fault``: told of every fault, with the pod if it is
     about one. ``wake_up``: called in any thread when :meth:`step` has something to do.
@@ -60,6 +62,7 @@ class Scheduler:
         executor: Executor | None = None,
         score_all_nodes: ScoreAllNodes = "auto",
         remember: int | None = None,
+        verify: float = 0.0,
         observer: Observer | None = None,
         recorder: DecisionRecorder | None = None,
         on_fault: Callable[[Status, Pod | None], None] | None = None,
@@ -79,6 +82,7 @@ class Scheduler:
             executor=executor,
             score_all_nodes=score_all_nodes,
             remember=remember,
+            verify=verify,
             observer=observer,
             assume_ttl=assume_ttl,
             on_fault=on_fault,

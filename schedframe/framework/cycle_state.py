@@ -116,6 +116,12 @@ class CycleState:
 
         return make
 
+    def take_over(self, other: CycleState, *, but: CycleState) -> None:
+        """Copy the entries and skips of *other* that *but* does not have."""
+        self._entries.update({k: value for k, value in other._entries.items() if k not in but._entries})
+        self.skip_filter_plugins |= other.skip_filter_plugins - but.skip_filter_plugins
+        self.skip_score_plugins |= other.skip_score_plugins - but.skip_score_plugins
+
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if an entry is not filed under a :class:`StateKey`."""
         for key in self._entries:

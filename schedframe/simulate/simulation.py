@@ -64,6 +64,7 @@ class Simulation:
         score_all_nodes: ScoreAllNodes = "auto",
         plugins: Mapping[str, Factory] | None = None,
         registry: Registry | None = None,
+        verify: float = 0.0,
     ) -> None:
         self.clock = VirtualClock()
         self.cluster = InMemoryCluster(clock=self.clock)
@@ -75,6 +76,7 @@ class Simulation:
             score_all_nodes=score_all_nodes,
             plugins=plugins,
             registry=registry,
+            verify=verify,
         )
         self._core = self.scheduler.core
         self.evaluator = Evaluator(self._core)

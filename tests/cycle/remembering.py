@@ -218,7 +218,7 @@ class Triplets:
             World(
                 {name: PLUGINS[name] for name in self.plugins},
                 only=only,
-                options={"remember": memory, "seed": self.seed},
+                options={"remember": memory, "seed": self.seed, "verify": 1.0 if memory == 1 else 0.0},
             )
             for memory in MEMORIES
         ]
@@ -266,6 +266,8 @@ class Triplets:
         ]
         for memory, other in zip(MEMORIES[1:], others, strict=True):
             for name, wanted in first.items():
+                if name == "calls" and memory == 1:
+                    continue  # verify calls plugins twice
                 assert other[name] == wanted, f"{name} with remember={memory}: {other[name]} for {wanted}"
         return decisions[0] is not None
 

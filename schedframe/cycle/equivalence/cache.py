@@ -25,6 +25,8 @@ MOST_OUTLINED = 32
 """Of more classes each one is away for so long that too much of what it knows of groups is no more."""
 MOST_ONCE = 8192
 """So many kinds of pods that were seen once are known."""
+PODS_WITHOUT_CLASS = 1000
+"""Pods with the key of a class that failed before the class is made again."""
 _MEMO = object()
 """Key under which a pod's spec remembers its class."""
 
@@ -59,6 +61,8 @@ class RememberedClasses:
     _splits: dict[Framework, SplitPlan | None] = field(factory=dict)
     _once: dict[ClassKey, bool] = field(factory=dict)
     """Keys of pods that were seen once, the last one at the end; the value is always false."""
+    _faulty: dict[ClassKey, int] = field(factory=dict)
+    """Key of a class that failed → pods for which it is not made again."""
     _bytes: int = 0
     _trusted: int = 0
     """For so many more looks at it ``_bytes`` is believed without counting again."""
@@ -69,7 +73,7 @@ class RememberedClasses:
         if known is None or not known.is_of(framework, pod):
             parts = self._parts(framework)
             key = None if parts is None else self._key(framework, parts, pod)
-            if parts is None or key is None:
+            if parts is None or key is None or (self._faulty and self._is_faulty(key)):
                 return None
             found = self._get(key, framework, parts, pod)
             if found is None:
@@ -111,6 +115,34 @@ class RememberedClasses:
             self._bytes -= dropped.nbytes
             dropped.forget()
         return found
+
+    def drop(self, framework: Framework, pod: Pod) -> ClassKey | None:
+        """Evict the class of *pod* after a fault, and all that share columns with it; its key, if it has one.
+
+        The class is not made again for the next :data:`PODS_WITHOUT_CLASS` pods with that key.
+        """
+        parts = self._parts(framework)
+        key = None if parts is None else self._key(framework, parts, pod)
+        if key is None:
+            return None
+        self._faulty[key] = PODS_WITHOUT_CLASS
+        view = self._views.pop((key.profile, key.of_nodes), None)
+        for each, found in list(self._classes.items()):
+            if each == key or found.view is view:
+                del self._classes[each]
+                found.forgotten, found.usable = True, False
+        self._trusted = 0  # count again before anything is evicted for its size
+        return key
+
+    def _is_faulty(self, key: ClassKey) -> bool:
+        left = self._faulty.get(key)
+        if left is None:
+            return False
+        if left > 1:
+            self._faulty[key] = left - 1
+        else:
+            del self._faulty[key]
+        return True
 
     def _pop_oldest(self) -> PodClass:
         # To note that a class was used costs next to nothing, to keep classes in order as much as to use one.

@@ -6,13 +6,15 @@ not covered here (``None``), that way is taken.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from random import Random
 
 import numpy as np
-from attrs import define
+from attrs import define, evolve
 
 from ...api import Pod
-from ...framework import MAX_SCORE, MIN_SCORE, Code, Framework, PreFilterOutcome, Status, Verdicts
+from ...errors import CacheFault
+from ...framework import MAX_SCORE, MIN_SCORE, Code, CycleState, Framework, PreFilterOutcome, Status, Verdicts
 from ...framework.filtering import run_pre_filter
 from ...framework.plan import FilterEntry, ScoreEntry
 from ...framework.scoring import run_pre_score, run_scores
@@ -35,13 +37,45 @@ class FastPath:
 
     classes: RememberedClasses
     rng: Random
+    report: Callable[[Status, Pod], None] = lambda status, pod: None
+    """Called once for each fault of the cache."""
+    _begun: Decision | None = None
+    """The decision for which pre_filter plugins were called in this cycle."""
 
     def decide(self, framework: Framework, pod: Pod) -> Decision | None:
-        """A decision; ``None`` to go the long way, an unsettled one to go it from after pre_filter.
+        """A decision; ``None`` for a full search, an unsettled decision for one that begins after pre_filter.
 
         O(rows touched since the class was last used) where no live plugin has anything to say and no
-        nominated pod is in the way.
+        nominated pod is in the way. A fault of the cache is reported, its class dropped, and the pod left to
+        the full search. If the fault came after a draw among the best rows, that search draws again.
         """
+        self._begun = None
+        try:
+            return self._decide(framework, pod)
+        except Exception as error:  # noqa: BLE001 - whatever is wrong here must not stop the scheduler
+            return self._dropped(framework, pod, error)
+
+    def _dropped(self, framework: Framework, pod: Pod, error: Exception) -> Decision | None:
+        """Drop what *error* came from and report it; what the full search may go on with."""
+        begun = self._begun
+        table = framework.handle.table
+        key = self.classes.drop(framework, pod)
+        fault = CacheFault(
+            f"{type(error).__name__}: {error}; the equivalence class was dropped, the full search decides. "
+            f"To reproduce: pod {pod.key}, class {key!r}, {table.num_nodes} nodes in {table.size} rows, "
+            f"capacity {table.capacity}, row log {table.row_log.version}, node log "
+            f"{table.node_log.version}, layout {table.layout}"
+        )
+        fault.__cause__ = error
+        self.report(Status.from_error(fault), pod)
+        if begun is None:
+            return None
+        # pre_filter is called once in a cycle: the full search goes on from there.
+        fresh = Decision(pod, begun.state)
+        fresh.pre_filter = begun.pre_filter
+        return fresh
+
+    def _decide(self, framework: Framework, pod: Pod) -> Decision | None:
         if pod.status.nominated_node_name:
             return None
         known = self.classes.lookup(framework, pod)
@@ -88,13 +122,11 @@ class FastPath:
         rows = found.table.rows()
         if live.pre_filter:
             outcome = run_pre_filter(live, decision.state, pod, rows)
+            decision.pre_filter, self._begun = outcome, decision
             if outcome.status is not None and outcome.status.code is Code.ERROR:
-                decision.pre_filter = outcome
                 return _failed(decision, outcome.status)
             if outcome.status is not None:
-                # The state has what remembered plugins behind the rejecting one noted, which in the search
-                # are not asked: post_filter would tell something else.
-                return None
+                return self._rejected(found, decision, outcome)
             if outcome.node_names is not None:
                 return _unsettled(decision, outcome)
         decision.pre_filter = outcome
@@ -108,6 +140,27 @@ class FastPath:
         if asked:
             return self._ask(framework, known, decision, asked)
         return self._beside_nominated(framework, known, decision, quiet=False)
+
+    def _rejected(self, found: PodClass, decision: Decision, outcome: PreFilterOutcome) -> Decision:
+        """A live pre_filter rejected the pod: the cycle state must be what the full search would leave."""
+        status = outcome.status
+        assert status is not None
+        if status.code is Code.UNSCHEDULABLE:
+            # All plugins are called in that case.
+            return _unsettled(decision, outcome)
+        # Plugins behind the rejecting one are not called, and their entries are missing for post_filter.
+        names = [entry.name for entry in found.framework.plan.pre_filter]
+        rejecting = {status.plugin} if status.plugin else outcome.plugins
+        last = max([names.index(name) for name in rejecting if name in names], default=len(names))
+        before = set(names[:last])
+        state = CycleState()
+        earlier = [entry for entry in found.parts.remembered.pre_filter if entry.name in before]
+        run_pre_filter(
+            evolve(found.parts.remembered, pre_filter=tuple(earlier)), state, decision.pod, found.table.rows()
+        )
+        state.take_over(decision.state, but=found.state)
+        rejected = Decision(decision.pod, state)
+        return _unsettled(rejected, outcome)
 
     def _beside_nominated(
         self, framework: Framework, known: Known, decision: Decision, *, quiet: bool

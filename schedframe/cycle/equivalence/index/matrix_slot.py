@@ -111,7 +111,8 @@ class Seat:
         """The class was refreshed and asked for its best row itself."""
         if not self.ready:
             self.found.stand_up()
-        elif self.fresh_at < self.board.stale_before:
+        elif self.fresh_at < self.board.stale_before and self.board.sync() and self.ready:
+            # Synchronised first: the table may have grown, and then the slot needs its new length.
             self._retake(known_worth(self.found))
 
     def _retake(self, worth: npt.NDArray[np.int64] | None) -> bool:

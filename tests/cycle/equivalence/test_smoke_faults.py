@@ -1,0 +1,181 @@
+"""A fault of the cache drops the class, is reported, and changes no decision."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import define, field
+
+from schedframe import CycleState, InMemoryCluster, Pod, Rows, Scheduler, Status, hookimpl
+from schedframe.cycle.equivalence import cache
+from schedframe.cycle.equivalence.cache import RememberedClasses
+from schedframe.cycle.equivalence.equivalence_class import PodClass
+from schedframe.cycle.equivalence.index import score_matrix
+from schedframe.errors import CacheFault, VerificationError
+
+from ..build import World, make_node, make_pod
+
+
+def test_a_node_that_joins_while_slots_of_the_matrix_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(score_matrix, "CROWD", 2)
+    faults: list[Status] = []
+    cluster = InMemoryCluster()
+    scheduler = Scheduler(cluster, seed=0, on_fault=lambda status, pod: faults.append(status))
+    numbers = iter(range(10_000))
+
+    def create(*sizes: str) -> None:
+        for size in sizes:
+            container = {"name": "c", "resources": {"requests": {"cpu": size}}}
+            metadata = {"name": f"p{next(numbers)}", "namespace": "default"}
+            cluster.create({"kind": "Pod", "metadata": metadata, "spec": {"containers": [container]}})
+        scheduler.run_until_idle()
+
+    cluster.create(make_node("n0", cpu="100m"))
+    create("1", "2")  # There is no room, so the classes begin with columns.
+    for i in range(1, 21):
+        cluster.create(make_node(f"n{i}", cpu=64))
+    create(*["1", "2"] * 30)
+    for key in [pod.key for pod in cluster.list("Pod") if pod.node_name][:40]:
+        cluster.delete("Pod", key)
+    create("2")  # More rows changed than the matrix evaluates for all its classes.
+    cluster.create(make_node("n99", cpu=64))
+    create("1")
+    assert not faults
+
+
+def break_(monkeypatch: pytest.MonkeyPatch, cls: type[Any], method: str) -> None:
+    def broken(*args: Any, **kwargs: Any) -> Any:
+        raise IndexError("out of step")
+
+    monkeypatch.setattr(cls, method, broken)
+
+
+def placed(world: World, pods: int = 6) -> list[str]:
+    for i in range(8):
+        world.cluster.create(make_node(f"n{i}"))
+    for i in range(pods):
+        world.cluster.create(make_pod(f"p{i}", cpu="100m"))
+    world.scheduler.run_until_idle()
+    return [world.pod(f"p{i}").node_name for i in range(pods)]
+
+
+@pytest.mark.parametrize(
+    ("cls", "method"),
+    [(PodClass, "refresh"), (PodClass, "best_alike"), (PodClass, "__init__"), (RememberedClasses, "lookup")],
+)
+def test_a_fault_is_reported_and_the_full_search_decides(
+    cls: type[Any], method: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    expected = placed(World(options={"remember": 0}))
+    monkeypatch.setattr(cache, "MOST_OUTLINED", 0 if method == "refresh" else 32)
+    break_(monkeypatch, cls, method)
+    world = World()
+    assert placed(world) == expected
+    status, pod = world.faults[0]
+    assert isinstance(status.error, CacheFault)
+    assert isinstance(status.error.__cause__, IndexError)
+    assert pod is not None
+    for told in ("IndexError: out of step", "pod default/p0", "8 nodes in 8 rows", "row log", "class "):
+        assert told in status.message
+
+
+def test_the_class_is_not_made_again_for_some_pods(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cache, "PODS_WITHOUT_CLASS", 4)
+    world = World()
+    with pytest.MonkeyPatch.context() as patch:
+        break_(patch, PodClass, "best_alike")
+        assert all(placed(world, 4))
+        assert len(world.faults) == 1
+    fast = world.scheduler.core.search.fast
+    assert fast is not None
+    assert not len(fast.classes)
+    for i in range(4):
+        world.cluster.create(make_pod(f"q{i}", cpu="100m"))
+        world.scheduler.run_until_idle()
+    assert len(fast.classes) == 1
+    assert len(world.faults) == 1
+
+
+# ---- what plugins see --------------------------------------------------------------------------------------
+
+
+@define(eq=False)
+class Called:
+    """Asked for every pod; counts, and rejects those that say so."""
+
+    calls: list[str] = field(factory=list)
+    seen: list[Any] = field(factory=list)
+
+    @hookimpl
+    def pre_filter(self, pod: Pod) -> Status | None:
+        self.calls.append(pod.name)
+        code = pod.labels.get("reject")
+        return getattr(Status, code)("no") if code else None
+
+    @hookimpl
+    def filter_rows(self, pod: Pod, rows: Rows) -> None:
+        return None
+
+    @hookimpl
+    def post_filter(self, state: CycleState) -> None:
+        self.seen.append((sorted(key.name for key in state._entries), state.skip_filter_plugins))
+
+
+def calls_and_state(memory: int | None, only: dict[str, list[str]], code: str) -> tuple[list[str], list[Any]]:
+    world = World({"Called": Called}, only=only, options={"remember": memory})
+    world.cluster.create(make_node("n0"))
+    for i in range(4):
+        world.cluster.create(make_pod(f"p{i}", cpu="100m", host_port=80, labels={"reject": code}))
+    world.scheduler.run_until_idle()
+    plugin = world.plugin("Called")
+    return plugin.calls, plugin.seen
+
+
+@pytest.mark.parametrize("code", ["unschedulable", "unresolvable", "error"])
+@pytest.mark.parametrize("place", range(4))
+def test_pre_filter_is_called_once_where_a_live_plugin_rejects(place: int, code: str) -> None:
+    order = ["NodeAffinity", "NodePorts", "NodeResourcesFit"]
+    order.insert(place, "Called")
+    only = {"preFilter": order, "postFilter": ["Called"]}
+    calls, seen = calls_and_state(None, only, code)
+    assert sorted(calls) == sorted(set(calls))
+    assert (calls, seen) == calls_and_state(0, only, code)
+
+
+def test_pre_filter_is_called_once_where_the_cache_fails_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    break_(monkeypatch, PodClass, "refresh")
+    calls, _ = calls_and_state(None, {}, "")
+    assert sorted(calls) == sorted(set(calls))
+
+
+# ---- verify ------------------------------------------------------------------------------------------------
+
+
+def test_verify_reports_a_difference_and_the_full_search_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    expected = placed(World(options={"remember": 0}))
+    assert placed(World(options={"verify": 1.0})) == expected
+    monkeypatch.setattr(
+        "schedframe.cycle.equivalence.fast_search.FastPath._take_alike",
+        lambda fast, found, decision: setattr(decision, "node_name", "n0") or decision,
+    )
+    world = World(options={"verify": 1.0})
+    assert placed(world) == expected
+    assert {type(status.error) for status, _ in world.faults} == {VerificationError}
+    assert "node 'n0' instead of" in world.faults[0][0].message
+    wrong = World()
+    assert set(placed(wrong)) == {"n0"}
+    assert not wrong.faults
+
+
+@pytest.mark.parametrize(("share", "twice"), [(0.0, 0), (0.25, 2), (0.5, 4), (1.0, 8)])
+def test_a_share_of_the_pods_is_verified(share: float, twice: int) -> None:
+    world = World({"Called": Called}, options={"verify": share})
+    placed(world, 8)
+    assert len(world.plugin("Called").calls) == 8 + twice
+
+
+@pytest.mark.parametrize("share", [-0.1, 1.1])
+def test_a_share_is_from_0_to_1(share: float) -> None:
+    with pytest.raises(ValueError, match="verify is a share from 0 to 1"):
+        World(options={"verify": share})
