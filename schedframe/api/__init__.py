@@ -143,10 +143,11 @@ from .nodeselectors import (
     node_selector_matches,
     required_node_affinity,
 )
-from .pod import (
+from .pod import Pod
+from .podspec import (
     DEFAULT_SCHEDULER_NAME,
-    Pod,
     PodResourceClaim,
+    PodResources,
     PodSchedulingGroup,
     PodSpec,
 )
@@ -195,7 +196,6 @@ from .resources import (
     HUGE_PAGES_PREFIX,
     MEMORY,
     PODS,
-    PodResources,
     is_scalar_resource,
     pod_requests,
     pod_resources,

@@ -36,7 +36,7 @@ from .requirements import (
 
 if TYPE_CHECKING:
     from .node import Node
-    from .pod import PodSpec
+    from .podspec import PodSpec
 
 Labels = Mapping[str, str]
 

@@ -1,4 +1,4 @@
-"""How much of each resource a pod takes, by the rules of Kubernetes v1.36.
+"""The amounts of resources that a pod requests, by the rules of Kubernetes v1.36.
 
 Source of the rules: k8s.io/component-helpers/resource (sums, init containers, sidecars, overhead, pod-level
 requests, resize in place) and pkg/scheduler/framework (what a node counts, defaults for scoring). Sums are
@@ -9,16 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
-from attrs import frozen
-
+from .containers import Container
+from .podspec import PodResources, PodSpec
+from .podstatus import ContainerStatus, PodStatus
 from .quantity import Quantity
-
-if TYPE_CHECKING:
-    from .containers import Container
-    from .pod import Pod
-    from .podstatus import ContainerStatus, PodStatus
 
 CPU: Final = "cpu"
 MEMORY: Final = "memory"
@@ -28,9 +24,9 @@ HUGE_PAGES_PREFIX: Final = "hugepages-"
 ATTACHABLE_VOLUMES_PREFIX: Final = "attachable-volumes-"
 
 DEFAULT_MILLI_CPU: Final = 100
-"""What scoring counts for a container that does not say how much CPU it wants, in milli-CPU."""
+"""CPU that scoring counts for a container without a request for it, in milli-CPU."""
 DEFAULT_MEMORY: Final = 200 * 1024 * 1024
-"""What scoring counts for a container that does not say how much memory it wants, in bytes."""
+"""Memory that scoring counts for a container without a request for it, in bytes."""
 
 _DEFAULTS: Final = {CPU: Quantity.of_milli(DEFAULT_MILLI_CPU), MEMORY: Quantity.of(DEFAULT_MEMORY)}
 _SCORING: Final = object()  # key in spec.memo
@@ -39,17 +35,21 @@ Nanos = dict[str, int]
 Amounts = Mapping[str, Quantity]
 
 
-@frozen(eq=False, weakref_slot=False)
-class PodResources:
-    """``requests`` in the units of :func:`whole_amounts`, ``non_zero`` as (milli-CPU, bytes) for scoring."""
+class HasSpec(Protocol):
+    """A pod, as far as its resources depend on it."""
 
-    requests: Mapping[str, int]
-    non_zero: tuple[int, int]
+    @property
+    def spec(self) -> PodSpec:
+        """The spec of the pod."""
+
+    @property
+    def status(self) -> PodStatus:
+        """The status of the pod."""
 
 
 @lru_cache(maxsize=4096)
 def is_scalar_resource(name: str) -> bool:
-    """Whether *name* is an extended resource, huge pages or attachable volumes: counted as a plain number."""
+    """Return whether *name* is an extended resource, huge pages or attachable volumes: a plain number."""
     if name.startswith((HUGE_PAGES_PREFIX, ATTACHABLE_VOLUMES_PREFIX)):
         return True
     return "/" in name and not name.startswith("requests.")
@@ -61,17 +61,17 @@ def _is_counted(name: str) -> bool:
 
 
 def supports_pod_level(name: str) -> bool:
-    """Whether a request of the pod as a whole replaces the sum over its containers for this resource."""
+    """Return whether a pod-level request of this resource replaces the sum over the containers."""
     return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES_PREFIX)
 
 
 def whole_amount(name: str, amount: Quantity) -> int:
-    """*amount* of the resource *name*: milli-CPU for ``cpu``, whole units for all else, rounded up."""
+    """Return *amount* of the resource *name*, rounded up: milli-CPU for ``cpu``, else whole units."""
     return amount.milli_value() if name == CPU else amount.value()
 
 
 def whole_amounts(amounts: Amounts) -> Mapping[str, int]:
-    """:func:`whole_amount` of each resource that nodes count; other names are left out, as in the reference.
+    """Return :func:`whole_amount` of each resource that nodes count, as the reference does.
 
     Equal results are one mapping.
     """
@@ -89,19 +89,19 @@ def _shared_resources(items: tuple[tuple[str, int], ...], non_zero: tuple[int, i
 
 
 def pod_requests(
-    pod: Pod,
+    pod: HasSpec,
     *,
     use_status: bool | None = None,
     container_defaults: Amounts | None = None,
     pod_level: bool = True,
     overhead: bool = True,
 ) -> dict[str, Quantity]:
-    """The total requests of *pod*, exact, with all resources that are named somewhere.
+    """Return the total requests of *pod*, exact, of all resources that it names.
 
-    *use_status*: whether a resize in place that the status tells of counts (max of spec, allocated and actual
-    amounts; of the latter two if the resize is infeasible); None: for pods on a node, as the scheduler does
-    it. *container_defaults* stand in for requests that a container does not name (a request of 0 stays 0).
-    *pod_level* and *overhead*: whether these are taken in. O(containers × resources).
+    *use_status*: whether a resize in place counts, according to the status (the maximum of spec, allocated
+    and actual amounts; of the latter two if the resize is infeasible). ``None``: for pods on a node, as the
+    scheduler does. *container_defaults*: amounts for resources that a container does not request (a request
+    of 0 stays 0). *pod_level*, *overhead*: whether to include them. O(containers × resources).
     """
     nanos = _total(
         pod, _uses_status(pod) if use_status is None else use_status, container_defaults, pod_level, overhead
@@ -109,8 +109,11 @@ def pod_requests(
     return {name: Quantity(nano) for name, nano in nanos.items()}
 
 
-def pod_resources(pod: Pod) -> PodResources:
-    """What *pod* takes from a node; kept on the spec if that alone decides. Use ``pod.resources``."""
+def pod_resources(pod: HasSpec) -> PodResources:
+    """Return the resources of *pod*, cached on its spec if they depend on nothing else.
+
+    Use ``pod.resources``.
+    """
     if _uses_status(pod):
         return _of_pod(pod, True)
     spec = pod.spec
@@ -121,13 +124,13 @@ def pod_resources(pod: Pod) -> PodResources:
     return resources
 
 
-def _of_spec(pod: Pod) -> PodResources:
+def _of_spec(pod: HasSpec) -> PodResources:
     requests = _of_the_only_container(pod)
     return _of_pod(pod, False) if requests is None else _of_one_container(requests)
 
 
-def _of_the_only_container(pod: Pod) -> tuple[tuple[str, int], ...] | None:
-    """Requests of a pod that says nothing about resources anywhere else; ``None`` if it does."""
+def _of_the_only_container(pod: HasSpec) -> tuple[tuple[str, int], ...] | None:
+    """Return the requests of the only container, ``None`` if the pod has other requests or overhead."""
     spec = pod.spec
     if len(spec.containers) != 1 or spec.init_containers or spec.overhead or spec.resources:
         return None
@@ -137,12 +140,12 @@ def _of_the_only_container(pod: Pod) -> tuple[tuple[str, int], ...] | None:
 
 @lru_cache(maxsize=8192)
 def _of_one_container(requests: tuple[tuple[str, int], ...]) -> PodResources:
-    """By far the most frequent shape of a pod: the sum is the only container's requests."""
+    """Return the resources of a pod with one container and no other requests, the most frequent form."""
     scored = {name: amount.nano for name, amount in _DEFAULTS.items()} | dict(requests)
     return _as_resources(dict(requests), scored)
 
 
-def _of_pod(pod: Pod, use_status: bool) -> PodResources:
+def _of_pod(pod: HasSpec, use_status: bool) -> PodResources:
     requests = _total(pod, use_status, None, True, True)
     defaults = _missing_defaults(pod, requests)
     scored = _total(pod, use_status, defaults, True, True) if defaults else requests
@@ -154,11 +157,11 @@ def _as_resources(requests: Nanos, scored: Nanos) -> PodResources:
     return _shared_resources(items, (_whole(CPU, scored.get(CPU, 0)), _whole(MEMORY, scored.get(MEMORY, 0))))
 
 
-def scoring_requests(pod: Pod) -> Mapping[str, int]:
-    """What NodeResourcesFit scores an incoming *pod* with, in the units of :func:`whole_amounts`.
+def scoring_requests(pod: HasSpec) -> Mapping[str, int]:
+    """Return the requests with which NodeResourcesFit scores a *pod*, in the units of :func:`whole_amounts`.
 
-    Each container that does not name cpu (memory) counts 100m (200Mi). Pod-level requests are not looked at
-    here, as measured on v1.36.2; NodeResourcesBalancedAllocation goes by ``pod.requests``, in which they are.
+    A container without a request for cpu (memory) counts as 100m (200Mi). Pod-level requests do not count, as
+    measured on v1.36.2; they do in ``pod.requests``, which NodeResourcesBalancedAllocation uses.
     """
     if _uses_status(pod):
         return _scoring(pod, True)
@@ -169,7 +172,7 @@ def scoring_requests(pod: Pod) -> Mapping[str, int]:
     return amounts
 
 
-def _scoring(pod: Pod, use_status: bool) -> Mapping[str, int]:
+def _scoring(pod: HasSpec, use_status: bool) -> Mapping[str, int]:
     requests = None if use_status else _of_the_only_container(pod)
     if requests is not None:
         return _scoring_of_one_container(requests)
@@ -178,7 +181,7 @@ def _scoring(pod: Pod, use_status: bool) -> Mapping[str, int]:
 
 @lru_cache(maxsize=8192)
 def _scoring_of_one_container(requests: tuple[tuple[str, int], ...]) -> Mapping[str, int]:
-    """As :func:`_of_one_container`; resources that are named come first, in their order."""
+    """Return the scoring requests of a pod with one container. Requested resources come first, in order."""
     nanos = dict(requests)
     for name, amount in _DEFAULTS.items():
         nanos.setdefault(name, amount.nano)
@@ -195,20 +198,20 @@ def _whole(name: str, nano: int) -> int:
     return whole_amount(name, Quantity(nano))
 
 
-def _missing_defaults(pod: Pod, requests: Nanos) -> Amounts:
-    """Defaults for what a running pod counts in scoring; with pod-level requests where nothing is named."""
+def _missing_defaults(pod: HasSpec, requests: Nanos) -> Amounts:
+    """Return the defaults for scoring; with pod-level requests only those of resources without a request."""
     if not _has_pod_level(pod):
         return _DEFAULTS
     return {name: amount for name, amount in _DEFAULTS.items() if name not in requests}
 
 
-def _has_pod_level(pod: Pod) -> bool:
+def _has_pod_level(pod: HasSpec) -> bool:
     resources = pod.spec.resources
     return resources is not None and any(supports_pod_level(name) for name in resources.requests)
 
 
-def _uses_status(pod: Pod) -> bool:
-    """Whether the status of a pod on a node has anything to say about its resources."""
+def _uses_status(pod: HasSpec) -> bool:
+    """Return whether the resources depend on the status: the pod is on a node, and its status names some."""
     status = pod.status
     if not pod.spec.node_name:
         return False
@@ -221,7 +224,9 @@ def _uses_status(pod: Pod) -> bool:
     )
 
 
-def _total(pod: Pod, use_status: bool, defaults: Amounts | None, pod_level: bool, overhead: bool) -> Nanos:
+def _total(
+    pod: HasSpec, use_status: bool, defaults: Amounts | None, pod_level: bool, overhead: bool
+) -> Nanos:
     spec = pod.spec
     statuses, infeasible = _statuses(pod.status) if use_status else ({}, False)
 
@@ -244,8 +249,9 @@ def _total(pod: Pod, use_status: bool, defaults: Amounts | None, pod_level: bool
 def _with_init_containers(
     total: Nanos, init_containers: Iterable[Container], requests_of: Callable[[Container, bool], Nanos]
 ) -> None:
-    """Sidecars add to *total*; each other init container sets a minimum, together with the sidecars before
-    it.
+    """Add sidecars to *total*, and raise it to the peak of each other init container.
+
+    The peak includes the sidecars before the container.
     """
     sidecars: Nanos = {}
     peak: Nanos = {}
@@ -286,7 +292,7 @@ def _pod_level(requests: Amounts, status: PodStatus, use_status: bool, infeasibl
 
 
 def _statuses(status: PodStatus) -> tuple[dict[str, ContainerStatus], bool]:
-    """Statuses by container, and whether a resize is asked for that the node cannot do."""
+    """Return the statuses by container, and whether a resize is requested that is infeasible."""
     by_name = {entry.name: entry for entry in (*status.container_statuses, *status.init_container_statuses)}
     resize = status.condition("PodResizePending")
     return by_name, resize is not None and resize.reason == "Infeasible"

@@ -1,0 +1,159 @@
+"""The spec of a pod: what it asks for. Pods of one template share one spec."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final
+
+from attrs import field, fields, frozen
+
+from ._copying import compile_copy, fast_init
+from ._wire import EMPTY, HIDDEN, wire
+from .affinity import Affinity, Toleration, TopologySpreadConstraint, within
+from .codec import decoder, sharing
+from .containers import ANY_ADDRESS, Container, HostPort, ResourceRequirements
+from .fieldcodecs import AMOUNTS, decode_named, decode_os_name, encode_named, encode_os_name
+from .quantity import Quantity
+from .volumes import Volume
+
+DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
+
+
+@frozen(eq=False, weakref_slot=False)
+class PodResources:
+    """The total requests of a pod: ``requests`` as of :func:`whole_amounts`, ``non_zero`` for scoring.
+
+    ``non_zero`` is (milli-CPU, bytes).
+    """
+
+    requests: Mapping[str, int]
+    non_zero: tuple[int, int]
+
+
+@frozen(weakref_slot=False)
+class PodResourceClaim:
+    """An entry of ``spec.resource_claims``: the name of a claim, or of a template for one."""
+
+    name: str = field(default="", metadata=wire(always=True))
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+
+@frozen(weakref_slot=False)
+class PodSchedulingGroup:
+    """The group of pods that are scheduled together with the pod."""
+
+    pod_group_name: str | None = None
+
+
+@fast_init
+@frozen(weakref_slot=False)
+class PodSpec:
+    """The spec of a pod. ``resources`` and ``overhead`` are those of the pod as a whole."""
+
+    containers: tuple[Container, ...] = field(default=(), metadata=wire(always=True, share=True))
+    node_name: str = ""
+    init_containers: tuple[Container, ...] = field(default=(), metadata=wire(share=True))
+    ephemeral_containers: tuple[Container, ...] = ()
+    overhead: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
+    resources: ResourceRequirements | None = None
+    node_selector: Mapping[str, str] = field(default=EMPTY, metadata=wire(share=True))
+    affinity: Affinity | None = field(default=None, metadata=wire(share=True))
+    tolerations: tuple[Toleration, ...] = field(default=(), metadata=wire(share=True))
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = field(
+        default=(), metadata=wire(share=True)
+    )
+    scheduling_gates: tuple[str, ...] = field(
+        default=(), metadata=wire(decode=decode_named, encode=encode_named)
+    )
+    priority: int | None = field(default=None, metadata=wire(bits=32))
+    priority_class_name: str = ""
+    preemption_policy: str | None = None
+    scheduler_name: str = field(default=DEFAULT_SCHEDULER_NAME, metadata=wire(always=True))
+    scheduling_group: PodSchedulingGroup | None = None
+    host_network: bool = False
+    host_users: bool | None = None
+    volumes: tuple[Volume, ...] = ()
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    restart_policy: str = ""
+    runtime_class_name: str | None = None
+    termination_grace_period_seconds: int | None = None
+    service_account_name: str = ""
+    os_name: str = field(default="", metadata=wire("os", decode=decode_os_name, encode=encode_os_name))
+    hostname: str = field(default="", metadata=wire(unique=True))
+    subdomain: str = ""
+    _memo: dict[object, Any] | None = field(default=None, init=False, eq=False, repr=False, metadata=HIDDEN)
+    _resources: PodResources | None = field(default=None, init=False, eq=False, repr=False, metadata=HIDDEN)
+    _host_ports: tuple[HostPort, ...] | None = field(
+        default=None, init=False, eq=False, repr=False, metadata=HIDDEN
+    )
+
+    @property
+    def memo(self) -> dict[object, Any]:
+        """Scratch space shared by all copies that differ only in ``node_name``.
+
+        Values derived from the other fields may be cached here; each module uses a key of its own.
+        """
+        memo = self._memo
+        if memo is None:
+            memo = {}
+            object.__setattr__(self, "_memo", memo)
+        return memo
+
+    @property
+    def host_ports(self) -> tuple[HostPort, ...]:
+        """Host ports of containers and sidecars, in order. Computed once."""
+        ports = self._host_ports
+        if ports is None:
+            ports = _host_ports(self)
+            object.__setattr__(self, "_host_ports", ports)
+        return ports
+
+    def _check_manifest(self) -> None:
+        affinity = self.affinity.node_affinity if self.affinity is not None else None
+        if affinity is not None:
+            with within("affinity.nodeAffinity"):
+                affinity.check()
+
+    def with_node_name(self, node_name: str) -> PodSpec:
+        """Return the same spec on another node (an empty name: on none). Shares :attr:`memo`."""
+        if self._memo is None:
+            object.__setattr__(self, "_memo", {})
+        return _spec_on_node(self, node_name)
+
+    def __getstate__(self) -> tuple[Any, ...]:
+        # values in the memo may not be picklable, and can be derived again
+        return tuple(getattr(self, name) for name in _SPEC_FIELDS)
+
+    def __setstate__(self, state: tuple[Any, ...]) -> None:
+        for name, value in zip(_SPEC_FIELDS, state, strict=True):
+            object.__setattr__(self, name, value)
+        for name in ("_memo", "_resources", "_host_ports"):
+            object.__setattr__(self, name, None)
+
+
+_shared_spec: Final[Callable[[Any], PodSpec]] = sharing(decoder(PodSpec))
+
+
+def decode_spec(value: Any) -> PodSpec:
+    """Decode a spec. Equal specs are one object but for ``node_name``, and share :attr:`PodSpec.memo`."""
+    node_name = value.get("nodeName") if isinstance(value, dict) else None
+    if not node_name or type(node_name) is not str:
+        return _shared_spec(value)
+    rest = {key: entry for key, entry in value.items() if key != "nodeName"}
+    return _shared_spec(rest).with_node_name(node_name)
+
+
+_SPEC_FIELDS: Final = tuple(attribute.name for attribute in fields(PodSpec) if attribute.init)
+_spec_on_node: Final = compile_copy(PodSpec, "node_name")
+EMPTY_SPEC: Final = PodSpec()
+
+
+def _host_ports(spec: PodSpec) -> tuple[HostPort, ...]:
+    sidecars = [container for container in spec.init_containers if container.is_sidecar]
+    return tuple(
+        HostPort(port.host_ip or ANY_ADDRESS, port.protocol or "TCP", port.host_port)
+        for container in (*spec.containers, *sidecars)
+        for port in container.ports
+        if port.host_port > 0
+    )
