@@ -1,13 +1,16 @@
-"""Benchmarks: how fast the scheduler is, on workloads that are declared in :mod:`.templates` or in a file."""
+"""Benchmarks: how fast the scheduler is on templates and on workload files of scheduler_perf.
+
+Both are sequences of operations, which :class:`.runner.WorkloadRunner` carries out.
+"""
 
 from __future__ import annotations
 
 from .compare import compare, compare_text
+from .options import Options
 from .perf import Workload, load_workloads, run_workload, select
 from .report import as_line, as_text
 from .run import run
 from .templates import TEMPLATES, Template
-from .workload import Options
 
 __all__ = [
     "TEMPLATES",

@@ -1,4 +1,4 @@
-"""Two runs beside each other: what became faster, what slower."""
+"""Compare the figures of two files of runs."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from typing import Any, Final
 from ..errors import InputError
 
 IDENTITY: Final = ("template", "workload", "nodes", "init", "pods", "queued", "percentage")
-"""Runs that agree in all of these measured the same."""
-SIDE: Final = ("seed", "threshold", "ratio")
+"""Figures that identify a workload: runs with equal ones are comparable."""
+NOT_COMPARED: Final = ("seed", "threshold", "ratio")
 
 Figures = Mapping[str, Any]
 Identity = tuple[Any, ...]
 
 
 def compare(before: Path, after: Path) -> list[dict[str, Any]]:
-    """A row for each figure of each workload that both files have, in the order of *before*.
+    """Return one row per workload and figure that both files have, in the order of *before*.
 
-    The files hold lines of JSON as ``schedframe bench`` prints them; of several runs of the same workload the
-    median counts. Raises :class:`InputError` for files that hold something else, or nothing in common.
+    The files hold lines of JSON as ``schedframe bench`` prints them. Of several runs of a workload the median
+    counts. Raises :class:`InputError` for other files, and for files without a common workload.
     """
     first, second = _medians(before), _medians(after)
     rows = [
@@ -34,7 +34,7 @@ def compare(before: Path, after: Path) -> list[dict[str, Any]]:
     ]
     if not rows:
         raise InputError(
-            "--compare",
+            "compare",
             f"{before} and {after} have no workload in common",
             "compare runs of the same template and size",
         )
@@ -42,7 +42,7 @@ def compare(before: Path, after: Path) -> list[dict[str, Any]]:
 
 
 def compare_text(rows: Iterable[Mapping[str, Any]]) -> str:
-    """For people: a heading for each workload, a line for each figure."""
+    """Return a text for people: one heading per workload and one line per figure."""
     lines: list[str] = []
     of = None
     for row in rows:
@@ -69,7 +69,7 @@ def _medians(file: Path) -> dict[Identity, dict[str, float]]:
         identity: {
             name: round(median(run[name] for run in same), 6)
             for name, value in same[0].items()
-            if name not in IDENTITY + SIDE and all(_is_number(run.get(name)) for run in same)
+            if name not in IDENTITY + NOT_COMPARED and all(_is_number(run.get(name)) for run in same)
         }
         for identity, same in runs.items()
     }

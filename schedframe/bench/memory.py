@@ -1,4 +1,4 @@
-"""Memory of the process: the collector kept away from what is loaded, and the peak."""
+"""Memory of the process: its size, and a heap that the garbage collector does not scan."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from contextlib import contextmanager
 
 
 @contextmanager
-def settle() -> Iterator[None]:
-    """Collect garbage, then hide all that is loaded from the collector (``gc.freeze``) while inside.
+def frozen_heap() -> Iterator[None]:
+    """Collect garbage, then exclude all existing objects from collection (``gc.freeze``) inside the block.
 
-    The collector stays on: what is made inside is collected as always.
+    The collector stays on: objects that are created inside are collected as usual.
     """
     gc.collect()
     gc.freeze()
@@ -23,18 +23,18 @@ def settle() -> Iterator[None]:
 
 
 def peak_rss_mb() -> float | None:
-    """The most memory that this process ever had, in MiB, loading included; ``None`` if nobody counts it."""
+    """Return the peak resident size of this process in MiB, loading included; ``None`` if unknown."""
     try:
         from resource import RUSAGE_SELF, getrusage
     except ImportError:
         return None
     peak = getrusage(RUSAGE_SELF).ru_maxrss
-    # kibibytes everywhere but on macOS, where it is bytes
+    # ru_maxrss is in bytes on macOS and in KiB elsewhere.
     return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
 
 
 def resident_mb() -> float:
-    """Memory of the process now, in MiB; its peak where the system does not tell."""
+    """Return the resident size of this process in MiB; the peak where only that is known."""
     try:
         with open("/proc/self/statm", encoding="ascii") as statm:
             pages = int(statm.read().split()[1])

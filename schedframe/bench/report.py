@@ -1,4 +1,4 @@
-"""Figures of a benchmark as a line for programs and a text for people."""
+"""Figures of a benchmark as text: one line of JSON, or a table for people."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 
 def as_line(figures: Mapping[str, Any]) -> str:
-    """One line of JSON."""
+    """Return one line of JSON."""
     return json.dumps(figures)
 
 
 def as_text(figures: Mapping[str, Any]) -> str:
-    """A line for each figure."""
+    """Return one line per figure."""
     width = max(map(len, figures))
     return "\n".join(f"{name:<{width}}  {_shown(value)}" for name, value in figures.items())
 

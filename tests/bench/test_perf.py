@@ -1,4 +1,4 @@
-"""Workloads of scheduler_perf: a tiny file for each operation. Idle time is skipped, nobody sleeps."""
+"""Workloads of scheduler_perf: a tiny file for each operation. Idle time is skipped."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from schedframe.bench.objects import make_pod
 from schedframe.bench.perf.creating import needed_plugin
 from schedframe.bench.perf.definitions import Fields
 from schedframe.bench.perf.files import ObjectTemplate
-from schedframe.bench.perf.operations import seconds_of
 from schedframe.errors import InputError
 
 TEMPLATES = {
@@ -302,7 +301,7 @@ def test_what_is_not_delivered_is_told(played: Any, operation: str, reason: str)
         ("count: 1", r"workloadTemplate\[1\].opcode: is missing"),
         (
             "opcode: createPods, countParam: $many",
-            "countParam: there is no parameter many; there are nodes, pods",
+            "countParam: there is no parameter many; use one of nodes, pods",
         ),
         ("opcode: createPods, count: -1", "count: -1 is no count"),
         ("opcode: createPods, count: 1, podTemplatePath: none.yaml", "none.yaml: cannot be read"),
@@ -329,17 +328,17 @@ def test_workloads_are_chosen_by_name_and_label(tmp_path: Path) -> None:
   workloads: [{name: x}]
 """
     )
-    there = load_workloads(file)
+    workloads = load_workloads(file)
 
     def names(name: str | None, label: str | None) -> list[str]:
-        return [each.full_name for each in select(there, name, label)]
+        return [each.full_name for each in select(workloads, name, label)]
 
     assert names(None, None) == ["A/x", "A/z", "B/x"]
     assert names("A", None) == ["A/x", "A/z"]
     assert names(None, "short") == ["A/x", "B/x"]
     assert names("A/z", None) == ["A/z"]
-    assert [each.threshold for each in there] == [None, 7.0, None]
-    with pytest.raises(InputError, match="there is no workload C with label short; there are A/x, A/z, B/x"):
+    assert [each.threshold for each in workloads] == [None, 7.0, None]
+    with pytest.raises(InputError, match="there is no workload C with label short; use one of A/x, A/z, B/x"):
         names("C", "short")
 
 
@@ -387,4 +386,4 @@ def test_pods_may_need_a_plugin() -> None:
 def test_numbers_flags_and_durations_may_be_parameters() -> None:
     fields = Fields({"countParam": "$n", "steadyStateParam": "$s"}, {"n": 3, "s": True}, "op")
     assert (fields.number("count"), fields.flag("steadyState"), fields.number("other", 7)) == (3, True, 7)
-    assert seconds_of("500ms", "") == 0.5
+    assert fields.seconds("duration", "500ms") == 0.5

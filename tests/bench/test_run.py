@@ -1,4 +1,4 @@
-"""Benchmarks: what is counted and reported. Nothing here looks at how fast anything is."""
+"""Benchmarks: what is counted and reported, at sizes where speed says nothing."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_basic_counts_its_pods() -> None:
 
 
 def test_pods_without_room_are_attempted_and_counted() -> None:
-    """A node has room for 40 pods of 100m, of which 5 are taken."""
+    """A node of 4 CPUs has room for 40 pods of 100m; 5 are running."""
     figures = run("basic", Options(nodes=1, init=5, pods=50))
     assert (figures["scheduled"], figures["unschedulable"], figures["attempts"]) == (35, 15, 50)
 
@@ -76,13 +76,13 @@ def test_the_collector_is_left_as_it_was() -> None:
     assert gc.get_freeze_count() == before
 
 
-def test_somebody_who_waits_is_told_what_is_going_on() -> None:
-    said: list[str] = []
-    run("basic", Options(nodes=2, init=1, pods=3), said.append)
-    assert said == ["creating 2 nodes", "creating 1 running pods", "creating 3 pods", "scheduling 3 pods"]
+def test_progress_names_each_step() -> None:
+    steps: list[str] = []
+    run("basic", Options(nodes=2, init=1, pods=3), steps.append)
+    assert steps == ["creating 2 nodes", "creating 1 running pods", "creating 3 pods", "scheduling 3 pods"]
 
 
-def test_what_cannot_be_measured_is_refused() -> None:
+def test_wrong_options_are_refused() -> None:
     with pytest.raises(InputError, match="no template quick; use one of basic, mixed-sizes"):
         run("quick", Options())
     with pytest.raises(InputError, match="--pods: -1 is negative"):
@@ -91,9 +91,9 @@ def test_what_cannot_be_measured_is_refused() -> None:
         run("basic", Options(percentage=101))
 
 
-def test_every_template_says_what_it_is() -> None:
+def test_every_template_has_a_summary_and_one_way_to_measure() -> None:
     assert all(template.summary for template in TEMPLATES.values())
-    assert all((template.operations is None) != (template.own is None) for template in TEMPLATES.values())
+    assert all((template.operations is None) != (template.measure is None) for template in TEMPLATES.values())
 
 
 def test_figures_as_a_line_and_as_text() -> None:

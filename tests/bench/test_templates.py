@@ -1,4 +1,4 @@
-"""Every template, small: it places what it should. Nothing here looks at how fast anything is."""
+"""Every template at a small size: it places the pods that it should place."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 import pytest
 
 from schedframe.bench import TEMPLATES, Options, compare, compare_text, run
+from schedframe.bench.bench_run import BenchRun
 from schedframe.bench.clock import SkippingClock
+from schedframe.bench.fixture import ClusterFixture
 from schedframe.bench.objects import ZONE, make_node, make_pod
-from schedframe.bench.sizes import Size
+from schedframe.bench.options import Size, no_progress
 from schedframe.bench.templates import Template
-from schedframe.bench.workload import Arena, Operation
 from schedframe.cluster import InMemoryCluster
 from schedframe.cycle import Scheduler
 from schedframe.errors import InputError
@@ -23,14 +24,15 @@ FULL = {"anti-affinity": NODES - INIT, "unschedulable-attempts": 0, "preemption"
 """Pods that find a node, where not all do."""
 
 
-def carried_out(template: Template, size: Size) -> Arena:
+def run_operations(template: Template, size: Size) -> BenchRun:
+    """Carry out the operations of *template*; return the run."""
     cluster, clock = InMemoryCluster(), SkippingClock()
+    assert template.operations is not None
     with Scheduler(cluster, plugins=template.plugins, clock=clock.now, seed=0) as scheduler:
-        arena = Arena(cluster, scheduler, clock, lambda what: None)
-        operations: tuple[Operation, ...] = tuple(template.operations(size) if template.operations else ())
-        for operation in operations:
-            operation.run(arena)
-    return arena
+        bench = BenchRun(ClusterFixture(cluster, scheduler, clock, no_progress))
+        for operation in template.operations(size):
+            operation.run(bench)
+    return bench
 
 
 SCHEDULING = [name for name, template in TEMPLATES.items() if template.operations is not None]
@@ -46,17 +48,17 @@ def test_a_template_places_what_it_should(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", SCHEDULING)
-def test_a_template_makes_the_same_figures_as_any_other(name: str) -> None:
+def test_all_templates_have_the_same_figures(name: str) -> None:
     assert list(run(name, Options(nodes=10, init=1, pods=1))) == list(run("basic", Options(1, 0, 0)))
 
 
 def spread(name: str, key: str) -> dict[str, int]:
-    """How many measured pods there are by node, or by a label of the node."""
-    arena = carried_out(TEMPLATES[name], Size(NODES, INIT, PODS))
-    nodes = {node.name: node for node in arena.cluster.list("Node")}
+    """Count the measured pods by node, or by a label of the node."""
+    cluster = run_operations(TEMPLATES[name], Size(NODES, INIT, PODS)).fixture.cluster
+    nodes = {node.name: node for node in cluster.list("Node")}
     counts: dict[str, int] = {}
-    for pod in arena.cluster.list("Pod"):
-        if pod.key in arena.measured.keys and pod.spec.node_name:
+    for pod in cluster.list("Pod"):
+        if pod.name.startswith("pod-") and pod.spec.node_name:
             where = nodes[pod.spec.node_name].labels[key] if key else pod.spec.node_name
             counts[where] = counts.get(where, 0) + 1
     return counts
@@ -68,33 +70,33 @@ def test_required_spreading_keeps_its_skew() -> None:
     assert max(counts.values()) - min(counts.values()) <= 5
 
 
-def test_anti_affinity_leaves_one_pod_a_node() -> None:
+def test_anti_affinity_places_one_pod_per_node() -> None:
     assert set(spread("anti-affinity", "").values()) == {1}
 
 
-def test_taints_that_nobody_tolerates_keep_pods_away() -> None:
+def test_pods_stay_off_nodes_with_taints_they_do_not_tolerate() -> None:
     assert {int(name.removeprefix("node-")) % 4 for name in spread("taints", "")} <= {0, 1, 2}
 
 
 def test_a_preemption_evicts_three_pods() -> None:
-    arena = carried_out(TEMPLATES["preemption"], Size(nodes=5, init=0, pods=3))
-    pods = arena.cluster.list("Pod")
+    bench = run_operations(TEMPLATES["preemption"], Size(nodes=5, init=0, pods=3))
+    pods = bench.fixture.cluster.list("Pod")
     assert sum(pod.priority == 0 for pod in pods) == 5 * 4 - 3 * 3
     assert all(pod.spec.node_name for pod in pods)
 
 
-def test_what_waits_does_not_count_as_measured() -> None:
-    arena = carried_out(TEMPLATES["unschedulable-backlog"], Size(NODES, INIT, PODS))
-    assert (len(arena.measured.attempts), len(arena.scheduler.pending())) == (PODS, INIT)
+def test_the_backlog_is_not_measured() -> None:
+    bench = run_operations(TEMPLATES["unschedulable-backlog"], Size(NODES, INIT, PODS))
+    assert (len(bench.measurement.attempts), len(bench.fixture.scheduler.pending())) == (PODS, INIT)
 
 
-def test_churn_leaves_the_nodes_that_were_there() -> None:
-    arena = carried_out(TEMPLATES["node-churn"], Size(NODES, INIT, 40))
-    assert len(arena.cluster.list("Node")) == NODES
-    assert not arena.cluster.list("Service")
+def test_churn_removes_what_it_created() -> None:
+    cluster = run_operations(TEMPLATES["node-churn"], Size(NODES, INIT, 40)).fixture.cluster
+    assert len(cluster.list("Node")) == NODES
+    assert not cluster.list("Service")
 
 
-def test_loading_tells_time_and_memory() -> None:
+def test_loading_measures_time_and_memory() -> None:
     figures = run("load", Options(nodes=20, init=30))
     assert (figures["nodes"], figures["init"]) == (20, 30)
     assert figures["nodes_resident_mb"] > 0
@@ -106,7 +108,7 @@ def test_objects_are_those_of_scheduler_perf() -> None:
     assert (node.allocatable["cpu"], node.allocatable["pods"], node.labels[ZONE]) == (4000, 110, "y")
 
 
-def test_waits_are_skipped_and_never_back() -> None:
+def test_the_clock_skips_waits_and_never_goes_back() -> None:
     clock = SkippingClock()
     later = clock.now() + 100.0
     clock.skip_to(later)
@@ -142,7 +144,7 @@ def test_two_runs_are_compared_by_medians(tmp_path: Path) -> None:
     assert figure.split() == ["pods_per_s", "100.0", "150.0", "+50.0%"]
 
 
-def test_what_cannot_be_compared_is_refused(tmp_path: Path) -> None:
+def test_files_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
     basic = lines(tmp_path / "a.json", {"template": "basic", "pods_per_s": 1})
     other = lines(tmp_path / "b.json", {"template": "taints", "pods_per_s": 1})
     (tmp_path / "text").write_text("fast\n")

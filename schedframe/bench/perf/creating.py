@@ -1,17 +1,14 @@
-"""Nodes and pods as scheduler_perf makes them from templates, with what belongs to them."""
+"""Nodes and pods as scheduler_perf makes them from templates, with their CSINodes, volumes and claims."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from ...api import Pod, from_manifest
 from .definitions import Fields
 from .files import Manifest, ObjectTemplate
-from .stage import Stage
-
-if TYPE_CHECKING:
-    from .operations import Player
+from .step import Step
 
 MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 HOSTNAME: Final = "kubernetes.io/hostname"
@@ -21,8 +18,6 @@ DEFAULT_NODE: Final[Manifest] = {
     "metadata": {"generateName": "scheduler-perf-"},
     "status": {"capacity": {"pods": "110", "cpu": "4", "memory": "32Gi"}},
 }
-
-
 DEFAULT_POD: Final[Manifest] = {
     "apiVersion": "v1",
     "kind": "Pod",
@@ -43,8 +38,8 @@ DEFAULT_POD: Final[Manifest] = {
 }
 
 
-def make_nodes(stage: Stage, fields: Fields, template: ObjectTemplate) -> Iterator[Any]:
-    """The nodes of a createNodes operation, each followed by its CSINode if it has one."""
+def make_nodes(fields: Fields, template: ObjectTemplate, next_number: Callable[[], int]) -> Iterator[Any]:
+    """Yield the nodes of a createNodes operation, each followed by its CSINode if it has one."""
     count = fields.number("count")
     prepare = _preparation(fields)
     strategy = fields.nested("nodeAllocatableStrategy")
@@ -54,7 +49,7 @@ def make_nodes(stage: Stage, fields: Fields, template: ObjectTemplate) -> Iterat
 
         def change(manifest: Manifest, i: int = i, names: list[str] = names) -> None:
             metadata = manifest["metadata"]
-            name = metadata.get("name") or f"{metadata.get('generateName', 'node-')}{stage.number():05d}"
+            name = metadata.get("name") or f"{metadata.get('generateName', 'node-')}{next_number():05d}"
             metadata["name"] = name
             metadata["labels"] = {**(metadata.get("labels") or {}), HOSTNAME: name}
             prepare(manifest, i)
@@ -66,7 +61,7 @@ def make_nodes(stage: Stage, fields: Fields, template: ObjectTemplate) -> Iterat
 
 
 def _preparation(fields: Fields) -> Callable[[Manifest, int], None]:
-    """What the strategy of a createNodes operation does to the i-th node."""
+    """Return the function by which the strategy of a createNodes operation changes the i-th node."""
     label, unique = fields.nested("labelNodePrepareStrategy"), fields.nested("uniqueNodeLabelStrategy")
     allocatable = fields.nested("nodeAllocatableStrategy").mapping("nodeAllocatable")
     values = label.texts("labelValues")
@@ -99,11 +94,11 @@ def _csi_node(name: str, drivers: Mapping[str, Any], migrated: Iterable[str]) ->
     )
 
 
-def make_pods(player: Player, fields: Fields, template: ObjectTemplate, namespace: str) -> Iterator[Any]:
-    """The pods of a createPods operation, each after its volume and claim if there are templates of those."""
-    count = fields.number("count")
-    volume = player.optional(fields.text("persistentVolumeTemplatePath"))
-    claim = player.optional(fields.text("persistentVolumeClaimTemplatePath"))
+def make_pods(step: Step, template: ObjectTemplate, namespace: str) -> Iterator[Any]:
+    """Yield the pods of a createPods operation, each after its volume and claim if it has any."""
+    count = step.fields.number("count")
+    volume = step.optional_template("persistentVolumeTemplatePath")
+    claim = step.optional_template("persistentVolumeClaimTemplatePath")
     for i in range(count):
         claim_name, volume_name = f"pvc-{i}", f"pv-{namespace}-{i}"
         if volume is not None and claim is not None:
@@ -147,7 +142,7 @@ def _bound_claim(volume: str, name: str, namespace: str) -> Callable[[Manifest],
 
 
 def needed_plugin(pod: Pod) -> str | None:
-    """The plugin without which scheduling *pod* means nothing; ``None`` if it is an ordinary one."""
+    """Return the plugin without which *pod* cannot be scheduled properly; ``None`` if it needs none."""
     if pod.spec.resource_claims:
         return "DynamicResources"
     if any(volume.persistent_volume_claim is not None for volume in pod.spec.volumes):

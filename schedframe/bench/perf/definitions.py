@@ -1,4 +1,4 @@
-"""The files of scheduler_perf: test cases, their workloads, and the parameters put into the operations."""
+"""The files of scheduler_perf: test cases, their workloads, and the members of operations."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import frozen
 
+from ...config import Duration
 from ...config.yaml_text import Document, parse_yaml
 from ...errors import ConfigError, InputError
 
@@ -16,22 +17,22 @@ Data = Mapping[str, Any]
 
 @frozen
 class Workload:
-    """One workload of a test case, ready to be carried out."""
+    """One workload of a test case."""
 
     test: str
     name: str
     labels: frozenset[str]
     feature_gates: Mapping[str, bool]
-    """Those of the test case and of the workload; the latter win."""
+    """Feature gates of the test case and of the workload, which has precedence."""
     threshold: float | None
-    """Pods per second that the file asks for."""
+    """Pods per second that the file requires."""
     params: Data
     template: Sequence[Data]
-    """Operations as the file has them, parameters not filled in."""
+    """Operations as in the file, with references to parameters."""
     default_pod_template: str | None
     scheduler_config: str | None
     folder: Path
-    """Paths of templates are relative to this."""
+    """Paths of templates are relative to this folder."""
 
     @property
     def full_name(self) -> str:
@@ -40,20 +41,20 @@ class Workload:
 
 
 def load_workloads(file: Path) -> list[Workload]:
-    """All workloads of *file*, in its order. Raises :class:`InputError` for what cannot be read."""
+    """Return all workloads of *file* in its order. Raises :class:`InputError` if it cannot be read."""
     cases = read_yaml(file)
     if not isinstance(cases, list):
         raise InputError(
             "", "expected a list of test cases", "give a file of scheduler_perf", location=str(file)
         )
-    found = []
+    workloads = []
     for number, case in enumerate(cases):
         if not isinstance(case, Mapping) or "workloadTemplate" not in case:
             raise InputError(
                 f"[{number}]", "is no test case", "give it a workloadTemplate", location=str(file)
             )
-        found += [_workload(case, workload, file.parent) for workload in case.get("workloads") or ()]
-    return found
+        workloads += [_workload(case, workload, file.parent) for workload in case.get("workloads") or ()]
+    return workloads
 
 
 def _workload(case: Data, workload: Data, folder: Path) -> Workload:
@@ -75,25 +76,29 @@ def _workload(case: Data, workload: Data, folder: Path) -> Workload:
 
 
 def select(workloads: Iterable[Workload], name: str | None, label: str | None) -> list[Workload]:
-    """Those called *name* (``TEST`` or ``TEST/WORKLOAD``) that have *label*.
+    """Return the workloads with *name* (``TEST`` or ``TEST/WORKLOAD``) and *label*; ``None`` selects all.
 
-    :class:`InputError` if none does.
+    Raises :class:`InputError` if there is none.
     """
-    there = list(workloads)
-    found = [
+    candidates = list(workloads)
+    selected = [
         each
-        for each in there
+        for each in candidates
         if (name is None or name in (each.test, each.full_name)) and (label is None or label in each.labels)
     ]
-    if not found:
-        names = ", ".join(each.full_name for each in there)
+    if not selected:
+        names = ", ".join(each.full_name for each in candidates)
         wanted = " with ".join(part for part in (name, f"label {label}" if label else None) if part)
-        raise InputError("--workload", f"there is no workload {wanted}", f"there are {names}")
-    return found
+        raise InputError(
+            "--workload",
+            f"there is no workload {wanted}",
+            f"use one of {names}" if names else "the file has no workloads",
+        )
+    return selected
 
 
 def read_yaml(file: Path, text: str | None = None) -> Any:
-    """The data of a YAML file, or of *text* that came from it. Raises :class:`InputError`."""
+    """Return the data of a YAML file, or of *text* that was made from it. Raises :class:`InputError`."""
     text = read_text(file) if text is None else text
     document, problems = Document(None, str(file)), []  # type: Document, list[Any]
     try:
@@ -104,7 +109,7 @@ def read_yaml(file: Path, text: str | None = None) -> Any:
 
 
 def read_text(file: Path) -> str:
-    """A whole file. Raises :class:`InputError`."""
+    """Return the text of a file. Raises :class:`InputError`."""
     try:
         return file.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -113,55 +118,67 @@ def read_text(file: Path) -> str:
 
 @frozen
 class Fields:
-    """The members of one operation: parameters are filled in, wrong types are errors with their path."""
+    """The members of one operation. Parameters are substituted; wrong types are errors with their path."""
 
     data: Data
     params: Data
     path: str
 
     def text(self, name: str) -> str | None:
-        """A string, if there is one."""
+        """Return a string; ``None`` without that member."""
         value = self.data.get(name)
         return None if value is None else str(value)
 
     def required(self, name: str) -> str:
-        """A string that must be there."""
+        """Return a string. Raises :class:`InputError` without that member."""
         value = self.text(name)
         if value is None:
             raise InputError(f"{self.path}.{name}", "is missing", "the operation needs it")
         return value
 
     def parameter(self, name: str) -> str:
-        """A string that must be there; ``nameParam`` names a parameter."""
+        """Return the string of *name* or of the parameter in ``nameParam``.
+
+        Raises :class:`InputError` without either.
+        """
         value = self._value(name, None)
         if value is None:
             raise InputError(f"{self.path}.{name}", "is missing", "the operation needs it")
         return str(value)
 
     def flag(self, name: str) -> bool:
-        """False unless set; ``nameParam`` names a parameter."""
+        """Return the boolean of *name* or of the parameter in ``nameParam``; False without either."""
         return bool(self._value(name, False))
 
     def number(self, name: str, default: int = 0) -> int:
-        """A whole number; ``nameParam`` names a parameter."""
+        """Return the count of *name* or of the parameter in ``nameParam``. Raises :class:`InputError`."""
         value = self._value(name, default)
         if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
             raise InputError(f"{self.path}.{name}", f"{value!r} is no count", "give a number from 0")
         return int(value)
 
+    def seconds(self, name: str, duration: str) -> float:
+        """Return *duration*, the value of member *name*, in seconds. Raises :class:`InputError`."""
+        try:
+            return float(Duration.parse(duration).seconds)
+        except ValueError as error:
+            raise InputError(
+                f"{self.path}.{name}", f"{duration!r} is no duration", "write one such as 10s or 1m30s"
+            ) from error
+
     def texts(self, name: str) -> tuple[str, ...]:
-        """A list of strings, empty if there is none."""
+        """Return a list of strings; empty without that member."""
         return tuple(map(str, self.data.get(name) or ()))
 
     def mapping(self, name: str) -> dict[str, Any]:
-        """A mapping, empty if there is none."""
+        """Return a mapping; empty without that member. Raises :class:`InputError`."""
         value = self.data.get(name) or {}
         if not isinstance(value, Mapping):
             raise InputError(f"{self.path}.{name}", f"expected a mapping, got {value!r}", "give members")
         return dict(value)
 
     def nested(self, name: str) -> Fields:
-        """Another operation inside this one."""
+        """Return the members of the operation in member *name*."""
         return Fields(self.mapping(name), self.params, f"{self.path}.{name}")
 
     def _value(self, name: str, default: Any) -> Any:
@@ -174,6 +191,6 @@ class Fields:
             raise InputError(
                 f"{self.path}.{name}Param",
                 f"there is no parameter {key}",
-                f"there are {', '.join(self.params)}",
+                f"use one of {', '.join(self.params)}" if self.params else "the workload has no parameters",
             )
         return self.params[key]

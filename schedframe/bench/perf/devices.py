@@ -1,70 +1,65 @@
-"""Operations of scheduler_perf about devices: a driver that offers some, claims that have theirs already."""
+"""Operations of scheduler_perf about devices: drivers, claims, and pods that come and go."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from fnmatch import fnmatchcase
 from random import Random
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from attrs import evolve
 
 from ...api import Pod, ResourceClaim, from_manifest
-from ..devices import node_slice
-from .creating import HOSTNAME
-from .definitions import Fields
-from .files import Manifest, ObjectTemplate
-
-if TYPE_CHECKING:
-    from .operations import Player
+from ..bench_run import BenchRun
+from ..objects import HOSTNAME, node_slice
+from .files import ObjectTemplate, into_namespace
+from .step import Step
 
 _ALLOCATION_SEED: Final = 1
 _HEAVIEST: Final = 100
 
 
-def create_resource_driver(player: Player, fields: Fields, number: int) -> None:
-    """A slice with so many devices for each node whose name matches."""
+def create_resource_driver(bench: BenchRun, step: Step) -> None:
+    """Create a slice with devices for each node whose name matches the pattern."""
+    fields, fixture = step.fields, bench.fixture
     driver, pattern = fields.required("driverName"), fields.required("nodes")
     count = fields.number("maxClaimsPerNode")
-    names = [node.name for node in player.stage.cluster.list("Node") if fnmatchcase(node.name, pattern)]
-    player.stage.create(node_slice(driver, name, count) for name in names)
-    player.stage.scheduler.sync()
+    names = [node.name for node in fixture.cluster.list("Node") if fnmatchcase(node.name, pattern)]
+    fixture.create(node_slice(driver, name, count) for name in names)
+    fixture.scheduler.sync()
 
 
-def create_resource_claims(player: Player, fields: Fields, number: int) -> None:
-    """Claims from a template."""
-    template, count = player.template(fields.required("templatePath")), fields.number("count", 1)
-    namespace = fields.required("namespace")
-    player.stage.ensure_namespace(namespace)
-
-    def change(manifest: Manifest) -> None:
-        manifest["metadata"]["namespace"] = namespace
-
-    player.stage.create(template.make(i, count, change) for i in range(count))
+def create_resource_claims(bench: BenchRun, step: Step) -> None:
+    """Create claims from a template."""
+    template, count = step.template("templatePath"), step.fields.number("count", 1)
+    namespace = step.fields.required("namespace")
+    bench.fixture.ensure_namespace(namespace)
+    change = into_namespace(namespace)
+    bench.fixture.create(template.make(i, count, change) for i in range(count))
 
 
-def alloc_resource_claims(player: Player, fields: Fields, number: int) -> None:
-    """Every claim gets its devices on a node chosen at random, and nobody uses it.
+def alloc_resource_claims(bench: BenchRun, step: Step) -> None:
+    """Allocate every claim on a node chosen at random, so that no pod uses it.
 
-    A pod for each claim is scheduled, rather to that node than to any other, and deleted again.
+    For each claim a pod that prefers that node is scheduled and then deleted.
     """
-    stage, namespace = player.stage, fields.text("namespace")
+    fixture, namespace = bench.fixture, step.fields.text("namespace")
     claims = [
         claim
-        for claim in stage.cluster.list(ResourceClaim.KIND)
+        for claim in fixture.cluster.list(ResourceClaim.KIND)
         if claim.status.allocation is None and namespace in (None, claim.namespace)
     ]
-    nodes = [node.name for node in stage.cluster.list("Node")]
+    nodes = [node.name for node in fixture.cluster.list("Node")]
     if not claims or not nodes:
         return
-    pods = stage.create(_users(claims, nodes))
-    stage.await_pods(pods)
+    pods = fixture.create(_users(claims, nodes))
+    bench.schedule_pods(pods)
     for claim in claims:
-        now: Any = stage.cluster.get(ResourceClaim.KIND, claim.key)
-        stage.cluster.update(evolve(now, status=evolve(now.status, reserved_for=())))
+        now: Any = fixture.cluster.get(ResourceClaim.KIND, claim.key)
+        fixture.cluster.update(evolve(now, status=evolve(now.status, reserved_for=())))
     for key in pods:
-        stage.cluster.delete(Pod.KIND, key)
-    stage.scheduler.sync()
+        fixture.cluster.delete(Pod.KIND, key)
+    fixture.scheduler.sync()
 
 
 def _users(claims: Iterable[ResourceClaim], nodes: list[str]) -> Iterator[Any]:
@@ -86,20 +81,17 @@ def _users(claims: Iterable[ResourceClaim], nodes: list[str]) -> Iterator[Any]:
         yield from_manifest(manifest)
 
 
-def create_pods_steadily(
-    player: Player, fields: Fields, template: ObjectTemplate, namespace: str, seconds: float
-) -> None:
-    """Pods are created, scheduled and deleted again, so many at a time, for so long."""
-    stage, count = player.stage, fields.number("count")
-    there: list[str] = []
-
-    def change(manifest: Manifest) -> None:
-        manifest["metadata"]["namespace"] = namespace
+def create_pods_steadily(bench: BenchRun, step: Step, template: ObjectTemplate, namespace: str) -> None:
+    """Create, schedule and delete one batch of pods after the other for a duration."""
+    fixture, count = bench.fixture, step.fields.number("count")
+    seconds = step.fields.seconds("duration", step.fields.parameter("duration"))
+    change = into_namespace(namespace)
+    batch: list[str] = []
 
     def next_batch() -> list[str]:
-        for key in there:
-            stage.cluster.delete(Pod.KIND, key)
-        there[:] = stage.create(template.make(i, count, change) for i in range(count))
-        return there
+        for key in batch:
+            fixture.cluster.delete(Pod.KIND, key)
+        batch[:] = fixture.create(template.make(i, count, change) for i in range(count))
+        return batch
 
-    stage.steady(next_batch, seconds)
+    bench.schedule_batches(next_batch, seconds)

@@ -1,4 +1,4 @@
-"""Object templates: files of manifests with Go actions in them, made into objects one by one."""
+"""Object templates: manifest files with actions of Go templates, from which objects are made one by one."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Change = Callable[[Manifest], None]
 _FREE_KEYS: Final = frozenset(
     ("labels", "annotations", "matchLabels", "nodeSelector", "capacity", "allocatable", "requests", "limits")
 )
-"""Members whose keys are data, and not names of fields."""
+"""Members whose keys are data instead of names of fields."""
 
 
 @define(eq=False)
 class ObjectTemplate:
-    """One template: parsed once if it has no actions, else once for each object."""
+    """An object template. It is parsed once if it has no actions, else once per object."""
 
     file: Path
     _text: str = ""
@@ -33,7 +33,7 @@ class ObjectTemplate:
 
     @classmethod
     def read(cls, file: Path) -> ObjectTemplate:
-        """The template in *file*. Raises :class:`InputError`."""
+        """Return the template in *file*. Raises :class:`InputError`."""
         template = cls(file, read_text(file))
         if not has_actions(template._text):
             template._parsed = template._parse(template._text)
@@ -41,11 +41,11 @@ class ObjectTemplate:
 
     @classmethod
     def of(cls, manifest: Manifest) -> ObjectTemplate:
-        """One that is not in a file."""
+        """Return a template for a manifest that is in no file."""
         return cls(Path(), parsed=manifest)
 
     def manifest(self, index: int, count: int) -> Manifest:
-        """The *index*-th manifest of *count*, its own down to ``metadata``, ``spec`` and ``status``."""
+        """Return the *index*-th manifest of *count*; ``metadata``, ``spec`` and ``status`` are its own."""
         data = self._parsed
         if data is None:
             try:
@@ -58,7 +58,7 @@ class ObjectTemplate:
         return own
 
     def make(self, index: int, count: int, change: Change = lambda manifest: None) -> ClusterObject:
-        """The *index*-th object of *count*. Raises :class:`InputError` with the file's name."""
+        """Return the *index*-th object of *count*. Raises :class:`InputError` with the name of the file."""
         manifest = self.manifest(index, count)
         change(manifest)
         try:
@@ -76,7 +76,7 @@ class ObjectTemplate:
 
 
 def _with_field_names(data: Any) -> Any:
-    """*data* with field names in their own case: Go's decoder of JSON does not mind ``NodeTaintsPolicy``."""
+    """Return *data* with field names in lower camel case; Go's decoder accepts ``NodeTaintsPolicy``."""
     if isinstance(data, list):
         return [_with_field_names(each) for each in data]
     if not isinstance(data, Mapping):
@@ -85,3 +85,13 @@ def _with_field_names(data: Any) -> Any:
         key[:1].lower() + key[1:]: value if key in _FREE_KEYS else _with_field_names(value)
         for key, value in data.items()
     }
+
+
+def into_namespace(namespace: str | None) -> Change:
+    """Return the change that puts an object into *namespace*; ``None`` leaves it where it is."""
+
+    def change(manifest: Manifest) -> None:
+        if namespace:
+            manifest["metadata"]["namespace"] = namespace
+
+    return change

@@ -1,4 +1,4 @@
-"""What becomes of an object when scheduler_perf updates it from a template."""
+"""How scheduler_perf updates an object from a template."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from ...errors import InputError
 
 
 def updated(current: Any | None, new: Any, *, resized: bool) -> Any:
-    """*new* as the cluster would take it, *current* being there: of a pod node and status remain.
+    """Return *new* as it replaces *current*: a pod keeps its node and status.
 
-    *resized*: only the containers of a pod change. Raises :class:`InputError` if there is no such object.
+    *resized*: only the containers of a pod change. Raises :class:`InputError` if *current* is ``None``.
     """
     if current is None:
         raise InputError("updateAny", f"there is no {new.KIND} {new.key}", "create it before")

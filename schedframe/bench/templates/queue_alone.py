@@ -1,21 +1,21 @@
-"""The priority queue without a scheduler: what one pod costs, and an event that concerns nobody."""
+"""The template ``queue``: the priority queue without a scheduler."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from itertools import count
 from statistics import median
 from time import perf_counter_ns
 from typing import Any
 
-from ..api import DEFAULT_SCHEDULER_NAME, ObjectMeta, Pod, PodSpec
-from ..queue import Action, ClusterEvent, EventRegistration, EventResource, PriorityQueue, QueueProfile
-from .memory import settle
+from ...api import DEFAULT_SCHEDULER_NAME, ObjectMeta, Pod, PodSpec
+from ...queue import Action, ClusterEvent, EventRegistration, EventResource, PriorityQueue, QueueProfile
+from ..memory import frozen_heap
+from ..options import Progress
 
 ROUNDS = 20
-"""The median of so many counts: another process that wants the machine disturbs a few of them."""
-PODS_A_ROUND = 1000
-EVENTS_A_ROUND = 200
+"""Rounds of which the median counts, so that other processes disturb only a few of them."""
+PODS_PER_ROUND = 1000
+EVENTS_PER_ROUND = 200
 PRIORITIES = 10
 REJECTOR, OTHER = "Rejector", "Other"
 
@@ -23,19 +23,19 @@ NODE_LABEL = ClusterEvent(EventResource.NODE, Action.UPDATE_NODE_LABEL)
 POD_DELETE = ClusterEvent(EventResource.POD, Action.DELETE)
 
 
-def measure_queue(pods: int, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Microseconds of add + pop + done with *pods* queued, and milliseconds of an event.
+def measure_queue(pods: int, progress: Progress) -> dict[str, Any]:
+    """Return microseconds of add + pop + done with *pods* queued, and milliseconds of an event.
 
-    The event concerns none of *pods* unschedulable pods, though a plugin of their profile wants it.
+    The event concerns none of *pods* unschedulable pods, but a plugin of their profile has registered for it.
     """
     progress(f"queueing {pods} pods")
     queue = _filled(pods)
-    fresh = [_pod(pods + i) for i in range(ROUNDS * PODS_A_ROUND)]
-    with settle():
+    fresh = [_pod(pods + i) for i in range(ROUNDS * PODS_PER_ROUND)]
+    with frozen_heap():
         per_pod = _time_pods(queue, fresh)
     progress(f"rejecting {pods} pods")
     _reject_all(queue)
-    with settle():
+    with frozen_heap():
         per_event = _time_events(queue)
     return {
         "queued": pods,
@@ -46,7 +46,7 @@ def measure_queue(pods: int, progress: Callable[[str], None]) -> dict[str, Any]:
 
 
 def _filled(pods: int) -> PriorityQueue:
-    """A queue of one profile with *pods* pods; its time moves on by a microsecond whenever it looks."""
+    """Return a queue of one profile with *pods* pods; its clock advances by 1 µs with each reading."""
     profile = QueueProfile(
         events={REJECTOR: (EventRegistration(NODE_LABEL),), OTHER: (EventRegistration(POD_DELETE),)}
     )
@@ -63,16 +63,16 @@ def _pod(i: int) -> Pod:
 
 
 def _time_pods(queue: PriorityQueue, fresh: list[Pod]) -> float:
-    """Nanoseconds a pod."""
+    """Return nanoseconds per pod."""
     rounds = []
-    for first in range(0, len(fresh), PODS_A_ROUND):
+    for first in range(0, len(fresh), PODS_PER_ROUND):
         started = perf_counter_ns()
-        for pod in fresh[first : first + PODS_A_ROUND]:
+        for pod in fresh[first : first + PODS_PER_ROUND]:
             queue.add(pod)
             info = queue.pop()
             assert info is not None
             queue.done(info.uid)
-        rounds.append((perf_counter_ns() - started) / PODS_A_ROUND)
+        rounds.append((perf_counter_ns() - started) / PODS_PER_ROUND)
     return median(rounds)
 
 
@@ -82,12 +82,12 @@ def _reject_all(queue: PriorityQueue) -> None:
 
 
 def _time_events(queue: PriorityQueue) -> float:
-    """Nanoseconds an event."""
-    gone = _pod(-1).with_node_name("somewhere")
+    """Return nanoseconds per event."""
+    deleted = _pod(-1).with_node_name("somewhere")
     rounds = []
     for _ in range(ROUNDS):
         started = perf_counter_ns()
-        for _ in range(EVENTS_A_ROUND):
-            queue.move_all(POD_DELETE, gone, None)
-        rounds.append((perf_counter_ns() - started) / EVENTS_A_ROUND)
+        for _ in range(EVENTS_PER_ROUND):
+            queue.move_all(POD_DELETE, deleted, None)
+        rounds.append((perf_counter_ns() - started) / EVENTS_PER_ROUND)
     return median(rounds)

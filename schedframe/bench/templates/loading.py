@@ -1,22 +1,22 @@
-"""Loading a cluster, and nothing else: how long it takes, and what a node and a running pod weigh."""
+"""The template ``load``: time and memory of loading nodes and running pods into a scheduler."""
 
 from __future__ import annotations
 
 import gc
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from time import perf_counter_ns, process_time_ns
 from typing import Any
 
-from ..api import Node, NodeStatus, ObjectMeta, Pod
-from ..cluster import InMemoryCluster
-from ..cycle import Scheduler
-from .memory import resident_mb
-from .objects import HOSTNAME, make_node, make_pod, node_name
-from .sizes import Size
+from ...api import Node, NodeStatus, ObjectMeta, Pod
+from ...cluster import InMemoryCluster
+from ...cycle import Scheduler
+from ..memory import resident_mb
+from ..objects import HOSTNAME, home_of, make_node, make_pod, node_name
+from ..options import Progress, Size
 
 
-def measure_loading(size: Size, progress: Callable[[str], None]) -> dict[str, Any]:
-    """Seconds and memory of nodes and running pods, from the iterator until the scheduler knows them."""
+def measure_loading(size: Size, progress: Progress) -> dict[str, Any]:
+    """Return seconds and memory of nodes and running pods, from the iterator to the scheduler's cache."""
     cluster = InMemoryCluster()
     with Scheduler(cluster) as scheduler:
         scheduler.sync()
@@ -41,7 +41,7 @@ def measure_loading(size: Size, progress: Callable[[str], None]) -> dict[str, An
 def _load(
     scheduler: Scheduler, cluster: InMemoryCluster, objects: Iterator[Any]
 ) -> tuple[float, float, float, float]:
-    """Seconds, CPU seconds, and MiB resident after and before."""
+    """Return seconds, CPU seconds, and MiB resident after and before."""
     gc.collect()
     before = resident_mb()
     started, cpu = perf_counter_ns(), process_time_ns()
@@ -58,7 +58,7 @@ def _per(mebibytes: float, count: int) -> int:
 
 
 def _nodes(count: int) -> Iterator[Node]:
-    """Values that share what equals, as a program makes them that does not come from manifests."""
+    """Yield nodes as values that share their equal parts, as a program without manifests makes them."""
     capacity = make_node(0).status.capacity
     for i in range(count):
         name = node_name(i)
@@ -66,6 +66,6 @@ def _nodes(count: int) -> Iterator[Node]:
 
 
 def _pods(size: Size) -> Iterator[Pod]:
-    """Each from a manifest of its own."""
+    """Yield running pods, each decoded from a manifest of its own."""
     for i in range(size.init):
-        yield make_pod(f"running-{i:07d}", node=node_name(i % max(size.nodes, 1)))
+        yield make_pod(f"running-{i:07d}", node=home_of(i, size.nodes))

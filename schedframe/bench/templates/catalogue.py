@@ -1,34 +1,33 @@
-"""What can be measured, as small declarations; a new benchmark joins by standing in :data:`TEMPLATES`."""
+"""All templates. A new benchmark is a new entry of :data:`TEMPLATES`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 from attrs import field, frozen
 
-from ..framework.registry import Factory
-from . import devices, plugin, shapes, volumes
+from ...framework.registry import Factory
+from ..measurement import Figures
+from ..operations import Operation
+from ..options import Progress, Size
+from . import devices, node_by_node, shapes, volumes
 from .loading import measure_loading
 from .queue_alone import measure_queue
-from .sizes import Size
-from .workload import Operation, Progress
-
-Figures = dict[str, Any]
-"""Plain numbers by name, in the order in which they are shown."""
 
 
 @frozen
 class Template:
-    """A benchmark by name: either operations for the scheduler, or something measured its own way."""
+    """A benchmark: operations for the scheduler, or a function that measures something else."""
 
     summary: str
     size: Size
-    """If nobody says otherwise."""
+    """Default size."""
     operations: Callable[[Size], Sequence[Operation]] | None = None
-    own: Callable[[Size, Progress], Figures] | None = None
+    measure: Callable[[Size, Progress], Figures] | None = None
+    """Returns its own figures; set if and only if ``operations`` is ``None``."""
     plugins: Mapping[str, Factory] = field(factory=dict)
-    """Plugins that the profile has besides the default ones."""
+    """Plugins that are enabled in addition to the default ones, by name."""
 
 
 TEMPLATES: Final[Mapping[str, Template]] = {
@@ -43,7 +42,7 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         operations=shapes.mixed_sizes,
     ),
     "distinct-classes": Template(
-        "pods of 1,000 sizes, shuffled: hardly ever two alike in a row",
+        "pods of 1,000 sizes in random order: two consecutive pods are rarely equal",
         Size(nodes=5000, init=1000, pods=10_000),
         operations=shapes.distinct_classes,
     ),
@@ -73,7 +72,7 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         operations=shapes.anti_affinity,
     ),
     "anti-affinity-preferred": Template(
-        "rather no two pods on one node (SchedulingPreferredPodAntiAffinity)",
+        "no two pods on one node if possible, by a preferred term (SchedulingPreferredPodAntiAffinity)",
         Size(nodes=5000, init=5000, pods=5000),
         operations=shapes.anti_affinity_preferred,
     ),
@@ -83,64 +82,64 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         operations=shapes.pod_affinity,
     ),
     "pod-affinity-preferred": Template(
-        "rather where others are (SchedulingPreferredPodAffinity)",
+        "pods on nodes with such pods, by a preferred term (SchedulingPreferredPodAffinity)",
         Size(nodes=5000, init=5000, pods=5000),
         operations=shapes.pod_affinity_preferred,
     ),
     "unschedulable-backlog": Template(
-        "as many pods as --init says have found no node and wait, while others are scheduled (Unschedulable)",
+        "--init pods that fit no node stay pending while others are scheduled (Unschedulable)",
         Size(nodes=5000, init=10_000, pods=10_000),
         operations=shapes.unschedulable_backlog,
     ),
     "unschedulable-attempts": Template(
-        "pods that fit nowhere, one attempt each",
+        "pods that fit no node, one attempt each",
         Size(nodes=5000, init=1000, pods=10_000),
         operations=shapes.unschedulable_attempts,
     ),
     "preemption": Template(
-        "each pod evicts three of four pods of lower priority; --init counts for nothing (PreemptionBasic)",
+        "each pod evicts three of four pods of lower priority; --init has no effect (PreemptionBasic)",
         Size(nodes=5000, init=0, pods=2000),
         operations=shapes.preemption,
     ),
     "node-churn": Template(
-        "every tenth cycle a node joins or leaves (SchedulingWithMixedChurn, by cycles and not by time)",
+        "a node joins or leaves every ten cycles (SchedulingWithMixedChurn, by cycles instead of time)",
         Size(nodes=5000, init=1000, pods=10_000),
         operations=shapes.node_churn,
     ),
     "secrets": Template(
-        "pods with a volume that scheduling ignores (SchedulingSecrets)",
+        "pods with a volume that no plugin looks at (SchedulingSecrets)",
         Size(nodes=5000, init=1000, pods=10_000),
         operations=volumes.secrets,
     ),
     "csi-pvs": Template(
-        "each pod has a claim, bound to a volume of a CSI driver with a limit by node (SchedulingCSIPVs)",
+        "each pod has a volume of a CSI driver that limits the volumes per node (SchedulingCSIPVs)",
         Size(nodes=5000, init=5000, pods=5000),
         operations=volumes.csi,
     ),
     "migrated-pvs": Template(
-        "the same with volumes of a plugin that a CSI driver took over from (SchedulingMigratedInTreePVs)",
+        "the same with volumes of an in-tree plugin that a CSI driver replaces (SchedulingMigratedInTreePVs)",
         Size(nodes=5000, init=5000, pods=5000),
         operations=volumes.migrated,
     ),
     "dra-claims": Template(
-        "each pod has a claim to a device; in the end all are in use (SchedulingWithResourceClaimTemplate)",
+        "each pod has a claim to a device; at the end all are in use (SchedulingWithResourceClaimTemplate)",
         Size(nodes=500, init=2500, pods=2500),
         operations=devices.claims,
     ),
     "custom-plugin": Template(
-        "one more plugin, which filters and scores node by node and signs no pods",
+        "the default profile and one plugin that filters and scores node by node and is not cached",
         Size(nodes=500, init=500, pods=2000),
         operations=shapes.basic,
-        plugins={plugin.NAME: plugin.NodeByNode},
+        plugins={node_by_node.NAME: node_by_node.NodeByNode},
     ),
     "load": Template(
-        "loading alone: nodes as values from an iterator, then --init pods that run; time and memory",
+        "only loading: nodes from an iterator, then --init running pods; time and memory",
         Size(nodes=100_000, init=100_000, pods=0),
-        own=measure_loading,
+        measure=measure_loading,
     ),
     "queue": Template(
-        "the queue alone: add + pop + done with many queued, an event that concerns none of many",
+        "only the queue: add + pop + done with --pods queued, and an event that concerns none of them",
         Size(nodes=0, init=0, pods=100_000),
-        own=lambda size, progress: measure_queue(size.pods, progress),
+        measure=lambda size, progress: measure_queue(size.pods, progress),
     ),
 }

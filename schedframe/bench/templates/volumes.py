@@ -1,4 +1,4 @@
-"""Workloads of pods with volumes, in the shape of those in volumes/ of scheduler_perf.
+"""Workloads of pods with volumes, with objects like those in the folder ``volumes`` of scheduler_perf.
 
 Every pod has a volume of its own, which is bound to its claim before the pod is created.
 """
@@ -10,28 +10,28 @@ from typing import Any, Final
 
 from attrs import frozen
 
-from ..api import from_manifest
-from .objects import make_node, make_pod, node_name
-from .sizes import Size
-from .workload import Create, Operation, SchedulePods
+from ...api import from_manifest
+from ..objects import home_of, make_node, make_pod, node_name
+from ..operations import Create, Operation, SchedulePods
+from ..options import Size
 
 Manifest = Mapping[str, Any]
 
 DRIVER: Final = "ebs.csi.aws.com"
 IN_TREE: Final = "kubernetes.io/aws-ebs"
-VOLUMES_A_NODE: Final = 39
+VOLUMES_PER_NODE: Final = 39
 _MIGRATED: Final = "storage.alpha.kubernetes.io/migrated-plugins"
 _BIND_COMPLETED: Final = "pv.kubernetes.io/bind-completed"
-_PER_POD: Final = 2
+_OBJECTS_PER_POD: Final = 2
 _STORAGE: Final = {"storage": "1Gi"}
 
 
 def secrets(size: Size) -> Sequence[Operation]:
-    """A secret is a volume that scheduling has nothing to do with."""
+    """Pods with a secret: a volume that no plugin looks at."""
     volumes = [{"name": "secret", "secret": {"secretName": "secret"}}]
 
     def running(i: int) -> Any:
-        return make_pod(f"running-{i:06d}", node=_home(i, size), volumes=volumes)
+        return make_pod(f"running-{i:06d}", node=home_of(i, size.nodes), volumes=volumes)
 
     return (
         Create("nodes", size.nodes, make_node),
@@ -41,12 +41,12 @@ def secrets(size: Size) -> Sequence[Operation]:
 
 
 def csi(size: Size) -> Sequence[Operation]:
-    """Volumes of a CSI driver that says how many of them a node can have."""
+    """Pods with volumes of a CSI driver that limits the number of volumes per node."""
     return _with_claims(size, _csi_source, "")
 
 
 def migrated(size: Size) -> Sequence[Operation]:
-    """The same, the volumes being those of the plugin that the driver took over from."""
+    """Pods with volumes of the in-tree plugin that the CSI driver has replaced."""
     return _with_claims(size, _in_tree_source, IN_TREE)
 
 
@@ -63,20 +63,15 @@ def _with_claims(size: Size, source: Callable[[str], Manifest], migrated_plugins
     return (
         Create("nodes", size.nodes, make_node),
         Create("CSINodes", size.nodes, lambda i: _csi_node(node_name(i), migrated_plugins)),
-        Create("volumes and claims", _PER_POD * size.init, first.make),
-        Create("running pods", size.init, lambda i: first.pod(i, _home(i, size))),
-        Create("volumes and claims", _PER_POD * size.pods, second.make),
+        Create("volumes and claims", _OBJECTS_PER_POD * size.init, first.make),
+        Create("running pods", size.init, lambda i: first.pod(i, home_of(i, size.nodes))),
+        Create("volumes and claims", _OBJECTS_PER_POD * size.pods, second.make),
         SchedulePods(size.pods, lambda i: second.pod(i, "")),
     )
 
 
-def _home(i: int, size: Size) -> str:
-    """The node of the i-th running pod."""
-    return node_name(i % max(size.nodes, 1))
-
-
 def _csi_node(name: str, migrated_plugins: str) -> Any:
-    driver = {"name": DRIVER, "nodeID": name, "allocatable": {"count": VOLUMES_A_NODE}}
+    driver = {"name": DRIVER, "nodeID": name, "allocatable": {"count": VOLUMES_PER_NODE}}
     return from_manifest(
         {
             "apiVersion": "storage.k8s.io/v1",
@@ -92,18 +87,18 @@ def _csi_node(name: str, migrated_plugins: str) -> Any:
 
 @frozen
 class _Storage:
-    """Volumes and claims that are bound to each other, and pods that use them, all numbered alike."""
+    """Volumes, claims that are bound to them, and pods that use these; equal numbers belong together."""
 
     prefix: str
     source: Callable[[str], Manifest]
 
     def make(self, i: int) -> Any:
-        """The i-th object: each volume is followed by its claim."""
-        number, is_claim = divmod(i, _PER_POD)
+        """Return the i-th object: each volume is followed by its claim."""
+        number, is_claim = divmod(i, _OBJECTS_PER_POD)
         return from_manifest(self._claim(number) if is_claim else self._volume(number))
 
     def pod(self, i: int, node: str) -> Any:
-        """The i-th pod."""
+        """Return the i-th pod."""
         source = {"name": "vol", "persistentVolumeClaim": {"claimName": self._claim_name(i)}}
         return make_pod(f"{self.prefix}-{i:06d}", node=node, volumes=[source])
 

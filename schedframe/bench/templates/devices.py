@@ -1,64 +1,23 @@
-"""Workloads of pods with claims to devices."""
+"""Workload of pods with claims to devices, like SchedulingWithResourceClaimTemplate of scheduler_perf."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-from attrs import frozen
-
-from ..api import ResourceSlice, from_manifest
-from ..simulate import ClaimController
-from .objects import make_node, make_pod, node_name
-from .sizes import Size
-from .workload import Arena, Create, Operation, SchedulePods
+from ..objects import RESOURCE_API, device_name, home_of, make_node, make_pod, node_name, node_slice
+from ..operations import Create, Operation, SchedulePods, StartClaimController
+from ..options import Size
 
 DRIVER: Final = "test-driver.cdi.k8s.io"
-_API: Final = "resource.k8s.io/v1"
 _CLASS: Final = "test-class"
 _TEMPLATE: Final = "test-claim-template"
 _REQUEST: Final = "req-0"
 _DEVICES: Final = {"requests": [{"name": _REQUEST, "exactly": {"deviceClassName": _CLASS}}]}
 
 
-def node_slice(driver: str, node: str, count: int) -> ResourceSlice:
-    """The devices of one node, as scheduler_perf makes them up."""
-    devices = [
-        {
-            "name": device_name(i),
-            "attributes": {
-                "model": {"string": "A100"},
-                "family": {"string": "GPU"},
-                "driverVersion": {"version": "1.2.3"},
-                "dra.example.com/numa": {"int": i},
-            },
-            "capacity": {"memory": {"value": "1Gi"}},
-        }
-        for i in range(count)
-    ]
-    pool = {"name": node, "resourceSliceCount": 1, "generation": 1}
-    spec = {"driver": driver, "nodeName": node, "pool": pool, "devices": devices}
-    made = from_manifest(_manifest("ResourceSlice", node, spec))
-    assert isinstance(made, ResourceSlice)
-    return made
-
-
-def device_name(i: int) -> str:
-    """Of the i-th device of a node."""
-    return f"instance-{i}"
-
-
-@frozen
-class MakeClaims:
-    """From now on pods get the claims that they want by template."""
-
-    def run(self, arena: Arena) -> None:
-        """Begin."""
-        ClaimController(arena.cluster)
-
-
 def claims(size: Size) -> Sequence[Operation]:
-    """Each pod has a claim from a template to one device; in the end all devices are in use."""
+    """Pods with a claim from a template to one device each; at the end all devices are in use."""
     each = -(-(size.init + size.pods) // max(size.nodes, 1))
     selector = {"cel": {"expression": f"device.driver == '{DRIVER}'"}}
     classes = _manifest("DeviceClass", _CLASS, {"selectors": [selector]})
@@ -67,7 +26,7 @@ def claims(size: Size) -> Sequence[Operation]:
 
     def running(i: int) -> Any:
         own = [{"name": "device", "resourceClaimName": _running(i)}]
-        return make_pod(_running(i), node=node_name(i % size.nodes), resourceClaims=own)
+        return make_pod(_running(i), node=home_of(i, size.nodes), resourceClaims=own)
 
     return (
         Create("nodes", size.nodes, make_node),
@@ -75,7 +34,7 @@ def claims(size: Size) -> Sequence[Operation]:
         Create("class and template", 2, (classes, template).__getitem__),
         Create("allocated claims", size.init, lambda i: _allocated(i, size)),
         Create("running pods", size.init, running),
-        MakeClaims(),
+        StartClaimController(),
         SchedulePods(size.pods, lambda i: make_pod(f"pod-{i:06d}", resourceClaims=by_template)),
     )
 
@@ -85,8 +44,8 @@ def _running(i: int) -> str:
 
 
 def _allocated(i: int, size: Size) -> Any:
-    """The claim of the i-th running pod, with the next device of its node."""
-    node = node_name(i % size.nodes)
+    """Return the claim of the i-th running pod, allocated to the next device of its node."""
+    node = home_of(i, size.nodes)
     result = {"request": _REQUEST, "driver": DRIVER, "pool": node, "device": device_name(i // size.nodes)}
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     allocation = {
@@ -102,4 +61,4 @@ def _allocated(i: int, size: Size) -> Any:
 
 def _manifest(kind: str, name: str, spec: Mapping[str, Any], namespace: str = "") -> dict[str, Any]:
     metadata = {"name": name, "namespace": namespace} if namespace else {"name": name}
-    return {"apiVersion": _API, "kind": kind, "metadata": metadata, "spec": spec}
+    return {"apiVersion": RESOURCE_API, "kind": kind, "metadata": metadata, "spec": spec}

@@ -1,45 +1,49 @@
-"""The workloads behind the templates: each a function from its size to the operations.
+"""Workloads of nodes and pods: functions from a size to operations.
 
-Where scheduler_perf of Kubernetes has a workload of that kind its shape is taken over: what nodes and pods
-look like, in which namespaces they are. Pods that run before are spread evenly instead of being scheduled.
+Nodes, pods and namespaces are like those of the workload of scheduler_perf that the template names. Pods that
+run before the measurement are spread evenly over the nodes instead of being scheduled.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import count
 from random import Random
 from typing import Any, Final
 
-from ..api import Pod
-from .objects import HOSTNAME, ZONE, make_node, make_pod, make_service, node_name
-from .sizes import Size
-from .workload import Arena, Backlog, Create, Meanwhile, Operation, SchedulePods
+from attrs import frozen
+
+from ...api import Pod
+from ..bench_run import BenchRun
+from ..interference import Interference, Unit
+from ..objects import HOSTNAME, ZONE, home_of, make_node, make_pod, make_service, node_name
+from ..operations import Create, CreateBacklog, Operation, SchedulePods
+from ..options import Size
 
 Spec = Mapping[str, Any]
 
 THREE_ZONES: Final = ("moon-1", "moon-2", "moon-3")
 ONE_ZONE: Final = ("zone1",)
 NAMESPACES: Final = ("sched-0", "sched-1")
-"""Of the pods that run before, and of the measured ones."""
+"""Namespaces of the running and of the measured pods."""
 TOO_MANY_CPUS: Final = "9"
+"""A request that no node of 4 CPUs can meet."""
 SIZES: Final = tuple((f"{50 * i}m", f"{128 * j}Mi") for i in (1, 2, 3, 5) for j in (1, 2, 6))
-DISTINCT: Final = 1000
-VICTIMS_A_NODE: Final = 4
-CHURN_EVERY: Final = 10
+DISTINCT_SIZES: Final = 1000
+VICTIMS_PER_NODE: Final = 4
+LONGEST_BACKOFF_S: Final = 15.0
+"""Backoffs after a preemption are waited for up to this; kube-scheduler's longest is 10 s."""
+CHURN_INTERVAL: Final = 10
+"""Measured cycles between two changes of ``node-churn``."""
 
 
 def _nodes(size: Size, zones: Sequence[str] = ()) -> Create:
     return Create("nodes", size.nodes, lambda i: make_node(i, zones))
 
 
-def _home(i: int, size: Size) -> str:
-    """The node of the i-th running pod."""
-    return node_name(i % max(size.nodes, 1))
-
-
 def _running(size: Size, namespace: str = "default", **details: Any) -> Create:
     def make(i: int) -> Pod:
-        return make_pod(f"running-{i:06d}", namespace=namespace, node=_home(i, size), **details)
+        return make_pod(f"running-{i:06d}", namespace=namespace, node=home_of(i, size.nodes), **details)
 
     return Create("running pods", size.init, make)
 
@@ -48,11 +52,11 @@ def _measured(size: Size, namespace: str = "default", **details: Any) -> Schedul
     return SchedulePods(size.pods, lambda i: make_pod(f"pod-{i:06d}", namespace=namespace, **details))
 
 
-# ---- what the node alone decides ---------------------------------------------------------------------------
+# ---- constraints on the node alone -------------------------------------------------------------------------
 
 
 def basic(size: Size) -> Sequence[Operation]:
-    """Equal nodes, equal pods."""
+    """Equal pods on equal nodes."""
     return _nodes(size), _running(size), _measured(size)
 
 
@@ -67,11 +71,11 @@ def mixed_sizes(size: Size) -> Sequence[Operation]:
 
 
 def distinct_classes(size: Size) -> Sequence[Operation]:
-    """Pods of a thousand sizes: rounds of all of them, each shuffled."""
+    """Pods of 1,000 sizes; each 1,000 pods have all sizes, in random order."""
     order: list[int] = []
     rng = Random(size.pods)
     while len(order) < size.pods:
-        order += rng.sample(range(DISTINCT), DISTINCT)
+        order += rng.sample(range(DISTINCT_SIZES), DISTINCT_SIZES)
 
     def make(i: int) -> Pod:
         return make_pod(f"pod-{i:06d}", memory=f"{100 + order[i]}Mi")
@@ -80,7 +84,7 @@ def distinct_classes(size: Size) -> Sequence[Operation]:
 
 
 def taints(size: Size) -> Sequence[Operation]:
-    """Of four nodes two are free, one has a taint that is tolerated, one a taint that is not."""
+    """Nodes in turn: no taint, a tolerated one, one that is only avoided, one that is not tolerated."""
     kinds: Sequence[Sequence[Mapping[str, str]]] = (
         (),
         ({"key": "dedicated", "value": "batch", "effect": "NoSchedule"},),
@@ -93,7 +97,7 @@ def taints(size: Size) -> Sequence[Operation]:
 
 
 def node_affinity(size: Size) -> Sequence[Operation]:
-    """A required term that all nodes meet."""
+    """Pods with a required node affinity term that all nodes match."""
     term = {"matchExpressions": [{"key": ZONE, "operator": "In", "values": ["zone1", "zone2"]}]}
     affinity = {
         "nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": [term]}}
@@ -105,7 +109,7 @@ def node_affinity(size: Size) -> Sequence[Operation]:
     )
 
 
-# ---- what depends on where other pods are ------------------------------------------------------------------
+# ---- constraints on other pods -----------------------------------------------------------------------------
 
 
 def _spread(size: Size, when: str) -> Sequence[Operation]:
@@ -120,12 +124,12 @@ def _spread(size: Size, when: str) -> Sequence[Operation]:
 
 
 def spread_required(size: Size) -> Sequence[Operation]:
-    """Evenly over three zones, or not at all."""
+    """Pods that are spread over three zones by a required constraint."""
     return _spread(size, "DoNotSchedule")
 
 
 def spread_preferred(size: Size) -> Sequence[Operation]:
-    """Evenly over three zones, if that can be."""
+    """Pods that are spread over three zones by a preferred constraint."""
     return _spread(size, "ScheduleAnyway")
 
 
@@ -138,7 +142,7 @@ def _term(colour: str, topology_key: str) -> Spec:
 
 
 def _related(size: Size, colour: str, affinity: Spec, zones: Sequence[str] = ()) -> Sequence[Operation]:
-    """Pods that look for each other or avoid each other, in two namespaces."""
+    """Running and measured pods in two namespaces, with the same label and pod affinity."""
     details: dict[str, Any] = {"labels": {"color": colour}, "affinity": affinity}
     return (
         _nodes(size, zones),
@@ -157,22 +161,22 @@ def _preferred(relation: str, term: Spec) -> Spec:
 
 
 def anti_affinity(size: Size) -> Sequence[Operation]:
-    """One pod a node: no more of them than nodes."""
+    """At most one pod per node, by a required term: pods beyond the number of nodes stay pending."""
     return _related(size, "green", _required("podAntiAffinity", _term("green", HOSTNAME)))
 
 
 def anti_affinity_preferred(size: Size) -> Sequence[Operation]:
-    """Rather one pod a node."""
+    """One pod per node if possible, by a preferred term."""
     return _related(size, "yellow", _preferred("podAntiAffinity", _term("yellow", HOSTNAME)))
 
 
 def pod_affinity(size: Size) -> Sequence[Operation]:
-    """All in one zone, where all nodes are."""
+    """All pods in one zone, which has all nodes, by a required term."""
     return _related(size, "blue", _required("podAffinity", _term("blue", ZONE)), ONE_ZONE)
 
 
 def pod_affinity_preferred(size: Size) -> Sequence[Operation]:
-    """Rather on nodes that have some already."""
+    """Pods on nodes that have such pods, by a preferred term."""
     return _related(size, "red", _preferred("podAffinity", _term("red", HOSTNAME)))
 
 
@@ -180,47 +184,59 @@ def pod_affinity_preferred(size: Size) -> Sequence[Operation]:
 
 
 def unschedulable_backlog(size: Size) -> Sequence[Operation]:
-    """Pods that no node can ever take wait, and hear of every pod that is placed."""
-    backlog = Backlog(size.init, lambda i: make_pod(f"waiting-{i:06d}", cpu=TOO_MANY_CPUS, priority=10))
+    """Pods that fit no node stay pending while others are scheduled; each placement is an event for them."""
+    backlog = CreateBacklog(size.init, lambda i: make_pod(f"waiting-{i:06d}", cpu=TOO_MANY_CPUS, priority=10))
     return _nodes(size), backlog, _measured(size)
 
 
 def unschedulable_attempts(size: Size) -> Sequence[Operation]:
-    """Every attempt ends without a node, preemption having been tried."""
+    """Pods that fit no node: every attempt fails after preemption was tried."""
     return _nodes(size), _running(size), _measured(size, cpu=TOO_MANY_CPUS, priority=10)
 
 
 def preemption(size: Size) -> Sequence[Operation]:
-    """All nodes are full of pods of priority 0; a measured one needs the room of three of them."""
+    """Nodes full of pods of priority 0; each measured pod needs the room of three of them."""
 
     def victim(i: int) -> Pod:
-        return make_pod(f"low-{i:06d}", node=_home(i, size), cpu="900m", terminationGracePeriodSeconds=0)
+        return make_pod(
+            f"low-{i:06d}", node=home_of(i, size.nodes), cpu="900m", terminationGracePeriodSeconds=0
+        )
 
-    fill = Create("pods of low priority", VICTIMS_A_NODE * size.nodes, victim)
+    fill = Create("pods of low priority", VICTIMS_PER_NODE * size.nodes, victim)
 
     def make(i: int) -> Pod:
         return make_pod(f"pod-{i:06d}", cpu="3", priority=10)
 
-    return _nodes(size), fill, SchedulePods(size.pods, make, patience=15.0)
+    return _nodes(size), fill, SchedulePods(size.pods, make, patience=LONGEST_BACKOFF_S)
 
 
 # ---- a cluster that changes --------------------------------------------------------------------------------
 
 
+@frozen
+class ChurnNodes:
+    """Lets a node and a service join and leave in turn, at an interval of measured cycles."""
+
+    first: int
+    """Number of the first node that joins."""
+
+    def run(self, bench: BenchRun) -> None:
+        """Begin; the changes are made while pods are scheduled."""
+        cluster, turns = bench.fixture.cluster, count()
+
+        def act() -> bool:
+            pair, is_second = divmod(next(turns), 2)
+            if is_second:
+                cluster.delete("Node", node_name(self.first + pair))
+                cluster.delete("Service", f"default/churn-{pair}")
+            else:
+                cluster.apply(make_node(self.first + pair))
+                cluster.apply(make_service(f"churn-{pair}"))
+            return True
+
+        bench.start(Interference(CHURN_INTERVAL, Unit.CYCLES, act))
+
+
 def node_churn(size: Size) -> Sequence[Operation]:
-    """A node joins, and leaves again ten cycles later; so does a service."""
-
-    def happen(arena: Arena, cycles: int) -> None:
-        turn = cycles // CHURN_EVERY
-        node, service = make_node(size.nodes + turn // 2), make_service(f"churn-{turn // 2}")
-        if turn % 2:
-            arena.cluster.apply(node)
-            arena.cluster.apply(service)
-        else:
-            arena.cluster.delete("Node", node_name(size.nodes + (turn - 1) // 2))
-            arena.cluster.delete("Service", f"default/churn-{(turn - 1) // 2}")
-
-    def make(i: int) -> Pod:
-        return make_pod(f"pod-{i:06d}")
-
-    return _nodes(size), _running(size), SchedulePods(size.pods, make, Meanwhile(CHURN_EVERY, happen))
+    """Equal pods, while a node and a service join, and leave again ten cycles later."""
+    return _nodes(size), _running(size), ChurnNodes(size.nodes), _measured(size)
