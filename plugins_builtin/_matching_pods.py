@@ -1,4 +1,4 @@
-"""Pods that count in spreading: those of one namespace that a selector matches, but those being deleted."""
+"""Counts of the pods that spreading considers: of one namespace, matched by a selector, not terminating."""
 
 from __future__ import annotations
 
@@ -8,26 +8,26 @@ from schedframe import NodeInfo, NodeTable
 from schedframe.api import IN, CompiledSelector
 from schedframe.state import CountColumn, PodGroup
 
-_NOBODY: Final = ("matching pods",)
+_KEY: Final = ("matching pods",)
 
 
 def count_column(table: NodeTable, namespace: str, selector: CompiledSelector) -> CountColumn:
-    """How many such pods are on each row.
+    """Return the number of such pods per row.
 
-    As in the reference, a selector without requirements counts nobody.
+    As in the reference, a selector without requirements matches no pod.
     """
     groups = table.pod_groups
     if not selector.requirements:
-        return groups.column(_NOBODY, _nothing, ("", None))
+        return groups.column(_KEY, _nothing, ("", None))
 
     def weigh(group: PodGroup) -> int:
         return int(group.namespace == namespace and not group.terminating and selector.matches(group.labels))
 
-    return groups.column((*_NOBODY, namespace, selector), weigh, (namespace, _certain_label(selector)))
+    return groups.column((*_KEY, namespace, selector), weigh, (namespace, necessary_label(selector)))
 
 
 def count_on(info: NodeInfo, table: NodeTable, namespace: str, selector: CompiledSelector) -> int:
-    """How many such pods are on one node; O(1) for a node of the table, else O(pods)."""
+    """Return the number of such pods on one node; O(1) for a node of the table, else O(pods)."""
     if info.row >= 0 and info.pods is table.pods_at(info.row):
         column = count_column(table, namespace, selector)
         return int(column.counts[info.row]) if info.row < len(column.counts) else 0
@@ -44,8 +44,8 @@ def _nothing(group: PodGroup) -> int:
     return 0
 
 
-def _certain_label(selector: CompiledSelector) -> tuple[str, str] | None:
-    """A label that every pod has which *selector* matches."""
+def necessary_label(selector: CompiledSelector) -> tuple[str, str] | None:
+    """Return a label that every pod has which *selector* matches; ``None`` if none is obvious."""
     for requirement in selector.requirements or ():
         if requirement.operator == IN and len(requirement.values) == 1:
             return requirement.key, next(iter(requirement.values))

@@ -1,4 +1,4 @@
-"""Node selectors over columns: each requirement decides about distinct label values, not about nodes."""
+"""Node selectors over columns: a requirement is evaluated once for each distinct value of its label."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ Mask: TypeAlias = npt.NDArray[np.bool_]
 
 
 def rows_required(required: RequiredNodeAffinity, rows: Rows) -> Mask:
-    """Rows that a pod's node selector and required affinity accept; as ``required.matches``.
+    """Return the rows that a pod's node selector and required affinity accept; as ``required.matches``.
 
     O(rows) for each requirement.
     """
@@ -40,7 +40,7 @@ def rows_required(required: RequiredNodeAffinity, rows: Rows) -> Mask:
 
 
 def rows_selected(selector: CompiledNodeSelector, rows: Rows) -> Mask:
-    """Rows that some term matches; as ``selector.matches``."""
+    """Return the rows that a term matches; as ``selector.matches``."""
     mask: Mask | None = None
     for term in selector.terms:
         matching = rows_of_term(term, rows)
@@ -49,7 +49,7 @@ def rows_selected(selector: CompiledNodeSelector, rows: Rows) -> Mask:
 
 
 def rows_of_term(term: CompiledNodeTerm, rows: Rows) -> Mask:
-    """Rows that satisfy all requirements of *term*; none if it could not be parsed."""
+    """Return the rows that satisfy all requirements of *term*; none if it could not be parsed."""
     if term.errors:
         return np.zeros(len(rows), np.bool_)
     mask: Mask | None = None
@@ -61,9 +61,9 @@ def rows_of_term(term: CompiledNodeTerm, rows: Rows) -> Mask:
 
 
 def rows_meeting(requirement: Requirement, rows: Rows) -> Mask:
-    """Rows whose label satisfies *requirement*.
+    """Return the rows whose label satisfies *requirement*.
 
-    Sets of values are looked up by code; Gt and Lt parse each distinct value once in the life of the column.
+    Sets of values are looked up by code. Gt and Lt parse each distinct value once per column.
     """
     column = rows.table.label(requirement.key)
     operator = requirement.operator
@@ -81,14 +81,14 @@ def rows_meeting(requirement: Requirement, rows: Rows) -> Mask:
 
 
 def rows_named(rows: Rows, name: str) -> Mask:
-    """The row of node *name*; no row if there is no such node."""
+    """Return the row of node *name*; no row if there is no such node."""
     row = rows.table.live_row(name)
     if row is None:
         return np.zeros(len(rows), np.bool_)
     index = rows.index
     if not isinstance(index, slice):
-        chosen: Mask = index == row
-        return chosen
+        equal: Mask = index == row
+        return equal
     mask = np.zeros(len(rows), np.bool_)
     if index.start <= row < index.stop:
         mask[row - index.start] = True
@@ -102,7 +102,7 @@ def add_preferences(scores: npt.NDArray[np.int64], preferred: CompiledPreferredT
 
 
 def _rows_with_field(requirement: Requirement, rows: Rows) -> Mask:
-    """``metadata.name`` is compared; any other field is empty on every node."""
+    """Return the rows whose field satisfies *requirement*; fields but ``metadata.name`` are empty."""
     if requirement.key != FIELD_NAME:
         return np.full(len(rows), requirement.matches_value(""), np.bool_)
     mask = np.zeros(len(rows), np.bool_)

@@ -1,4 +1,4 @@
-"""Taints in columns: each distinct list of taints meets a pod's tolerations once."""
+"""Taints over columns: tolerations are evaluated once for each distinct list of taints."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ Taints: TypeAlias = tuple[Taint, ...]
 TolerationSignature: TypeAlias = tuple[tuple[str, str, str, str], ...]
 
 HARD_EFFECTS: Final = (NO_SCHEDULE, NO_EXECUTE)
-"""Effects that keep pods off a node."""
+"""Effects that make a node infeasible."""
 
 _COLUMN: Final = "taints"
 _SIGNATURE: Final = object()  # key in PodSpec.memo
 
 
 def toleration_signature(spec: PodSpec) -> TolerationSignature:
-    """What tells two lists of tolerations apart when it comes to taints; kept in the memo of *spec*.
+    """Return key, operator, value and effect of each toleration, in order; cached on *spec*.
 
-    (key, operator, value, effect) of each, in order; how long a taint is tolerated does not matter here.
+    Specs with equal signatures tolerate the same taints; the duration of a toleration does not matter.
     """
     if not spec.tolerations:
         return ()
@@ -47,14 +47,14 @@ def toleration_signature(spec: PodSpec) -> TolerationSignature:
 
 
 def taints_of_nodes(table: NodeTable) -> DictionaryColumn[Taints]:
-    """The taints of each node, in order, without the time of their addition."""
+    """Return the column of the taints of each node, in order, without the time of their addition."""
     return table.distinct(_COLUMN, _taints_of, table.tainted)
 
 
 def untolerated_rows(spec: PodSpec, rows: Rows) -> npt.NDArray[np.bool_] | None:
-    """Rows with a NoSchedule or NoExecute taint that *spec* does not tolerate; ``None`` if there are none.
+    """Return the rows with a NoSchedule or NoExecute taint that *spec* does not tolerate.
 
-    O(rows), and O(1) if no taint of the cluster is in the way.
+    ``None`` if there are none. O(rows), and O(1) if *spec* tolerates all taints of the cluster.
     """
     column = taints_of_nodes(rows.table)
     if not column.values:
@@ -72,7 +72,10 @@ def untolerated_rows(spec: PodSpec, rows: Rows) -> npt.NDArray[np.bool_] | None:
 
 
 def untolerated_soft_taints(spec: PodSpec, rows: Rows) -> npt.NDArray[np.int64]:
-    """How many PreferNoSchedule taints of each row *spec* does not tolerate; a fresh array. O(rows)."""
+    """Return the number of PreferNoSchedule taints per row that *spec* does not tolerate; O(rows).
+
+    The array is fresh.
+    """
     column = taints_of_nodes(rows.table)
     if not column.values:
         return np.zeros(len(rows), np.int64)
@@ -83,7 +86,7 @@ def untolerated_soft_taints(spec: PodSpec, rows: Rows) -> npt.NDArray[np.int64]:
 
 
 def count_untolerated(taints: Taints, spec: PodSpec) -> int:
-    """How many of *taints* with effect PreferNoSchedule no toleration of *spec* covers."""
+    """Return how many PreferNoSchedule *taints* no toleration of *spec* covers."""
     return sum(
         1
         for taint in taints
@@ -93,5 +96,5 @@ def count_untolerated(taints: Taints, spec: PodSpec) -> int:
 
 
 def _taints_of(node: Node) -> Taints | None:
-    # without the time of their addition, so that nodes tainted one after another share a value
+    # Without the time of their addition, so that nodes tainted one after another share a value.
     return tuple([Taint(t.key, t.value, t.effect) for t in node.spec.taints]) or None

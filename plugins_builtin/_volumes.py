@@ -1,4 +1,4 @@
-"""What the volume plugins have in common: which claims and disks a pod names, and whose claims they are."""
+"""Volumes of a pod spec, shared by the volume plugins: claims, inline disks, ownership of claims."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ _BETA_CLASS: Final = "volume.beta.kubernetes.io/storage-class"
 
 @frozen
 class SpecVolumes:
-    """The volumes of a spec that scheduling looks at, in the order of the spec."""
+    """The volumes of a spec that matter to scheduling, in the order of the spec."""
 
     claiming: tuple[Volume, ...] = ()
-    """Those behind a claim: named by the pod, or made for it."""
+    """Volumes with a claim, named by the pod or created for an ephemeral volume."""
     named: tuple[str, ...] = ()
-    """Names of the claims that the pod names itself."""
+    """Names of the claims that the spec names."""
     shared_disks: tuple[Volume, ...] = ()
-    """Disks used directly that pods on one node may not share freely."""
+    """Inline disks that pods on one node may not always share."""
     in_tree: tuple[Volume, ...] = ()
-    """Disks used directly for which there are CSI drivers by now."""
+    """Inline disks of in-tree plugins that CSI drivers replaced."""
 
 
 def volumes_of(spec: PodSpec) -> SpecVolumes | None:
-    """What *spec* says, kept in its memo; ``None`` if scheduling has nothing to look at."""
+    """Return the volumes of *spec*, cached on it; ``None`` if none matters to scheduling."""
     if not spec.volumes:
         return None
     memo = spec.memo
     try:
-        found: SpecVolumes | None = memo[_VOLUMES]
+        volumes: SpecVolumes | None = memo[_VOLUMES]
     except KeyError:
-        found = memo[_VOLUMES] = _read(spec)
-    return found
+        volumes = memo[_VOLUMES] = _classify(spec)
+    return volumes
 
 
-def _read(spec: PodSpec) -> SpecVolumes | None:
+def _classify(spec: PodSpec) -> SpecVolumes | None:
     claiming, shared, in_tree = [], [], []
     for volume in spec.volumes:
         if volume.persistent_volume_claim is not None or volume.ephemeral is not None:
@@ -69,23 +69,23 @@ def _is_in_tree(volume: Volume) -> bool:
 
 
 def claim_name(pod: Pod, volume: Volume) -> str:
-    """The claim behind a volume: the one it names, or ``<pod>-<volume>``, made for an ephemeral volume."""
+    """Return the claim of a volume: the named one, or ``<pod>-<volume>`` for an ephemeral volume."""
     source = volume.persistent_volume_claim
     return source.claim_name if source is not None else f"{pod.name}-{volume.name}"
 
 
 def uses_claim(pod: Pod, claim: PersistentVolumeClaim, *, ephemeral: bool) -> bool:
-    """Whether *pod* names *claim*; with *ephemeral* also whether one of its volumes goes by that claim."""
-    found = volumes_of(pod.spec)
-    if found is None or pod.namespace != claim.namespace:
+    """Return whether *pod* names *claim* or, with *ephemeral*, has an ephemeral volume with that claim."""
+    volumes = volumes_of(pod.spec)
+    if volumes is None or pod.namespace != claim.namespace:
         return False
     if not ephemeral:
-        return claim.name in found.named
-    return any(claim_name(pod, volume) == claim.name for volume in found.claiming)
+        return claim.name in volumes.named
+    return any(claim_name(pod, volume) == claim.name for volume in volumes.claiming)
 
 
 def ownership_problem(pod: Pod, claim: PersistentVolumeClaim) -> str:
-    """Why *claim* is not the one made for an ephemeral volume of *pod*; empty if it is."""
+    """Return why *claim* was not created for an ephemeral volume of *pod*; empty if it was."""
     for owner in claim.metadata.owner_references:
         if owner.controller:
             if owner.uid == pod.uid:
@@ -95,17 +95,17 @@ def ownership_problem(pod: Pod, claim: PersistentVolumeClaim) -> str:
 
 
 def class_of_claim(claim: PersistentVolumeClaim) -> str:
-    """The storage class that *claim* wants, empty for none."""
+    """Return the storage class of *claim*; empty for none."""
     annotated = claim.metadata.annotations.get(_BETA_CLASS)
     return (claim.spec.storage_class_name or "") if annotated is None else annotated
 
 
 def class_of_volume(volume: PersistentVolume) -> str:
-    """The storage class that *volume* is of, empty for none."""
+    """Return the storage class of *volume*; empty for none."""
     annotated = volume.metadata.annotations.get(_BETA_CLASS)
     return volume.spec.storage_class_name if annotated is None else annotated
 
 
 def no_such(kind: str, name: str) -> str:
-    """The API server's words for a missing object: ``persistentvolumeclaim "data" not found``."""
+    """Return the API server's message for a missing object: ``persistentvolumeclaim "data" not found``."""
     return f'{kind.lower()} "{name}" not found'

@@ -1,4 +1,4 @@
-"""What the CSINodes say of their nodes, in columns: migrated plugins, and limits of volumes by driver."""
+"""CSINode objects in columns: migrated in-tree plugins, and volume limits by driver."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _NOTHING_MIGRATED: Final[frozenset[str]] = frozenset()
 
 
 def volume_limits(csi_node: CSINode | None) -> dict[str, int]:
-    """Driver → how many of its volumes the node can have; drivers without a limit are left out."""
+    """Return driver → maximum number of its volumes; drivers without a limit are left out."""
     if csi_node is None:
         return {}
     return {
@@ -32,49 +32,48 @@ def volume_limits(csi_node: CSINode | None) -> dict[str, int]:
 
 @define(eq=False)
 class CsiNodes:
-    """Columns of shape ``(capacity,)`` over the rows of the table, valid where there is a node.
+    """Columns of shape ``(capacity,)`` over the rows of the table, valid for rows with a node.
 
-    ``sync`` catches up with nodes and CSINodes, O(those that changed).
+    :meth:`sync` applies changes of nodes and CSINodes; O(changed ones).
     """
 
     table: NodeTable
     _objects: ObjectStore
     present: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(0, np.bool_))
-    """Per row whether there is a CSINode."""
+    """Whether the row has a CSINode."""
     migrated: npt.NDArray[np.int32] = field(factory=lambda: np.zeros(0, np.int32))
-    """Per row the index into ``plugins``."""
+    """Index into ``plugins``, by row."""
     plugins: list[frozenset[str]] = field(factory=lambda: [_NOTHING_MIGRATED])
-    """The sets of migrated plugins that occur; the first is the empty one."""
+    """Sets of migrated plugins that occur; the first is empty."""
     _limits: dict[str, Limits] = field(factory=dict)
     _limited: dict[int, tuple[str, ...]] = field(factory=dict)
-    """Row → drivers that it has a limit for."""
+    """Row → drivers with a limit."""
     _versions: tuple[int, int] = (-1, -1)
 
     @classmethod
     def of(cls, handle: Handle) -> CsiNodes:
-        """The one that all plugins over the same objects share."""
+        """Return the instance that all plugins over the same objects share."""
         memo, table = handle.objects.memo, handle.table
-        found: CsiNodes | None = memo.get(cls)
-        if found is None or found.table is not table:
-            found = memo[cls] = cls(table, handle.objects)
-        return found
+        csi_nodes: CsiNodes | None = memo.get(cls)
+        if csi_nodes is None or csi_nodes.table is not table:
+            csi_nodes = memo[cls] = cls(table, handle.objects)
+        return csi_nodes
 
     def limit(self, driver: str) -> Limits | None:
-        """Volumes of *driver* by row, ``NO_LIMIT`` where nothing is said; ``None`` if that is so
-        everywhere."""
+        """Return the limits of *driver* by row, ``NO_LIMIT`` for none; ``None`` if no row has a limit."""
         return self._limits.get(driver)
 
     def has_limits(self, row: int) -> bool:
-        """Whether the node has a limit for any driver."""
+        """Return whether the row has a limit for any driver."""
         return row in self._limited
 
     @property
     def any_limits(self) -> bool:
-        """Whether some node has a limit for some driver."""
+        """Whether any node has a limit for any driver."""
         return bool(self._limited)
 
     def sync(self) -> CsiNodes:
-        """Catch up."""
+        """Apply the changes since the last call; return self."""
         log, objects = self.table.node_log, self._objects
         versions = log.version, objects.version("CSINode")
         if versions == self._versions:

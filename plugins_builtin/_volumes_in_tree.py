@@ -1,7 +1,7 @@
-"""Disks of the time before CSI, and the drivers that serve them now.
+"""In-tree volume plugins, and the CSI drivers that replaced them.
 
-Where a node's CSINode says that a plugin has been migrated, its disks count as volumes of the CSI driver, and
-the topology of its volumes is that of the driver. Source of the rules: k8s.io/csi-translation-lib.
+On nodes whose CSINode lists a plugin as migrated, its disks are volumes of the CSI driver, and their topology
+uses the labels of the driver. Source of the rules: k8s.io/csi-translation-lib.
 """
 
 from __future__ import annotations
@@ -26,34 +26,36 @@ BETA_ZONE: Final = "failure-domain.beta.kubernetes.io/zone"
 BETA_REGION: Final = "failure-domain.beta.kubernetes.io/region"
 
 _Source: TypeAlias = Any
-"""What stands under the plugin's field in a volume of a pod or in a volume object."""
+"""Value of the plugin's field in a volume of a pod or in a volume object."""
 
 
 @frozen
 class InTreePlugin:
-    """A plugin, the field of its disks in volumes, and the driver that took over."""
+    """An in-tree plugin, its field in volumes, and the driver that replaced it."""
 
     name: str
     field: str
     driver: str
     topology_key: str = ""
-    """The driver's own label for zones; empty if the topology of volumes is left as it is."""
+    """Zone label of the driver; empty if the topology of volumes is not translated."""
     handle: Callable[[_Source, str], str] | None = None
-    """The driver's handle of a disk in a zone (of several zones, joined by two underscores; empty if that is
-    unknown); ``None`` if the migration is not followed here."""
+    """Return the driver's handle of a disk in the given zones (joined by two underscores; empty if unknown).
+
+    ``None`` if scheduling does not translate volumes of the plugin.
+    """
 
 
 _NO_PLUGINS: Final[frozenset[str]] = frozenset()
 
 
 def migrated_plugins(csi_node: CSINode | None) -> frozenset[str]:
-    """Names of the plugins whose disks a CSI driver serves on that node."""
+    """Return the names of the plugins that are migrated on that node."""
     text = "" if csi_node is None else csi_node.metadata.annotations.get(_MIGRATED_PLUGINS, "")
     return frozenset(text.split(",")) if text else _NO_PLUGINS
 
 
 def migration_text(csi_node: CSINode) -> str:
-    """The annotation behind :func:`migrated_plugins` as it is; empty without one."""
+    """Return the annotation that lists the migrated plugins; empty without one."""
     return csi_node.metadata.annotations.get(_MIGRATED_PLUGINS, "")
 
 
@@ -61,7 +63,7 @@ def migration_text(csi_node: CSINode) -> str:
 
 
 def _ebs_handle(source: _Source, zones: str) -> str:
-    """``vol-1``, also out of ``aws://<zone>/vol-1``."""
+    """Return ``vol-1``, also for ``aws://<zone>/vol-1``."""
     volume_id: str = source.volume_id
     if not volume_id.startswith("aws://"):
         return volume_id
@@ -127,21 +129,21 @@ _BY_NAME: Final = {plugin.name: plugin for plugin in PLUGINS}
 
 
 def plugin_named(name: str) -> InTreePlugin | None:
-    """The plugin of that name (which is also what storage classes call their provisioner)."""
+    """Return the plugin of that name, which storage classes use as provisioner; ``None`` if unknown."""
     return _BY_NAME.get(name)
 
 
 def plugin_of(volume: Volume | PersistentVolume) -> InTreePlugin | None:
-    """The plugin that a pod's volume or a volume object is of; ``None`` if it is no disk of that time."""
-    holder = volume.spec if isinstance(volume, PersistentVolume) else volume
+    """Return the in-tree plugin of a pod's volume or a volume object; ``None`` if it has none."""
+    source = volume.spec if isinstance(volume, PersistentVolume) else volume
     for plugin in PLUGINS:
-        if getattr(holder, plugin.field) is not None:
+        if getattr(source, plugin.field) is not None:
             return plugin
     return None
 
 
 def handle_of(plugin: InTreePlugin, volume: Volume | PersistentVolume) -> str:
-    """The driver's handle of the disk. Raises :class:`InputError` if it cannot be told."""
+    """Return the driver's handle of the disk. Raises :class:`InputError` if it cannot be translated."""
     assert plugin.handle is not None
     if isinstance(volume, PersistentVolume):
         labels = volume.labels
@@ -155,10 +157,10 @@ def handle_of(plugin: InTreePlugin, volume: Volume | PersistentVolume) -> str:
 
 
 def translated_affinity(plugin: InTreePlugin, volume: PersistentVolume) -> NodeSelector | None:
-    """From which nodes the volume can be used where its plugin has been migrated.
+    """Return the selector of the nodes that can use the volume where its plugin is migrated.
 
-    Zones of the node affinity are asked of the driver's own label; without any they are those of the volume's
-    label. Raises :class:`InputError` if the volume cannot be translated at all.
+    Zones of the node affinity are moved to the label of the driver; without any, the zones of the volume's
+    label are added. Raises :class:`InputError` if the volume cannot be translated.
     """
     handle_of(plugin, volume)
     affinity = volume.spec.node_affinity
@@ -177,12 +179,12 @@ def translated_affinity(plugin: InTreePlugin, volume: PersistentVolume) -> NodeS
 
 
 def _topology_labels(terms: Sequence[NodeSelectorTerm], volume: PersistentVolume) -> tuple[str, str]:
-    """The labels for zone and region that the volume uses, the beta ones only if it knows no others."""
+    """Return the labels for zone and region that the volume uses; the beta ones only if it has no others."""
     keys = {expression.key for expression in _expressions(terms)}
-    for known in (keys, volume.labels):
-        if ZONE in known:
+    for present in (keys, volume.labels):
+        if ZONE in present:
             break
-        if BETA_ZONE in known:
+        if BETA_ZONE in present:
             return BETA_ZONE, BETA_REGION
     return ZONE, REGION
 
@@ -213,8 +215,8 @@ def _with_zones(
     names = sorted({zone.strip() for zone in zones} - {""})
     if not names:
         return tuple(terms)
-    wanted = NodeSelectorRequirement(key, IN, tuple(names))
+    requirement = NodeSelectorRequirement(key, IN, tuple(names))
     return tuple(
-        evolve(term, match_expressions=(*term.match_expressions, wanted))
+        evolve(term, match_expressions=(*term.match_expressions, requirement))
         for term in terms or (NodeSelectorTerm(),)
     )

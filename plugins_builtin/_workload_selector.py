@@ -1,4 +1,4 @@
-"""Which pods belong together with a pod: those that its services and its controller select.
+"""Selector of the workload of a pod: of its services and its controller together.
 
 Source of the rules: kube-scheduler's helper.DefaultSelector.
 """
@@ -24,24 +24,23 @@ _CONTROLLERS: Final = {
 }
 
 WORKLOAD_KINDS: Final = ("Service", *_CONTROLLERS.values())
-"""The kinds whose objects select pods."""
+"""Kinds whose objects select pods."""
 
 
 @define(eq=False)
 class WorkloadSelectors:
-    """Finds the selector of a pod's workload among the services and controllers in *objects*."""
+    """Index of the services and controllers in *objects* by the pods that they select."""
 
     _objects: ObjectStore
-    _version: int = 0
-    """That of the services when they were last filed."""
+    _version: int = 0  # of the indexed services
     _services: dict[str, _Selectors] = field(factory=dict)
-    """Namespace → one label of the selector → selectors that want that label."""
+    """Namespace → one label of the selector → selectors that require that label."""
 
     def selector_of(self, pod: Pod) -> CompiledSelector | None:
-        """All that the services which select *pod*, and its controller, want of pods together.
+        """Return the conjunction of the selectors of the services that select *pod*, and of its controller.
 
-        ``None`` if that is nothing: no service, no controller, or none with a selector. Equal selectors are
-        one object. O(labels of the pod), and O(services) when a service changed.
+        ``None`` if there is none with a selector. Equal selectors are one object. O(labels of the pod), and
+        O(services) after a service changed.
         """
         metadata = pod.metadata
         services = self._objects.version("Service")
@@ -61,14 +60,15 @@ class WorkloadSelectors:
         return _combined(frozenset(labels.items()), controller)
 
     def _controller(self, pod: Pod) -> Mapping[str, str] | LabelSelector | None:
-        """The selector of the controller that owns *pod*, if it is of a kind that counts and known."""
+        """Return the selector of the controller of *pod*; ``None`` if it is of another kind or unknown."""
         for owner in pod.metadata.owner_references:
             if owner.controller:
                 kind = _CONTROLLERS.get((owner.api_version, owner.kind))
-                found = None if kind is None else self._objects.get(kind, f"{pod.namespace}/{owner.name}")
-                selector: Mapping[str, str] | LabelSelector | None = None
-                if found is not None:
-                    selector = found.spec.selector
+                key = f"{pod.namespace}/{owner.name}"
+                controller = None if kind is None else self._objects.get(kind, key)
+                if controller is None:
+                    return None
+                selector: Mapping[str, str] | LabelSelector | None = controller.spec.selector
                 return selector
         return None
 
@@ -86,7 +86,7 @@ class WorkloadSelectors:
 
 
 def _merge_matching(merged: dict[str, str], selectors: _Selectors, labels: Mapping[str, str]) -> None:
-    """Add to *merged* all selectors that *labels* satisfy: they agree, because one pod satisfies them all."""
+    """Add to *merged* all selectors that *labels* satisfy; they agree because one pod satisfies them all."""
     for label in labels.items():
         for selector in selectors.get(label, ()):
             if selector.items() <= labels.items():
@@ -100,6 +100,6 @@ def _combined(labels: frozenset[_Label], controller: LabelSelector | None) -> Co
         try:
             requirements += compile_label_selector(controller).requirements or ()
         except InputError:
-            # The reference leaves a controller out whose selector it cannot parse.
+            # The reference ignores a controller whose selector it cannot parse.
             return _combined(labels, None)
     return CompiledSelector(requirements) if requirements else None

@@ -1,7 +1,7 @@
-"""Arguments of the builtin plugins: ``kubescheduler.config.k8s.io/v1`` as values, defaults included.
+"""Arguments of the builtin plugins of ``kubescheduler.config.k8s.io/v1``, with defaults.
 
-``check_*`` finds what types cannot express: it takes the arguments and their path in the document. What is
-refused, and with which type of error, is as in kube-scheduler v1.36.
+``check_*`` functions yield the errors that types cannot express, with their path in the document. They refuse
+the same values, with the same types of errors, as kube-scheduler v1.36.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SYSTEM_DEFAULTING: Final = "System"
 LIST_DEFAULTING: Final = "List"
 
 MAX_SHAPE_SCORE: Final = 10
-"""Scores of shape points go up to this; they are scaled to the framework's maximum."""
+"""Highest score of a shape point; scaled to the maximum of the framework."""
 
 _SELECTOR_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist", "Gt", "Lt")
 _FIELD_OPERATORS: Final = ("In", "NotIn")
@@ -36,14 +36,14 @@ _TEN_MINUTES: Final = Duration.of(600)
 
 @frozen
 class DefaultPreemptionArgs:
-    """How many candidate nodes preemption tries: a percentage of all, but at least an absolute number."""
+    """Candidate nodes of a preemption: a percentage of all nodes, but at least an absolute number."""
 
     min_candidate_nodes_percentage: int = field(default=10, metadata=wire(bits=32))
     min_candidate_nodes_absolute: int = field(default=100, metadata=wire(bits=32))
 
 
 def check_default_preemption(args: DefaultPreemptionArgs, path: str) -> Iterator[FieldError]:
-    """The percentage is one, and not both numbers are 0."""
+    """Check that the percentage is 0 to 100, and that not both numbers are 0."""
     percentage, absolute = args.min_candidate_nodes_percentage, args.min_candidate_nodes_absolute
     yield from _in_range(f"{path}.minCandidateNodesPercentage", percentage, 100)
     if absolute < 0:
@@ -56,14 +56,14 @@ def check_default_preemption(args: DefaultPreemptionArgs, path: str) -> Iterator
 
 @frozen
 class DynamicResourcesArgs:
-    """How long looking for devices on one node (0 s: no limit), and binding claims, may take."""
+    """Time limits of the search for devices on one node (0 s: none), and of binding claims."""
 
     filter_timeout: Duration = _TEN_SECONDS
     binding_timeout: Duration = _TEN_MINUTES
 
 
 def check_dynamic_resources(args: DynamicResourcesArgs, path: str) -> Iterator[FieldError]:
-    """Filtering may be unlimited (0), binding may not be shorter than a second."""
+    """Check that filtering is not limited below 0 s, nor binding below 1 s."""
     if args.filter_timeout < Duration():
         yield FieldError.invalid(
             f"{path}.filterTimeout", str(args.filter_timeout), "must be 0s (no limit) or longer"
@@ -74,26 +74,26 @@ def check_dynamic_resources(args: DynamicResourcesArgs, path: str) -> Iterator[F
 
 @frozen
 class InterPodAffinityArgs:
-    """The weight of running pods' required affinity in scoring; whether their preferred terms count."""
+    """Weight of required affinity of existing pods in scoring; whether their preferred terms count."""
 
     hard_pod_affinity_weight: int = field(default=1, metadata=wire(bits=32))
     ignore_preferred_terms_of_existing_pods: bool = field(default=False, metadata=wire(always=True))
 
 
 def check_inter_pod_affinity(args: InterPodAffinityArgs, path: str) -> Iterator[FieldError]:
-    """The weight is from 0 to 100."""
+    """Check that the weight is 0 to 100."""
     yield from _in_range(f"{path}.hardPodAffinityWeight", args.hard_pod_affinity_weight, 100)
 
 
 @frozen
 class NodeAffinityArgs:
-    """Affinity that every pod has besides its own."""
+    """Node affinity that applies to every pod besides its own."""
 
     added_affinity: NodeAffinity | None = None
 
 
 def check_node_affinity(args: NodeAffinityArgs, path: str) -> Iterator[FieldError]:
-    """Expressions must be such that nodes can match; preferred terms of weight 0 are not looked at."""
+    """Check the expressions of all terms but preferred ones of weight 0."""
     affinity = args.added_affinity
     if affinity is None:
         return
@@ -156,7 +156,7 @@ def _weight(value: int) -> int:
 
 @frozen
 class ResourceSpec:
-    """A resource that counts in scoring; a weight of 0 is as good as none, which is 1."""
+    """A resource that counts in scoring; a weight of 0 means the default, 1."""
 
     name: str = field(default="", metadata=wire(always=True))
     weight: int = field(default=1, converter=_weight)
@@ -171,7 +171,7 @@ def _resources(resources: Iterable[ResourceSpec]) -> tuple[ResourceSpec, ...]:
 
 @frozen
 class UtilizationShapePoint:
-    """The score (0–10) at a utilization (percent) of a piecewise linear function."""
+    """Score (0 to 10) at a utilization (percent), a point of a piecewise linear function."""
 
     utilization: int = field(default=0, metadata=wire(bits=32, always=True))
     score: int = field(default=0, metadata=wire(bits=32, always=True))
@@ -179,14 +179,14 @@ class UtilizationShapePoint:
 
 @frozen
 class RequestedToCapacityRatioParam:
-    """The function that turns utilization into a score."""
+    """Function from utilization to score."""
 
     shape: tuple[UtilizationShapePoint, ...] = ()
 
 
 @frozen
 class ScoringStrategy:
-    """How resources are scored. A strategy that is written down needs a type."""
+    """Strategy that scores resources; a declared strategy needs a type."""
 
     type: str = ""
     resources: tuple[ResourceSpec, ...] = field(default=DEFAULT_RESOURCES, converter=_resources)
@@ -195,7 +195,7 @@ class ScoringStrategy:
 
 @frozen
 class NodeResourcesFitArgs:
-    """Resources that filtering leaves alone, by name or group (the part before ``/``), and how to score."""
+    """Resources that filtering ignores, by name or group (the part before ``/``), and the strategy."""
 
     ignored_resources: tuple[str, ...] = ()
     ignored_resource_groups: tuple[str, ...] = ()
@@ -205,12 +205,12 @@ class NodeResourcesFitArgs:
 
 
 def with_ignored_resources(args: NodeResourcesFitArgs, resources: tuple[str, ...]) -> NodeResourcesFitArgs:
-    """The same but for ``ignored_resources``: what extenders manage replaces what was configured."""
+    """Return *args* with other ``ignored_resources``: those that extenders manage."""
     return evolve(args, ignored_resources=resources)
 
 
 def check_node_resources_fit(args: NodeResourcesFitArgs, path: str) -> Iterator[FieldError]:
-    """Names are names, the strategy exists, weights are 1 to 100, shapes belong to the ratio strategy."""
+    """Check names, type of strategy, weights (1 to 100), and the shape of the ratio strategy."""
     for index, name in enumerate(args.ignored_resources):
         for problem in qualified_name_problems(name):
             yield FieldError.invalid(f"{path}.ignoredResources[{index}]", name, problem)
@@ -254,13 +254,13 @@ def _shape(shape: tuple[UtilizationShapePoint, ...], path: str) -> Iterator[Fiel
 
 @frozen
 class NodeResourcesBalancedAllocationArgs:
-    """The resources whose use should be balanced."""
+    """Resources whose utilization is balanced."""
 
     resources: tuple[ResourceSpec, ...] = field(default=DEFAULT_RESOURCES, converter=_resources)
 
 
 def check_balanced_allocation(args: NodeResourcesBalancedAllocationArgs, path: str) -> Iterator[FieldError]:
-    """Each resource once, all with weight 1."""
+    """Check that each resource occurs once, with weight 1."""
     seen = set()
     for index, resource in enumerate(args.resources):
         where = f"{path}.resources[{index}]"
@@ -269,7 +269,7 @@ def check_balanced_allocation(args: NodeResourcesBalancedAllocationArgs, path: s
         seen.add(resource.name)
         if resource.weight != 1:
             yield FieldError.invalid(
-                f"{where}.weight", resource.weight, "balance knows no weights; use 1 or leave it out"
+                f"{where}.weight", resource.weight, "balance has no weights; use 1 or leave it out"
             )
 
 
@@ -279,14 +279,14 @@ def _defaulting(value: str) -> str:
 
 @frozen
 class PodTopologySpreadArgs:
-    """Constraints for pods that have none: the system's, or (``defaulting_type`` List) those listed."""
+    """Constraints for pods without any: the system defaults or, with ``defaulting_type`` List, these."""
 
     default_constraints: tuple[TopologySpreadConstraint, ...] = ()
     defaulting_type: str = field(default=SYSTEM_DEFAULTING, converter=_defaulting)
 
 
 def check_pod_topology_spread(args: PodTopologySpreadArgs, path: str) -> Iterator[FieldError]:
-    """Constraints only with List, complete, without selectors, each pair of key and action once."""
+    """Check that constraints need List, are complete, have no selectors, and differ in key or action."""
     kind, constraints = args.defaulting_type, args.default_constraints
     if kind not in (SYSTEM_DEFAULTING, LIST_DEFAULTING):
         yield FieldError.not_supported(f"{path}.defaultingType", kind, (SYSTEM_DEFAULTING, LIST_DEFAULTING))
@@ -326,14 +326,14 @@ def _constraint(constraint: TopologySpreadConstraint, path: str) -> Iterator[Fie
 
 @frozen
 class VolumeBindingArgs:
-    """How many seconds binding volumes may take; ``shape`` needs a feature that is off: leave it out."""
+    """Seconds that binding volumes may take; ``shape`` needs a feature that is off."""
 
     bind_timeout_seconds: int = 600
     shape: tuple[UtilizationShapePoint, ...] | None = None
 
 
 def check_volume_binding(args: VolumeBindingArgs, path: str) -> Iterator[FieldError]:
-    """No negative timeout, no shape."""
+    """Check that the timeout is not negative and that there is no shape."""
     if args.bind_timeout_seconds < 0:
         yield FieldError.invalid(f"{path}.bindTimeoutSeconds", args.bind_timeout_seconds, "must be 0 or more")
     if args.shape is not None:

@@ -1,8 +1,8 @@
 """Every in-tree plugin of kube-scheduler v1.36 as data, feature gates at their defaults.
 
 Names, extension points, default order and weights are those of the reference
-(pkg/scheduler/apis/config/v1/default_plugins.go), events are what each plugin registers itself; what a queue
-adds for every plugin (a taint update wherever a new node matters) is not among them.
+(pkg/scheduler/apis/config/v1/default_plugins.go). Events are those that a plugin registers itself, without
+those that a queue adds for every plugin (an update of taints wherever a new node matters).
 """
 
 from __future__ import annotations
@@ -214,7 +214,7 @@ ENTRIES: Final = (
         default_order=19,
         events=(_on(_NODE, "Add", "UpdateNodeDeclaredFeature"), _on(_POD, "Update")),
     ),
-    # Behind feature gates that are off: not among the defaults, but there to be enabled.
+    # Behind feature gates that are off: not enabled by default.
     CatalogueEntry(
         "GangScheduling",
         ("preEnqueue", "permit"),

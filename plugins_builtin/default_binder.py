@@ -1,4 +1,4 @@
-"""Binding through the cluster port."""
+"""DefaultBinder: bind pods through the cluster port."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from schedframe import EventRegistration, Handle, Pod, hookimpl
 
 @define(eq=False)
 class DefaultBinder:
-    """Asks the cluster to bind the pod. Takes every pod, so plugins after it never get one."""
+    """Bind every pod through the cluster, so bind plugins after this one are never called."""
 
     handle: Handle
 
     @hookimpl
     def bind(self, pod: Pod, node_name: str) -> None:
-        """Bind; runs off the core.
+        """Bind the pod; runs off the core.
 
-        What the cluster raises is left to the binding cycle, which has to tell a refusal (``BindRefused``)
-        from a request without an answer (``OutcomeUnknown``).
+        Raises what the cluster raises: the binding cycle distinguishes a refusal (``BindRefused``) from a
+        request without an answer (``OutcomeUnknown``).
         """
         self.handle.cluster.bind(pod, node_name)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """None: a bind that fails is an error, not a rejection that some event could lift."""
+        """Register nothing: a failed bind is an error, not a rejection that an event could lift."""
         return ()

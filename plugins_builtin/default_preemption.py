@@ -29,7 +29,7 @@ _GATED = Status.unschedulable(IN_PROGRESS)
 
 @define(eq=False)
 class DefaultPreemption:
-    """Evicts through a :class:`PreemptionEvaluator`, and holds the pod back as long as that takes."""
+    """Preempt through a :class:`PreemptionEvaluator`; gate the pod while its victims are being evicted."""
 
     args: DefaultPreemptionArgs
     handle: Handle
@@ -45,12 +45,12 @@ class DefaultPreemption:
 
     @hookimpl
     def pre_enqueue(self, pod: Pod) -> Status | None:
-        """Keep a pod out while some of its victims are still to be evicted."""
+        """Reject a pod while the eviction of its victims is in progress."""
         return _GATED if self.evaluator.eviction.is_in_progress(pod) else None
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Deletions of pods, so that they may open the gate; they never help by themselves."""
+        """Register deletions of pods, which may open the gate; the hint itself always skips."""
         deleted = ClusterEvent(EventResource.POD, Action.DELETE)
         return (EventRegistration(deleted, lambda pod, old, new: QueueingHint.SKIP),)
 
@@ -58,7 +58,7 @@ class DefaultPreemption:
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> tuple[PostFilterResult | None, Status]:
-        """Nominate the pod to the node where the least harm makes room."""
+        """Nominate the node where preemption costs least, and start evicting its victims."""
         result, status = self.evaluator.preempt(state, pod, statuses)
         if status.reasons:
             status = Status(status.code, (f"preemption: {status.message}",), error=status.error)

@@ -1,4 +1,4 @@
-"""Images that a node has already need not be pulled."""
+"""ImageLocality: nodes that already have the images of a pod score higher."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ from attrs import define, frozen
 from schedframe import MAX_SCORE, Handle, NodeInfo, Pod, PodSpec, Rows, hookimpl
 
 _MIB: Final = 1024 * 1024
-_LEAST: Final = 23 * _MIB
-"""Images of less than this in all are pulled in no time: score 0."""
-_MOST_PER_CONTAINER: Final = 1000 * _MIB
-"""From this on for each container, the score is 100."""
+_MIN_BYTES: Final = 23 * _MIB
+"""Bytes of present images up to which a node scores 0; as in the reference."""
+_MAX_BYTES_PER_CONTAINER: Final = 1000 * _MIB
+"""Bytes of present images per container from which a node scores 100; as in the reference."""
 _IMAGES: Final = object()  # key in spec.memo
 
 
 @define(eq=False)
 class ImageLocality:
-    """The bytes of the pod's images on the node count, the less the fewer nodes have the image.
+    """Score the bytes of the pod's images that the node has.
 
-    The latter keeps pods from crowding on the only nodes that happen to have their image.
+    The size of an image is scaled by the share of nodes that have it, so that pods do not pile up on the few
+    nodes with a rare image.
     """
 
     handle: Handle
@@ -34,12 +35,12 @@ class ImageLocality:
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """The images."""
+        """Return the images of the pod."""
         return images_of(pod.spec)
 
     @hookimpl
     def score(self, pod: Pod, node_info: NodeInfo) -> int:
-        """How much of what the pod would have to pull is there, from 0 to 100; O(containers)."""
+        """Return 0…100 by the bytes that need not be pulled; O(containers)."""
         images = images_of(pod.spec)
         nodes = self.handle.table.num_nodes
         present = 0
@@ -47,10 +48,10 @@ class ImageLocality:
             state = node_info.image_state(image)
             if state is not None:
                 present += scaled_size(state.size, state.num_nodes, nodes)
-        if present <= _LEAST or not images.most:
+        if present <= _MIN_BYTES or not images.max_bytes:
             return 0
-        most = images.most
-        return MAX_SCORE * (min(present, most) - _LEAST) // (most - _LEAST)
+        max_bytes = images.max_bytes
+        return MAX_SCORE * (min(present, max_bytes) - _MIN_BYTES) // (max_bytes - _MIN_BYTES)
 
     @hookimpl
     def score_rows(self, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:
@@ -58,38 +59,38 @@ class ImageLocality:
         images = images_of(pod.spec)
         table = rows.table
         scores = np.zeros(len(rows), np.int64)
-        found = False
-        for image in images.names if images.most else ():
+        any_present = False
+        for image in images.names if images.max_bytes else ():
             state = table.images.get(image)
             if state is not None:
-                found = True
+                any_present = True
                 size = scaled_size(state.size, state.num_nodes, table.num_nodes)
                 scores += rows.take(state.present(table.capacity)) * np.int64(size)
-        if found:
-            np.clip(scores, _LEAST, images.most, out=scores)
-            scores -= _LEAST
+        if any_present:
+            np.clip(scores, _MIN_BYTES, images.max_bytes, out=scores)
+            scores -= _MIN_BYTES
             scores *= MAX_SCORE
-            scores //= images.most - _LEAST
+            scores //= images.max_bytes - _MIN_BYTES
         return scores
 
 
 @frozen
 class Images:
-    """What a pod has to have on its node before it can start."""
+    """The images that a pod needs on its node."""
 
     names: tuple[str, ...]
-    """As nodes name them: of init containers, containers and image volumes, one entry each."""
+    """One entry for each init container, container and image volume, in the form that nodes report."""
     containers: int
-    """How many of them are containers' or init containers'; volumes do not raise the sum that scores 100."""
+    """Number of containers and init containers; image volumes do not raise ``max_bytes``."""
 
     @property
-    def most(self) -> int:
+    def max_bytes(self) -> int:
         """Bytes that score 100."""
-        return _MOST_PER_CONTAINER * self.containers
+        return _MAX_BYTES_PER_CONTAINER * self.containers
 
 
 def images_of(spec: PodSpec) -> Images:
-    """The images of a pod; computed once a spec."""
+    """Return the images of a pod; cached on the spec."""
     memo = spec.memo
     images: Images | None = memo.get(_IMAGES)
     if images is None:
@@ -100,10 +101,10 @@ def images_of(spec: PodSpec) -> Images:
 
 
 def normalized(image: str) -> str:
-    """With the tag ``latest`` if there is neither tag nor digest."""
+    """Return the name with the tag ``latest`` if it has neither tag nor digest."""
     return image if image.rfind(":") > image.rfind("/") else f"{image}:latest"
 
 
 def scaled_size(size: int, nodes_with: int, nodes: int) -> int:
-    """*size* times the share of nodes that have the image, in the reference's order of operations."""
+    """Return *size* times the share of nodes with the image, in the reference's order of operations."""
     return int(float(size) * (nodes_with / nodes))

@@ -1,4 +1,4 @@
-"""Node selectors and node affinity: which nodes a pod demands, and which it prefers."""
+"""NodeAffinity: filter by node selector and required affinity, score by preferred affinity."""
 
 from __future__ import annotations
 
@@ -49,30 +49,30 @@ _POD = Status.unresolvable(ERR_REASON_POD)
 _ENFORCED = Status.unresolvable(ERR_REASON_ENFORCED)
 _CONFLICT = Status.unresolvable(ERR_REASON_CONFLICT)
 
-_WISHES: Final = object()  # key in PodSpec.memo
+_COMPILED: Final = object()  # key in PodSpec.memo
 
 
 @frozen
-class _Wishes:
-    """What a pod's spec says of nodes, compiled once; everything is ``None`` where it says nothing."""
+class _CompiledAffinity:
+    """Node selector and node affinity of a spec, compiled; fields that the spec lacks are ``None``."""
 
     required: RequiredNodeAffinity | None = None
     candidates: PreFilterResult | Status | None = None
-    """The nodes that it names, or :data:`_CONFLICT` if it names them so that none is left."""
+    """Nodes that the required terms name; :data:`_CONFLICT` if no node can satisfy them."""
     preferred: CompiledPreferredTerms | None = None
     preferred_error: str = ""
     signature: Hashable = ()
 
 
-_NO_WISHES: Final = _Wishes()
+_NO_AFFINITY: Final = _CompiledAffinity()
 
 
 @define(eq=False)
 class NodeAffinity:
-    """``node_selector``, required and preferred node affinity of the pod; ``added_affinity`` for every pod.
+    """Apply ``node_selector`` and node affinity of the pod, and ``added_affinity`` of the arguments.
 
-    What a pod asks for is compiled once for its spec: nothing passes through the cycle state, and filter and
-    score work without pre_filter and pre_score.
+    Terms are compiled once per spec and cached on it, so nothing passes through the cycle state, and filter
+    and score work without pre_filter and pre_score.
     """
 
     args: NodeAffinityArgs
@@ -96,34 +96,34 @@ class NodeAffinity:
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """Node selector and node affinity."""
-        return _wishes(pod.spec).signature
+        """Return node selector and node affinity as plain tuples."""
+        return _compiled(pod.spec).signature
 
     # ---- filter ------------------------------------------------------------------------------------------
 
     @hookimpl
     def pre_filter(self, pod: Pod) -> Status | PreFilterResult | None:
-        """Skip a pod that demands nothing; name the nodes if every required term names some."""
-        wishes = _wishes(pod.spec)
-        if wishes.required is None and self._added is None:
+        """Skip a pod without requirements; return the nodes if every required term names some."""
+        affinity = _compiled(pod.spec)
+        if affinity.required is None and self._added is None:
             return Status.skip()
-        return wishes.candidates
+        return affinity.candidates
 
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        """Does the node match the added affinity, and what the pod demands?"""
+        """Reject a node that does not match the added affinity or the requirements of the pod."""
         node = node_info.node
         if node is None:
             return None
         if self._added is not None and not self._added.matches(node):
             return _ENFORCED
-        required = _wishes(pod.spec).required
+        required = _compiled(pod.spec).required
         return None if required is None or required.matches(node) else _POD
 
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
         """As :meth:`filter`; O(rows) for each requirement."""
-        required = _wishes(pod.spec).required
+        required = _compiled(pod.spec).required
         accepted = None if required is None else rows_required(required, rows)
         if self._added is None:
             if accepted is None or accepted.all():
@@ -139,19 +139,19 @@ class NodeAffinity:
 
     @hookimpl
     def pre_score(self, pod: Pod) -> Status | None:
-        """Skip a pod without preferences, unless some are added; fail if they cannot be parsed."""
-        wishes = _wishes(pod.spec)
-        if wishes.preferred_error:
-            return Status.from_error(wishes.preferred_error)
-        if wishes.preferred is None and self._added_preferred is None:
+        """Skip if neither pod nor arguments have preferred terms; an error if they cannot be parsed."""
+        affinity = _compiled(pod.spec)
+        if affinity.preferred_error:
+            return Status.from_error(affinity.preferred_error)
+        if affinity.preferred is None and self._added_preferred is None:
             return Status.skip()
         return None
 
     @hookimpl
     def score(self, pod: Pod, node_info: NodeInfo) -> int:
-        """The sum of the weights of all preferred terms that match.
+        """Return the sum of the weights of all preferred terms that match.
 
-        Raises InputError for terms that cannot be parsed; pre_score, where it runs, has failed before.
+        Raises InputError for terms that cannot be parsed, for which pre_score returns an error before.
         """
         node = node_info.node
         return 0 if node is None else sum(terms.score(node) for terms in self._preferences(pod))
@@ -165,23 +165,23 @@ class NodeAffinity:
         return scores
 
     def _preferences(self, pod: Pod) -> list[CompiledPreferredTerms]:
-        wishes = _wishes(pod.spec)
-        if wishes.preferred_error:
-            raise InputError("", wishes.preferred_error)
-        return [terms for terms in (self._added_preferred, wishes.preferred) if terms is not None]
+        affinity = _compiled(pod.spec)
+        if affinity.preferred_error:
+            raise InputError("", affinity.preferred_error)
+        return [terms for terms in (self._added_preferred, affinity.preferred) if terms is not None]
 
     # ---- queue -------------------------------------------------------------------------------------------
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Nodes that come, or get other labels."""
+        """Register nodes that are added or relabelled."""
         event = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
-        return (EventRegistration(event, self.node_matches_now),)
+        return (EventRegistration(event, self.node_changed),)
 
-    def node_matches_now(self, pod: Pod, old: Node | None, new: Node) -> bool:
-        """Hint: the node matches, and did not match the pod's own demands before.
+    def node_changed(self, pod: Pod, old: Node | None, new: Node) -> bool:
+        """Hint: the node matches, and did not match the pod's own requirements before.
 
-        Raises InputError if it cannot tell, because a term of the pod cannot be parsed.
+        Raises InputError if a term of the pod cannot be parsed.
         """
         if self._added is not None and not self._added.matches(new):
             return False
@@ -203,28 +203,28 @@ def _matches(required: RequiredNodeAffinity, node: Node) -> bool:
     return False
 
 
-# ---- what a spec says ------------------------------------------------------------------------------------
+# ---- compiled affinity -----------------------------------------------------------------------------------
 
 
-def _wishes(spec: PodSpec) -> _Wishes:
-    """The compiled form of *spec*, kept in its memo."""
+def _compiled(spec: PodSpec) -> _CompiledAffinity:
+    """Return the compiled affinity of *spec*, cached on it."""
     if spec.affinity is None and not spec.node_selector:
-        return _NO_WISHES
+        return _NO_AFFINITY
     memo = spec.memo
-    wishes: _Wishes | None = memo.get(_WISHES)
-    if wishes is None:
-        wishes = memo[_WISHES] = _compile(spec)
-    return wishes
+    affinity: _CompiledAffinity | None = memo.get(_COMPILED)
+    if affinity is None:
+        affinity = memo[_COMPILED] = _compile(spec)
+    return affinity
 
 
-def _compile(spec: PodSpec) -> _Wishes:
+def _compile(spec: PodSpec) -> _CompiledAffinity:
     affinity = spec.affinity.node_affinity if spec.affinity is not None else None
     required = affinity.required if affinity is not None else None
     terms = affinity.preferred if affinity is not None else ()
     if required is None and not terms and not spec.node_selector:
-        return _NO_WISHES
+        return _NO_AFFINITY
     preferred = compile_preferred_terms(terms) if terms else None
-    return _Wishes(
+    return _CompiledAffinity(
         required_node_affinity(spec) if required is not None or spec.node_selector else None,
         None if required is None else _candidates(required),
         preferred,
@@ -238,9 +238,9 @@ def _compile(spec: PodSpec) -> _Wishes:
 
 
 def _candidates(required: NodeSelector) -> PreFilterResult | Status | None:
-    """The nodes that the terms name, if each has ``metadata.name In …``.
+    """Return the nodes that the terms name; ``None`` if a term has no ``metadata.name In …``.
 
-    Terms are alternatives, expressions of one term must all hold.
+    Terms are alternatives; all expressions of one term must hold.
     """
     names: frozenset[str] = frozenset()
     for term in required.terms:
@@ -258,7 +258,7 @@ def _candidates(required: NodeSelector) -> PreFilterResult | Status | None:
 
 
 def _term_signature(term: NodeSelectorTerm) -> tuple[Any, ...]:
-    """Plain tuples of strings, which hash many times faster than the objects they stand for."""
+    """Return the term as tuples of strings, which hash many times faster than objects."""
     return (
         tuple((each.key, each.operator, each.values) for each in term.match_expressions),
         tuple((each.key, each.operator, each.values) for each in term.match_fields),

@@ -1,4 +1,4 @@
-"""Features of the node's software that a pod cannot do without."""
+"""NodeDeclaredFeatures: nodes must declare the features that a pod requires."""
 
 from __future__ import annotations
 
@@ -37,24 +37,24 @@ Features = frozenset[str]
 _REQUIRED: Final = StateKey[Features]("NodeDeclaredFeatures/required")
 _MEMO: Final = object()  # key in PodSpec.memo
 _COLUMN: Final = ("declared features",)
-_NOTHING: Final[Features] = frozenset()
+_NO_FEATURES: Final[Features] = frozenset()
 
 
 @define(eq=False)
 class NodeDeclaredFeatures:
-    """A node must declare (``status.declared_features``) every feature that the pod's spec makes use of."""
+    """Reject nodes that do not declare (``status.declared_features``) a feature that the pod requires."""
 
     row_local: ClassVar[bool] = True
     node_only: ClassVar[bool] = True
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Features:
-        """The features that the pod needs."""
+        """Return the features that the pod requires."""
         return required_features(pod.spec)
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
-        """Skip a pod that needs none."""
+        """Skip a pod that requires none."""
         required = required_features(pod.spec)
         if not required:
             return Status.skip()
@@ -63,14 +63,14 @@ class NodeDeclaredFeatures:
 
     @hookimpl
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
-        """Does the node declare them all?"""
+        """Reject a node that lacks a required feature."""
         required = state.read(_REQUIRED)
         node = node_info.node
         return None if node is None or required.issubset(node.status.declared_features) else _STATUS
 
     @hookimpl
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
-        """As :meth:`filter`; once for each distinct set of features, then O(rows)."""
+        """As :meth:`filter`, evaluated once for each distinct set of features; O(rows)."""
         required = state.read(_REQUIRED)
         column: DictionaryColumn[Features] = rows.table.distinct(_COLUMN, _declared)
         lacking = column.answers(required, lambda declared: not required <= declared, bool(required))
@@ -79,19 +79,19 @@ class NodeDeclaredFeatures:
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Nodes that come or declare something else; changes of the pod itself."""
+        """Register nodes that are added or declare other features, and changes of the pod."""
         nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE)
         pods = ClusterEvent(EventResource.POD, Action.UPDATE)
         return (EventRegistration(nodes, features_changed), EventRegistration(pods, requirements_changed))
 
 
 def features_changed(pod: Pod, old: Node | None, new: Node) -> bool:
-    """Hint: the node is new, or declares something else."""
+    """Hint: the node is new, or its declared features changed."""
     return old is None or old.status.declared_features != new.status.declared_features
 
 
 def requirements_changed(pod: Pod, old: Pod, new: Pod) -> bool:
-    """Hint: the waiting pod itself needs other features than before."""
+    """Hint: the required features of the pod itself changed."""
     return new.uid == pod.uid and required_features(old.spec) != required_features(new.spec)
 
 
@@ -99,11 +99,11 @@ def _declared(node: Node) -> Features | None:
     return frozenset(node.status.declared_features) or None
 
 
-# ---- which features a pod needs --------------------------------------------------------------------------
+# ---- required features ---------------------------------------------------------------------------------
 
 
 def required_features(spec: PodSpec) -> Features:
-    """The features that a pod of this *spec* needs; kept in its memo.
+    """Return the features that a pod of this *spec* requires; cached on the spec.
 
     Source: k8s.io/component-helpers/nodedeclaredfeatures of v1.36. Its other features (resizing in place, web
     sockets) matter to updates of running pods and to the API server, not to scheduling.
@@ -111,8 +111,8 @@ def required_features(spec: PodSpec) -> Features:
     memo = spec.memo
     required: Features | None = memo.get(_MEMO)
     if required is None:
-        found = frozenset(name for name, needed in NEEDED_BY.items() if needed(spec))
-        required = memo[_MEMO] = found or _NOTHING
+        names = frozenset(name for name, is_required in REQUIRED_BY.items() if is_required(spec))
+        required = memo[_MEMO] = names or _NO_FEATURES
     return required
 
 
@@ -129,10 +129,10 @@ def _users_in_host_network(spec: PodSpec) -> bool:
     return spec.host_network and spec.host_users is False
 
 
-NEEDED_BY: Final[Mapping[str, Callable[[PodSpec], bool]]] = MappingProxyType(
+REQUIRED_BY: Final[Mapping[str, Callable[[PodSpec], bool]]] = MappingProxyType(
     {
         "RestartAllContainersOnContainerExits": _restarts_all_containers,
         "UserNamespacesHostNetworkSupport": _users_in_host_network,
     }
 )
-"""Feature → does a pod of this spec need it?"""
+"""Feature → whether a pod of the given spec requires it."""

@@ -1,4 +1,4 @@
-"""Pods that already name their node."""
+"""NodeName: a pod with ``spec.node_name`` fits only that node."""
 
 from __future__ import annotations
 
@@ -27,29 +27,29 @@ _STATUS = Status.unresolvable(ERR_REASON)
 
 @define(eq=False)
 class NodeName:
-    """A pod with ``spec.node_name`` fits that node only."""
+    """Reject all nodes but the one that the pod names."""
 
     row_local: ClassVar[bool] = True
     node_only: ClassVar[bool] = True
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> str:
-        """The node's name, empty for most pods."""
+        """Return the name of the node; empty for most pods."""
         return pod.spec.node_name
 
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        """Is it that node?"""
-        wanted = pod.spec.node_name
-        return None if not wanted or wanted == node_info.name else _STATUS
+        """Reject every node but the named one."""
+        name = pod.spec.node_name
+        return None if not name or name == node_info.name else _STATUS
 
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
         """As :meth:`filter`; O(1) for a pod that names no node."""
-        wanted = pod.spec.node_name
-        return RowVerdicts.where(~rows_named(rows, wanted), _STATUS) if wanted else None
+        name = pod.spec.node_name
+        return RowVerdicts.where(~rows_named(rows, name), _STATUS) if name else None
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Any new node: its name is compared soon enough."""
+        """Register new nodes; filter compares the name."""
         return (EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD)),)

@@ -1,4 +1,4 @@
-"""Host ports: two pods on one node cannot listen on the same."""
+"""NodePorts: host ports of pods on one node must not conflict."""
 
 from __future__ import annotations
 
@@ -27,42 +27,45 @@ from schedframe.state import port_conflicts
 
 ERR_REASON = "node(s) didn't have free ports for the requested pod ports"
 _STATUS = Status.unschedulable(ERR_REASON)
-_WANTED: Final = StateKey[tuple[HostPort, ...]]("NodePorts/pre_filter")
+_HOST_PORTS: Final = StateKey[tuple[HostPort, ...]]("NodePorts/pre_filter")
 
 
 @define(eq=False)
 class NodePorts:
-    """Ports collide if protocol and number are the same and the addresses are, or one of them is 0.0.0.0."""
+    """Reject nodes where a host port is in use.
+
+    Two ports conflict if protocol and number are equal, and the addresses are equal or one is 0.0.0.0.
+    """
 
     row_local: ClassVar[bool] = True
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """The host ports."""
+        """Return the host ports."""
         return pod.host_ports
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
         """Skip pods without host ports."""
-        wanted = pod.host_ports
-        if not wanted:
+        ports = pod.host_ports
+        if not ports:
             return Status.skip()
-        state.write(_WANTED, wanted)
+        state.write(_HOST_PORTS, ports)
         return None
 
     @hookimpl
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
-        """Are all ports free? O(ports of the pod)."""
+        """Reject a node where a port of the pod is in use; O(ports of the pod)."""
         used = node_info.used_ports
-        wanted = state.read(_WANTED)
-        return _STATUS if used and any(port_conflicts(used, port) for port in wanted) else None
+        ports = state.read(_HOST_PORTS)
+        return _STATUS if used and any(port_conflicts(used, port) for port in ports) else None
 
     @hookimpl
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
-        """As :meth:`filter`; O(rows on which one of the ports is in use), whatever the address."""
+        """As :meth:`filter`; O(rows where a port of that protocol and number is in use)."""
         table = rows.table
         taken: list[int] = []
-        for port in state.read(_WANTED):
+        for port in state.read(_HOST_PORTS):
             users = table.ports.get((port.protocol, port.port))
             if users is None:
                 continue
@@ -80,7 +83,7 @@ class NodePorts:
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Pods that free a port; new nodes."""
+        """Register deleted pods and new nodes."""
         return (
             EventRegistration(ClusterEvent(EventResource.POD, Action.DELETE), port_freed),
             EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD)),
@@ -88,7 +91,7 @@ class NodePorts:
 
 
 def port_freed(pod: Pod, old: Pod, new: Pod | None) -> bool:
-    """Hint: the pod that left had a node, or was promised one, and a port that this one wants."""
+    """Hint: the deleted pod had a node or a nomination, and a port that conflicts with the pod."""
     if not (old.spec.node_name or old.status.nominated_node_name):
         return False
-    return any(used.conflicts(wanted) for used in old.host_ports for wanted in pod.host_ports)
+    return any(used.conflicts(port) for used in old.host_ports for port in pod.host_ports)

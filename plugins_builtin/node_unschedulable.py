@@ -1,4 +1,4 @@
-"""Nodes that are closed for new pods."""
+"""NodeUnschedulable: cordoned nodes take no new pods."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ from schedframe.api import TAINT_UNSCHEDULABLE
 ERR_REASON = "node(s) were unschedulable"
 _STATUS = Status.unresolvable(ERR_REASON)
 _CORDON: Final = Taint(TAINT_UNSCHEDULABLE, effect=NO_SCHEDULE)
-"""Tolerating this taint, which a closed node usually has as well, is tolerating ``spec.unschedulable``."""
+"""A pod that tolerates this taint, which cordoned nodes usually have, tolerates ``spec.unschedulable``."""
 
 
 @define(eq=False)
 class NodeUnschedulable:
-    """Rejects nodes with ``spec.unschedulable``, unless the pod tolerates the taint of that name."""
+    """Reject nodes with ``spec.unschedulable`` unless the pod tolerates the taint of that name."""
 
     row_local: ClassVar[bool] = True
     node_only: ClassVar[bool] = True
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> bool:
-        """Whether the pod may run on a closed node."""
+        """Return whether the pod tolerates cordoned nodes."""
         return _tolerates(pod)
 
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        """Is the node open, or the pod allowed on closed ones?"""
+        """Reject a cordoned node that the pod does not tolerate."""
         node = node_info.node
         if node is None or not node.spec.unschedulable or _tolerates(pod):
             return None
@@ -52,29 +52,29 @@ class NodeUnschedulable:
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
         """As :meth:`filter`; O(rows)."""
-        closed = rows.take(rows.table.unschedulable)
-        if not closed.any() or _tolerates(pod):
+        cordoned = rows.take(rows.table.unschedulable)
+        if not cordoned.any() or _tolerates(pod):
             return None
-        # a copy: the verdicts may be kept, and the column changes with its nodes
-        return RowVerdicts.where(closed.copy(), _STATUS)
+        # A copy, because the verdicts may be cached while the column changes with its nodes.
+        return RowVerdicts.where(cordoned.copy(), _STATUS)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Nodes that come or are opened again; tolerations that the pod gets."""
+        """Register nodes that are added or uncordoned, and tolerations added to the pod."""
         nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT)
         pods = ClusterEvent(EventResource.POD, Action.UPDATE_POD_TOLERATION)
-        return (EventRegistration(nodes, node_opened), EventRegistration(pods, toleration_added))
+        return (EventRegistration(nodes, node_uncordoned), EventRegistration(pods, toleration_added))
 
 
 def _tolerates(pod: Pod) -> bool:
     return any(toleration.tolerates(_CORDON) for toleration in pod.spec.tolerations)
 
 
-def node_opened(pod: Pod, old: Node | None, new: Node) -> bool:
-    """Hint: the node is open, and was not before."""
+def node_uncordoned(pod: Pod, old: Node | None, new: Node) -> bool:
+    """Hint: the node is schedulable, and was not before."""
     return not new.spec.unschedulable and (old is None or old.spec.unschedulable)
 
 
 def toleration_added(pod: Pod, old: Pod | None, new: Pod) -> bool:
-    """Hint: the pod itself tolerates closed nodes now; it did not when it was rejected."""
+    """Hint: the pod itself now tolerates cordoned nodes."""
     return new.uid == pod.uid and _tolerates(new)

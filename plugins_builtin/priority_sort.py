@@ -1,4 +1,4 @@
-"""The order of the queue: higher priority first, then first come, first served."""
+"""PrioritySort: higher priority first, then first come, first served."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from schedframe import EventRegistration, QueuedPodInfo, hookimpl
 
 @define(eq=False)
 class PrioritySort:
-    """Sorts by priority (a pod without one has 0), then by the time at which the pod was queued."""
+    """Sort by priority (default 0), then by the time at which the pod was queued."""
 
     @hookimpl
     def queue_sort_key(self, pod_info: QueuedPodInfo) -> tuple[int, float]:
-        """Smallest first: the negated priority, and the timestamp of the last failure or of the addition."""
+        """Return the negated priority, and the time of the last failure or of the addition."""
         return -pod_info.pod.priority, pod_info.timestamp
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """None: sorting rejects no pod."""
+        """Register nothing: sorting rejects no pod."""
         return ()

@@ -1,4 +1,4 @@
-"""Pods that somebody else holds back."""
+"""SchedulingGates: pods stay out of the queue until their scheduling gates are removed."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ REASON_PREFIX = "waiting for scheduling gates: "
 
 @define(eq=False)
 class SchedulingGates:
-    """Keeps a pod out of the queue as long as ``spec.scheduling_gates`` has an entry."""
+    """Reject a pod at pre_enqueue while ``spec.scheduling_gates`` has an entry."""
 
     @hookimpl
     def pre_enqueue(self, pod: Pod) -> Status | None:
@@ -31,11 +31,11 @@ class SchedulingGates:
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """The removal of the pod's own last gate."""
+        """Register the removal of the pod's last gate."""
         event = ClusterEvent(EventResource.POD, Action.UPDATE_POD_SCHEDULING_GATES_ELIMINATED)
         return (EventRegistration(event, gates_eliminated),)
 
 
 def gates_eliminated(pod: Pod, old: Pod | None, new: Pod) -> bool:
-    """Hint: the gates of other pods do not matter."""
+    """Hint: the gates were removed from the pod itself."""
     return new.uid == pod.uid

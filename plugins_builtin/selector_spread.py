@@ -1,7 +1,7 @@
-"""Spread the pods of a service or controller over nodes and zones, as the v1.15 to v1.18 line did.
+"""SelectorSpread: spread the pods of a service or controller over nodes and zones, as v1.15 to v1.18 did.
 
 Configurations of ``kubescheduler.config.k8s.io/v1`` refuse the name ``SelectorSpread``, as the reference
-does. Who wants the plugin registers it under a name of their own::
+does. To use the plugin, register it under another name::
 
     Scheduler(cluster, config, plugins={"LegacySelectorSpread": SelectorSpread})
 """
@@ -35,7 +35,7 @@ from ._matching_pods import count_column, count_on
 from ._workload_selector import WorkloadSelectors
 
 ZONE_WEIGHTING: Final = 2.0 / 3.0
-"""The part of a score that the zone makes up, where nodes have zones; the node itself makes up the rest."""
+"""Share of the zone in the score of a node with a zone; the node itself has the rest."""
 
 _SELECTOR: Final = StateKey[CompiledSelector | None]("SelectorSpread/pre_score")
 _ZONES: Final = "region and zone, unless both are empty"
@@ -43,10 +43,10 @@ _ZONES: Final = "region and zone, unless both are empty"
 
 @define(eq=False)
 class SelectorSpread:
-    """The fewer pods of the same services and controller a node and its zone have, the better.
+    """Score nodes higher the fewer pods of the same workload they and their zones have.
 
-    Pods with topology spread constraints of their own are left alone. Pods that nothing selects find all
-    nodes equally good. Source of the formula: the reference's selectorspread/selector_spread.go (v1.19; the
+    Pods with topology spread constraints are skipped. For a pod without services and controller all nodes
+    score the same. Source of the formula: the reference's selectorspread/selector_spread.go (v1.19; the
     same as SelectorSpreadPriority and DefaultPodTopologySpread before it).
     """
 
@@ -58,7 +58,7 @@ class SelectorSpread:
 
     @hookimpl
     def pre_score(self, state: CycleState, pod: Pod) -> Status | None:
-        """Find the pods that belong together; Skip a pod with constraints of its own."""
+        """Look up the selector of the workload; Skip a pod with topology spread constraints."""
         if pod.spec.topology_spread_constraints:
             return SKIP
         state.write(_SELECTOR, self._workloads.selector_of(pod))
@@ -66,7 +66,7 @@ class SelectorSpread:
 
     @hookimpl
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> int:
-        """The number of pods on the node that belong together with *pod*."""
+        """Return the number of pods of the workload on the node."""
         selector = state.read(_SELECTOR)
         return 0 if selector is None else count_on(node_info, self.handle.table, pod.namespace, selector)
 
@@ -81,28 +81,28 @@ class SelectorSpread:
 
     @hookimpl
     def normalize_scores(self, scores: npt.NDArray[np.int64], nodes: Rows) -> npt.NDArray[np.int64]:
-        """100 for no pods, 0 for most pods; where nodes have zones, two thirds of it by zone. O(rows)."""
-        normalized = _portions(scores, int(scores.max()) if len(scores) else 0)
+        """Scale to 100 for no pods, 0 for the most; two thirds by zone on nodes with one. O(rows)."""
+        normalized = _reversed(scores, int(scores.max()) if len(scores) else 0)
         zones = zones_of(nodes.table)
         codes = nodes.take(zones.codes)
         zoned = codes >= 0
         if zoned.any():
             counts = np.bincount(codes[zoned], scores[zoned], len(zones.values)).astype(np.int64)
-            of_zone = _portions(counts, int(counts.max()))
+            of_zone = _reversed(counts, int(counts.max()))
             blended = normalized[zoned] * (1.0 - ZONE_WEIGHTING) + ZONE_WEIGHTING * of_zone[codes[zoned]]
             normalized[zoned] = blended
         return normalized.astype(np.int64)
 
 
-def _portions(counts: npt.NDArray[np.int64], highest: int) -> npt.NDArray[np.float64]:
-    """100 for a count of 0, 0 for the highest one; 100 for all if there are none."""
+def _reversed(counts: npt.NDArray[np.int64], highest: int) -> npt.NDArray[np.float64]:
+    """Return 100 for a count of 0 and 0 for the highest; 100 for all if the highest is 0."""
     if highest <= 0:
         return np.full(len(counts), float(MAX_SCORE))
     return float(MAX_SCORE) * ((highest - counts) / float(highest))
 
 
 def zones_of(table: NodeTable) -> DictionaryColumn[tuple[str, str]]:
-    """Region and zone of each node; absent where neither is known."""
+    """Return the column of region and zone of each node; absent if a node has neither."""
     return table.distinct(_ZONES, _zone)
 
 

@@ -1,4 +1,4 @@
-"""Taints that keep pods away, and those that merely put them off."""
+"""TaintToleration: filter by hard taints, score by PreferNoSchedule taints."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _PRE_SCORED: Final = StateKey[bool]("TaintToleration/pre_score")
 
 @define(eq=False)
 class TaintToleration:
-    """Every NoSchedule and NoExecute taint must be tolerated, PreferNoSchedule ones better are too."""
+    """Reject nodes with an untolerated NoSchedule or NoExecute taint; prefer few untolerated soft ones."""
 
     row_local: ClassVar[bool] = True
     node_only: ClassVar[bool] = True
@@ -50,29 +50,29 @@ class TaintToleration:
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> TolerationSignature:
-        """The tolerations."""
+        """Return the tolerations."""
         return toleration_signature(pod.spec)
 
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        """Are all taints tolerated?"""
+        """Reject a node with a hard taint that the pod does not tolerate."""
         node = node_info.node
-        return _STATUS if node is not None and _keeps_away(node, pod) else None
+        return _STATUS if node is not None and _repels(node, pod) else None
 
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
-        """As :meth:`filter`; each distinct list of taints meets each list of tolerations once. O(rows)."""
+        """As :meth:`filter`, evaluated once for each distinct list of taints; O(rows)."""
         rejected = untolerated_rows(pod.spec, rows)
         return None if rejected is None else RowVerdicts.where(rejected, _STATUS)
 
     @hookimpl
     def pre_score(self, state: CycleState) -> None:
-        """Note that it ran: as in the reference, a profile that scores taints must not leave this out."""
+        """Record the call: as in the reference, a profile that scores taints must enable pre_score."""
         state.write(_PRE_SCORED, True)
 
     @hookimpl
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> int:
-        """The number of PreferNoSchedule taints that are not tolerated."""
+        """Return the number of PreferNoSchedule taints that are not tolerated."""
         state.read(_PRE_SCORED)
         node = node_info.node
         return 0 if node is None else count_untolerated(node.spec.taints, pod.spec)
@@ -85,22 +85,22 @@ class TaintToleration:
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Nodes that come or lose a taint; tolerations that the pod gets."""
+        """Register nodes that are added or lose a taint, and tolerations added to the pod."""
         nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT)
         pods = ClusterEvent(EventResource.POD, Action.UPDATE_POD_TOLERATION)
         return (EventRegistration(nodes, node_tolerated), EventRegistration(pods, toleration_added))
 
 
-def _keeps_away(node: Node, pod: Pod) -> bool:
+def _repels(node: Node, pod: Pod) -> bool:
     taints = node.spec.taints
     return bool(taints) and find_untolerated_taint(taints, pod.spec.tolerations, HARD_EFFECTS) is not None
 
 
 def node_tolerated(pod: Pod, old: Node | None, new: Node) -> bool:
     """Hint: the pod tolerates the node, and did not before."""
-    return not _keeps_away(new, pod) and (old is None or _keeps_away(old, pod))
+    return not _repels(new, pod) and (old is None or _repels(old, pod))
 
 
 def toleration_added(pod: Pod, old: Pod | None, new: Pod) -> bool:
-    """Hint: any change of the waiting pod's own tolerations; they can only be added to."""
+    """Hint: the tolerations of the pod itself changed; the API allows additions only."""
     return new.uid == pod.uid

@@ -1,4 +1,4 @@
-"""Disks that pods on one node may not share, and claims that only one pod in the cluster may use."""
+"""VolumeRestrictions: disks that pods on one node cannot share, and claims that only one pod may use."""
 
 from __future__ import annotations
 
@@ -37,25 +37,25 @@ ERR_REASON_CLAIM = (
 _DISK = Status.unschedulable(ERR_REASON_DISK)
 _CLAIM = Status.unschedulable(ERR_REASON_CLAIM)
 _SKIP = Status.skip()
-_ONE_POD_ONLY: Final = "ReadWriteOncePod"
+_READ_WRITE_ONCE_POD: Final = "ReadWriteOncePod"
 
 
 @define(eq=False)
 class ClaimsInUse:
-    """The pod's claims for one pod only, and how many uses by other pods stand in its way."""
+    """The ReadWriteOncePod claims of the incoming pod, and the number of uses by other pods."""
 
     names: frozenset[str]
     uses: int
 
     def clone(self) -> ClaimsInUse:
-        """For a dry run."""
+        """Return an independent copy for a dry run."""
         return ClaimsInUse(self.names, self.uses)
 
     def count(self, pod: Pod, sign: int) -> None:
-        """Another pod comes (1) or goes (-1). As in the reference, its namespace plays no role."""
-        found = volumes_of(pod.spec) if self.names else None
-        if found is not None:
-            self.uses += sign * sum(name in self.names for name in found.named)
+        """Add (*sign* 1) or remove (-1) another pod; as in the reference, its namespace does not matter."""
+        volumes = volumes_of(pod.spec) if self.names else None
+        if volumes is not None:
+            self.uses += sign * sum(name in self.names for name in volumes.named)
 
 
 _IN_USE: Final = StateKey[ClaimsInUse]("VolumeRestrictions/pre_filter")
@@ -63,8 +63,10 @@ _IN_USE: Final = StateKey[ClaimsInUse]("VolumeRestrictions/pre_filter")
 
 @define(eq=False)
 class VolumeRestrictions:
-    """Disks of GCE, EBS, iSCSI and RBD used directly are not shared on a node, unless all read only (EBS:
-    never); a claim with access mode ReadWriteOncePod keeps out every other pod, wherever it is used.
+    """Reject nodes with a conflicting disk, and all nodes if a claim is in use.
+
+    Pods on one node share an inline GCE, iSCSI or RBD disk only if all mount it read-only, and never an EBS
+    disk. A ReadWriteOncePod claim that any pod uses rejects every other pod.
     """
 
     handle: Handle
@@ -75,66 +77,68 @@ class VolumeRestrictions:
 
     @hookimpl
     def skip_reads(self, pod: Pod) -> Sequence[str] | None:
-        """A pod without volumes is none of ours."""
+        """For a pod without volumes, nothing; else anything."""
         return () if volumes_of(pod.spec) is None else None
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
-        """Skip unless the pod has such disks, or claims that are taken; a claim must exist to tell.
+        """Skip unless the pod has such disks or claims in use; reject it if a claim does not exist.
 
-        O(volumes of the pod), and O(pods of the rows touched since the last such pod).
+        O(volumes of the pod), and O(pods of the rows that changed since the last such pod).
         """
-        found = volumes_of(pod.spec)
-        if found is None:
+        volumes = volumes_of(pod.spec)
+        if volumes is None:
             return _SKIP
         names = set()
-        for name in found.named:
+        for name in volumes.named:
             claim: PersistentVolumeClaim | None = self.handle.objects.get(
                 "PersistentVolumeClaim", f"{pod.namespace}/{name}"
             )
             if claim is None:
                 return Status.unresolvable(no_such("PersistentVolumeClaim", name))
-            if _ONE_POD_ONLY in claim.spec.access_modes:
+            if _READ_WRITE_ONCE_POD in claim.spec.access_modes:
                 names.add(name)
         uses = sum(self._users.is_used(f"{pod.namespace}/{name}") for name in names)
-        if not uses and not found.shared_disks:
+        if not uses and not volumes.shared_disks:
             return _SKIP
         state.write(_IN_USE, ClaimsInUse(frozenset(names), uses))
         return None
 
     @hookimpl
     def add_pod(self, state: CycleState, pod_to_add: Pod) -> None:
-        """Count one user more."""
+        """Add the uses of a pod."""
         state.read(_IN_USE).count(pod_to_add, 1)
 
     @hookimpl
     def remove_pod(self, state: CycleState, pod_to_remove: Pod) -> None:
-        """Count one user less."""
+        """Remove the uses of a pod."""
         state.read(_IN_USE).count(pod_to_remove, -1)
 
     @hookimpl
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status | None:
-        """Disks first, then claims. O(volumes of the node's pods) for a pod with such disks."""
-        found = volumes_of(pod.spec)
-        if found is not None and found.shared_disks and _disks_conflict(pod, node_info.pods.values()):
+        """Apply disks, then claims; O(volumes of the node's pods) for a pod with such disks."""
+        volumes = volumes_of(pod.spec)
+        if volumes is not None and volumes.shared_disks and _disks_conflict(pod, node_info.pods.values()):
             return _DISK
         return _CLAIM if state.read(_IN_USE).uses > 0 else None
 
     @hookimpl
     def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> RowVerdicts | None:
-        """As :meth:`filter`; only rows with a disk of the same name are looked at one by one."""
-        found = volumes_of(pod.spec)
-        taken = self._users.rows_in_conflict(pod) if found is not None and found.shared_disks else []
-        claimed = state.read(_IN_USE).uses > 0
-        if not taken:
-            return RowVerdicts(np.ones(len(rows), np.int8), (_CLAIM,)) if claimed else None
-        codes = np.full(rows.table.capacity, 2 if claimed else 0, np.int8)
-        codes[taken] = 1
+        """As :meth:`filter`; O(rows), and O(pods of rows with a disk of the same name)."""
+        volumes = volumes_of(pod.spec)
+        conflicting = (
+            self._users.conflicting_rows(pod) if volumes is not None and volumes.shared_disks else []
+        )
+        in_use = state.read(_IN_USE).uses > 0
+        if not conflicting:
+            return RowVerdicts(np.ones(len(rows), np.int8), (_CLAIM,)) if in_use else None
+        codes = np.full(rows.table.capacity, 2 if in_use else 0, np.int8)
+        codes[conflicting] = 1
         return RowVerdicts(rows.take(codes), (_DISK, _CLAIM))
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Pods that give a volume free; new nodes; the claim, if it was missing."""
+        """Register deleted pods, new nodes, and added claims."""
         claims = ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, Action.ADD)
         return (
             EventRegistration(ClusterEvent(EventResource.POD, Action.DELETE), volume_freed),
@@ -144,15 +148,15 @@ class VolumeRestrictions:
 
 
 def volume_freed(pod: Pod, old: Pod, new: Pod | None) -> bool:
-    """Hint: the pod that left was of the same namespace and used one of the disks or claims."""
-    mine, theirs = volumes_of(pod.spec), volumes_of(old.spec)
-    if mine is None or theirs is None or pod.namespace != old.namespace:
+    """Hint: the deleted pod was of the same namespace and used a disk or claim of the pod."""
+    own, deleted = volumes_of(pod.spec), volumes_of(old.spec)
+    if own is None or deleted is None or pod.namespace != old.namespace:
         return False
-    return not set(mine.named).isdisjoint(theirs.named) or _disks_conflict(pod, (old,))
+    return not set(own.named).isdisjoint(deleted.named) or _disks_conflict(pod, (old,))
 
 
 def claim_added(pod: Pod, old: None, new: PersistentVolumeClaim) -> bool:
-    """Hint: it is a claim that the pod names."""
+    """Hint: the pod names the claim."""
     return uses_claim(pod, new, ephemeral=False)
 
 
@@ -160,20 +164,20 @@ def claim_added(pod: Pod, old: None, new: PersistentVolumeClaim) -> bool:
 
 
 def _disks_conflict(pod: Pod, others: Iterable[Pod]) -> bool:
-    mine = volumes_of(pod.spec)
-    if mine is None or not mine.shared_disks:
+    own = volumes_of(pod.spec)
+    if own is None or not own.shared_disks:
         return False
     for other in others:
-        theirs = volumes_of(other.spec)
-        if theirs is not None and any(
-            _conflict(disk, used) for used in theirs.shared_disks for disk in mine.shared_disks
+        volumes = volumes_of(other.spec)
+        if volumes is not None and any(
+            _conflict(disk, used) for used in volumes.shared_disks for disk in own.shared_disks
         ):
             return True
     return False
 
 
 def _conflict(disk: Volume, used: Volume) -> bool:
-    """Whether both are the same disk, and one of them is there to be written to."""
+    """Return whether both are the same disk and cannot be mounted together."""
     gce, other_gce = disk.gce_persistent_disk, used.gce_persistent_disk
     if gce is not None and other_gce is not None:
         return gce.pd_name == other_gce.pd_name and not (gce.read_only and other_gce.read_only)
@@ -191,8 +195,8 @@ def _conflict(disk: Volume, used: Volume) -> bool:
     return False
 
 
-def _disk_name(disk: Volume) -> Hashable:
-    """Disks with different names never conflict."""
+def _disk_key(disk: Volume) -> Hashable:
+    """Return a key of the disk; disks with different keys never conflict."""
     if disk.gce_persistent_disk is not None:
         return "gce", disk.gce_persistent_disk.pd_name
     if disk.aws_elastic_block_store is not None:
@@ -203,14 +207,14 @@ def _disk_name(disk: Volume) -> Hashable:
     return "rbd", disk.rbd.pool, disk.rbd.image
 
 
-# ---- who uses what ---------------------------------------------------------------------------------------
+# ---- index of uses ---------------------------------------------------------------------------------------
 
 
 @define(eq=False)
 class VolumeUsers:
-    """Claims (by key) and disks (by name) with the rows whose pods use them.
+    """Index of claims (by key) and disks by the rows whose pods use them.
 
-    Found out when first asked for, O(pods); then O(pods of the rows touched since).
+    The first lookup is O(pods), later ones O(pods of the rows that changed since).
     """
 
     _table: NodeTable
@@ -219,17 +223,17 @@ class VolumeUsers:
     _used_at: dict[int, frozenset[Hashable]] = field(factory=dict)
 
     def is_used(self, claim_key: str) -> bool:
-        """Whether some pod on a known node names that claim."""
+        """Return whether a pod on an existing node names that claim."""
         self._sync()
         alive = self._table.alive
         return any(alive[row] for row in self._rows_of.get(claim_key, ()))
 
-    def rows_in_conflict(self, pod: Pod) -> list[int]:
-        """Rows with a pod whose disks *pod* cannot share."""
+    def conflicting_rows(self, pod: Pod) -> list[int]:
+        """Return the rows with a pod whose disks conflict with those of *pod*."""
         self._sync()
-        found = volumes_of(pod.spec)
-        names = {_disk_name(disk) for disk in found.shared_disks} if found is not None else set()
-        rows = set().union(*(self._rows_of.get(name, ()) for name in names))
+        volumes = volumes_of(pod.spec)
+        keys = {_disk_key(disk) for disk in volumes.shared_disks} if volumes is not None else set()
+        rows = set().union(*(self._rows_of.get(key, ()) for key in keys))
         return [row for row in rows if _disks_conflict(pod, self._table.pods_at(row).values())]
 
     def _sync(self) -> None:
@@ -240,21 +244,21 @@ class VolumeUsers:
         if rows is None:
             self._rows_of, self._used_at = {}, {}
         for row in range(self._table.size) if rows is None else set(rows):
-            self._file(row)
+            self._reindex(row)
         self._version = log.version
 
-    def _file(self, row: int) -> None:
+    def _reindex(self, row: int) -> None:
         used = frozenset(_used_by(self._table.pods_at(row).values()))
         before = self._used_at.get(row, frozenset())
         if used == before:
             return
-        for gone in before - used:
-            rows = self._rows_of[gone]
+        for key in before - used:
+            rows = self._rows_of[key]
             rows.discard(row)
             if not rows:
-                del self._rows_of[gone]
-        for new in used - before:
-            self._rows_of.setdefault(new, set()).add(row)
+                del self._rows_of[key]
+        for key in used - before:
+            self._rows_of.setdefault(key, set()).add(row)
         if used:
             self._used_at[row] = used
         else:
@@ -263,9 +267,9 @@ class VolumeUsers:
 
 def _used_by(pods: Iterable[Pod]) -> Iterator[Hashable]:
     for pod in pods:
-        found = volumes_of(pod.spec)
-        if found is not None:
-            for name in found.named:
+        volumes = volumes_of(pod.spec)
+        if volumes is not None:
+            for name in volumes.named:
                 yield f"{pod.namespace}/{name}"
-            for disk in found.shared_disks:
-                yield _disk_name(disk)
+            for disk in volumes.shared_disks:
+                yield _disk_key(disk)

@@ -1,4 +1,4 @@
-"""Volumes that are bound to zones or regions by their labels."""
+"""VolumeZone: nodes must be in the zones and regions that bound volumes are labelled with."""
 
 from __future__ import annotations
 
@@ -40,38 +40,37 @@ _STATUS = Status.unresolvable(ERR_REASON)
 _SKIP = Status.skip()
 
 _LABELS: Final = (BETA_ZONE, BETA_REGION, ZONE, REGION)
-_PRESENT_NAME: Final = {BETA_ZONE: ZONE, BETA_REGION: REGION}
+_SUCCESSOR: Final = {BETA_ZONE: ZONE, BETA_REGION: REGION}
 
 _Topology: TypeAlias = tuple[str, frozenset[str]]
-"""A label, and the values of which the node must have one."""
+"""A node label, and its allowed values."""
 _NodeLabels: TypeAlias = tuple[str | None, ...]
-"""The values of :data:`_LABELS`."""
+"""Values of the labels :data:`_LABELS` of a node."""
 
 _TOPOLOGIES: Final = StateKey[tuple[_Topology, ...]]("VolumeZone/pre_filter")
 
 
 @define(eq=False)
 class VolumeZone:
-    """A pod can run where all zone and region labels of its bound volumes agree with the node's.
+    """Reject nodes whose zone and region labels disagree with those of a bound volume.
 
-    Nodes without any such label are fine. Works without pre_filter, at the price of looking the volumes up
-    for every node.
+    Nodes without any such label pass. Works without pre_filter, but then looks up the volumes for every node.
     """
 
     handle: Handle
 
     @hookimpl
     def skip_reads(self, pod: Pod) -> Sequence[str] | None:
-        """A pod without volumes is none of ours."""
+        """For a pod without volumes, nothing; else anything."""
         return () if volumes_of(pod.spec) is None else None
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
-        """Find the labels of the pod's volumes; Skip if there are none."""
-        found = volumes_of(pod.spec)
-        if found is None or not found.named:
+        """Collect the labels of the pod's volumes; Skip if there are none."""
+        volumes = volumes_of(pod.spec)
+        if volumes is None or not volumes.named:
             return _SKIP
-        topologies = self._topologies(pod, found.named)
+        topologies = self._topologies(pod, volumes.named)
         if isinstance(topologies, Status):
             return topologies
         if not topologies:
@@ -81,9 +80,9 @@ class VolumeZone:
 
     @hookimpl
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status | None:
-        """Does the node have the right labels? O(labels of the pod's volumes)."""
+        """Reject a node with other zones or regions; O(labels of the pod's volumes)."""
         node = node_info.node
-        topologies = self._known(state, pod)
+        topologies = self._cached_topologies(state, pod)
         if isinstance(topologies, Status):
             return topologies
         if node is None or not topologies:
@@ -93,8 +92,8 @@ class VolumeZone:
 
     @hookimpl
     def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> RowVerdicts | None:
-        """As :meth:`filter`; decides once per set of zone labels that occurs. O(rows)."""
-        topologies = self._known(state, pod)
+        """As :meth:`filter`, evaluated once for each distinct set of zone labels; O(rows)."""
+        topologies = self._cached_topologies(state, pod)
         if isinstance(topologies, Status):
             return RowVerdicts(np.ones(len(rows), np.int8), (topologies,))
         if not topologies:
@@ -103,15 +102,15 @@ class VolumeZone:
         accepted = column.decide(lambda labels: _accepts(topologies, labels), True, rows.index)
         return None if accepted.all() else RowVerdicts.where(~accepted, _STATUS)
 
-    def _known(self, state: CycleState, pod: Pod) -> tuple[_Topology, ...] | Status:
+    def _cached_topologies(self, state: CycleState, pod: Pod) -> tuple[_Topology, ...] | Status:
         topologies = state.get(_TOPOLOGIES)
         if topologies is not None:
             return topologies
-        found = volumes_of(pod.spec)
-        return self._topologies(pod, found.named) if found is not None else ()
+        volumes = volumes_of(pod.spec)
+        return self._topologies(pod, volumes.named) if volumes is not None else ()
 
     def _topologies(self, pod: Pod, claim_names: tuple[str, ...]) -> tuple[_Topology, ...] | Status:
-        """What the labels of the pod's bound volumes ask for, or why the pod cannot run anywhere."""
+        """Return the topologies of the pod's bound volumes, or the rejection of the pod by all nodes."""
         topologies: list[_Topology] = []
         objects = self.handle.objects
         for name in claim_names:
@@ -122,7 +121,7 @@ class VolumeZone:
                 return Status.unresolvable(no_such("PersistentVolumeClaim", name))
             volume_name = claim.spec.volume_name
             if not volume_name:
-                problem = self._unbound(claim)
+                problem = self._unbound_problem(claim)
                 if problem:
                     return Status.unresolvable(problem)
                 continue
@@ -132,8 +131,8 @@ class VolumeZone:
             topologies += _topologies_of(volume)
         return tuple(topologies)
 
-    def _unbound(self, claim: PersistentVolumeClaim) -> str:
-        """Why a claim without a volume is in the way; empty if it will get one where the pod goes."""
+    def _unbound_problem(self, claim: PersistentVolumeClaim) -> str:
+        """Return why an unbound claim rejects the pod; empty if it is bound when the pod is scheduled."""
         name = class_of_claim(claim)
         if not name:
             return ERR_REASON_NO_CLASS
@@ -145,7 +144,7 @@ class VolumeZone:
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Classes, nodes, claims and volumes that come, and what of them can change."""
+        """Register classes, nodes, claims and volumes that are added, and relevant updates."""
         changed = Action.ADD | Action.UPDATE
         nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
         return (
@@ -157,46 +156,46 @@ class VolumeZone:
 
 
 def class_added(pod: Pod, old: None, new: StorageClass) -> bool:
-    """Hint: volumes of the class may be bound once the pod has a node."""
+    """Hint: the class binds volumes when their pod is scheduled."""
     return new.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER
 
 
 def claim_changed(pod: Pod, old: PersistentVolumeClaim | None, new: PersistentVolumeClaim) -> bool:
-    """Hint: it is a claim that the pod names."""
+    """Hint: the pod names the claim."""
     return uses_claim(pod, new, ephemeral=False)
 
 
 def volume_changed(pod: Pod, old: PersistentVolume | None, new: PersistentVolume) -> bool:
-    """Hint: the volume is new, or in other zones than before."""
+    """Hint: the volume is new, or its zones changed."""
     return old is None or _topologies_of(old) != _topologies_of(new)
 
 
 def _topologies_of(volume: PersistentVolume) -> list[_Topology]:
-    """Labels with their zones (``a__b`` is two); one with an empty zone in it counts as absent."""
+    """Return labels with their zones (``a__b`` is two); a label with an empty zone counts as absent."""
     labels = volume.labels
-    found = []
+    topologies = []
     for key in _LABELS:
         if key in labels:
             zones = frozenset(zone.strip() for zone in labels[key].split("__"))
             if "" not in zones:
-                found.append((key, zones))
-    return found
+                topologies.append((key, zones))
+    return topologies
 
 
 def _labels_of(node: Node) -> _NodeLabels | None:
-    """The node's labels for zone and region; ``None`` without any."""
+    """Return the zone and region labels of the node; ``None`` if it has none."""
     labels = node.labels
-    found = tuple(labels.get(key) for key in _LABELS)
-    return found if any(value is not None for value in found) else None
+    values = tuple(labels.get(key) for key in _LABELS)
+    return values if any(value is not None for value in values) else None
 
 
 def _accepts(topologies: tuple[_Topology, ...], labels: _NodeLabels) -> bool:
-    """A beta label that the node lacks is compared with its successor."""
+    """Return whether *labels* satisfy *topologies*; a missing beta label is replaced by its successor."""
     has = dict(zip(_LABELS, labels, strict=True))
     for key, values in topologies:
         value = has[key]
         if value is None:
-            value = has.get(_PRESENT_NAME.get(key, key))
+            value = has.get(_SUCCESSOR.get(key, key))
         if value not in values:
             return False
     return True

@@ -12,9 +12,10 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from schedframe import NodeTable, ObjectStore
-from schedframe.api import IN, CompiledAffinityTerm, CompiledSelector
+from schedframe.api import CompiledAffinityTerm, CompiledSelector
 from schedframe.state import DomainSums, PodGroup, TermClass
 
+from .._matching_pods import necessary_label
 from .._policy import MAX_SCOPES
 from .terms import NO_LABELS, PodTerms, WeightedTerm, selected_namespaces
 
@@ -42,7 +43,7 @@ class ResolvedTerm:
         """Return where selected pods can be; ``None`` means anywhere."""
         if self.any_namespace or len(self.namespaces) > MAX_SCOPES:
             return None
-        label = _necessary_label(self.selector)
+        label = necessary_label(self.selector)
         return [(namespace, label) for namespace in self.namespaces]
 
 
@@ -146,11 +147,3 @@ def resolve_preferred_terms(terms: PodTerms, objects: ObjectStore) -> ResolvedTe
         return tuple((sign * weight, term) for (weight, _), term in zip(weighted, resolved, strict=True))
 
     return (*resolve(terms.preferred, 1), *resolve(terms.preferred_anti, -1))
-
-
-def _necessary_label(selector: CompiledSelector) -> tuple[str, str] | None:
-    """Return a label that every pod has which *selector* matches; ``None`` if none is obvious."""
-    for requirement in selector.requirements or ():
-        if requirement.operator == IN and len(requirement.values) == 1:
-            return requirement.key, next(iter(requirement.values))
-    return None

@@ -1,4 +1,4 @@
-"""What may help a pod that found no place for its volumes."""
+"""Hints: which events may help a pod whose volumes exceed a limit."""
 
 from __future__ import annotations
 
@@ -11,31 +11,30 @@ from .._volumes_in_tree import handle_of, plugin_of
 
 
 def csi_node_updated(pod: Pod, old: CSINode, new: CSINode) -> bool:
-    """Hint: the limit of some driver is higher than before; no limit counts as 0 here."""
+    """Hint: the limit of a driver rose; a missing limit counts as 0, as in the reference."""
     before = volume_limits(old)
     return any(count > before.get(driver, 0) for driver, count in volume_limits(new).items())
 
 
 def pod_deleted(pod: Pod, old: Pod, new: Pod | None) -> bool:
-    """Hint: the pod had a node, or was promised one, and volumes to be attached there."""
+    """Hint: the deleted pod had a node or a nomination, and volumes to attach."""
     if not (old.spec.node_name or old.status.nominated_node_name):
         return False
-    found = volumes_of(old.spec)
-    return found is not None and bool(found.claiming or found.in_tree)
+    volumes = volumes_of(old.spec)
+    return volumes is not None and bool(volumes.claiming or volumes.in_tree)
 
 
 def claim_added(pod: Pod, old: None, new: PersistentVolumeClaim) -> bool:
-    """Hint: it is a claim of the pod."""
+    """Hint: the pod uses the claim."""
     return uses_claim(pod, new, ephemeral=True)
 
 
 def attachment_deleted(pod: Pod, old: VolumeAttachment, new: None) -> bool:
-    """Hint: a volume was detached by the driver of one of the pod's disks; with claims, by any driver.
+    """Hint: the driver of one of the pod's disks detached a volume; any driver if the pod has claims.
 
-    Raises InputError for a disk that the driver cannot have.
+    Raises InputError for a disk that cannot be translated.
     """
-    found = volumes_of(pod.spec)
-    if found is None:
+    if volumes_of(pod.spec) is None:
         return False
     for volume in pod.spec.volumes:
         if volume.persistent_volume_claim is not None:

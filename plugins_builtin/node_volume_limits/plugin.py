@@ -1,4 +1,4 @@
-"""The plugin: volumes that are new to a node must find places beside those that it has."""
+"""The hooks of NodeVolumeLimits: volumes that are new to a node must fit beside those it has."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from schedframe.api import CSINode
 from .._node_selection import Mask
 from .._volumes import volumes_of
 from .._volumes_csi_nodes import CsiNodes, volume_limits
-from .attached import AttachedVolumes, Counts, counts_by_driver
 from .hints import attachment_deleted, claim_added, csi_node_updated, pod_deleted
+from .volume_counts import Counts, VolumeCounts, counts_by_driver
 
 ERR_REASON = "node(s) exceed max volume count"
 _STATUS = Status.unschedulable(ERR_REASON)
@@ -37,100 +37,101 @@ _SKIP = Status.skip()
 
 @define(eq=False)
 class NodeVolumeLimits:
-    """CSI drivers tell by node how many of their volumes it can have; disks of AWS, GCE, Azure and OpenStack
-    count as volumes of the drivers that took over.
+    """Apply the limits that CSI drivers publish for each node.
+
+    In-tree disks of AWS, GCE, Azure and OpenStack count as volumes of the drivers that replaced them.
     """
 
     handle: Handle
-    _attached: AttachedVolumes = field(init=False)
+    _counts: VolumeCounts = field(init=False)
     _csi_nodes: CsiNodes = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._attached = AttachedVolumes.of(self.handle)
+        self._counts = VolumeCounts.of(self.handle)
         self._csi_nodes = CsiNodes.of(self.handle)
 
     @hookimpl
     def skip_reads(self) -> Sequence[str]:
-        """The volumes of the pod alone decide."""
+        """Nothing: only the volumes of the pod decide whether the plugin skips."""
         return ()
 
     @hookimpl
     def pre_filter(self, pod: Pod) -> Status | None:
         """Skip pods without a volume that could be attached."""
-        found = volumes_of(pod.spec)
-        return None if found is not None and (found.claiming or found.in_tree) else _SKIP
+        volumes = volumes_of(pod.spec)
+        return None if volumes is not None and (volumes.claiming or volumes.in_tree) else _SKIP
 
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        """Are there places left? O(volumes of the node's pods)."""
+        """Reject a node where a limit would be exceeded; O(volumes of the node's pods)."""
         node = node_info.node
         if node is None or not pod.spec.volumes:
             return None
-        attached = self._attached
-        attached.sync()
-        wanted = attached.counting.wanted(pod)
+        counts = self._counts
+        counts.sync()
+        incoming = counts.resolver.volumes_of_incoming(pod)
         csi_node: CSINode | None = self.handle.objects.get("CSINode", node.name)
-        if wanted.problem is not None:
-            return None if wanted.is_disk_problem and csi_node is None else wanted.problem
+        if incoming.problem is not None:
+            return None if incoming.is_disk_problem and csi_node is None else incoming.problem
         limits = volume_limits(csi_node)
-        if not wanted.volumes or not limits:
+        if not incoming.volumes or not limits:
             return None
-        present = attached.counting.attached(node_info.pods.values())
+        present = counts.resolver.volumes_of_pods(node_info.pods.values())
         if present.problem is not None:
             return present.problem
-        new = Counter(driver for name, driver in wanted.volumes.items() if name not in present.volumes)
-        counts = counts_by_driver(present, attached.attachments.on_node(node.name))
-        over = any(driver in limits and counts[driver] + n > limits[driver] for driver, n in new.items())
-        return _STATUS if over else None
+        new = Counter(driver for name, driver in incoming.volumes.items() if name not in present.volumes)
+        used = counts_by_driver(present, counts.attachments.on_node(node.name))
+        exceeded = any(driver in limits and used[driver] + n > limits[driver] for driver, n in new.items())
+        return _STATUS if exceeded else None
 
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
-        """As :meth:`filter`. O(rows) for each driver, and what it takes to keep the counts up to date."""
+        """As :meth:`filter`; O(rows) for each driver, and the cost of :meth:`VolumeCounts.sync`."""
         if not pod.spec.volumes:
             return None
-        csi_nodes, attached = self._csi_nodes.sync(), self._attached
-        attached.sync()
-        wanted = attached.counting.wanted(pod)
-        if wanted.problem is not None:
-            concerned = (
-                rows.take(csi_nodes.present) if wanted.is_disk_problem else np.ones(len(rows), np.bool_)
+        csi_nodes, counts = self._csi_nodes.sync(), self._counts
+        counts.sync()
+        incoming = counts.resolver.volumes_of_incoming(pod)
+        if incoming.problem is not None:
+            affected = (
+                rows.take(csi_nodes.present) if incoming.is_disk_problem else np.ones(len(rows), np.bool_)
             )
-            return RowVerdicts(concerned.astype(np.int8), (wanted.problem,))
-        if not wanted.volumes or not csi_nodes.any_limits:
+            return RowVerdicts(affected.astype(np.int8), (incoming.problem,))
+        if not incoming.volumes or not csi_nodes.any_limits:
             return None
-        over, problems = self._over(wanted.volumes, rows.table.size), self._attached.problems
-        if not problems and (over is None or not over.any()):
+        exceeded = self._rows_exceeded(incoming.volumes, rows.table.size)
+        if not counts.problems and (exceeded is None or not exceeded.any()):
             return None
-        codes = np.zeros(len(rows), np.int8) if over is None else rows.take(over).astype(np.int8)
+        codes = np.zeros(len(rows), np.int8) if exceeded is None else rows.take(exceeded).astype(np.int8)
         statuses = [_STATUS, *self._problems(rows, codes)]
         return RowVerdicts(codes, statuses) if codes.any() else None
 
-    def _over(self, wanted: dict[str, str], size: int) -> Mask | None:
-        """Rows with too few places, of the first *size* of the table; ``None`` if nobody has a limit.
+    def _rows_exceeded(self, volumes: dict[str, str], size: int) -> Mask | None:
+        """Return which of the first *size* rows of the table *volumes* would exceed a limit of.
 
-        O(size) for each driver, and for each volume that is somewhere already.
+        ``None`` if no driver has a limit. O(size) for each driver, and for each volume in use already.
         """
-        over: Mask | None = None
-        for driver, number in Counter(wanted.values()).items():
-            limit, count = self._csi_nodes.limit(driver), self._attached.count(driver)
+        result: Mask | None = None
+        for driver, number in Counter(volumes.values()).items():
+            limit, count = self._csi_nodes.limit(driver), self._counts.count(driver)
             if limit is None:
                 continue
             new: int | Counts = number
-            present = (self._attached.rows_with(name) for name, of in wanted.items() if of == driver)
+            present = (self._counts.rows_with(name) for name, of in volumes.items() if of == driver)
             for rows in filter(None, present):
                 if isinstance(new, int):
                     new = np.full(size, number, np.int64)
                 new[list(rows)] -= 1
-            full = (new if count is None else count[:size] + new) > limit[:size]
+            exceeded = (new if count is None else count[:size] + new) > limit[:size]
             if not isinstance(new, int):
-                full &= new > 0
-            over = full if over is None else over | full
-        return over
+                exceeded &= new > 0
+            result = exceeded if result is None else result | exceeded
+        return result
 
     def _problems(self, rows: Rows, codes: npt.NDArray[np.int8]) -> list[Status]:
-        """Number in *codes* the rows of which it cannot be told what they have; the statuses, from 2 on."""
+        """Set *codes* of the rows whose volumes cannot be resolved; return their statuses, from code 2 on."""
         statuses: list[Status] = []
-        known = {row: p for row, p in self._attached.problems.items() if self._csi_nodes.has_limits(row)}
+        known = {row: p for row, p in self._counts.problems.items() if self._csi_nodes.has_limits(row)}
         for position, row in enumerate(rows.positions.tolist() if known else ()):
             if row in known:
                 if known[row] not in statuses:
@@ -140,7 +141,7 @@ class NodeVolumeLimits:
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """CSINodes, pods that leave, the claim if it was missing, volumes that are detached."""
+        """Register changed CSINodes, deleted pods, added claims and deleted attachments."""
         claims = ClusterEvent(EventResource.PERSISTENT_VOLUME_CLAIM, Action.ADD)
         attachments = ClusterEvent(EventResource.VOLUME_ATTACHMENT, Action.DELETE)
         return (

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from plugins_builtin.node_declared_features import (
     ERR_REASON,
-    NEEDED_BY,
+    REQUIRED_BY,
     NodeDeclaredFeatures,
     required_features,
 )
@@ -130,7 +130,7 @@ SPECS = st.builds(
     host_network=st.booleans(),
     host_users=st.sampled_from((None, True, False)),
 )
-FEATURE_LISTS = st.lists(st.sampled_from((*NEEDED_BY, "Unheard")), unique=True).map(tuple)
+FEATURE_LISTS = st.lists(st.sampled_from((*REQUIRED_BY, "Unheard")), unique=True).map(tuple)
 
 
 @settings(max_examples=60)

@@ -1,8 +1,8 @@
-"""Which volume of which driver a pod's volume is.
+"""Resolves volumes of pods to volumes of CSI drivers.
 
-Volumes are told apart by driver and handle, however many claims and volume objects lead there. A claim that
-is not bound yet is a volume of its own. Disks of the time before CSI count as volumes of the drivers that
-serve them now, on every node that has a CSINode: whether that names their plugin as migrated is not asked.
+A volume is identified by driver and handle, independent of the claims and volume objects that lead to it. An
+unbound claim is a volume of its own. In-tree disks count as volumes of the CSI driver that replaced their
+plugin, on every node with a CSINode, even if that does not list the plugin as migrated.
 """
 
 from __future__ import annotations
@@ -26,50 +26,50 @@ from .._volumes_in_tree import handle_of, plugin_named, plugin_of
 
 
 @frozen
-class Counted:
-    """A volume that takes one of the places for volumes of its driver."""
+class CountedVolume:
+    """A volume that counts against the limit of its driver."""
 
     driver: str
     name: str
-    """Unique, like ``<driver>/<handle>``."""
+    """Unique; ``<driver>/<handle>`` for a bound volume."""
 
 
 @define(eq=False)
-class Attached:
-    """What pods have attached, or want to have."""
+class VolumeSet:
+    """The volumes of some pods."""
 
     volumes: dict[str, str] = field(factory=dict)
     """Unique name → driver."""
     claims: set[str] = field(factory=set)
-    """Keys of the claims that were looked at."""
+    """Keys of the claims that were resolved."""
     problem: Status | None = None
-    """Why it cannot be told."""
+    """Why a volume cannot be resolved."""
     is_disk_problem: bool = False
-    """Whether that is about a disk used directly, which plays no role on a node without CSINode."""
+    """Whether the problem is an inline disk, which does not matter on a node without CSINode."""
 
 
 @define(eq=False)
-class Counting:
-    """Finds volumes; remembers what claims lead to until it is told that something changed."""
+class VolumeResolver:
+    """Resolves claims; results are cached until invalidated."""
 
     objects: ObjectStore
-    _known: dict[str, Counted | None] = field(factory=dict)
+    _resolved: dict[str, CountedVolume | None] = field(factory=dict)
     _claims_of_volume: dict[str, set[str]] = field(factory=dict)
-    """Volume object → claims that were followed to it, whether it was there or not."""
+    """Name of a volume object → claims that refer to it, whether it exists or not."""
 
-    def wanted(self, pod: Pod) -> Attached:
-        """The volumes of a pod that is to be placed, whose claims must be there."""
-        found = volumes_of(pod.spec)
-        for volume in found.claiming if found is not None else ():
+    def volumes_of_incoming(self, pod: Pod) -> VolumeSet:
+        """Return the volumes of an incoming pod; a problem if one of its claims does not exist."""
+        volumes = volumes_of(pod.spec)
+        for volume in volumes.claiming if volumes is not None else ():
             name = claim_name(pod, volume)
             if self.objects.get("PersistentVolumeClaim", f"{pod.namespace}/{name}") is None:
                 problem = f"looking up PVC {pod.namespace}/{name}: {no_such('PersistentVolumeClaim', name)}"
-                return Attached(problem=Status.unresolvable(problem))
-        return self.attached((pod,))
+                return VolumeSet(problem=Status.unresolvable(problem))
+        return self.volumes_of_pods((pod,))
 
-    def attached(self, pods: Iterable[Pod]) -> Attached:
-        """The volumes of the pods on a node with a CSINode. Claims that are missing are not counted."""
-        attached = Attached()
+    def volumes_of_pods(self, pods: Iterable[Pod]) -> VolumeSet:
+        """Return the volumes of the pods of a node with a CSINode; missing claims do not count."""
+        attached = VolumeSet()
         for pod in pods:
             if pod.spec.volumes:
                 self._add(pod, attached)
@@ -77,11 +77,11 @@ class Counting:
                     break
         return attached
 
-    def _add(self, pod: Pod, attached: Attached) -> None:
-        found = volumes_of(pod.spec)
-        if found is None:
+    def _add(self, pod: Pod, attached: VolumeSet) -> None:
+        volumes = volumes_of(pod.spec)
+        if volumes is None:
             return
-        for volume in found.claiming:
+        for volume in volumes.claiming:
             key = f"{pod.namespace}/{claim_name(pod, volume)}"
             attached.claims.add(key)
             claim: PersistentVolumeClaim | None = self.objects.get("PersistentVolumeClaim", key)
@@ -93,7 +93,7 @@ class Counting:
             counted = self.of_claim(key, claim)
             if counted is not None:
                 attached.volumes[counted.name] = counted.driver
-        for volume in found.in_tree:
+        for volume in volumes.in_tree:
             plugin = plugin_of(volume)
             if plugin is None or plugin.handle is None:
                 continue
@@ -107,31 +107,31 @@ class Counting:
 
     # ---- claims ------------------------------------------------------------------------------------------
 
-    def of_claim(self, key: str, claim: PersistentVolumeClaim) -> Counted | None:
-        """The volume behind a claim; ``None`` if it does not count anywhere."""
+    def of_claim(self, key: str, claim: PersistentVolumeClaim) -> CountedVolume | None:
+        """Return the volume of a claim; ``None`` if it counts for no driver."""
         try:
-            return self._known[key]
+            return self._resolved[key]
         except KeyError:
-            counted = self._known[key] = self._follow(claim)
+            counted = self._resolved[key] = self._resolve(claim)
             return counted
 
-    def forget_claim(self, key: str) -> None:
-        """The claim changed."""
-        self._known.pop(key, None)
+    def invalidate_claim(self, key: str) -> None:
+        """Drop the cached result of a claim."""
+        self._resolved.pop(key, None)
 
-    def forget_volume(self, name: str) -> set[str]:
-        """The volume object changed: the claims that were followed to it."""
+    def invalidate_volume(self, name: str) -> set[str]:
+        """Drop the cached results of the claims that refer to a volume object; return their keys."""
         keys = self._claims_of_volume.pop(name, set())
         for key in keys:
-            self._known.pop(key, None)
+            self._resolved.pop(key, None)
         return keys
 
-    def forget_all(self) -> None:
-        """Anything may have changed."""
-        self._known.clear()
+    def invalidate_all(self) -> None:
+        """Drop all cached results."""
+        self._resolved.clear()
         self._claims_of_volume.clear()
 
-    def _follow(self, claim: PersistentVolumeClaim) -> Counted | None:
+    def _resolve(self, claim: PersistentVolumeClaim) -> CountedVolume | None:
         name = claim.spec.volume_name
         volume: PersistentVolume | None = None
         if name:
@@ -139,24 +139,24 @@ class Counting:
             volume = self.objects.get("PersistentVolume", name)
         return self._unbound(claim) if volume is None else _of_volume(volume)
 
-    def _unbound(self, claim: PersistentVolumeClaim) -> Counted | None:
-        """A volume that is to be made by the provisioner of the class."""
+    def _unbound(self, claim: PersistentVolumeClaim) -> CountedVolume | None:
+        """Return the volume that the provisioner of the class will create."""
         name = class_of_claim(claim)
-        found: StorageClass | None = self.objects.get("StorageClass", name) if name else None
-        if found is None or not found.provisioner:
+        storage_class: StorageClass | None = self.objects.get("StorageClass", name) if name else None
+        if storage_class is None or not storage_class.provisioner:
             return None
-        plugin = plugin_named(found.provisioner)
+        plugin = plugin_named(storage_class.provisioner)
         unique = f"unbound {claim.key}"
         if plugin is None:
-            return Counted(found.provisioner, unique)
-        return None if plugin.handle is None else Counted(plugin.driver, unique)
+            return CountedVolume(storage_class.provisioner, unique)
+        return None if plugin.handle is None else CountedVolume(plugin.driver, unique)
 
 
-def _of_volume(volume: PersistentVolume) -> Counted | None:
+def _of_volume(volume: PersistentVolume) -> CountedVolume | None:
     csi = volume.spec.csi
     if csi is not None:
         handle = csi.volume_handle
-        return Counted(csi.driver, f"{csi.driver}/{handle}") if csi.driver and handle else None
+        return CountedVolume(csi.driver, f"{csi.driver}/{handle}") if csi.driver and handle else None
     plugin = plugin_of(volume)
     if plugin is None or plugin.handle is None:
         return None
@@ -165,4 +165,4 @@ def _of_volume(volume: PersistentVolume) -> Counted | None:
     except InputError:
         # As in the reference: a volume that cannot be translated is not counted.
         return None
-    return Counted(plugin.driver, f"{plugin.driver}/{handle}") if handle else None
+    return CountedVolume(plugin.driver, f"{plugin.driver}/{handle}") if handle else None

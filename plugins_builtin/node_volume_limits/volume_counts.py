@@ -1,4 +1,7 @@
-"""How many volumes of each driver every node has, kept in step with pods, claims and volumes."""
+"""Number of volumes of each driver on every node, in columns.
+
+Invariant: after ``sync`` the columns equal a recount of the pods and attachments of every node.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,8 @@ from attrs import define, field
 
 from schedframe import Handle, NodeTable, ObjectStore, Status
 
-from .attachments import Attachments
-from .counting import Attached, Counting
+from .attachments import AttachmentIndex
+from .resolver import VolumeResolver, VolumeSet
 
 Counts = npt.NDArray[np.int64]
 
@@ -24,60 +27,60 @@ _ATTACHMENT: Final = "VolumeAttachment"
 _KINDS: Final = (_CLAIM, _VOLUME, _CLASS, _ATTACHMENT)
 
 
-def counts_by_driver(attached: Attached, attachments: Mapping[str, str]) -> Counter[str]:
-    """Volumes of pods, and attachments that no pod accounts for."""
+def counts_by_driver(attached: VolumeSet, attachments: Mapping[str, str]) -> Counter[str]:
+    """Count the volumes of pods, and the attachments that belong to no pod's volume."""
     counts = Counter(attached.volumes.values())
     counts.update(driver for name, driver in attachments.items() if name not in attached.volumes)
     return counts
 
 
 @define(eq=False)
-class AttachedVolumes:
-    """Counts by driver in columns of shape ``(capacity,)``, and which rows have a volume.
+class VolumeCounts:
+    """Counts by driver in columns of shape ``(capacity,)``, and the rows that use a volume.
 
-    Made when first asked for, O(pods); from then on ``sync`` is O(pods of the rows that changed, or whose
-    claims, volumes or attachments did). A changed storage class costs O(pods) again.
+    The first ``sync`` is O(pods); later ones are O(pods of rows that changed, or whose claims, volumes or
+    attachments changed). A change of a storage class costs O(pods) again.
     """
 
     table: NodeTable
     objects: ObjectStore
-    counting: Counting = field(init=False)
-    attachments: Attachments = field(init=False)
+    resolver: VolumeResolver = field(init=False)
+    attachments: AttachmentIndex = field(init=False)
     problems: dict[int, Status] = field(factory=dict)
-    """Rows of which it cannot be told what is attached."""
+    """Rows whose volumes cannot be resolved, with the error."""
     _counts: dict[str, Counts] = field(factory=dict)
-    _rows: dict[int, tuple[Attached, tuple[str, ...]]] = field(factory=dict)
-    """Row → what its pods have, drivers with a count."""
+    _rows: dict[int, tuple[VolumeSet, tuple[str, ...]]] = field(factory=dict)
+    """Row → volumes of its pods, drivers with a count."""
     _rows_of_volume: dict[str, set[int]] = field(factory=dict)
     _rows_of_claim: dict[str, set[int]] = field(factory=dict)
     _row_version: int = -1
     _versions: dict[str, int] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
-        self.counting = Counting(self.objects)
-        self.attachments = Attachments(self.objects)
+        self.resolver = VolumeResolver(self.objects)
+        self.attachments = AttachmentIndex(self.objects)
 
     @classmethod
-    def of(cls, handle: Handle) -> AttachedVolumes:
-        """The one that all plugins over the same objects share."""
+    def of(cls, handle: Handle) -> VolumeCounts:
+        """Return the instance that all plugins over the same objects share."""
         memo, table = handle.objects.memo, handle.table
-        found: AttachedVolumes | None = memo.get(cls)
-        if found is None or found.table is not table:
-            found = memo[cls] = cls(table, handle.objects)
-        return found
+        counts: VolumeCounts | None = memo.get(cls)
+        if counts is None or counts.table is not table:
+            counts = memo[cls] = cls(table, handle.objects)
+        return counts
 
     def count(self, driver: str) -> Counts | None:
-        """Volumes of *driver* by row; ``None`` if there never were any."""
+        """Return the number of volumes of *driver* per row; ``None`` if there never were any."""
         return self._column(driver) if driver in self._counts else None
 
     def rows_with(self, volume: str) -> Collection[int]:
-        """Rows whose pods use that volume (by its unique name)."""
+        """Return the rows whose pods use the volume of that unique name."""
         return self._rows_of_volume.get(volume, ())
 
-    # ---- keeping up --------------------------------------------------------------------------------------
+    # ---- synchronisation --------------------------------------------------------------------------------
 
     def sync(self) -> None:
-        """Catch up."""
+        """Apply the changes since the last call."""
         log = self.table.row_log
         if log.version == self._row_version and self._versions == {
             kind: self.objects.version(kind) for kind in _KINDS
@@ -87,10 +90,10 @@ class AttachedVolumes:
         changes = {kind: self._changed(kind) for kind in _KINDS}
         everything = rows is None or any(keys is None for keys in changes.values()) or changes[_CLASS]
         if everything:
-            self._start_anew()
+            self._rebuild()
         else:
             assert rows is not None
-            for row in {*rows, *self._rows_touched(changes)}:
+            for row in {*rows, *self._rows_affected(changes)}:
                 self._read(row)
         self._row_version = log.version
 
@@ -99,22 +102,22 @@ class AttachedVolumes:
         self._versions[kind] = version
         return [] if version == known else self.objects.changed_since(kind, known)
 
-    def _start_anew(self) -> None:
-        self.counting.forget_all()
+    def _rebuild(self) -> None:
+        self.resolver.invalidate_all()
         for key in {*self.attachments.keys(), *(each.key for each in self.objects.list(_ATTACHMENT))}:
-            self.attachments.refile(key)
+            self.attachments.update(key)
         for row in range(self.table.size):
             self._read(row)
 
-    def _rows_touched(self, changes: Mapping[str, Sequence[str] | None]) -> set[int]:
+    def _rows_affected(self, changes: Mapping[str, Sequence[str] | None]) -> set[int]:
         claims, nodes = set(changes[_CLAIM] or ()), set[str]()
         for key in claims:
-            self.counting.forget_claim(key)
+            self.resolver.invalidate_claim(key)
         for name in changes[_VOLUME] or ():
-            claims |= self.counting.forget_volume(name)
+            claims |= self.resolver.invalidate_volume(name)
             nodes.update(self.attachments.nodes_of_volume(name))
         for key in changes[_ATTACHMENT] or ():
-            nodes |= self.attachments.refile(key)
+            nodes |= self.attachments.update(key)
         touched = {row for row in map(self.table.live_row, nodes) if row is not None}
         return touched.union(*(self._rows_of_claim.get(key, ()) for key in claims))
 
@@ -123,7 +126,7 @@ class AttachedVolumes:
         node = self.table.node_at(row)
         if node is None:
             return
-        attached = self.counting.attached(self.table.pods_at(row).values())
+        attached = self.resolver.volumes_of_pods(self.table.pods_at(row).values())
         counts = counts_by_driver(attached, self.attachments.on_node(node.name))
         if not (attached.claims or counts or attached.problem):
             return
