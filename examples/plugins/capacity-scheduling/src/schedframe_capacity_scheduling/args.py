@@ -1,4 +1,4 @@
-"""What the configuration may say."""
+"""Arguments of CapacityScheduling."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from attrs import field, frozen, validators
 
 @frozen
 class CapacitySchedulingArgs:
-    """How many candidate nodes preemption tries: a percentage of all, but at least an absolute number."""
+    """Candidate nodes of a preemption: a percentage of all nodes, but at least an absolute number."""
 
     min_candidate_nodes_percentage: int = field(
         default=10, validator=validators.and_(validators.ge(0), validators.le(100))

@@ -1,4 +1,4 @@
-"""The kind of object that says what a namespace may use."""
+"""The kind ElasticQuota."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from schedframe import NamespacedObject, ObjectMeta, Quantity
 
 @frozen
 class ElasticQuotaSpec:
-    """Amounts by resource. ``min`` is guaranteed; ``max``, where it names the resource, limits borrowing."""
+    """Amounts by resource: ``min`` is guaranteed, ``max`` limits borrowing."""
 
     min: Mapping[str, Quantity] = field(factory=dict)
     max: Mapping[str, Quantity] = field(factory=dict)
@@ -20,7 +20,7 @@ class ElasticQuotaSpec:
 
 @frozen
 class ElasticQuota(NamespacedObject):
-    """An ``ElasticQuota`` of ``scheduling.x-k8s.io``: one for each namespace that has any."""
+    """An ``ElasticQuota`` of ``scheduling.x-k8s.io``; at most one per namespace counts."""
 
     KIND: ClassVar[str] = "scheduling.x-k8s.io/ElasticQuota"
     API_VERSION: ClassVar[str] = "scheduling.x-k8s.io/v1alpha1"

@@ -1,4 +1,4 @@
-"""CapacityScheduling: namespaces borrow what others do not use, and get theirs back when they need it."""
+"""CapacityScheduling: namespaces borrow unused quota, and the owner gets it back by preemption."""
 
 from __future__ import annotations
 
@@ -32,15 +32,15 @@ from .quotas import OVER_ALL, OVER_MAX, Amounts, Limits, Quotas, Usage, add
 
 NAME: Final = "CapacityScheduling"
 IN_PROGRESS: Final = "waiting for the preemption for this pod to be finished"
-_REFUSALS: Final = {reason: Status.unschedulable(reason) for reason in (OVER_MAX, OVER_ALL)}
+_REJECTIONS: Final = {reason: Status.unschedulable(reason) for reason in (OVER_MAX, OVER_ALL)}
 _GATED = Status.unschedulable(IN_PROGRESS)
 
 
 @define(eq=False)
 class CapacityScheduling:
-    """Turns pods down that their quota does not allow, and preempts for those that ask for what is theirs.
+    """Reject pods that exceed a quota, and preempt borrowers for pods within their guaranteed quota.
 
-    Takes the place of DefaultPreemption: disable that at postFilter. Pods of namespaces without a quota are
+    Replaces DefaultPreemption, which must be disabled at postFilter. Pods of namespaces without a quota are
     not limited.
     """
 
@@ -65,11 +65,11 @@ class CapacityScheduling:
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Quotas that change, and pods that go and give something back to a quota."""
-        gone = ClusterEvent(EventResource.POD, Action.DELETE)
+        """Register changed quotas, and deleted pods that release quota."""
+        deleted = ClusterEvent(EventResource.POD, Action.DELETE)
         return (
             EventRegistration(ClusterEvent(ElasticQuota.KIND, Action.ALL)),
-            EventRegistration(gone, self._gives_back),
+            EventRegistration(deleted, self._releases_quota),
         )
 
     @hookimpl
@@ -77,11 +77,11 @@ class CapacityScheduling:
         """Keep a pod out while some of its victims are still to be evicted."""
         return _GATED if self.evaluator.eviction.is_in_progress(pod) else None
 
-    # ---- may the pod run? --------------------------------------------------------------------------------
+    # ---- filter ----------------------------------------------------------------------------------------
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
-        """Within the namespace's max, and all quotas together within what is guaranteed.
+        """Reject the pod if its namespace would exceed ``max``, or all quotas together the sum of ``min``.
 
         O(quotas + nominated pods + pods of rows that changed).
         """
@@ -90,38 +90,38 @@ class CapacityScheduling:
             return Status.skip()
         quotas = self._quotas(pod, limits)
         state.write(QUOTAS, quotas)
-        refusal = quotas.refusal()
-        return None if refusal is None else _REFUSALS[refusal]
+        rejection = quotas.rejection()
+        return None if rejection is None else _REJECTIONS[rejection]
 
     @hookimpl
     def add_pod(self, state: CycleState, pod_to_add: Pod) -> None:
-        """As if it ran already."""
+        """Add the requests of a pod."""
         state.read(QUOTAS).change(pod_to_add, 1)
 
     @hookimpl
     def remove_pod(self, state: CycleState, pod_to_remove: Pod) -> None:
-        """As if it had gone."""
+        """Remove the requests of a pod."""
         state.read(QUOTAS).change(pod_to_remove, -1)
 
     @hookimpl
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
-        """The same on every node: matters in dry runs, where pods come and go."""
-        refusal = state.read(QUOTAS).refusal()
-        return None if refusal is None else _REFUSALS[refusal]
+        """As pre_filter, for every node: the result changes in dry runs that add or remove pods."""
+        rejection = state.read(QUOTAS).rejection()
+        return None if rejection is None else _REJECTIONS[rejection]
 
     @hookimpl
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
-        """The same for many rows."""
-        refusal = state.read(QUOTAS).refusal()
-        if refusal is None:
+        """As :meth:`filter`; O(quotas × resources + rows)."""
+        rejection = state.read(QUOTAS).rejection()
+        if rejection is None:
             return None
-        return RowVerdicts.where(np.ones(len(rows), np.bool_), _REFUSALS[refusal])
+        return RowVerdicts.where(np.ones(len(rows), np.bool_), _REJECTIONS[rejection])
 
     @hookimpl
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> tuple[PostFilterResult | None, Status]:
-        """Make room by the rules of :class:`QuotaPreemption`."""
+        """Preempt by the rules of :class:`QuotaPreemption`."""
         result, status = self.evaluator.preempt(state, pod, statuses)
         if status.reasons:
             status = Status(status.code, (f"preemption: {status.message}",), error=status.error)
@@ -130,7 +130,7 @@ class CapacityScheduling:
     # ---- quotas ------------------------------------------------------------------------------------------
 
     def _all_limits(self) -> dict[str, Limits]:
-        """By namespace; of several quotas in one namespace the first one counts."""
+        """Return the limits by namespace; of several quotas in one namespace the first counts."""
         objects = self.handle.objects
         version = objects.version(ElasticQuota.KIND)
         if version != self._version:
@@ -142,21 +142,21 @@ class CapacityScheduling:
         return self._limits
 
     def _quotas(self, pod: Pod, limits: dict[str, Limits]) -> Quotas:
-        """As of now, nominated pods included that *pod* must not get ahead of."""
+        """Return the current usage, with nominated pods of at least the priority of *pod*."""
         usage = self.usage.sync()
         used = {namespace: dict(usage.get(namespace, {})) for namespace in limits}
-        expected = []
+        nominated = []
         for other in self._nominated():
             if other.uid != pod.uid and other.namespace in used and other.priority >= pod.priority:
                 add(used[other.namespace], other.requests)
-                expected.append(other.uid)
-        return Quotas(limits, used, pod.namespace, pod.requests, frozenset(expected), self._guaranteed)
+                nominated.append(other.uid)
+        return Quotas(limits, used, pod.namespace, pod.requests, frozenset(nominated), self._guaranteed)
 
     def _nominated(self) -> list[Pod]:
         nominator = self.handle.nominator
         return [pod for name in nominator.node_names for pod in nominator.nominated_pods_for_node(name)]
 
-    def _gives_back(self, pod: Pod, old: Pod, new: Any) -> bool:
-        """Pods of a namespace with a quota are helped by pods of any such namespace, others by the rest."""
+    def _releases_quota(self, pod: Pod, old: Pod, new: Any) -> bool:
+        """Hint: the deleted pod and the pod both are in namespaces with a quota, or both are not."""
         limits = self._all_limits()
         return (pod.namespace in limits) == (old.namespace in limits)

@@ -1,4 +1,4 @@
-"""Whom a pod may displace: borrowers if it only wants its own, else less important pods of its own."""
+"""Victims by quota: borrowers for a pod within its guaranteed quota, else pods of its own namespace."""
 
 from __future__ import annotations
 
@@ -13,33 +13,32 @@ from .kinds import ElasticQuota
 from .quotas import Quotas
 
 QUOTAS: Final = StateKey[Quotas]("CapacityScheduling quotas")
-STILL_GOING: Final = "not eligible while pods are going from the nominated node"
+VICTIMS_TERMINATING: Final = "not eligible while pods are terminating on the nominated node"
 
 
 @define(eq=False)
 class QuotaPreemption(PreemptionEvaluator):
-    """Victims by quota:
+    """Select victims by quota.
 
-    * a pod that stays within its namespace's min displaces pods of namespaces above theirs, whatever their
-      priority;
-    * one that goes beyond displaces pods of lower priority in its own namespace, and no others;
-    * one of a namespace without a quota displaces pods of lower priority in namespaces without one.
+    * A pod within its namespace's ``min`` preempts pods of namespaces above theirs, of any priority.
+    * A pod beyond ``min`` preempts only pods of lower priority in its own namespace.
+    * A pod of a namespace without a quota preempts pods of lower priority in such namespaces.
     """
 
     by_priority = False
 
     def is_eligible(self, pod: Pod, nominated_status: Status | None) -> str | None:
-        """As ever; and not while others than pods of lower priority are still making room for it."""
-        refusal = PreemptionEvaluator.is_eligible(self, pod, nominated_status)
+        """Return the default reason, or that earlier victims with a quota are still terminating."""
+        reason = PreemptionEvaluator.is_eligible(self, pod, nominated_status)
         name = pod.status.nominated_node_name
         row = self.handle.table.live_row(name) if name else None
-        if refusal is not None or row is None:
-            return refusal
-        going = (other for other in self.handle.table.pods_at(row).values() if other.is_terminating)
-        return STILL_GOING if any(self._has_quota(other.namespace) for other in going) else None
+        if reason is not None or row is None:
+            return reason
+        terminating = (other for other in self.handle.table.pods_at(row).values() if other.is_terminating)
+        return VICTIMS_TERMINATING if any(self._has_quota(other.namespace) for other in terminating) else None
 
     def potential_victims(self, state: CycleState, pod: Pod, info: NodeInfo) -> Sequence[Pod]:
-        """The rules above; of borrowers the least important ones first, and only as long as they borrow."""
+        """Return candidates by the rules above; borrowers from the least important one, while they borrow."""
         others = info.pods.values()
         quotas = state.get(QUOTAS)
         if quotas is None:
@@ -53,6 +52,6 @@ class QuotaPreemption(PreemptionEvaluator):
 
 
 def _least_important_first(pod: Pod) -> tuple[int, float]:
-    """Lower priority first, then those that started later (or not yet)."""
+    """Sort key: lower priority first, then later (or missing) start time."""
     started = pod.status.start_time
     return pod.priority, float("-inf") if started is None else -started

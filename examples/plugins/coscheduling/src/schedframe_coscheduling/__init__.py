@@ -1,4 +1,4 @@
-"""Groups of pods that start together or not at all."""
+"""Gang scheduling: pods of a group start together or not at all."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the plugin is told by the configuration."""
+"""Arguments of FGD."""
 
 from __future__ import annotations
 
@@ -24,20 +24,20 @@ def _of_devices(instance: object, attribute: Attribute[int], value: int) -> None
 
 @frozen
 class TaskType:
-    """One kind of task that the cluster should stay ready for."""
+    """A type of task of the expected workload."""
 
     cpu_milli: int = field(default=0, validator=validators.ge(0))
     gpu_milli: int = field(default=0, validator=[validators.ge(0), _of_devices])
     """Thousandths of a GPU: less than 1000 is a part of one, k × 1000 are k whole ones, 0 is none."""
     models: tuple[str, ...] = ()
-    """GPU models that will do; none named: any."""
+    """Acceptable GPU models; empty means any."""
     weight: int = field(default=1, validator=validators.ge(0))
-    """How common the type is, relative to the others."""
+    """Frequency of the type relative to the others."""
 
 
 @frozen
 class FGDArgs:
-    """The workload to expect, and what things are called."""
+    """Expected workload, and the names of the resource, annotation and label."""
 
     tasks: tuple[TaskType, ...] = ()
     resource: str = "alibabacloud.com/gpu-milli"
@@ -46,13 +46,13 @@ class FGDArgs:
     """Annotation of a placed pod: the numbers of its devices on the node, such as ``0`` or ``2-3``."""
     model_label: str = "alibabacloud.com/gpu-card-model"
     device_choice: str = field(default=FRAGMENTATION, validator=validators.in_(DEVICE_CHOICES))
-    """Which device of the chosen node a part is cut from."""
+    """Rule that chooses the device of a shared GPU on the node."""
     scale: int = field(default=DEVICE, validator=validators.gt(0))
     """Thousandths of a GPU by which fragmentation must change to move a score from 50 to 73 or 27."""
 
     def __attrs_post_init__(self) -> None:
         if self.device_choice == FRAGMENTATION and not sum(task.weight for task in self.tasks):
             raise ValueError(
-                "tasks must name the workload to expect, with some weight, or deviceChoice another way to "
-                "choose devices"
+                "tasks must name the workload to expect, with a positive weight, or deviceChoice a rule "
+                "other than fragmentation"
             )

@@ -1,8 +1,7 @@
-"""How much of the GPUs stays unallocated, by strategy: ``python -m schedframe_fgd.compare --trace DIR``.
+"""Compare strategies by unallocated GPUs: ``python -m schedframe_fgd.compare --trace DIR``.
 
-Tasks of the openb trace arrive one after another, in random order and some of them again, until they ask for
-more than all GPUs of the cluster. Each is scheduled when it arrives, and turned away if it fits nowhere; none
-ends.
+Tasks of the openb trace arrive one by one in random order, some repeatedly, until they request more than all
+GPUs of the cluster. Each is scheduled when it arrives, and rejected if it fits nowhere. No task ends.
 """
 
 from __future__ import annotations
@@ -31,13 +30,13 @@ _RESOURCES: Final = [{"name": "cpu", "weight": 1}, {"name": RESOURCE, "weight": 
 
 @frozen
 class Strategy:
-    """How a node is chosen: the plugins that score, and how a device on it."""
+    """A strategy: the score plugins that choose a node, and the rule that chooses a device on it."""
 
     devices: str
     scorers: dict[str, int] = field(factory=dict)
     """Plugin → weight."""
     allocated: str = ""
-    """Which strategy of NodeResourcesFit, where that is among them."""
+    """Scoring strategy of NodeResourcesFit, if that is one of the plugins."""
 
 
 _FIT: Final = "NodeResourcesFit"
@@ -50,22 +49,22 @@ STRATEGIES: Final[dict[str, Strategy]] = {
     "FGD alone": Strategy("fragmentation", {"FGD": 1}),
     "FGD": Strategy("fragmentation", {"FGD": 100, "BestFit": 1}),
 }
-"""The last one goes by FGD, and among the nodes that are equal in that by best fit."""
+"""The last one uses FGD, and best fit for nodes with equal FGD scores."""
 
 
 @define
 class Outcome:
-    """Of one run: unallocated GPUs as a share of all, by what the tasks so far asked for."""
+    """Result of one run."""
 
     unallocated: dict[int, float]
-    """Percent of the GPUs asked for so far → percent of the GPUs not allocated."""
+    """Percent of the GPUs requested so far → percent of the GPUs not allocated."""
     placed: int = 0
-    turned_away: int = 0
+    rejected: int = 0
     seconds: float = 0.0
 
 
 def configuration(strategy: Strategy, trace: Trace, scale: int) -> dict[str, Any]:
-    """A profile that filters by resources, models and devices, and scores by the strategy alone."""
+    """Return a profile that filters by resources, models and devices, and scores only by the strategy."""
     tasks = [
         {"cpuMilli": t.cpu_milli, "gpuMilli": t.gpu_milli, "models": list(t.models), "weight": t.weight}
         for t in task_types(trace.tasks)
@@ -118,33 +117,33 @@ def run(
         seed=seed,
     )
     outcome = Outcome({})
-    asked = allocated = 0
+    requested = allocated = 0
     for number, task in enumerate(tasks):
         pod = cluster.create(make_pod(number, task))
         scheduler.run_until_idle()
-        asked += task.gpu_milli
-        found = cluster.get("Pod", pod.key)
-        if found is not None and found.spec.node_name:
+        requested += task.gpu_milli
+        placed = cluster.get("Pod", pod.key)
+        if placed is not None and placed.spec.node_name:
             allocated += task.gpu_milli
             outcome.placed += 1
         else:
             cluster.delete("Pod", pod.key)
-            outcome.turned_away += 1
-        outcome.unallocated[100 * asked // trace.capacity] = 100 - 100 * allocated / trace.capacity
+            outcome.rejected += 1
+        outcome.unallocated[100 * requested // trace.capacity] = 100 - 100 * allocated / trace.capacity
     scheduler.close()
     outcome.seconds = time.process_time() - start
     return outcome
 
 
 def installed() -> set[str]:
-    """Plugins that need not be registered because their package is installed."""
+    """Return the plugins whose package is installed, which need not be registered."""
     from importlib.metadata import entry_points
 
     return {entry.name for entry in entry_points(group="schedframe.plugins")}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Print a table: strategies by arrived requests."""
+    """Print a table of strategies by requested share of the GPUs."""
     options = _parse(arguments)
     try:
         trace = read_trace(options.trace, options.pods)
@@ -153,7 +152,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     chosen = options.strategy or list(STRATEGIES)
     at = [percent for percent in (80, 90, 100, 110, 120, 130) if percent <= round(100 * options.ratio)]
     print(f"{len(trace.nodes)} nodes, {trace.capacity // DEVICE} GPUs, {len(trace.tasks)} tasks to draw from")
-    print(f"\nunallocated GPUs (%) {' ' * 3} when so many % of the GPUs were asked for")
+    print(f"\nunallocated GPUs (%) {' ' * 3} at the requested share of the GPUs (%)")
     print(f"{'':18}{''.join(f'{percent:>8}' for percent in at)}{'tasks':>8}{'CPU s':>8}")
     for name in chosen:
         outcomes = [
@@ -174,13 +173,13 @@ def _line(name: str, outcomes: Sequence[Outcome], at: Sequence[int]) -> str:
         return sum(values) / len(values)
 
     cells = "".join(f"{mean([_last(outcome, percent) for outcome in outcomes]):>8.2f}" for percent in at)
-    tasks = sum(outcome.placed + outcome.turned_away for outcome in outcomes)
+    tasks = sum(outcome.placed + outcome.rejected for outcome in outcomes)
     return f"{name:18}{cells}{tasks:>8}{sum(outcome.seconds for outcome in outcomes):>8.1f}"
 
 
 def _last(outcome: Outcome, percent: int) -> float:
-    """What was unallocated when *percent* of the GPUs had been asked for."""
-    reached = [asked for asked in outcome.unallocated if asked <= percent]
+    """Return the unallocated share when *percent* of the GPUs had been requested."""
+    reached = [share for share in outcome.unallocated if share <= percent]
     return outcome.unallocated[max(reached)] if reached else 100.0
 
 
@@ -198,11 +197,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
         "--pods", default="default", help="which pod list: default, gpushare40, multigpu20, …"
     )
     parser.add_argument(
-        "--ratio", type=float, default=1.3, help="stop when so much of the GPUs was asked for"
+        "--ratio", type=float, default=1.3, help="stop when this share of the GPUs has been requested"
     )
-    parser.add_argument(
-        "--runs", type=int, default=1, help="runs with different orders, of which the mean is shown"
-    )
+    parser.add_argument("--runs", type=int, default=1, help="runs with different orders; the mean is shown")
     parser.add_argument("--seed", type=int, default=42)
     parser.add_argument("--scale", type=int, default=DEVICE, help="FGD's scale")
     parser.add_argument(

@@ -1,4 +1,4 @@
-"""How much of every GPU of every node is free, whoever placed the pods."""
+"""Free capacity of every GPU of every node, independent of the scheduler that placed the pods."""
 
 from __future__ import annotations
 
@@ -15,34 +15,33 @@ from .args import DEVICE, FGDArgs
 
 Ints = npt.NDArray[np.int64]
 Chosen = dict[str, tuple[int, ...]]
-"""Uid → devices, of pods that were given some and do not carry the annotation yet (or that of an earlier
-attempt)."""
+"""Uid → devices of pods whose annotation does not show their current devices yet."""
 
 _CHOSEN: Final = object()  # key in the memo of the objects: one for all profiles
 
 
 def chosen_in(handle: Handle) -> Chosen:
-    """The choices of this scheduler, shared by all profiles."""
-    found: Chosen = handle.objects.memo.setdefault(_CHOSEN, {})
-    return found
+    """Return the choices of this scheduler, shared by all profiles."""
+    chosen: Chosen = handle.objects.memo.setdefault(_CHOSEN, {})
+    return chosen
 
 
 def written(devices: Iterable[int]) -> str:
-    """The annotation's text for *devices*."""
+    """Return the text of the annotation for *devices*."""
     return "-".join(map(str, devices))
 
 
 def read(text: str) -> tuple[int, ...] | None:
-    """The devices of an annotation; ``None`` for what is none."""
+    """Return the devices of an annotation; ``None`` if *text* is invalid."""
     parts = text.split("-")
     return tuple(map(int, parts)) if all(part.isdecimal() for part in parts) else None
 
 
 def free_on(node: Node | None, pods: Iterable[Pod], args: FGDArgs, chosen: Mapping[str, Any]) -> list[int]:
-    """Free thousandths of each device of *node* with *pods* on it; O(pods).
+    """Return the free thousandths of each device of *node* with *pods* on it; O(pods).
 
-    A pod of which nobody knows the devices (placed by another scheduler, or supposed to be there) counts on
-    the fullest device that has room for it, whole ones on idle devices.
+    A pod with unknown devices (placed by another scheduler, or hypothetical) counts on the fullest device
+    that has room for it; whole GPUs count on idle devices.
     """
     count = node.allocatable.get(args.resource, 0) // DEVICE if node is not None else 0
     free = [DEVICE] * count
@@ -64,7 +63,7 @@ def free_on(node: Node | None, pods: Iterable[Pod], args: FGDArgs, chosen: Mappi
 
 
 def devices_of(pod: Pod, args: FGDArgs, chosen: Mapping[str, tuple[int, ...]]) -> tuple[int, ...] | None:
-    """The devices of a pod on a node, ``None`` if they are not known."""
+    """Return the devices of a pod on a node; ``None`` if they are unknown."""
     devices = chosen.get(pod.uid)
     if devices is None:
         text = pod.metadata.annotations.get(args.annotation)
@@ -83,7 +82,7 @@ def _take(free: list[int], request: int) -> None:
 
 @define(eq=False)
 class Devices:
-    """The free thousandths of all devices of a table in one array, kept in step with it."""
+    """Free thousandths of all devices of a table in one array that follows its changes."""
 
     handle: Handle
     args: FGDArgs
@@ -91,15 +90,15 @@ class Devices:
     _free: Ints = field(factory=lambda: np.zeros((0, 1), np.int64), init=False)
     _follower: RowFollower | None = field(default=None, init=False)
     _waiting: dict[int, set[str]] = field(factory=dict, init=False)
-    """Row → uids there whose devices are known from ``chosen`` alone."""
+    """Row → uids on it whose devices only ``chosen`` knows."""
 
     def __attrs_post_init__(self) -> None:
         self.chosen = chosen_in(self.handle)
 
     def free(self) -> Ints:
-        """int64, shape ``(capacity, most devices of a node)``, 0 where there is no device.
+        """Return free thousandths, int64, shape ``(capacity, devices)``, 0 for no device; read-only.
 
-        O(pods of the rows that changed since the last call). Not to be changed.
+        O(pods of the rows that changed since the last call).
         """
         table = self.handle.table
         if self._follower is None or self._follower.table is not table:
@@ -113,7 +112,7 @@ class Devices:
         return self._free
 
     def of(self, info: NodeInfo) -> Ints:
-        """The same for one node alone, which may be one of a dry run: shape ``(1, devices)``."""
+        """As :meth:`free`, for one node, which may be that of a dry run; shape ``(1, devices)``."""
         free = free_on(info.node, info.pods.values(), self.args, self.chosen)
         return np.array([free or [0]], np.int64)
 
@@ -128,7 +127,7 @@ class Devices:
         self._forget_written(row, pods)
 
     def _forget_written(self, row: int, pods: Mapping[str, Pod]) -> None:
-        """Drop the choices of pods that carry them now, or are gone from the row."""
+        """Drop the choices of pods whose annotation shows them, and of pods that left the row."""
         chosen, annotation = self.chosen, self.args.annotation
         before = self._waiting.pop(row, ())
         for uid in before:

@@ -1,4 +1,4 @@
-"""FGD: gives out parts of GPUs, and puts each task where it leaves the least of them useless."""
+"""FGD: shares GPUs, and places each task where it causes the least fragmentation of them."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ Ints = npt.NDArray[np.int64]
 
 
 def thresholds(total: int, scale: int) -> list[int]:
-    """The gain from which on the score is 1, 2, … 99: where 100 × sigmoid(gain / total / scale) gets there.
+    """Return the smallest gains with the scores 1, 2, … 99 of 100 × sigmoid(gain / total / scale).
 
-    Integers, so that a gain has the same score wherever it is computed.
+    Integers, so that a gain has the same score on every platform.
     """
     steps = range(1, MAX_SCORE)
     return [ceil(total * scale * log(score / (MAX_SCORE - score))) for score in steps]
@@ -52,9 +52,9 @@ def thresholds(total: int, scale: int) -> list[int]:
 
 @define(eq=False)
 class FGD:
-    """Filters by single devices, scores by the change of fragmentation, and reserves the device.
+    """Filter by single devices, score by the change of fragmentation, and reserve the device.
 
-    What pods have which devices is read from their annotation, which pre_bind writes.
+    The devices of pods are read from their annotation, which pre_bind writes.
     """
 
     args: FGDArgs
@@ -63,7 +63,7 @@ class FGD:
     workload: Workload = field(init=False)
     _thresholds: list[int] = field(init=False)
     _threshold_array: Ints = field(init=False)
-    _model_question: Hashable = field(factory=object, init=False)
+    _model_key: Hashable = field(factory=object, init=False)
 
     row_local: ClassVar[bool] = True
 
@@ -75,19 +75,18 @@ class FGD:
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """CPU and GPUs: nothing else of a pod plays a role."""
+        """Return the requests of CPU and GPUs."""
         return self._request(pod)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Pods that go or change and give parts of GPUs back, nodes that come or get more GPUs, and the pod
-        itself asking for less."""
+        """Register pods that release GPUs, nodes that gain GPUs, and lower requests of the pod itself."""
         node = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE
         pod = Action.DELETE | Action.UPDATE
         own = ClusterEvent(EventResource.UNSCHEDULABLE_POD, Action.UPDATE_POD_SCALE_DOWN)
         return (
             EventRegistration(own),
-            EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, pod), self._gives_back),
+            EventRegistration(ClusterEvent(EventResource.ASSIGNED_POD, pod), self._releases_gpu),
             EventRegistration(ClusterEvent(EventResource.NODE, node), self._has_devices),
         )
 
@@ -95,7 +94,7 @@ class FGD:
 
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        """Is there a device with enough left, or are there enough idle ones? O(pods of the node)."""
+        """Reject a node without a device, or enough idle devices, for the pod; O(pods of the node)."""
         request = self._gpu(pod)
         if not request:
             return None
@@ -108,7 +107,7 @@ class FGD:
 
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
-        """The same for many rows; O(rows × devices)."""
+        """As :meth:`filter`; O(rows × devices)."""
         request = self._gpu(pod)
         if not request:
             return None
@@ -123,7 +122,7 @@ class FGD:
 
     @hookimpl
     def explain(self, pod: Pod, node_info: NodeInfo) -> str | None:
-        """What is free by device."""
+        """Return the request and the free thousandths by device."""
         free = self.devices.of(node_info)[0].tolist()
         return f"asks for {self._gpu(pod)}, free by device: {', '.join(map(str, free))}"
 
@@ -131,23 +130,21 @@ class FGD:
 
     @hookimpl
     def score(self, pod: Pod, node_info: NodeInfo) -> int:
-        """50 where fragmentation stays as it is, more where it falls; O(pods of the node + groups)."""
+        """Return 50 for unchanged fragmentation, more if it falls; O(pods of the node + groups)."""
         cpu = node_info.allocatable.get("cpu", 0) - node_info.requested.get("cpu", 0)
         best = self._gains(pod, self.devices.of(node_info), cpu, node_info.node)
         return bisect_right(self._thresholds, int(best.max()))
 
     @hookimpl
     def score_rows(self, pod: Pod, rows: Rows) -> Ints:
-        """The same for many rows; O(rows × devices × groups)."""
+        """As :meth:`score`; O(rows × devices × groups)."""
         table = rows.table
         column = table.label(self.args.model_label)
-        numbers = column.answers(
-            self._model_question, self.workload.model, len(self.workload.models), np.int64
-        )
+        numbers = column.answers(self._model_key, self.workload.model, len(self.workload.models), np.int64)
         cpu = rows.take(table.allocatable("cpu")) - rows.take(table.requested("cpu"))
         free = self.devices.free()[rows.index]
-        found = gains(self.workload, free, cpu, column.take(numbers, rows.index), self._request(pod))
-        scores: Ints = np.searchsorted(self._threshold_array, found.max(1), "right")
+        by_device = gains(self.workload, free, cpu, column.take(numbers, rows.index), self._request(pod))
+        scores: Ints = np.searchsorted(self._threshold_array, by_device.max(1), "right")
         return scores
 
     def _gains(self, pod: Pod, free: Ints, cpu: int, node: Node | None) -> Ints:
@@ -174,7 +171,7 @@ class FGD:
         return None
 
     def _without(self, pod: Pod, row: int) -> NodeInfo:
-        """The node as it is without *pod*, which counts there already."""
+        """Return the node without *pod*, which is assumed there already."""
         info = self.handle.table.info(row).clone()
         if pod.uid in info.pods:
             info.remove_pod(info.pods[pod.uid])
@@ -185,8 +182,8 @@ class FGD:
         room: list[int] = free[0].tolist()
         if request >= DEVICE:
             idle = [device for device, left in enumerate(room) if left == DEVICE]
-            wanted = request // DEVICE
-            return tuple(idle[:wanted]) if len(idle) >= wanted else None
+            number = request // DEVICE
+            return tuple(idle[:number]) if len(idle) >= number else None
         fitting = [device for device, left in enumerate(room) if left >= request]
         if not fitting:
             return None
@@ -203,26 +200,26 @@ class FGD:
 
     @hookimpl
     def unreserve(self, pod: Pod) -> None:
-        """Forget the choice."""
+        """Drop the choice."""
         self.devices.chosen.pop(pod.uid, None)
 
     @hookimpl
     def pre_bind_pre_flight(self, pod: Pod) -> Status | None:
-        """Nothing to write for a pod without GPUs."""
+        """Skip a pod without GPUs."""
         return None if self._gpu(pod) else Status.skip()
 
     @hookimpl
     def pre_bind(self, pod: Pod) -> None:
-        """Write the devices into the pod's annotation: for whoever starts it, and for the next scheduler."""
+        """Write the devices into the pod's annotation, for the node and for a restarted scheduler."""
         cluster = self.handle.cluster
         current: Pod | None = cluster.get("Pod", pod.key)
         devices = self.devices.chosen.get(pod.uid)
         if current is None or devices is None:
-            return  # the pod is gone, as bind will find out
+            return  # the pod was deleted, so bind will fail
         annotations = {**current.metadata.annotations, self.args.annotation: written(devices)}
         cluster.update(evolve(current, metadata=evolve(current.metadata, annotations=annotations)))
 
-    # ---- small things ------------------------------------------------------------------------------------
+    # ---- helpers -----------------------------------------------------------------------------------------
 
     def _gpu(self, pod: Pod) -> int:
         return pod.requests.get(self.args.resource, 0)
@@ -230,7 +227,7 @@ class FGD:
     def _request(self, pod: Pod) -> tuple[int, int]:
         return pod.requests.get("cpu", 0), self._gpu(pod)
 
-    def _gives_back(self, pod: Pod, old: Pod, new: Pod | None) -> bool:
+    def _releases_gpu(self, pod: Pod, old: Pod, new: Pod | None) -> bool:
         return bool(self._gpu(old))
 
     def _has_devices(self, pod: Pod, old: Node | None, new: Node) -> bool:

@@ -1,4 +1,4 @@
-"""What FGD is compared with: strategies of the paper's evaluation that schedframe does not bring."""
+"""Strategies of the paper's evaluation that schedframe lacks, to compare FGD with."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Floats = npt.NDArray[np.float64]
 
 @frozen
 class LargestNode:
-    """What 1 is: the most CPU (milli-CPU) and GPU (thousandths) that a node has."""
+    """Scale of the shares: the largest CPU (milli-CPU) and GPU (thousandths) of a node."""
 
     cpu_milli: int = 128_000
     gpu_milli: int = 8 * DEVICE
@@ -28,21 +28,21 @@ class LargestNode:
 
 @define(eq=False)
 class _ByRemainder:
-    """Scores by CPU and GPUs that are free on a node, as shares of the largest node."""
+    """Score by free CPU and GPUs of a node, as shares of the largest node."""
 
     args: LargestNode = field(factory=LargestNode)
     row_local: ClassVar[bool] = True
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """Requests of CPU and GPUs."""
+        """Return the requests of CPU and GPUs."""
         return self._request(pod)
 
     def _request(self, pod: Pod) -> tuple[int, int]:
         return pod.requests.get("cpu", 0), pod.requests.get(self.args.resource, 0)
 
     def _shares(self, pod: Pod, rows: Rows) -> tuple[Floats, Floats, float, float]:
-        """Free CPU and GPU per row, requested CPU and GPU."""
+        """Return free CPU and GPU per row, and requested CPU and GPU, as shares."""
         table, largest = rows.table, self.args
         cpu = (rows.take(table.allocatable("cpu")) - rows.take(table.requested("cpu"))) / largest.cpu_milli
         gpus = rows.take(table.allocatable(largest.resource)) - rows.take(table.requested(largest.resource))
@@ -52,11 +52,11 @@ class _ByRemainder:
 
 @define(eq=False)
 class BestFit(_ByRemainder):
-    """The node of which the least is left, CPU and GPUs counting equally."""
+    """Prefer the node with the least left, CPU and GPUs counting equally."""
 
     @hookimpl
     def score_rows(self, pod: Pod, rows: Rows) -> Ints:
-        """100 for a node that is filled up, 0 for the largest one if it stays empty."""
+        """Return 100 for a node that becomes full, 0 for the largest one if it stays empty."""
         cpu, gpus, asked_cpu, asked_gpu = self._shares(pod, rows)
         left = (cpu - asked_cpu + gpus - asked_gpu) / 2
         return (MAX_SCORE * (1 - left)).clip(0, MAX_SCORE).astype(np.int64)
@@ -64,11 +64,11 @@ class BestFit(_ByRemainder):
 
 @define(eq=False)
 class DotProduct(_ByRemainder):
-    """The node on which what is free points least in the direction of what is asked for."""
+    """Prefer the node whose free resources point least in the direction of the request."""
 
     @hookimpl
     def score_rows(self, pod: Pod, rows: Rows) -> Ints:
-        """100 less the dot product of free and requested shares."""
+        """Return 100 minus the scaled dot product of free and requested shares."""
         cpu, gpus, asked_cpu, asked_gpu = self._shares(pod, rows)
         product = (cpu * asked_cpu + gpus * asked_gpu) / 2
         return (MAX_SCORE * (1 - product)).clip(0, MAX_SCORE).astype(np.int64)

@@ -34,7 +34,7 @@ RESOURCE, MODEL_LABEL = _ARGS.resource, _ARGS.model_label
 
 @frozen
 class Task:
-    """A line of a pod list: requests in milli-CPU, MiB and thousandths of a GPU."""
+    """A line of a pod list, with requests in milli-CPU, MiB and thousandths of a GPU."""
 
     cpu_milli: int
     memory_mib: int
@@ -44,14 +44,14 @@ class Task:
 
 @frozen
 class Trace:
-    """A cluster and what was submitted to it."""
+    """A cluster and the tasks submitted to it."""
 
     nodes: tuple[Node, ...]
     tasks: tuple[Task, ...]
 
     @property
     def capacity(self) -> int:
-        """Thousandths of all GPUs."""
+        """Capacity of all GPUs in thousandths."""
         return sum(node.allocatable.get(RESOURCE, 0) for node in self.nodes)
 
 
@@ -64,43 +64,43 @@ def read_trace(folder: Path, pods: str = "default", nodes: str = "gpu_node") -> 
 
 
 def task_types(tasks: Sequence[Task], share: float = 1.0) -> tuple[TaskType, ...]:
-    """The most common types that make up *share* of the tasks, each with how often it occurs."""
+    """Return the most common types that make up *share* of the tasks, weighted by frequency."""
     counts = Counter(TaskType(task.cpu_milli, task.gpu_milli, task.models) for task in tasks)
     types: list[TaskType] = []
     covered = 0
-    for kind, count in counts.most_common():
+    for task_type, count in counts.most_common():
         if covered >= share * len(tasks):
             break
-        types.append(evolve(kind, weight=count))
+        types.append(evolve(task_type, weight=count))
         covered += count
     return tuple(types)
 
 
 def inflated(trace: Trace, ratio: float, rng: Random) -> list[Task]:
-    """The tasks in random order, some of them again, until they ask for *ratio* of all GPUs.
+    """Return the tasks in random order, some repeated, until they request *ratio* of all GPUs.
 
-    As in the paper's evaluation: an unlimited stream of tasks with the trace's distribution.
+    This is the paper's evaluation: an unlimited stream of tasks with the distribution of the trace.
     """
-    wanted = ratio * trace.capacity
+    target = ratio * trace.capacity
     order = list(trace.tasks)
     rng.shuffle(order)
-    asked = sum(task.gpu_milli for task in order)
-    while asked > wanted:
-        asked -= order.pop().gpu_milli
-    while asked < wanted:
+    requested = sum(task.gpu_milli for task in order)
+    while requested > target:
+        requested -= order.pop().gpu_milli
+    while requested < target:
         task = rng.choice(trace.tasks)
         order.append(task)
-        asked += task.gpu_milli
+        requested += task.gpu_milli
     return order
 
 
 def make_pod(number: int, task: Task) -> Pod:
-    """The pod of a task."""
+    """Return the pod of a task."""
     return Pod(ObjectMeta(name=f"task-{number}", namespace=NAMESPACE), spec_of(task))
 
 
 def spec_of(task: Task) -> PodSpec:
-    """What pods of a task have in common."""
+    """Return the spec of the pods of a task."""
     amounts = {"cpu": f"{task.cpu_milli}m", "memory": f"{task.memory_mib}Mi"}
     if task.gpu_milli:
         amounts[RESOURCE] = str(task.gpu_milli)
@@ -125,8 +125,10 @@ def _node(row: dict[str, str]) -> Node:
     if gpus:
         amounts[RESOURCE] = str(DEVICE * gpus)
         labels[MODEL_LABEL] = row["model"]
-    room = {name: parse_quantity(text) for name, text in amounts.items()}
-    return Node(ObjectMeta(name=row["sn"], labels=labels), status=NodeStatus(capacity=room, allocatable=room))
+    capacity = {name: parse_quantity(text) for name, text in amounts.items()}
+    return Node(
+        ObjectMeta(name=row["sn"], labels=labels), status=NodeStatus(capacity=capacity, allocatable=capacity)
+    )
 
 
 def _task(row: dict[str, str]) -> Task:

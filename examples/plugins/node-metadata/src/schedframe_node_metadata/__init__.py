@@ -1,4 +1,4 @@
-"""Scores nodes by a number or a time that people wrote on them."""
+"""Score nodes by a number or a time in a label or annotation."""
 
 from __future__ import annotations
 

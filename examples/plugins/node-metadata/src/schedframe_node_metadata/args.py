@@ -1,4 +1,4 @@
-"""Which label or annotation, how it is read, and what is better."""
+"""Arguments: which label or annotation, its format, and which values are better."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _STRATEGIES: Final = {NUMBER: (HIGHEST, LOWEST), TIMESTAMP: (NEWEST, OLDEST)}
 
 @frozen
 class NodeMetadataArgs:
-    """All are needed but ``timestamp_format``, a layout of Go's time package (RFC 3339 by default)."""
+    """Arguments of NodeMetadata; ``timestamp_format`` is a layout of Go's time package."""
 
     metadata_key: str = field(validator=validators.min_len(1))
     metadata_source: str = field(validator=validators.in_((LABEL, ANNOTATION)))
@@ -25,10 +25,10 @@ class NodeMetadataArgs:
     timestamp_format: str = RFC3339
 
     def __attrs_post_init__(self) -> None:
-        fitting = _STRATEGIES[self.metadata_type]
-        if self.scoring_strategy not in fitting:
+        allowed = _STRATEGIES[self.metadata_type]
+        if self.scoring_strategy not in allowed:
             raise ValueError(
-                f"'scoring_strategy' must be {' or '.join(fitting)} for a {self.metadata_type}: "
+                f"'scoring_strategy' must be {' or '.join(allowed)} for a {self.metadata_type}: "
                 f"{self.scoring_strategy}"
             )
         try:

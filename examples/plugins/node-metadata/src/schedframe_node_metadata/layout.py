@@ -1,4 +1,4 @@
-"""Times in a layout of Go's time package, which shows what Mon Jan 2 15:04:05 2006 would look like."""
+"""Layouts of Go's time package, which write the time Mon Jan 2 15:04:05 2006 in the wanted format."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ _FRACTION: Final = re.compile(r"(?<=:\d\d)[.,]\d+")
 
 @lru_cache(maxsize=64)
 def python_format(layout: str) -> str:
-    """The format of ``strptime`` that reads *layout*; ``ValueError`` for a layout that has no day.
+    """Return the ``strptime`` format of *layout*. Raises ``ValueError`` for an invalid layout.
 
-    Fractions of a second are read over: one second is as fine as scores get.
+    Fractions of a second are ignored, since scores have a resolution of one second.
     """
 
     def directive(match: re.Match[str]) -> str:
@@ -49,14 +49,14 @@ def python_format(layout: str) -> str:
             return ""
         raise ValueError(f"has {text!r}, which stands for nothing; layouts show Jan 2 2006 as 2006-01-02")
 
-    found = _TOKENS.sub(directive, layout)
-    if "%Y" not in found and "%y" not in found:
+    result = _TOKENS.sub(directive, layout)
+    if "%Y" not in result and "%y" not in result:
         raise ValueError("has no year; layouts show it as 2006")
-    return found
+    return result
 
 
 def seconds(text: str, layout: str) -> int | None:
-    """Seconds since the epoch, of UTC where nothing else is said; ``None`` for a text of another form."""
+    """Return seconds since the epoch (default zone UTC); ``None`` if *text* does not match *layout*."""
     try:
         moment = datetime.strptime(_FRACTION.sub("", text), python_format(layout))
     except ValueError:

@@ -1,4 +1,4 @@
-"""NodeMetadata: the better the number or the time in a label or annotation, the higher the score."""
+"""NodeMetadata: score nodes by the number or time in a label or annotation."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ Ints = npt.NDArray[np.int64]
 INVALID: Final = np.iinfo(np.int64).min
 """Raw score of a node without the key, or whose value cannot be read."""
 _LARGEST: Final = 10**16
-"""Numbers beyond count as this, so that scores can be computed in 64 bits."""
+"""Absolute value to which numbers are clipped, so that normalization fits into 64 bits."""
 
 
 @define(eq=False)
 class NodeMetadata:
-    """Reads one label or annotation of each node; a node that has none it can read scores 0."""
+    """Read one label or annotation of each node; a node without a valid value scores 0."""
 
     args: NodeMetadataArgs
 
@@ -33,18 +33,18 @@ class NodeMetadata:
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """The pod plays no role."""
+        """Return a constant: the score does not depend on the pod."""
         return ()
 
     @hookimpl
     def score(self, node_info: NodeInfo) -> int:
-        """What is written there, as a number of which more is better."""
+        """Return the value as a number, negated if lower is better; ``INVALID`` without one."""
         text = None if node_info.node is None else self._text(node_info.node)
         return INVALID if text is None else self._raw(text)
 
     @hookimpl
     def score_rows(self, rows: Rows) -> Ints:
-        """The same for many rows: each distinct text is read once; O(rows)."""
+        """As :meth:`score`, evaluated once for each distinct text; O(rows)."""
         source, key = self.args.metadata_source, self.args.metadata_key
         column = rows.table.distinct((NodeMetadata, source, key), self._text)
         table = column.answers((NodeMetadata, self.args), self._raw, INVALID, np.int64)
@@ -52,32 +52,32 @@ class NodeMetadata:
 
     @hookimpl
     def normalize_scores(self, scores: Ints) -> None:
-        """From 1, for the worst that can be read, to 100; 0 is for what cannot be read."""
+        """Stretch valid scores to 1…100; invalid ones become 0."""
         valid = scores != INVALID
         if valid.any():
-            found = scores[valid]
-            lowest, lowest_score = found.min(), MIN_SCORE + 1
-            spread = int(found.max() - lowest)
-            steps = (found - lowest) * (MAX_SCORE - lowest_score) // spread if spread else found - lowest
+            raw = scores[valid]
+            lowest, lowest_score = raw.min(), MIN_SCORE + 1
+            spread = int(raw.max() - lowest)
+            steps = (raw - lowest) * (MAX_SCORE - lowest_score) // spread if spread else raw - lowest
             scores[valid] = lowest_score + steps
         scores[~valid] = MIN_SCORE
 
     def _text(self, node: Node) -> str | None:
         metadata = node.metadata
-        found = metadata.annotations if self.args.metadata_source == ANNOTATION else metadata.labels
-        return found.get(self.args.metadata_key)
+        values = metadata.annotations if self.args.metadata_source == ANNOTATION else metadata.labels
+        return values.get(self.args.metadata_key)
 
     def _raw(self, text: str) -> int:
-        read = (
+        value = (
             _number(text) if self.args.metadata_type == NUMBER else seconds(text, self.args.timestamp_format)
         )
-        if read is None:
+        if value is None:
             return INVALID
-        return -read if self.args.scoring_strategy in (LOWEST, OLDEST) else read
+        return -value if self.args.scoring_strategy in (LOWEST, OLDEST) else value
 
 
 def _number(text: str) -> int | None:
-    """The nearest integer, halves away from zero."""
+    """Return the nearest integer, halves rounded away from zero; ``None`` if *text* is no finite number."""
     try:
         value = float(text)
     except ValueError:

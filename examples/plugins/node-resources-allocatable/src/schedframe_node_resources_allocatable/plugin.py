@@ -1,4 +1,4 @@
-"""NodeResourcesAllocatable: small nodes first, and large ones stay free for large pods; or the reverse."""
+"""NodeResourcesAllocatable: prefer small nodes, which keeps large ones free, or the reverse."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ MOST: Final = "Most"
 
 @frozen
 class ResourceWeight:
-    """How much one unit (milli-CPU, byte, piece) of a resource counts."""
+    """Weight of one unit (milli-CPU, byte, piece) of a resource."""
 
     name: str = field(validator=validators.min_len(1))
     weight: int = field(default=1, validator=validators.gt(0))
@@ -26,7 +26,7 @@ class ResourceWeight:
 
 @frozen
 class AllocatableArgs:
-    """What is preferred, and what size is."""
+    """Arguments: which size is preferred, and the resources that make up the size."""
 
     mode: str = field(default=LEAST, validator=validators.in_((LEAST, MOST)))
     resources: tuple[ResourceWeight, ...] = field(
@@ -36,7 +36,7 @@ class AllocatableArgs:
 
 @define(eq=False)
 class NodeResourcesAllocatable:
-    """The weighted mean of what a node has of the resources; negative where less is better."""
+    """Score the weighted mean of the allocatable resources; negated if smaller is better."""
 
     args: AllocatableArgs = field(factory=AllocatableArgs)
 
@@ -45,12 +45,12 @@ class NodeResourcesAllocatable:
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """The pod plays no role."""
+        """Return a constant: the score does not depend on the pod."""
         return ()
 
     @hookimpl
     def score(self, node_info: NodeInfo) -> int:
-        """O(resources)."""
+        """Return the signed size of the node; O(resources)."""
         allocatable = node_info.allocatable
         total = sum(allocatable.get(one.name, 0) * one.weight for one in self.args.resources)
         size = total // sum(one.weight for one in self.args.resources)
@@ -58,7 +58,7 @@ class NodeResourcesAllocatable:
 
     @hookimpl
     def score_rows(self, rows: Rows) -> Ints:
-        """O(rows × resources)."""
+        """As :meth:`score`; O(rows × resources)."""
         total = np.zeros(len(rows), np.int64)
         for one in self.args.resources:
             total += rows.take(rows.table.allocatable(one.name)) * one.weight
@@ -67,7 +67,7 @@ class NodeResourcesAllocatable:
 
     @hookimpl
     def normalize_scores(self, scores: Ints) -> None:
-        """Stretched so that the best node has 100 and the worst 0; 0 for all if they are equal."""
+        """Stretch to 0…100; all become 0 if they are equal."""
         if len(scores):
             lowest = scores.min()
             spread = int(scores.max() - lowest)

@@ -1,4 +1,4 @@
-"""Scores nodes by pods that are about to go, and pods that are about to come."""
+"""Score nodes by terminating pods and by nominated pods."""
 
 from __future__ import annotations
 

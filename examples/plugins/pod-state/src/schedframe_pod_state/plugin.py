@@ -1,4 +1,4 @@
-"""PodState: towards nodes whose pods are going, away from nodes that are promised to somebody."""
+"""PodState: prefer nodes with terminating pods, avoid nodes to which pods are nominated."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Ints = npt.NDArray[np.int64]
 
 
 def scale(scores: Ints) -> None:
-    """Stretch *scores* in place so that the lowest becomes 0 and the highest 100; equal ones become 0."""
+    """Stretch *scores* in place to 0…100; all become 0 if they are equal."""
     if len(scores):
         lowest = scores.min()
         spread = int(scores.max() - lowest)
@@ -24,7 +24,7 @@ def scale(scores: Ints) -> None:
 
 @define(eq=False)
 class PodState:
-    """One point up for each terminating pod on the node, one down for each pod nominated to it."""
+    """Score one point for each terminating pod on the node, minus one for each nominated pod."""
 
     handle: Handle
     _terminating: Ints = field(factory=lambda: np.zeros(0, np.int64), init=False)
@@ -32,13 +32,13 @@ class PodState:
 
     @hookimpl
     def score(self, node_info: NodeInfo) -> int:
-        """Terminating pods less nominated pods; O(pods of the node)."""
-        going = sum(pod.is_terminating for pod in node_info.pods.values())
-        return going - sum(1 for _ in self.handle.nominator.nominated_pods_for_node(node_info.name))
+        """Return terminating pods minus nominated pods; O(pods of the node)."""
+        terminating = sum(pod.is_terminating for pod in node_info.pods.values())
+        return terminating - sum(1 for _ in self.handle.nominator.nominated_pods_for_node(node_info.name))
 
     @hookimpl
     def score_rows(self, rows: Rows) -> Ints:
-        """The same for many rows; O(rows, pods of rows that changed, nominated pods)."""
+        """As :meth:`score`; O(rows + pods of rows that changed + nominated pods)."""
         table, nominator = rows.table, self.handle.nominator
         column = self._column()
         if nominator:
@@ -51,11 +51,11 @@ class PodState:
 
     @hookimpl
     def normalize_scores(self, pod: Pod, scores: Ints) -> None:
-        """From 0 to 100."""
+        """Stretch to 0…100."""
         scale(scores)
 
     def _column(self) -> Ints:
-        """Terminating pods by row, up to date."""
+        """Return the number of terminating pods per row, up to date."""
         table = self.handle.table
         if self._follower is None:
             self._follower = RowFollower(table)

@@ -1,4 +1,4 @@
-"""The queue by priority, then by quality of service class, then by age."""
+"""Queue order by priority, then by quality of service class, then by age."""
 
 from __future__ import annotations
 

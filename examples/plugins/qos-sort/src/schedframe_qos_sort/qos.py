@@ -17,7 +17,7 @@ _COUNTED: Final = ("cpu", "memory")
 
 
 class QOSClass(IntEnum):
-    """The classes, in the order in which they are scheduled."""
+    """The classes in scheduling order."""
 
     GUARANTEED = 0
     BURSTABLE = 1
@@ -25,11 +25,11 @@ class QOSClass(IntEnum):
 
 
 def qos_class(spec: PodSpec) -> QOSClass:
-    """The class of pods with that spec; O(containers) once, then remembered with the spec."""
-    found: QOSClass | None = spec.memo.get(_QOS)
-    if found is None:
-        found = spec.memo[_QOS] = _classify(spec)
-    return found
+    """Return the class of pods with that spec; O(containers), cached on the spec."""
+    cached: QOSClass | None = spec.memo.get(_QOS)
+    if cached is None:
+        cached = spec.memo[_QOS] = _classify(spec)
+    return cached
 
 
 def _classify(spec: PodSpec) -> QOSClass:
@@ -42,7 +42,7 @@ def _classify(spec: PodSpec) -> QOSClass:
 
 
 def _is_guaranteed(part: ResourceRequirements) -> bool:
-    """CPU and memory are limited, and the requests, where there are any, are the limits."""
+    """Return whether CPU and memory have limits, and requests, if any, equal them."""
     limits = _positive(part.limits)
     return limits.keys() == set(_COUNTED) and _positive(part.requests) in ({}, limits)
 
