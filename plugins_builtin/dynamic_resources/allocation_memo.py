@@ -1,7 +1,7 @@
-"""What was found for claims that ask for the same, kept by state of the node.
+"""Memo of searches: results for claims with equal requests, by device state of the node.
 
 Pods made from one template have claims that differ in their names only. The search on a node depends on
-what the claims ask for, and on the node's state: what its pools offer and what of it is in use.
+the requests of the claims and on the node's state: what its pools offer, and which devices are in use.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from schedframe.api import DeviceClaim, DeviceRequest
 
 from .allocation_results import score_of
 from .inventory.node_pools import NodePool
-from .search.demand import Demand, Wanted
+from .search.demand import Demand, DeviceQuery
 from .search.device_search import Pick, Picks
 
 ERR_CANNOT_ALLOCATE: Final = "cannot allocate all claims"
@@ -30,23 +30,22 @@ CANNOT_ALLOCATE: Final = Status.unresolvable(ERR_CANNOT_ALLOCATE)
 INVALID_POOLS: Final = Status.unresolvable(ERR_INVALID_POOLS)
 TIMED_OUT: Final = Status.unresolvable(ERR_TIMED_OUT)
 STATUSES: Final = (CANNOT_ALLOCATE, INVALID_POOLS, TIMED_OUT)
-"""What code *k* stands for is at *k* - 1; code 0 is success."""
+"""Statuses of codes: code *k* stands for ``STATUSES[k - 1]``, code 0 for success."""
 UNKNOWN: Final = -1
-"""The code of a state that was not searched yet."""
+"""Code of a state that has not been searched yet."""
 
 _TIMED_OUT_CODE: Final = STATUSES.index(TIMED_OUT) + 1
-_KEPT: Final = 128
-"""Sketches whose shapes are kept, the ones used last."""
-_ALIKE: Final = 8
-"""Shapes kept of one sketch."""
+_MAX_KEYS: Final = 128
+"""Keys with memos, those used last. A pod whose memo was dropped searches each state again."""
+_MAX_MEMOS_PER_KEY: Final = 8
+"""Memos of one key, which differ only in what a key leaves out; the oldest is dropped."""
 
 
 @frozen(eq=False)
-class _Place:
-    """A pick with everything told by its place: good for all nodes of the state, and all claims alike."""
+class _PickIndices:
+    """A pick in index numbers, which hold on all nodes of a state and for all claims with equal requests."""
 
-    choice: int
-    """Request of the claim."""
+    request: int
     alternative: int
     pool: int
     device: int
@@ -54,51 +53,57 @@ class _Place:
 
 
 @frozen(eq=False)
-class Found:
-    """Where the devices are, claim by claim."""
+class MemoizedPicks:
+    """The picks for each claim, in index numbers."""
 
-    places: tuple[tuple[_Place, ...], ...]
+    claims: tuple[tuple[_PickIndices, ...], ...]
 
     @classmethod
-    def of(cls, demands: Sequence[Demand], picks: Picks, pools: Sequence[NodePool]) -> Found:
-        """In the terms of *demands* and *pools*; O(pools + devices of those picked from)."""
-        numbers = {pool.id: number for number, pool in enumerate(pools)}
-        asked = [
-            {
-                wanted: (number, place)
-                for number, choice in enumerate(demand.choices)
-                for place, wanted in enumerate(choice.wanted)
-            }
-            for demand in demands
-        ]
+    def of(cls, demands: Sequence[Demand], picks: Picks, pools: Sequence[NodePool]) -> MemoizedPicks:
+        """Return *picks* as indices into *demands* and *pools*; O(pools + their devices)."""
+        pool_indices = {pool.id: index for index, pool in enumerate(pools)}
 
-        def place_of(wanted: dict[Wanted, tuple[int, int]], pick: Pick) -> _Place:
-            pool = numbers[pick.offered.id[:2]]
-            return _Place(*wanted[pick.wanted], pool, pools[pool].devices.index(pick.offered), pick.consumed)
+        def indices_of(queries: dict[DeviceQuery, tuple[int, int]], pick: Pick) -> _PickIndices:
+            pool = pool_indices[pick.offered.id[:2]]
+            device = pools[pool].devices.index(pick.offered)
+            return _PickIndices(*queries[pick.query], pool, device, pick.consumed)
 
-        pairs = zip(asked, picks, strict=True)
-        return cls(tuple(tuple([place_of(wanted, pick) for pick in part]) for wanted, part in pairs))
+        return cls(
+            tuple(
+                tuple(indices_of(queries, pick) for pick in part)
+                for queries, part in zip(map(_query_indices, demands), picks, strict=True)
+            )
+        )
 
     def picks(self, demands: Sequence[Demand], pools: Sequence[NodePool]) -> Picks:
-        """The devices themselves, for claims of the same shape on a node of the same state."""
+        """Return the devices for claims with the same requests, on a node of the same state."""
         return [
             [
                 Pick(
-                    demand.choices[place.choice].wanted[place.alternative],
-                    pools[place.pool].devices[place.device],
-                    place.consumed,
+                    demand.choices[pick.request].queries[pick.alternative],
+                    pools[pick.pool].devices[pick.device],
+                    pick.consumed,
                 )
-                for place in part
+                for pick in part
             ]
-            for demand, part in zip(demands, self.places, strict=True)
+            for demand, part in zip(demands, self.claims, strict=True)
         ]
 
     def score(self, claims: Sequence[ResourceClaim]) -> int:
-        """How early the alternatives stand that were chosen."""
+        """Return the score of the alternatives that were chosen."""
         return sum(
-            score_of(claim, {_name(claim.spec.devices.requests[p.choice], p.alternative) for p in part})
-            for claim, part in zip(claims, self.places, strict=True)
+            score_of(claim, {_name(claim.spec.devices.requests[p.request], p.alternative) for p in part})
+            for claim, part in zip(claims, self.claims, strict=True)
         )
+
+
+def _query_indices(demand: Demand) -> dict[DeviceQuery, tuple[int, int]]:
+    """Query → indices of its request and of its alternative."""
+    return {
+        query: (request, alternative)
+        for request, choice in enumerate(demand.choices)
+        for alternative, query in enumerate(choice.queries)
+    }
 
 
 def _name(request: DeviceRequest, alternative: int) -> str:
@@ -107,79 +112,79 @@ def _name(request: DeviceRequest, alternative: int) -> str:
 
 
 @define(eq=False)
-class Shape:
-    """Results for all claims that ask for the same, by number of the state; 12 bytes a state and more."""
+class AllocationMemo:
+    """Results for all claims with equal requests, by state number; at least 12 bytes for each state."""
 
-    asked: tuple[DeviceClaim, ...]
-    classes: int
+    device_claims: tuple[DeviceClaim, ...]
+    classes_version: int
     """Version of the device classes."""
     epoch: int = -1
-    """Of the numbers of the states."""
+    """Epoch of the state numbers."""
     codes: npt.NDArray[np.int32] = field(factory=lambda: np.empty(0, np.int32))
-    """By state: 0 for success, *k* for ``STATUSES[k - 1]``, or UNKNOWN."""
+    """State → 0 for success, *k* for ``STATUSES[k - 1]``, or UNKNOWN."""
     scores: npt.NDArray[np.int64] = field(factory=lambda: np.empty(0, np.int64))
-    """By state, how early the alternatives stand that were chosen."""
-    found: dict[int, Found] = field(factory=dict)
-    """By state, for successes."""
-    _timed_out: bool = False
+    """State → score of the alternatives that were chosen."""
+    picks: dict[int, MemoizedPicks] = field(factory=dict)
+    """State → picks, of successes."""
+    _has_timeouts: bool = False
 
     def fit(self, epoch: int, states: int) -> None:
-        """Make room for so many states, and forget everything if they are numbered anew."""
+        """Make room for *states* states; drop everything if they were renumbered."""
         if epoch != self.epoch:
             self.epoch = epoch
             self.codes, self.scores = np.empty(0, np.int32), np.empty(0, np.int64)
-            self.found.clear()
+            self.picks.clear()
         if states > len(self.codes):
             size = states + states // 4 + 32
             codes, scores = np.full(size, UNKNOWN, np.int32), np.zeros(size, np.int64)
             codes[: len(self.codes)], scores[: len(self.scores)] = self.codes, self.scores
             self.codes, self.scores = codes, scores
 
-    def keep(self, state: int, outcome: Status | Found, score: int) -> None:
-        """Remember what was found."""
+    def record(self, state: int, outcome: Status | MemoizedPicks, score: int) -> None:
+        """Keep the result of a search."""
         if isinstance(outcome, Status):
             self.codes[state] = STATUSES.index(outcome) + 1
-            self._timed_out = self._timed_out or outcome is TIMED_OUT
+            self._has_timeouts = self._has_timeouts or outcome is TIMED_OUT
         else:
             self.codes[state] = 0
             self.scores[state] = score
-            self.found[state] = outcome
+            self.picks[state] = outcome
 
-    def try_again(self) -> None:
-        """Another pod asks: what took too long the last time may not do so now."""
-        if self._timed_out:
-            self._timed_out = False
+    def forget_timeouts(self) -> None:
+        """Drop the searches that took too long: they may be fast enough for the next pod."""
+        if self._has_timeouts:
+            self._has_timeouts = False
             self.codes[self.codes == _TIMED_OUT_CODE] = UNKNOWN
 
 
 @define(eq=False)
-class Shapes:
-    """The shapes used last; looking one up is O(size of the claims)."""
+class AllocationMemos:
+    """The memos used last; a look-up is O(size of the claims)."""
 
-    _shapes: OrderedDict[Hashable, list[Shape]] = field(factory=OrderedDict)
+    _memos: OrderedDict[Hashable, list[AllocationMemo]] = field(factory=OrderedDict)
 
-    def of(self, asked: tuple[DeviceClaim, ...], classes: int) -> Shape:
-        """The shape of claims that ask for this, made if need be."""
-        # Claims cannot be hashed, for what they say to drivers: what tells most of them apart must do.
-        key = classes, tuple(_sketch(each) for each in asked)
-        alike = self._shapes.setdefault(key, [])
-        self._shapes.move_to_end(key)
-        for shape in alike:
-            if shape.asked == asked:
-                return shape
-        if len(alike) >= _ALIKE:
-            del alike[0]
-        elif len(self._shapes) > _KEPT:
-            self._shapes.popitem(last=False)
-        shape = Shape(asked, classes)
-        alike.append(shape)
-        return shape
+    def of(self, device_claims: tuple[DeviceClaim, ...], classes_version: int) -> AllocationMemo:
+        """Return the memo of claims with these requests; it is made if there is none."""
+        # Claims cannot be hashed because of their parameters for drivers; the key has what tells most apart.
+        key = classes_version, tuple(_key_of(each) for each in device_claims)
+        memos = self._memos.setdefault(key, [])
+        self._memos.move_to_end(key)
+        for memo in memos:
+            if memo.device_claims == device_claims:
+                return memo
+        if len(memos) >= _MAX_MEMOS_PER_KEY:
+            del memos[0]
+        elif len(self._memos) > _MAX_KEYS:
+            self._memos.popitem(last=False)
+        memo = AllocationMemo(device_claims, classes_version)
+        memos.append(memo)
+        return memo
 
 
-def _sketch(asked: DeviceClaim) -> Hashable:
+def _key_of(device_claim: DeviceClaim) -> Hashable:
     return tuple(
         (request.name, part.device_class_name, part.count, part.selectors)
-        for request in asked.requests
+        for request in device_claim.requests
         for part in (request.exactly, *request.first_available)
         if part is not None
     )

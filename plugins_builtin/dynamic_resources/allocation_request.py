@@ -1,4 +1,4 @@
-"""What has to be allocated on a node: claims of the pod, and what stands in for extended resources there."""
+"""Claims to allocate on a node: those of the pod, and the one for extended resources that the node lacks."""
 
 from __future__ import annotations
 
@@ -9,26 +9,26 @@ from attrs import define, field
 from schedframe import ResourceClaim
 from schedframe.api import AllocationResult
 
-from .allocation_memo import Shape
+from .allocation_memo import AllocationMemo
 from .allocation_results import allocation_of
-from .claims.extended_resources import Substitute
+from .claims.extended_resources import SubstituteRequests
 from .search.demand import ClassOf, Demand, demand_of
 from .search.device_search import Pick
 
 
 @define(eq=False)
-class Asked:
-    """Claims that are to be allocated together."""
+class AllocationRequest:
+    """Claims that are allocated together."""
 
     claims: tuple[ResourceClaim, ...]
-    """The one that stands in for extended resources is last."""
-    shape: Shape
-    substitute: Substitute | None = None
-    """What the last claim was made of, if it stands in for extended resources."""
+    """The claim for extended resources is the last one."""
+    memo: AllocationMemo
+    substitute: SubstituteRequests | None = None
+    """The requests of the last claim, if it is for extended resources."""
     _demands: tuple[Demand, ...] | None = field(default=None, init=False)
 
     def demands(self, class_of: ClassOf) -> tuple[Demand, ...]:
-        """The claims as the search wants them; :class:`AllocationError` for what nobody can allocate."""
+        """Return the claims in the form of the search; :class:`AllocationError` for invalid ones."""
         if self._demands is None:
             self._demands = tuple(demand_of(claim, class_of) for claim in self.claims)
         return self._demands
@@ -36,13 +36,13 @@ class Asked:
 
 @define(eq=False)
 class NodeAllocation:
-    """What the claims get on one node, claim by claim."""
+    """The picks for each claim on one node."""
 
-    asked: Asked
+    request: AllocationRequest
     demands: Sequence[Demand]
     picks: Sequence[Sequence[Pick]]
 
     def results(self, node_name: str) -> list[AllocationResult]:
-        """In the form in which claims have them."""
+        """Return the allocations in the form of the API."""
         pairs = zip(self.demands, self.picks, strict=True)
         return [allocation_of(demand, picks, node_name) for demand, picks in pairs]

@@ -1,4 +1,4 @@
-"""Allocations as they are written into claims, and scored."""
+"""Allocations in the form of the API, and their scores."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from schedframe.api import (
 from .search.demand import Demand
 from .search.device_search import Pick
 
-MOST_ALTERNATIVES: Final = 8
-"""Alternatives of one request at most; FirstAvailableDeviceRequestMaxSize of the API."""
+MAX_ALTERNATIVES: Final = 8
+"""Most alternatives of one request; FirstAvailableDeviceRequestMaxSize of the API."""
 _SHARES: Final = UUID("6a7a2b0c-52a5-4b0f-9a53-3a0a7f5d1c6e")
 _BY_CLASS, _BY_CLAIM = "FromClass", "FromClaim"
 
 
 def allocation_of(demand: Demand, picks: Sequence[Pick], node_name: str) -> AllocationResult:
-    """What the claim gets if its pod runs on that node."""
+    """Return the allocation of the claim for a pod on that node."""
     results = tuple(_result(demand.claim, number, pick) for number, pick in enumerate(picks))
     devices = DeviceAllocationResult(results, tuple(_configuration(demand, picks)))
     return AllocationResult(devices, node_selector_of(picks, node_name))
@@ -40,16 +40,16 @@ def _result(claim: ResourceClaim, number: int, pick: Pick) -> DeviceRequestAlloc
     device = pick.offered.device
     share = None
     if pick.offered.shared:
-        # Told apart by claim and version: a claim that is allocated anew has another version by then.
-        told_by = (claim.uid or claim.key, claim.metadata.resource_version, *pick.offered.id, str(number))
-        share = str(uuid5(_SHARES, "\0".join(told_by)))
+        # The version is part of the key: a claim that is allocated again has another one by then.
+        key = (claim.uid or claim.key, claim.metadata.resource_version, *pick.offered.id, str(number))
+        share = str(uuid5(_SHARES, "\0".join(key)))
     return DeviceRequestAllocationResult(
-        pick.wanted.name,
+        pick.query.name,
         driver,
         pool,
         name,
-        admin_access=True if pick.wanted.admin else None,
-        tolerations=pick.wanted.tolerations,
+        admin_access=True if pick.query.admin else None,
+        tolerations=pick.query.tolerations,
         binding_conditions=device.binding_conditions,
         binding_failure_conditions=device.binding_failure_conditions,
         share_id=share,
@@ -58,26 +58,26 @@ def _result(claim: ResourceClaim, number: int, pick: Pick) -> DeviceRequestAlloc
 
 
 def _configuration(demand: Demand, picks: Sequence[Pick]) -> Iterable[DeviceAllocationConfiguration]:
-    """That of each class once, for all requests that chose it; then that of the claim."""
-    chosen = {pick.wanted.request: pick.wanted for pick in picks}
+    """Yield the configuration of each class once, for all its requests, then that of the claim."""
+    chosen = {pick.query.request: pick.query for pick in picks}
     by_class: dict[str, list[str]] = {}
     classes = {}
     for choice in demand.choices:
-        wanted = chosen.get(choice.name)
-        if wanted is not None:
-            classes[wanted.device_class.name] = wanted.device_class
-            by_class.setdefault(wanted.device_class.name, []).append(wanted.name)
+        query = chosen.get(choice.name)
+        if query is not None:
+            classes[query.device_class.name] = query.device_class
+            by_class.setdefault(query.device_class.name, []).append(query.name)
     for name, requests in by_class.items():
         for part in classes[name].spec.config:
             yield DeviceAllocationConfiguration(_BY_CLASS, tuple(requests), part.opaque)
-    names = {wanted.name for wanted in chosen.values()} | {choice.name for choice in demand.choices}
+    names = {query.name for query in chosen.values()} | {choice.name for choice in demand.choices}
     for own in demand.claim.spec.devices.config:
         if not own.requests or names.intersection(own.requests):
             yield DeviceAllocationConfiguration(_BY_CLAIM, own.requests, own.opaque)
 
 
 def node_selector_of(picks: Iterable[Pick], node_name: str) -> NodeSelector | None:
-    """The nodes from which all the devices can be used; ``None`` for all nodes."""
+    """Return the selector of the nodes that can use all the devices; ``None`` for all nodes."""
     expressions: dict[object, NodeSelectorRequirement] = {}
     fields: dict[object, NodeSelectorRequirement] = {}
     for pick in picks:
@@ -102,11 +102,14 @@ def node_selector_of(picks: Iterable[Pick], node_name: str) -> NodeSelector | No
     return NodeSelector((NodeSelectorTerm(tuple(expressions.values()), tuple(fields.values())),))
 
 
-def score_of(claim: ResourceClaim, devices: Iterable[str]) -> int:
-    """How early the alternatives stand that were chosen; *devices* are the names of the requests served."""
-    served = set(devices)
+def score_of(claim: ResourceClaim, names: Iterable[str]) -> int:
+    """Return the sum over the chosen alternatives, earlier ones counting more.
+
+    *names*: the requests that were served, ``request/alternative``.
+    """
+    served = set(names)
     return sum(
-        MOST_ALTERNATIVES - place
+        MAX_ALTERNATIVES - place
         for request in claim.spec.devices.requests
         for place, part in enumerate(request.first_available)
         if f"{request.name}/{part.name}" in served

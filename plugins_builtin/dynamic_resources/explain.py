@@ -1,4 +1,4 @@
-"""For people: why a pod's claims cannot be had on a node."""
+"""Explanations for people: why a node cannot serve the claims of a pod."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from .cycle_state import PodClaims
 from .filtering import ClaimFilter
 
 
-def explain_node(claims: ClaimFilter, found: PodClaims, info: NodeInfo) -> str | None:
-    """The claims that cannot be used from the node, or how many of its devices are taken."""
-    unavailable = [found.claims[index].key for index in sorted(claims.unavailable(found, info))]
+def explain_node(claims: ClaimFilter, pod_claims: PodClaims, info: NodeInfo) -> str | None:
+    """Return the claims that the node cannot use, or how many of its devices are in use."""
+    unavailable = [pod_claims.claims[index].key for index in sorted(claims.unavailable(pod_claims, info))]
     if unavailable:
         return f"allocated elsewhere, or not ready: {', '.join(unavailable)}"
-    if info.node is None or not found.to_allocate():
+    if info.node is None or not pod_claims.to_allocate():
         return None
     pools, usage = claims.tracker.pools.of_node(info.node), claims.tracker.usage
     problems = [

@@ -1,4 +1,4 @@
-"""Which claims a pod has, and on which nodes they can be used or allocated."""
+"""Nodes on which the claims of a pod can be used or allocated."""
 
 from __future__ import annotations
 
@@ -21,8 +21,16 @@ from schedframe import (
 from schedframe.api import DeviceRequest
 
 from ..node_resources.device_classes import DEVICE_CLASS
-from .allocation_memo import CANNOT_ALLOCATE, INVALID_POOLS, STATUSES, TIMED_OUT, UNKNOWN, Found, Shapes
-from .allocation_request import Asked, NodeAllocation
+from .allocation_memo import (
+    CANNOT_ALLOCATE,
+    INVALID_POOLS,
+    STATUSES,
+    TIMED_OUT,
+    UNKNOWN,
+    AllocationMemos,
+    MemoizedPicks,
+)
+from .allocation_request import AllocationRequest, NodeAllocation
 from .allocation_results import score_of
 from .claims.extended_resources import (
     BackingClasses,
@@ -34,8 +42,8 @@ from .claims.extended_resources import (
 from .claims.lookup import BindingFailed, ClaimProblem, claims_of, is_overdue, is_ready
 from .claims.tracker import ClaimTracker, tracker_of
 from .cycle_state import PodClaims, record_of
-from .inventory.node_device_state import DeviceStates, View
-from .search.device_search import InvalidPools, OutOfTime, Search
+from .inventory.node_device_state import NodeDeviceStates, NodeView
+from .search.device_search import DeviceSearch, InvalidPools, SearchTimeout
 
 ERR_NOT_AVAILABLE: Final = "resourceclaim not available on the node"
 ERR_LEFT_OVER: Final = "cannot schedule extended resource claim"
@@ -59,17 +67,17 @@ def err_no_class(request: str, device_class: str) -> str:
 
 @define(eq=False)
 class ClaimFilter:
-    """Reads claims, classes and slices; keeps what it finds in the cycle's :class:`PodClaims`."""
+    """Filters nodes by claims, classes and slices; results are kept in the cycle's :class:`PodClaims`."""
 
     _handle: Handle
     _filter_timeout: float
-    """Seconds that the search on one node may take; 0 is no limit."""
+    """Seconds that the search on one node may take; 0 for no limit."""
     _binding_timeout: float
     tracker: ClaimTracker = field(init=False)
     classes: BackingClasses = field(init=False)
-    states: DeviceStates = field(init=False)
+    states: NodeDeviceStates = field(init=False)
     _objects: ObjectStore = field(init=False)
-    _shapes: Shapes = field(factory=Shapes, init=False)
+    _memos: AllocationMemos = field(factory=AllocationMemos, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._objects = self._handle.objects
@@ -80,7 +88,7 @@ class ClaimFilter:
     # ---- the pod -----------------------------------------------------------------------------------------
 
     def read(self, pod: Pod) -> PodClaims | Status | None:
-        """The pod's claims, ``None`` if it has none; a status if it cannot be scheduled with them."""
+        """Return the pod's claims, ``None`` if it has none; a status if they reject it on all nodes."""
         self.tracker.sync()
         try:
             own = list(claims_of(pod, self.tracker))
@@ -115,74 +123,74 @@ class ClaimFilter:
 
     # ---- one node ----------------------------------------------------------------------------------------
 
-    def judge(self, found: PodClaims, info: NodeInfo) -> Status | None:
-        """Can the pod's claims be had on that node?"""
+    def filter(self, pod_claims: PodClaims, info: NodeInfo) -> Status | None:
+        """Return why the claims cannot be used or allocated on that node, ``None`` if they can."""
         missing = _NOTHING_MISSING
-        if found.extended:
-            lacking = self.lacking(found, info)
+        if pod_claims.extended:
+            lacking = self.missing_on(pod_claims, info)
             if isinstance(lacking, Status):
                 return lacking
-            if not lacking and not found.own:
+            if not lacking and not pod_claims.own:
                 return None
             missing = lacking
-        if found.to_allocate():
+        if pod_claims.to_allocate():
             try:
-                refusal = self._outcome(self.asked(found, missing), info)
+                refusal = self._outcome(self.request_for(pod_claims, missing), info)
             except PluginError as error:
                 return Status.from_error(error)
             if refusal is not None:
                 return refusal
-        return NOT_AVAILABLE if self.unavailable(found, info) else None
+        return NOT_AVAILABLE if self.unavailable(pod_claims, info) else None
 
-    def lacking(self, found: PodClaims, info: NodeInfo) -> tuple[str, ...] | Status:
-        """The extended resources for which something must stand in on that node."""
-        if found.claims[-1].spec.devices.requests:
+    def missing_on(self, pod_claims: PodClaims, info: NodeInfo) -> tuple[str, ...] | Status:
+        """Return the extended resources that the node lacks, or the status that rejects it."""
+        if pod_claims.claims[-1].spec.devices.requests:
             return LEFT_OVER
-        missing = missing_resources(found.extended, info, self.classes)
+        missing = missing_resources(pod_claims.extended, info, self.classes)
         return CANNOT_FIT if missing is None else tuple(missing)
 
-    def asked(self, found: PodClaims, missing: tuple[str, ...]) -> Asked:
-        """What has to be allocated where these extended resources are *missing*; looked up once a pod."""
-        asked = found.asked.get(missing)
-        if asked is None:
-            claims = [claim for claim in found.own if claim.status.allocation is None]
-            instead = None
+    def request_for(self, pod_claims: PodClaims, missing: tuple[str, ...]) -> AllocationRequest:
+        """Return what to allocate on nodes that lack the extended resources *missing*; made once per pod."""
+        request = pod_claims.requests.get(missing)
+        if request is None:
+            claims = [claim for claim in pod_claims.own if claim.status.allocation is None]
+            substitutes = None
             if missing:
-                assert found.pod is not None
-                instead = substitute(found.pod, missing, self.classes)
-                claims.append(instead.claim(found.pod))
-            wanted = tuple(claim.spec.devices for claim in claims)
-            shape = self._shapes.of(wanted, self._objects.version(DEVICE_CLASS))
-            shape.try_again()
-            asked = found.asked[missing] = Asked(tuple(claims), shape, instead)
-        return asked
+                assert pod_claims.pod is not None
+                substitutes = substitute(pod_claims.pod, missing, self.classes)
+                claims.append(substitutes.claim(pod_claims.pod))
+            device_claims = tuple(claim.spec.devices for claim in claims)
+            memo = self._memos.of(device_claims, self._objects.version(DEVICE_CLASS))
+            memo.forget_timeouts()
+            request = pod_claims.requests[missing] = AllocationRequest(tuple(claims), memo, substitutes)
+        return request
 
-    def unavailable(self, found: PodClaims, info: NodeInfo) -> set[int]:
-        """Allocated claims that cannot be used from the node, or whose devices do not get ready."""
+    def unavailable(self, pod_claims: PodClaims, info: NodeInfo) -> set[int]:
+        """Return the allocated claims (by index) that the node cannot use, or whose devices are overdue."""
         unavailable = set()
-        for index, claim in enumerate(found.claims):
+        for index, claim in enumerate(pod_claims.claims):
             if claim.status.allocation is None:
                 continue
-            selector = found.selector_of(index)
-            within = selector is None or (info.node is not None and selector.matches(info.node))
-            if not within or self.is_late(claim):
+            selector = pod_claims.selector_of(index)
+            is_reachable = selector is None or (info.node is not None and selector.matches(info.node))
+            if not is_reachable or self.is_late(claim):
                 unavailable.add(index)
         return unavailable
 
-    def kept_away(self, found: PodClaims, statuses: Mapping[str, Status]) -> set[int]:
-        """Claims (by index) because of which some node was rejected; O(nodes) if any claim is allocated."""
+    def blocking_claims(self, pod_claims: PodClaims, statuses: Mapping[str, Status]) -> set[int]:
+        """Return the claims (by index) that rejected some node; O(nodes) if any claim is allocated."""
         table = self._handle.table
-        kept: set[int] = set()
-        if len(found.to_allocate()) == len(found.claims):
-            return kept
+        blocking: set[int] = set()
+        if len(pod_claims.to_allocate()) == len(pod_claims.claims):
+            return blocking
         for name, status in statuses.items():
             row = table.live_row(name) if status.reasons == NOT_AVAILABLE.reasons else None
             if row is not None:
-                kept |= self.unavailable(found, table.info(row))
-        return kept
+                blocking |= self.unavailable(pod_claims, table.info(row))
+        return blocking
 
     def is_late(self, claim: ResourceClaim) -> bool:
-        """Whether the devices of an allocated claim do not get ready, or not in time."""
+        """Return whether the devices of an allocated claim failed to get ready, or took too long."""
         try:
             return not is_ready(claim) and is_overdue(claim, self._binding_timeout, self._handle.clock())
         except BindingFailed:
@@ -190,98 +198,98 @@ class ClaimFilter:
 
     # ---- searching ---------------------------------------------------------------------------------------
 
-    def _outcome(self, asked: Asked, info: NodeInfo) -> Status | None:
+    def _outcome(self, request: AllocationRequest, info: NodeInfo) -> Status | None:
         row = self.row_of(info)
         if row is None:
             assert info.node is not None
-            view = View(-1, self.tracker.pools.of_node(info.node))
-            outcome = self._search(asked, info.node, view)
+            view = NodeView(-1, self.tracker.pools.of_node(info.node))
+            outcome = self._search(request, info.node, view)
             return outcome if isinstance(outcome, Status) else None
         self.states.sync()
-        code = self.code(asked, row)
+        code = self.code(request, row)
         return STATUSES[code - 1] if code else None
 
     def row_of(self, info: NodeInfo) -> int | None:
-        """The row of the very node, ``None`` for one that is made up."""
+        """Return the row of the node, ``None`` for a node that is not the one in the table."""
         table = self._handle.table
         row = table.live_row(info.name)
         return row if row is not None and table.node_at(row) is info.node else None
 
-    def code(self, asked: Asked, row: int) -> int:
-        """What becomes of the claims on a row, see :class:`.shapes.Shape`; searched if need be.
+    def code(self, request: AllocationRequest, row: int) -> int:
+        """Return the code of a row, see :class:`.AllocationMemo`; an unknown state is searched.
 
-        :class:`PluginError` for claims, classes or slices that make no sense, which is never remembered.
+        Raises :class:`PluginError` for invalid claims, classes or slices, which are not kept in the memo.
         """
-        states, shape = self.states, asked.shape
+        states, memo = self.states, request.memo
         state = states.of_row(row)
-        shape.fit(states.epoch, states.count)
-        code = int(shape.codes[state])
+        memo.fit(states.epoch, states.count)
+        code = int(memo.codes[state])
         if code != UNKNOWN:
             return code
         node = states.table.node_at(row)
         assert node is not None
-        outcome = self._search(asked, node, states.view(row))
-        score = outcome.score(asked.claims) if isinstance(outcome, Found) else 0
-        shape.keep(state, outcome, score)
-        return int(shape.codes[state])
+        outcome = self._search(request, node, states.view(row))
+        score = outcome.score(request.claims) if isinstance(outcome, MemoizedPicks) else 0
+        memo.record(state, outcome, score)
+        return int(memo.codes[state])
 
-    def _search(self, asked: Asked, node: Node, view: View) -> Found | Status:
-        demands = asked.demands(self._class_of)
+    def _search(self, request: AllocationRequest, node: Node, view: NodeView) -> MemoizedPicks | Status:
+        demands = request.demands(self._class_of)
         if view.problem:
             raise PluginError(view.problem)
-        search = Search(demands, node, view.pools, self.tracker.usage, self._alarm())
+        search = DeviceSearch(demands, node, view.pools, self.tracker.usage, self._deadline())
         try:
             picks = search.run()
         except InvalidPools:
             return INVALID_POOLS
-        except OutOfTime:
+        except SearchTimeout:
             return TIMED_OUT
-        return CANNOT_ALLOCATE if picks is None else Found.of(demands, picks, view.pools)
+        return CANNOT_ALLOCATE if picks is None else MemoizedPicks.of(demands, picks, view.pools)
 
-    def allocation(self, found: PodClaims, node_name: str) -> NodeAllocation | None:
-        """What the claims get on a node that passed, nothing having changed since; ``None`` if nothing.
+    def allocation(self, pod_claims: PodClaims, node_name: str) -> NodeAllocation | None:
+        """Return the allocation on a node that passed in this cycle, ``None`` if nothing is allocated.
 
         O(devices of the claims).
         """
         table = self.states.table
         row = table.live_row(node_name)
-        if row is None or not found.to_allocate():
+        if row is None or not pod_claims.to_allocate():
             return None
         missing = _NOTHING_MISSING
-        if found.extended:
-            lacking = self.lacking(found, table.info(row))
-            if isinstance(lacking, Status) or not (lacking or found.own):
+        if pod_claims.extended:
+            lacking = self.missing_on(pod_claims, table.info(row))
+            if isinstance(lacking, Status) or not (lacking or pod_claims.own):
                 return None
             missing = lacking
-        asked = found.asked.get(missing)
-        place = asked.shape.found.get(self.states.of_row(row)) if asked is not None else None
-        if asked is None or place is None:
+        request = pod_claims.requests.get(missing)
+        picks = request.memo.picks.get(self.states.of_row(row)) if request is not None else None
+        if request is None or picks is None:
             return None
-        demands = asked.demands(self._class_of)
-        return NodeAllocation(asked, demands, place.picks(demands, self.states.view(row).pools))
+        demands = request.demands(self._class_of)
+        return NodeAllocation(request, demands, picks.picks(demands, self.states.view(row).pools))
 
-    def score(self, found: PodClaims, node_name: str) -> int:
-        """How early the alternatives stand that the claims would get on the node, or have."""
-        allocation = self.allocation(found, node_name)
+    def score(self, pod_claims: PodClaims, node_name: str) -> int:
+        """Return the score of the alternatives that the claims would get on the node, or have."""
+        allocation = self.allocation(pod_claims, node_name)
         if allocation is None:
             return 0
         score = sum(
-            score_of(demand.claim, {pick.wanted.name for pick in picks})
+            score_of(demand.claim, {pick.query.name for pick in picks})
             for demand, picks in zip(allocation.demands, allocation.picks, strict=True)
         )
-        return score + found.allocated_score()
+        return score + pod_claims.allocated_score()
 
-    def record(self, found: PodClaims, nodes: Sequence[str]) -> dict[str, Any]:
-        """Node → claim → devices that would be allocated there."""
-        there = {name: self.allocation(found, name) for name in nodes}
-        records = {name: record_of(found) for name, found in there.items() if found is not None}
+    def record(self, pod_claims: PodClaims, nodes: Sequence[str]) -> dict[str, Any]:
+        """Return node → claim → devices that would be allocated there."""
+        allocations = {name: self.allocation(pod_claims, name) for name in nodes}
+        records = {name: record_of(each) for name, each in allocations.items() if each is not None}
         return {name: record for name, record in records.items() if record}
 
     def _class_of(self, name: str) -> DeviceClass | None:
-        found: DeviceClass | None = self._objects.get(DEVICE_CLASS, name)
-        return found
+        device_class: DeviceClass | None = self._objects.get(DEVICE_CLASS, name)
+        return device_class
 
-    def _alarm(self) -> Callable[[], bool]:
+    def _deadline(self) -> Callable[[], bool]:
         if not self._filter_timeout:
             return _never
         clock, end = self._handle.clock, self._handle.clock() + self._filter_timeout
@@ -289,7 +297,7 @@ class ClaimFilter:
 
 
 def _classes_of(request: DeviceRequest) -> list[tuple[str, str]]:
-    """Names, as in messages, and device classes of a request or its alternatives."""
+    """Return (name in messages, device class) of a request or each of its alternatives."""
     if request.exactly is not None:
         return [(request.name, request.exactly.device_class_name)]
     return [(f"{request.name}/{part.name}", part.device_class_name) for part in request.first_available]

@@ -1,4 +1,4 @@
-"""When an event may help a pod that its claims kept from running."""
+"""Queueing hints: which events may make a pod schedulable that its claims rejected."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class ClaimHints:
     _tracker: ClaimTracker
 
     def registrations(self) -> tuple[EventRegistration, ...]:
-        """Claims, classes, slices and nodes that come or change; claims made for the pod."""
+        """Return the events: nodes, claims, classes and slices added or changed; claims made for the pod."""
         nodes = Action.ADD | Action.UPDATE_NODE_ALLOCATABLE | Action.UPDATE_NODE_LABEL
         changes = Action.ADD | Action.UPDATE
         made = Action.UPDATE_POD_GENERATED_RESOURCE_CLAIM
@@ -30,8 +30,9 @@ class ClaimHints:
         )
 
     def claim_changed(self, pod: Pod, old: ResourceClaim | None, new: ResourceClaim) -> bool:
-        """Any claim gave its devices back, or one of the pod's came or changed its status; provided that all
-        claims of the pod are there.
+        """Queue the pod if a claim was deallocated, or one of its own was added or changed its status.
+
+        Never while a claim of the pod does not exist.
         """
         uids = self._uids(pod)
         if uids is None:
@@ -41,7 +42,7 @@ class ClaimHints:
         return new.uid in uids and (old is None or old.status != new.status)
 
     def claims_made(self, pod: Pod, old: Pod, new: Pod) -> bool:
-        """All claims of the pod are there now."""
+        """Queue the pod if all its claims exist now."""
         return pod.uid == new.uid and self._uids(new) is not None
 
     def _uids(self, pod: Pod) -> set[str] | None:

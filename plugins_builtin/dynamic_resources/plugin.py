@@ -1,4 +1,4 @@
-"""The plugin: claims to devices, allocated while a node is looked for and written before the pod is bound."""
+"""The plugin: devices are allocated while nodes are filtered; claims are written before the pod is bound."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from schedframe.framework import RECORDED
 
 from ..args import DynamicResourcesArgs
 from ..node_resources.device_classes import DEVICE_CLASS
-from .binding import Binding
+from .binding import ClaimBinding
 from .claims.extended_resources import extended_requests
 from .claims.lookup import ClaimProblem, claims_of
 from .cycle_state import NO_CLAIMS, POD_CLAIMS
 from .explain import explain_node
 from .filtering import ClaimFilter
 from .hints import ClaimHints
-from .rows import judge_rows, score_rows
+from .rows import filter_rows, score_rows
 
 ERR_NO_STATE: Final = "not found"
 NOTHING_TO_DEALLOCATE: Final = "no new claims to deallocate"
@@ -50,19 +50,19 @@ _NO_STATE = Status(
     ),
 )
 _NOTHING_TO_DEALLOCATE = Status.unschedulable(NOTHING_TO_DEALLOCATE)
-_NO_SIGNATURE_NEEDED: Final = ()
-_PLAIN: Final = object()
-"""Key under which a pod's spec remembers that it has nothing to do with devices."""
+_EMPTY_SIGNATURE: Final = ()
+_WITHOUT_DEVICES: Final = object()
+"""Key in the memo of a pod's spec: the pod has no claims and no extended resources."""
 
 
 @define(eq=False)
 class DynamicResources:
-    """Pods without claims pass at once; no class of pods with claims is remembered."""
+    """The hooks. Pods without claims are skipped; pods with claims have no signature and are not cached."""
 
     args: DynamicResourcesArgs
     handle: Handle
     _filter: ClaimFilter = field(init=False)
-    _binding: Binding = field(init=False)
+    _binding: ClaimBinding = field(init=False)
 
     row_local: ClassVar[bool] = True
     node_only: ClassVar[bool] = True
@@ -72,22 +72,22 @@ class DynamicResources:
     def __attrs_post_init__(self) -> None:
         binding_timeout = self.args.binding_timeout.seconds
         self._filter = ClaimFilter(self.handle, self.args.filter_timeout.seconds, binding_timeout)
-        self._binding = Binding(self.handle, self._filter.tracker, binding_timeout)
+        self._binding = ClaimBinding(self.handle, self._filter.tracker, binding_timeout)
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """Nothing of a pod without claims is read."""
-        if _PLAIN in pod.spec.memo:
-            return _NO_SIGNATURE_NEEDED
+        """Empty for a pod without claims, ``None`` (not cacheable) for a pod with claims."""
+        if _WITHOUT_DEVICES in pod.spec.memo:
+            return _EMPTY_SIGNATURE
         if pod.spec.resource_claims:
             return None
         extended = extended_requests(pod)
-        return None if extended and self._filter.classes.any_of(extended) else _NO_SIGNATURE_NEEDED
+        return None if extended and self._filter.classes.any_of(extended) else _EMPTY_SIGNATURE
 
     @hookimpl
     def skip_reads(self, pod: Pod) -> Sequence[str] | None:
-        """A pod without claims, and without what a device could stand for, is none of ours."""
-        return () if _PLAIN in pod.spec.memo else None
+        """The Skip for a pod without claims and extended resources depends on nothing."""
+        return () if _WITHOUT_DEVICES in pod.spec.memo else None
 
     @hookimpl
     def pre_enqueue(self, pod: Pod) -> Status | None:
@@ -105,56 +105,56 @@ class DynamicResources:
 
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
-        """Look the claims up; Skip if there are none."""
+        """Look up the claims; Skip if there are none."""
         memo = pod.spec.memo
-        if _PLAIN in memo:
+        if _WITHOUT_DEVICES in memo:
             state.write(POD_CLAIMS, NO_CLAIMS)
             return _SKIP
         if not pod.spec.resource_claims and not extended_requests(pod):
-            memo[_PLAIN] = True
-        found = self._filter.read(pod)
-        self._binding.ask_again()
-        if found is None or isinstance(found, Status):
+            memo[_WITHOUT_DEVICES] = True
+        pod_claims = self._filter.read(pod)
+        self._binding.reread_unconfirmed()
+        if pod_claims is None or isinstance(pod_claims, Status):
             state.write(POD_CLAIMS, NO_CLAIMS)
-            return _SKIP if found is None else found
-        state.write(POD_CLAIMS, found)
+            return _SKIP if pod_claims is None else pod_claims
+        state.write(POD_CLAIMS, pod_claims)
         recorded = state.get(RECORDED)
-        record: Callable[[Sequence[str]], Any] = partial(self._filter.record, found)
+        record: Callable[[Sequence[str]], Any] = partial(self._filter.record, pod_claims)
         state.write(RECORDED, {**(recorded or {}), "allocations": record})
         return None
 
     @hookimpl
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
-        """Can the claims be used on the node, and those that are not allocated be allocated there?"""
-        found = state.read(POD_CLAIMS)
-        return self._filter.judge(found, node_info) if found.claims else None
+        """Reject nodes where a claim cannot be used, or cannot be allocated."""
+        pod_claims = state.read(POD_CLAIMS)
+        return self._filter.filter(pod_claims, node_info) if pod_claims.claims else None
 
     @hookimpl
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
-        """As :meth:`filter`; nodes with alike devices in alike use share one answer."""
-        found = state.read(POD_CLAIMS)
-        return judge_rows(self._filter, found, rows) if found.claims else None
+        """As :meth:`filter`; nodes of equal device state share one answer."""
+        pod_claims = state.read(POD_CLAIMS)
+        return filter_rows(self._filter, pod_claims, rows) if pod_claims.claims else None
 
     @hookimpl
     def explain(self, state: CycleState, node_info: NodeInfo) -> str | None:
-        """The claims that are elsewhere, or how many devices are taken."""
+        """Return the claims that are allocated elsewhere, or how many devices are in use."""
         return explain_node(self._filter, state.read(POD_CLAIMS), node_info)
 
     @hookimpl
     def post_filter(self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]) -> Status:
-        """Give an idle claim back that is allocated where the pod cannot use it."""
-        found = state.get(POD_CLAIMS)
-        if found is None:
+        """Deallocate an idle claim that is allocated where the pod cannot use it."""
+        pod_claims = state.get(POD_CLAIMS)
+        if pod_claims is None:
             return _NO_STATE
-        if not found.claims:
+        if not pod_claims.claims:
             return _NOTHING_TO_DEALLOCATE
-        return self._binding.deallocate(found, self._filter.kept_away(found, statuses), pod)
+        return self._binding.deallocate(pod_claims, self._filter.blocking_claims(pod_claims, statuses), pod)
 
     @hookimpl
     def score(self, state: CycleState, node_info: NodeInfo) -> int:
-        """The earlier the alternatives stand that the claims get, the better."""
-        found = state.read(POD_CLAIMS)
-        return self._filter.score(found, node_info.name) if found.has_choices else 0
+        """Score the alternatives that the claims get: an earlier alternative scores higher."""
+        pod_claims = state.read(POD_CLAIMS)
+        return self._filter.score(pod_claims, node_info.name) if pod_claims.has_choices else 0
 
     @hookimpl
     def score_rows(self, state: CycleState, rows: Rows) -> npt.NDArray[np.int64]:
@@ -163,19 +163,19 @@ class DynamicResources:
 
     @hookimpl
     def reserve(self, state: CycleState, node_name: str) -> Status | None:
-        """The devices on the chosen node are taken from now on."""
-        found = state.read(POD_CLAIMS)
-        if not found.claims:
+        """Mark the devices on the chosen node as in use."""
+        pod_claims = state.read(POD_CLAIMS)
+        if not pod_claims.claims:
             return None
-        found.chosen = self._filter.allocation(found, node_name)
-        return self._binding.reserve(found, node_name)
+        pod_claims.chosen = self._filter.allocation(pod_claims, node_name)
+        return self._binding.reserve(pod_claims, node_name)
 
     @hookimpl
     def unreserve(self, state: CycleState, pod: Pod) -> None:
-        """Give the devices back, and the pod's place among those that may use the claims."""
-        found = state.get(POD_CLAIMS)
-        if found is not None and found.claims:
-            self._binding.unreserve(found, pod)
+        """Release the devices, and the pod's reservation of the claims."""
+        pod_claims = state.get(POD_CLAIMS)
+        if pod_claims is not None and pod_claims.claims:
+            self._binding.unreserve(pod_claims, pod)
 
     @hookimpl
     def pre_bind_pre_flight(self, state: CycleState) -> Status | None:
@@ -185,8 +185,8 @@ class DynamicResources:
     @hookimpl
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
         """Write allocations and reservations, then wait until the devices are ready."""
-        found = state.read(POD_CLAIMS)
-        return self._binding.pre_bind(found, pod, node_name) if found.claims else None
+        pod_claims = state.read(POD_CLAIMS)
+        return self._binding.pre_bind(pod_claims, pod, node_name) if pod_claims.claims else None
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:

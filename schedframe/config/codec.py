@@ -217,7 +217,7 @@ def _bytes(value: Any, _: Any = None) -> bytes:
 
 @cache
 def converter() -> Converter:
-    """The converter of this package; nobody else's hooks are in it."""
+    """Return the converter of this package, with its own hooks only."""
     from cattrs import Converter
 
     made = Converter(forbid_extra_keys=True, detailed_validation=True)

@@ -307,7 +307,7 @@ def test_a_catalogue_of_ones_own() -> None:
             CatalogueEntry("Second", ("bind",), default_order=2, events=(RegisteredEvent("Node", ("Add",)),)),
             CatalogueEntry("First", ("queueSort", "bind"), default_order=1),
         ],
-        [RemovedPlugin("Old", "First"), RemovedPlugin("Second", "nobody")],
+        [RemovedPlugin("Old", "First"), RemovedPlugin("Second", "First")],
     )
     (only,) = load_config(None, catalogue=catalogue).profiles
     assert [plugin.name for plugin in only.plugins["bind"]] == ["First", "Second"]

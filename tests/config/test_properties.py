@@ -74,7 +74,7 @@ def test_merging_keeps_every_enabled_plugin_and_no_disabled_default(given_set: P
 
 
 def _naive(plugins: Plugins, point: str) -> list[str]:
-    """The rule as it is told, one plugin at a time."""
+    """The documented rule, one plugin at a time."""
     own = [plugin.name for plugin in plugins.at(point).enabled]
     disabled = [plugin.name for plugin in plugins.at(point).disabled]
     multi = [plugin.name for plugin in plugins.multi_point.enabled]

@@ -1,4 +1,4 @@
-"""Whether devices may be given to claims, judged from the API objects alone: nothing of the plugin is used.
+"""Rules of device allocation in terms of API objects alone: nothing of the plugin is used.
 
 One node, whose pool has devices in one slice and perhaps counters in another. Selectors come as Python
 predicates. Amounts are in billionths.
@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 from schedframe.api import ALL_DEVICES, Device, DeviceRequest, ResourceClaim, ResourceSlice
 
 Predicates = Mapping[str, Callable[[Device], bool]]
-"""CEL expression → what it means."""
+"""CEL expression → the same predicate in Python."""
 
 
 class Given(NamedTuple):
@@ -26,11 +26,11 @@ class Given(NamedTuple):
 
 
 Answer = list[list[Given]]
-"""Claim by claim, in the order of the requests."""
+"""The answers of each claim, in the order of the requests."""
 
 
 class Checker:
-    """The rules for what a pod's claims get, given the devices that others have as a whole."""
+    """The rules of allocation, given the devices that other claims have as a whole."""
 
     def __init__(
         self,
@@ -51,7 +51,7 @@ class Checker:
     # ---- one device --------------------------------------------------------------------------------------
 
     def amounts(self, wanted: Any, device: Device) -> dict[str, int] | None:
-        """What a request takes of the device, ``None`` if it has not as much."""
+        """Return what a request consumes of the device, ``None`` if it has less."""
         asked = wanted.capacity.requests if wanted.capacity is not None else {}
         if set(asked) - set(device.capacity):
             return None
@@ -60,7 +60,7 @@ class Checker:
         return amounts if enough else None
 
     def suits(self, wanted: Any, device: Device) -> bool:
-        """Whether the device is one of those that the request is about."""
+        """Return whether the device matches the request."""
         expressions = [selector.cel.expression for selector in wanted.selectors if selector.cel is not None]
         return (
             all(self.predicates[text](device) for text in expressions)
@@ -80,7 +80,7 @@ class Checker:
     # ---- an answer ---------------------------------------------------------------------------------------
 
     def problem(self, answer: Answer) -> str | None:
-        """What is wrong with *answer*, ``None`` if it will do."""
+        """Return what is wrong with *answer*, ``None`` if it is valid."""
         shared_amounts: Tally[tuple[str, str]] = Tally()
         holders: dict[str, set[int]] = {}
         for number, (claim, got) in enumerate(zip(self.claims, answer, strict=True)):
@@ -100,7 +100,7 @@ class Checker:
                     users = holders.setdefault(given.device, set())
                     admin = bool(getattr(wanted, "admin_access", False))
                     if given.device in self.taken and not admin:
-                        return f"{given} is somebody else's"
+                        return f"{given} belongs to another claim"
                     if device.allow_multiple_allocations:
                         for name, amount in (self.amounts(wanted, device) or {}).items():
                             shared_amounts[given.device, name] += amount
@@ -119,7 +119,7 @@ class Checker:
         return self.exceeded_counter(answer)
 
     def wanted(self, request: DeviceRequest, mine: Sequence[Given]) -> Any | None:
-        """The one alternative that was served."""
+        """Return the alternative that was served."""
         alternatives = {given.alternative for given in mine}
         if request.exactly is not None:
             return request.exactly if alternatives == {""} else None
@@ -160,7 +160,7 @@ class Checker:
     # ---- every answer ------------------------------------------------------------------------------------
 
     def every_answer(self) -> Iterator[Answer]:
-        """All ways to give each request its number of devices that suit it, good or not."""
+        """Yield all ways to give each request its number of matching devices, valid or not."""
         per_claim = [list(self._claim_answers(claim)) for claim in self.claims]
         for together in product(*per_claim):
             yield list(together)

@@ -1,4 +1,4 @@
-"""Slices, classes and claims in few words."""
+"""Builders of slices, classes and claims for tests."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ DRIVER = "gpu.example.com"
 
 @define(eq=False)
 class DeviceHandle(StandInHandle):
-    """What DynamicResources reads of a handle until a node is chosen. Time stands still."""
+    """The part of a handle that DynamicResources reads until a node is chosen. Its clock does not advance."""
 
     def clock(self) -> float:
         return 0.0
@@ -83,7 +83,7 @@ def selectors(*expressions: str) -> tuple[DeviceSelector, ...]:
 
 
 def device(name: str, *, counters: Mapping[str, int] | None = None, **fields: Any) -> Device:
-    """*counters*: what it takes from the counter set ``set``."""
+    """*counters*: what it consumes from the counter set ``set``."""
     if counters:
         taken = {key: Counter(parse_quantity(value)) for key, value in counters.items()}
         fields["consumes_counters"] = (DeviceCounterConsumption("set", taken),)
@@ -127,7 +127,7 @@ def claim(
     allocated: Iterable[str] = (),
     version: str = "",
 ) -> ResourceClaim:
-    """*allocated*: ``pool/device`` of what it has."""
+    """*allocated*: its devices, ``pool/device``."""
     results = tuple(DeviceRequestAllocationResult("r", DRIVER, *place.split("/")) for place in allocated)
     status = ResourceClaimStatus(AllocationResult(DeviceAllocationResult(results)) if results else None)
     return ResourceClaim(
@@ -142,7 +142,7 @@ def capacity(**amounts: str | int) -> CapacityRequirements:
 
 
 def devices_of(claim: ResourceClaim | None) -> list[str]:
-    """``pool/device`` of what the claim has."""
+    """Return the devices of the claim, ``pool/device``."""
     if claim is None or claim.status.allocation is None:
         return []
     return [f"{result.pool}/{result.device}" for result in claim.status.allocation.devices.results]

@@ -38,7 +38,7 @@ GPU = "example.com/gpu"
 
 
 def cluster(*objects: Any, devices: int = 2, nodes: int = 1) -> Simulation:
-    """Nodes n1, n2 … with so many devices each."""
+    """Nodes n1, n2 …; *devices*: the number of devices of each."""
     names = [f"n{i}" for i in range(1, nodes + 1)]
     slices = [slice_of(name, [device(f"d{i}") for i in range(devices)]) for name in names] if devices else []
     return Simulation([*(node(name) for name in names), *slices, device_class("gpu", resource=GPU), *objects])
@@ -118,7 +118,7 @@ def test_a_pod_waits_for_the_class() -> None:
     assert [each.node_name for each in simulation.schedule()] == ["n1"]
 
 
-def test_a_device_that_is_given_back_brings_the_next_pod_in() -> None:
+def test_a_released_device_activates_the_next_pod() -> None:
     simulation = cluster(claim("x", ONE), claim("y", ONE), devices=1)
     simulation.schedule([pod("a", "x"), pod("b", "y")])
     freed = claim_in(simulation, "x")
@@ -166,7 +166,7 @@ def test_scores_by_rows_are_those_node_by_node(devices: list[int], count: int) -
     assert scores == [0 if not there else 8 if there >= count else 7 for there in devices]
 
 
-def test_what_was_found_before_counts_only_while_nothing_changes() -> None:
+def test_cached_results_are_used_only_while_nothing_changes() -> None:
     simulation = cluster(*(claim(f"x{i}", ONE) for i in range(4)), devices=1, nodes=2)
     placed = simulation.schedule([pod(f"p{i}", f"x{i}") for i in range(4)])
     assert sorted(str(each.node_name) for each in placed) == ["None", "None", "n1", "n2"]
@@ -187,7 +187,7 @@ def stuck(*users: str, **changes: Any) -> ResourceClaim:
     return evolve(made, status=evolve(made.status, allocation=allocation, reserved_for=consumers, **changes))
 
 
-def test_people_are_told_what_is_in_the_way() -> None:
+def test_explanations_name_the_claims_or_count_the_devices() -> None:
     simulation = cluster(claim("y", ONE), stuck("other"), devices=1)
     assert simulation.evaluate(pod("p", "x")).explanations == {
         "n1": "allocated elsewhere, or not ready: default/x"
@@ -198,7 +198,7 @@ def test_people_are_told_what_is_in_the_way() -> None:
     assert told == {"n1": "1 of 1 devices in use", "n2": "no devices"}
 
 
-def test_an_idle_claim_that_is_allocated_elsewhere_is_given_back() -> None:
+def test_an_idle_claim_that_is_allocated_elsewhere_is_deallocated() -> None:
     simulation = cluster(stuck())
     evaluation = simulation.evaluate(pod("p", "x"))
     assert evaluation.statuses["n1"].reasons == (ERR_NOT_AVAILABLE,)  # type: ignore[union-attr]  # rejected
@@ -212,14 +212,14 @@ def test_an_idle_claim_that_is_allocated_elsewhere_is_given_back() -> None:
     assert devices_of(claim_in(simulation, "x")) == ["n1/d0"]
 
 
-def test_a_claim_that_others_use_is_left_alone() -> None:
+def test_a_claim_in_use_is_not_deallocated() -> None:
     simulation = cluster(stuck("other"))
     [waiting] = simulation.schedule([pod("p", "x")])
     assert STILL_NOT_SCHEDULABLE in waiting.message
     assert devices_of(claim_in(simulation, "x")) == ["n2/d0"]
 
 
-def test_without_its_pre_filter_the_plugin_knows_nothing() -> None:
+def test_post_filter_without_pre_filter_is_an_error() -> None:
     status = plugin(cluster()).post_filter(CycleState(), pod("p", "x"), {})
     assert status.reasons == (ERR_NO_STATE,)
 
@@ -227,13 +227,13 @@ def test_without_its_pre_filter_the_plugin_knows_nothing() -> None:
 # ---- writes that fail ------------------------------------------------------------------------------------
 
 
-def test_a_conflict_is_overcome_by_reading_again() -> None:
+def test_a_conflict_is_retried_with_the_current_claim() -> None:
     simulation = cluster(claim("x", ONE))
-    simulation.cluster.fail_next("update", Conflict("somebody was faster"), 2)
+    simulation.cluster.fail_next("update", Conflict("another client was faster"), 2)
     assert [each.node_name for each in simulation.schedule([pod("p", "x")])] == ["n1"]
 
 
-def test_devices_stay_taken_until_the_cluster_answers_again() -> None:
+def test_devices_stay_in_use_until_the_cluster_answers_again() -> None:
     simulation = cluster(claim("x", ONE), claim("y", ONE), devices=1)
     down = [True]
     simulation.cluster.fail_next("update", OutcomeUnknown("timeout"), 1)
@@ -251,7 +251,7 @@ def test_devices_stay_taken_until_the_cluster_answers_again() -> None:
     assert devices_of(claim_in(simulation, "y")) == ["n1/d0"]
 
 
-def test_a_failed_write_gives_the_devices_back() -> None:
+def test_a_failed_write_releases_the_devices() -> None:
     simulation = cluster(claim("x", ONE), claim("y", ONE), devices=1)
     simulation.cluster.fail_next("update", RuntimeError("no"), 1)
     placed = simulation.schedule([pod("p", "x"), pod("q", "y")])
@@ -260,19 +260,19 @@ def test_a_failed_write_gives_the_devices_back() -> None:
     assert devices_of(claim_in(simulation, "x")) == []
 
 
-def test_a_failed_bind_takes_the_pod_off_the_claim() -> None:
+def test_a_failed_bind_removes_the_reservation() -> None:
     simulation = cluster(claim("x", ONE))
     simulation.cluster.fail_next("bind", RuntimeError("no"), 1)
     simulation.schedule([pod("p", "x")])
     assert users_of(claim_in(simulation, "x")) == []
-    assert devices_of(claim_in(simulation, "x")) == ["n1/d0"], "allocated, for whoever comes next"
+    assert devices_of(claim_in(simulation, "x")) == ["n1/d0"], "still allocated, for the next pod"
     simulation.clock.advance(60)
     assert [each.node_name for each in simulation.schedule()] == ["n1"]
     assert users_of(claim_in(simulation, "x")) == ["p"]
 
 
 @pytest.mark.parametrize("applied", [True, False])
-def test_a_write_without_an_answer_is_looked_into(applied: bool) -> None:
+def test_a_write_with_an_unknown_outcome_is_read_back(applied: bool) -> None:
     simulation = cluster(claim("x", ONE), devices=1)
     simulation.cluster.fail_next("update", OutcomeUnknown("timeout"), 1, applied=applied)
     simulation.schedule([pod("p", "x")])
@@ -283,7 +283,7 @@ def test_a_write_without_an_answer_is_looked_into(applied: bool) -> None:
     assert users_of(claim_in(simulation, "x")) == ["p"]
 
 
-def test_devices_stay_taken_while_nobody_knows_what_became_of_a_write() -> None:
+def test_devices_stay_in_use_while_the_outcome_of_a_write_is_unknown() -> None:
     simulation = cluster(claim("x", ONE), claim("y", ONE), devices=1)
     simulation.cluster.fail_next("update", OutcomeUnknown("timeout"), 1)
     waiting, other = simulation.schedule([pod("p", "x"), pod("q", "y")])
@@ -319,7 +319,7 @@ def test_binding_waits_for_the_devices_without_blocking() -> None:
     assert simulation.cluster.get("Pod", "default/p").spec.node_name == "n1"
 
 
-def test_a_device_that_breaks_fails_the_attempt_and_is_given_back() -> None:
+def test_a_device_that_fails_ends_the_attempt_and_is_released() -> None:
     simulation = with_conditions()
     simulation.schedule([pod("p", "x")])
     reporting(simulation, "Broken")
@@ -327,7 +327,7 @@ def test_a_device_that_breaks_fails_the_attempt_and_is_given_back() -> None:
     simulation.clock.advance(60)
     simulation.schedule()
     again = claim_in(simulation, "x")
-    assert again.status.devices == (), "given back, and allocated anew"
+    assert again.status.devices == (), "released, and allocated again"
     assert (devices_of(again), users_of(again)) == (["n1/d0"], ["p"])
 
 
@@ -345,7 +345,7 @@ def test_devices_that_take_too_long_fail_the_attempt() -> None:
     assert again.status.allocation.allocation_timestamp == simulation.clock()
 
 
-def test_devices_of_the_network_can_be_used_from_the_nodes_that_all_of_them_reach() -> None:
+def test_network_devices_admit_the_nodes_that_all_of_them_admit() -> None:
     zone = NodeSelectorRequirement("zone", "In", ("a", "b"))
     made = slice_of("", [device("d0")])
     selector = NodeSelector((NodeSelectorTerm((zone,)),))

@@ -1,4 +1,4 @@
-"""The search for devices: what it finds is valid, and it finds something wherever there is something."""
+"""The search for devices: its solutions are valid, and it finds one wherever there is one."""
 
 from __future__ import annotations
 
@@ -10,10 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plugins_builtin.dynamic_resources.inventory.device_usage import Holding, Usage
+from plugins_builtin.dynamic_resources.inventory.device_usage import DeviceUsage, Holding
 from plugins_builtin.dynamic_resources.inventory.node_pools import PoolIndex
 from plugins_builtin.dynamic_resources.search.demand import AllocationError, demand_of
-from plugins_builtin.dynamic_resources.search.device_search import InvalidPools, OutOfTime, Pick, Search
+from plugins_builtin.dynamic_resources.search.device_search import (
+    DeviceSearch,
+    InvalidPools,
+    Pick,
+    SearchTimeout,
+)
 from schedframe.api import (
     ALL_DEVICES,
     Device,
@@ -45,27 +50,27 @@ def alternatives(name: str, *parts: dict[str, Any]) -> DeviceRequest:
     return DeviceRequest(name, first_available=subs)
 
 
-def search(slices: Sequence[Any], claims: Sequence[Any], usage: Usage | None = None) -> Search:
+def search(slices: Sequence[Any], claims: Sequence[Any], usage: DeviceUsage | None = None) -> DeviceSearch:
     store = ObjectStore()
     for each in slices:
         store.set(each)
     index = PoolIndex(store)
     index.sync()
     demands = [demand_of(each, CLASSES.get) for each in claims]
-    return Search(demands, NODE, index.of_node(NODE), usage or Usage(), lambda: False)
+    return DeviceSearch(demands, NODE, index.of_node(NODE), usage or DeviceUsage(), lambda: False)
 
 
-def found(slices: Sequence[Any], *claims: Any, usage: Usage | None = None) -> list[list[str]] | None:
-    """Request and device of each pick."""
+def found(slices: Sequence[Any], *claims: Any, usage: DeviceUsage | None = None) -> list[list[str]] | None:
+    """Return request and device of each pick."""
     picks = search(slices, claims, usage).run()
     if picks is None:
         return None
-    return [[f"{pick.wanted.name}:{pick.offered.device.name}" for pick in part] for part in picks]
+    return [[f"{pick.query.name}:{pick.offered.device.name}" for pick in part] for part in picks]
 
 
-def held(*names: str) -> Usage:
-    usage = Usage()
-    usage.hold("somebody", tuple(Holding((DRIVER, "n1", name)) for name in names))
+def held(*names: str) -> DeviceUsage:
+    usage = DeviceUsage()
+    usage.hold("other-claim", tuple(Holding((DRIVER, "n1", name)) for name in names))
     return usage
 
 
@@ -78,7 +83,7 @@ def test_the_first_free_devices_are_taken_in_order() -> None:
     assert found(slices, claim("x", exactly(count=3)), usage=held("a")) is None
 
 
-def test_an_earlier_choice_is_taken_back_if_the_rest_does_not_fit() -> None:
+def test_an_earlier_pick_is_undone_if_the_rest_does_not_fit() -> None:
     slices = [slice_of("n1", [device("a", attributes=attributes(big=True)), device("b")])]
     wanted = (exactly("any"), exactly("big", selectors=selectors(f"has(device.attributes['{DRIVER}'].big)")))
     assert found(slices, claim("x", *wanted)) == [["any:b", "big:a"]]
@@ -91,7 +96,7 @@ def test_alternatives_are_tried_in_their_order() -> None:
     ]
 
 
-def test_all_devices_means_the_free_and_the_taken_ones() -> None:
+def test_a_request_for_all_devices_fails_if_one_is_in_use() -> None:
     slices = [slice_of("n1", [device("a"), device("b")])]
     everything = claim("x", exactly(allocation_mode=ALL_DEVICES))
     assert found(slices, everything) == [["r:a", "r:b"]]
@@ -99,7 +104,7 @@ def test_all_devices_means_the_free_and_the_taken_ones() -> None:
     assert found([], everything) is None
 
 
-def test_nothing_is_taken_from_a_pool_with_missing_slices() -> None:
+def test_an_incomplete_pool_offers_no_devices() -> None:
     slices = [slice_of("n1", [device("a")], slices=2)]
     assert found(slices, claim("x", exactly())) is None
     with pytest.raises(
@@ -108,7 +113,7 @@ def test_nothing_is_taken_from_a_pool_with_missing_slices() -> None:
         found(slices, claim("x", exactly(allocation_mode=ALL_DEVICES)))
 
 
-def test_a_pool_with_a_name_twice_is_told_of_where_nothing_is_found() -> None:
+def test_a_pool_with_a_duplicate_name_is_reported_if_there_is_no_solution() -> None:
     twice = slice_of("n1", [device("a"), device("a")])
     with pytest.raises(InvalidPools):
         found([twice], claim("x", exactly()))
@@ -173,7 +178,7 @@ def test_no_claims_need_no_devices() -> None:
     assert found([]) == []
 
 
-def test_many_claims_are_no_problem() -> None:
+def test_twenty_claims_of_32_devices() -> None:
     slices = [slice_of("n1", [device(f"d{i}") for i in range(640)])]
     wanted = [claim(f"c{i}", exactly(count=32)) for i in range(20)]
     everything = found(slices, *wanted)
@@ -191,11 +196,11 @@ def test_thousands_of_requests_need_no_deeper_recursion() -> None:
     assert sys.getrecursionlimit() == limit
 
 
-def test_the_search_can_be_ended() -> None:
+def test_the_search_ends_at_its_time_limit() -> None:
     slices = [slice_of("n1", [device(f"d{i}") for i in range(20)])]
     looking = search(slices, [claim("x", exactly("a", count=10), exactly("b", count=11))])
-    looking.out_of_time = lambda: True
-    with pytest.raises(OutOfTime):
+    looking.is_out_of_time = lambda: True
+    with pytest.raises(SearchTimeout):
         looking.run()
 
 
@@ -271,7 +276,7 @@ def claims(draw: st.DrawFn) -> list[Any]:
 
 @settings(max_examples=50, deadline=None)
 @given(slices=pools(), wanted=claims(), used=st.sets(st.integers(0, 4), max_size=2))
-def test_what_is_found_is_valid_and_something_is_found_where_it_can_be(
+def test_solutions_are_valid_and_found_wherever_one_exists(
     slices: list[Any], wanted: list[Any], used: set[int]
 ) -> None:
     there = [
@@ -293,7 +298,7 @@ def test_what_is_found_is_valid_and_something_is_found_where_it_can_be(
 
 
 def given_by(pick: Pick) -> Given:
-    request, _, alternative = pick.wanted.name.partition("/")
+    request, _, alternative = pick.query.name.partition("/")
     return Given(request, alternative, pick.offered.device.name)
 
 

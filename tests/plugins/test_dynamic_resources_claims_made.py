@@ -1,4 +1,4 @@
-"""Claims that are made from templates for pods in memory, and given back when their pods go."""
+"""Claims created from templates for pods in memory, and released when their pods are deleted."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def claims(simulation: Simulation) -> list[ResourceClaim]:
     return simulation.cluster.list("ResourceClaim")
 
 
-def test_a_claim_is_made_used_and_deleted_with_its_pod() -> None:
+def test_a_claim_is_created_used_and_deleted_with_its_pod() -> None:
     simulation = cluster(TEMPLATE)
     (first,) = simulation.schedule([wanting("a")])
     assert first.node_name == "n1"
@@ -74,7 +74,7 @@ def test_a_pod_waits_for_its_template() -> None:
     assert isinstance(TEMPLATE, ResourceClaimTemplate)
 
 
-def test_a_shared_claim_is_free_when_its_last_user_is_gone() -> None:
+def test_a_shared_claim_is_free_after_its_last_user() -> None:
     shared = from_manifest(
         {
             "apiVersion": "resource.k8s.io/v1",
@@ -103,7 +103,7 @@ def test_a_claim_for_extended_resources_goes_with_its_pod() -> None:
     assert claims(simulation) == []
 
 
-def test_after_close_nothing_is_made() -> None:
+def test_no_claims_are_created_after_close() -> None:
     simulation = Simulation([node("n1"), TEMPLATE])
     ClaimController(simulation.cluster).close()
     simulation.schedule([wanting("a")])

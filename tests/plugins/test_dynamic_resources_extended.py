@@ -1,4 +1,4 @@
-"""Extended resources that a device class stands for."""
+"""Extended resources that a device class backs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def gpu_pod(name: str, count: int = 1) -> Pod:
     return pod(name, requests={"cpu": "100m", GPU: str(count)})
 
 
-def test_a_claim_is_made_for_extended_resources() -> None:
+def test_a_claim_is_created_for_extended_resources() -> None:
     simulation = cluster()
     [placed] = simulation.schedule([gpu_pod("p", 2)])
     assert placed.node_name == "n1"
@@ -34,7 +34,7 @@ def test_a_claim_is_made_for_extended_resources() -> None:
     assert in_use(simulation) == {"d0", "d1"}
 
 
-def test_the_claim_goes_with_the_attempt() -> None:
+def test_the_claim_is_deleted_with_a_failed_attempt() -> None:
     simulation = cluster()
     simulation.cluster.fail_next("bind", RuntimeError("no"), 1)
     simulation.schedule([gpu_pod("p")])
@@ -45,7 +45,7 @@ def test_the_claim_goes_with_the_attempt() -> None:
     assert len(simulation.cluster.list("ResourceClaim")) == 1
 
 
-def test_one_claim_is_made_where_the_answer_was_lost() -> None:
+def test_one_claim_is_created_if_the_answer_was_lost() -> None:
     simulation = cluster()
     simulation.cluster.fail_next(
         "create", OutcomeUnknown("timeout"), 1, lambda obj: isinstance(obj, ResourceClaim), applied=True
@@ -57,7 +57,7 @@ def test_one_claim_is_made_where_the_answer_was_lost() -> None:
     assert len(simulation.cluster.list("ResourceClaim")) == 1
 
 
-def test_a_claim_left_over_is_deleted_and_the_pod_tried_again() -> None:
+def test_a_leftover_claim_is_deleted_and_the_pod_is_tried_again() -> None:
     left = claim("old", ONE)
     owner = OwnerReference("v1", "Pod", "p", "uid-of-p", controller=True)
     metadata = evolve(
@@ -78,8 +78,8 @@ def test_a_node_that_has_the_resource_itself_needs_no_devices() -> None:
     assert simulation.cluster.list("ResourceClaim") == []
 
 
-def test_a_class_that_comes_later_takes_the_resource_over() -> None:
-    """What is remembered of pods like it must not outlive the change."""
+def test_a_newer_class_backs_the_resource() -> None:
+    """Memos of pods with equal claims must not outlive the change."""
     simulation = Simulation([node("n1"), slice_of("n1", [device("d0")])])
     [waiting] = simulation.schedule([gpu_pod("p")])
     assert f"Insufficient {GPU}" in waiting.message

@@ -1,4 +1,4 @@
-"""Claims judged in columns: as node by node with nothing remembered, whatever happened before."""
+"""Claims filtered in columns: equal to a new plugin node by node, after any history."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from plugins_builtin.args import DynamicResourcesArgs
 from plugins_builtin.dynamic_resources import DynamicResources
-from plugins_builtin.dynamic_resources.inventory.node_device_state import DeviceStates
+from plugins_builtin.dynamic_resources.inventory.node_device_state import NodeDeviceStates
 from schedframe.api import (
     ALL_DEVICES,
     AllocationResult,
@@ -63,7 +63,7 @@ def plugin_for(nodes: list[Node], objects: list[Any]) -> DynamicResources:
 
 
 class World:
-    """Nodes and objects as they are, and a plugin that has seen them come and go."""
+    """The current nodes and objects, and a plugin that has processed all their changes."""
 
     def __init__(self) -> None:
         self.nodes: dict[str, Node] = {}
@@ -110,7 +110,7 @@ class World:
             assert [records.get(name) for name in passing.names()] == [verdict[2] for verdict in feasible]
         self.states().check_invariants()
 
-    def states(self) -> DeviceStates:
+    def states(self) -> NodeDeviceStates:
         return self.warm._filter.states
 
 
@@ -124,7 +124,7 @@ def recorded(state: CycleState, names: list[str]) -> dict[str, Any]:
 
 
 def cold_verdict(world: World, wanting: Pod, name: str) -> tuple[Any, int, Any]:
-    """Status, score and allocation of one node, by a plugin that never saw anything else."""
+    """Return status, score and allocation of one node, by a new plugin."""
     plugin = plugin_for([world.nodes[name]], list(world.objects.values()))
     state, rows = CycleState(), plugin.handle.table.rows()
     assert call(plugin, "pre_filter", state=state, pod=wanting, nodes=rows) is None
@@ -149,7 +149,7 @@ def nodes(draw: st.DrawFn) -> Node:
 
 @st.composite
 def slices(draw: st.DrawFn) -> ResourceSlice:
-    """For one node, for all, for those of a zone, or device by device; sometimes of a pool with a flaw."""
+    """Slices for one node, all nodes, a zone, or single devices; sometimes of an invalid pool."""
     number = draw(st.integers(1, 3))
     kind = draw(st.sampled_from(["one", "one", "one", "all", "zone", "each", "missing", "twice"]))
     big = draw(st.integers(0, 2))
@@ -204,7 +204,7 @@ CHOICE = DeviceRequest(
 
 @st.composite
 def claims(draw: st.DrawFn) -> ResourceClaim:
-    """To be allocated, or with devices already, perhaps for one node or zone only."""
+    """Claims to allocate, or allocated ones, some for one node or zone only."""
     name = draw(st.sampled_from(["x", "y", "z"]))
     constraints = draw(st.sampled_from([(), (DeviceConstraint(match_attribute=f"{DRIVER}/n"),)]))
     if draw(st.booleans()):
@@ -246,7 +246,7 @@ def pods() -> st.SearchStrategy[Pod]:
     first=st.lists(steps(), min_size=5, max_size=8),
     later=st.lists(st.tuples(pods(), steps()), min_size=2, max_size=4),
 )
-def test_columns_say_what_a_fresh_look_at_each_node_says(
+def test_columns_agree_with_a_new_plugin_node_by_node(
     first: list[Step], later: list[tuple[Pod, Step]]
 ) -> None:
     world = World()

@@ -1,4 +1,4 @@
-"""States of nodes and shapes of claims: what is alike is one, and neither grows without bounds."""
+"""States of nodes and memos of claims: equal ones are shared, and neither grows without bounds."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from plugins_builtin.dynamic_resources.allocation_memo import UNKNOWN, Shape, Shapes
+from plugins_builtin.dynamic_resources.allocation_memo import UNKNOWN, AllocationMemo, AllocationMemos
 from plugins_builtin.dynamic_resources.claims.tracker import ClaimTracker, tracker_of
 from plugins_builtin.dynamic_resources.cycle_state import PodClaims
 from plugins_builtin.dynamic_resources.filtering import ClaimFilter
-from plugins_builtin.dynamic_resources.inventory.change_log import Trail
+from plugins_builtin.dynamic_resources.inventory.change_log import ChangeLog
 from plugins_builtin.dynamic_resources.inventory.device_usage import Holding
-from plugins_builtin.dynamic_resources.inventory.node_device_state import DeviceStates
+from plugins_builtin.dynamic_resources.inventory.node_device_state import NodeDeviceStates
 from schedframe.api import DeviceClaim, DeviceRequest, ExactDeviceRequest
 from schedframe.errors import InvariantError
 from schedframe.state import NodeTable, ObjectStore
@@ -20,7 +20,7 @@ from schedframe.state import NodeTable, ObjectStore
 from .devices import DRIVER, DeviceHandle, attributes, claim, device, device_class, node, pod, slice_of
 
 
-def world(*objects: Any, nodes: int = 3) -> tuple[ClaimTracker, DeviceStates]:
+def world(*objects: Any, nodes: int = 3) -> tuple[ClaimTracker, NodeDeviceStates]:
     table, store = NodeTable(), ObjectStore()
     for number in range(1, nodes + 1):
         table.set_node(node(f"n{number}"))
@@ -33,7 +33,7 @@ def world(*objects: Any, nodes: int = 3) -> tuple[ClaimTracker, DeviceStates]:
     return tracker, states
 
 
-def numbers(states: DeviceStates) -> list[int]:
+def numbers(states: NodeDeviceStates) -> list[int]:
     states.sync()
     states.check_invariants()
     found: list[int] = states.of_rows(states.table.rows()).tolist()
@@ -45,32 +45,32 @@ def offered(name: str, *sizes: int) -> Any:
     return slice_of(name, devices)
 
 
-def test_nodes_with_alike_devices_in_alike_use_are_in_one_state() -> None:
+def test_nodes_with_equal_devices_and_usage_have_one_state() -> None:
     tracker, states = world(offered("n1", 1, 2), offered("n2", 1, 2), offered("n3", 2, 1))
     one, same, other = numbers(states)
     assert one == same != other
-    tracker.usage.hold("somebody", (Holding((DRIVER, "n1", "n1-0")),))
+    tracker.usage.hold("other-claim", (Holding((DRIVER, "n1", "n1-0")),))
     changed, *rest = numbers(states)
     assert changed not in (same, other)
     assert rest == [same, other]
     tracker.usage.hold("another", (Holding((DRIVER, "n2", "n2-0")),))
     used, as_used, _ = numbers(states)
     assert used == as_used
-    tracker.usage.hold("somebody", ())
+    tracker.usage.hold("other-claim", ())
     tracker.usage.hold("another", ())
     assert numbers(states) == [one, same, other]
 
 
-def test_devices_for_all_nodes_are_in_the_state_of_all() -> None:
+def test_devices_for_all_nodes_are_part_of_the_state_of_all_nodes() -> None:
     network = slice_of("", [device("a"), device("b")])
     tracker, states = world(network, offered("n1", 1))
     with_own, without, also_without = numbers(states)
     assert with_own != without == also_without
-    tracker.usage.hold("somebody", (Holding((DRIVER, "net", "a")),))
+    tracker.usage.hold("other-claim", (Holding((DRIVER, "net", "a")),))
     assert not {with_own, without} & set(numbers(states))
 
 
-def test_what_a_node_sees_follows_slices_nodes_and_labels() -> None:
+def test_views_follow_slices_nodes_and_labels() -> None:
     tracker, states = world(offered("n1", 1))
     store, table = tracker._objects, states.table
     empty = numbers(states)[1]
@@ -86,11 +86,11 @@ def test_what_a_node_sees_follows_slices_nodes_and_labels() -> None:
     assert numbers(states)[-1] == empty
 
 
-def test_states_are_numbered_anew_when_there_are_too_many() -> None:
+def test_states_are_renumbered_beyond_their_limit() -> None:
     tracker, states = world(slice_of("n1", [device("a", allow_multiple_allocations=True)]), nodes=1)
     for amount in range(1, 1100):
         shared = Holding((DRIVER, "n1", "a"), "share", (("memory", amount),))
-        tracker.usage.hold("somebody", (shared,))
+        tracker.usage.hold("other-claim", (shared,))
         states.sync()
     assert states.epoch == 1
     assert states.count < 100
@@ -104,45 +104,45 @@ def test_a_wrong_state_is_noticed() -> None:
         states.check_invariants()
 
 
-# ---- shapes ------------------------------------------------------------------------------------------------
+# ---- memos ------------------------------------------------------------------------------------------------
 
 
 def asking(name: str = "r", **fields: Any) -> tuple[DeviceClaim, ...]:
     return (DeviceClaim((DeviceRequest(name, ExactDeviceRequest("gpu", **fields)),)),)
 
 
-def test_claims_that_ask_for_the_same_are_of_one_shape() -> None:
-    shapes = Shapes()
-    first = shapes.of(asking(), 1)
-    assert shapes.of(asking(), 1) is first
-    others = [shapes.of(asking("s"), 1), shapes.of(asking(), 2), shapes.of(asking(admin_access=True), 1)]
-    assert len({id(shape) for shape in (first, *others)}) == 4
+def test_claims_with_equal_requests_share_a_memo() -> None:
+    memos = AllocationMemos()
+    first = memos.of(asking(), 1)
+    assert memos.of(asking(), 1) is first
+    others = [memos.of(asking("s"), 1), memos.of(asking(), 2), memos.of(asking(admin_access=True), 1)]
+    assert len({id(memo) for memo in (first, *others)}) == 4
 
 
-def test_shapes_are_forgotten_when_there_are_too_many() -> None:
-    shapes = Shapes()
-    first = shapes.of(asking(), 1)
+def test_memos_are_dropped_beyond_their_limit() -> None:
+    memos = AllocationMemos()
+    first = memos.of(asking(), 1)
     for number in range(200):
-        shapes.of(asking(count=number), 1)
-    assert len(shapes._shapes) <= 129
-    assert shapes.of(asking(), 1) is not first
-    alike = [shapes.of(asking(tolerations=(number,)), 1) for number in range(20)]
-    assert shapes.of(asking(tolerations=(19,)), 1) is alike[-1]
-    assert shapes.of(asking(tolerations=(0,)), 1) is not alike[0]
+        memos.of(asking(count=number), 1)
+    assert len(memos._memos) <= 129
+    assert memos.of(asking(), 1) is not first
+    alike = [memos.of(asking(tolerations=(number,)), 1) for number in range(20)]
+    assert memos.of(asking(tolerations=(19,)), 1) is alike[-1]
+    assert memos.of(asking(tolerations=(0,)), 1) is not alike[0]
 
 
-def test_what_a_shape_knows_goes_with_the_numbers() -> None:
-    shape = Shape((), 1)
-    shape.fit(0, 4)
-    shape.codes[2] = 1
-    shape.fit(0, 400)
-    assert (shape.codes[2], shape.codes[399]) == (1, UNKNOWN)
-    shape.fit(1, 4)
-    assert shape.codes[2] == UNKNOWN
+def test_a_memo_is_cleared_when_states_are_renumbered() -> None:
+    memo = AllocationMemo((), 1)
+    memo.fit(0, 4)
+    memo.codes[2] = 1
+    memo.fit(0, 400)
+    assert (memo.codes[2], memo.codes[399]) == (1, UNKNOWN)
+    memo.fit(1, 4)
+    assert memo.codes[2] == UNKNOWN
 
 
-def test_what_took_too_long_is_tried_again_for_the_next_pod() -> None:
-    """The clock stands still; a limit in the past is over."""
+def test_a_timed_out_search_is_repeated_for_the_next_pod() -> None:
+    """The clock does not advance; a limit in the past is exceeded."""
     many = slice_of("n1", [device(f"d{i}") for i in range(20)])
     wants = (ExactDeviceRequest("gpu", count=10), ExactDeviceRequest("gpu", count=11))
     asked = claim("x", *(DeviceRequest(f"r{i}", exact) for i, exact in enumerate(wants)))
@@ -150,22 +150,22 @@ def test_what_took_too_long_is_tried_again_for_the_next_pod() -> None:
     claims = ClaimFilter(DeviceHandle(states.table, tracker._objects), -1.0, 600.0)
     found = claims.read(pod("p", "x"))
     assert isinstance(found, PodClaims)
-    status = claims.judge(found, states.table.info(0))
+    status = claims.filter(found, states.table.info(0))
     assert status is not None
     assert status.reasons == ("timed out trying to allocate devices",)
-    shape = next(iter(found.asked.values())).shape
-    assert shape.codes[states.of_row(0)] > 0
-    shape.try_again()
-    assert shape.codes[states.of_row(0)] == UNKNOWN
+    memo = next(iter(found.requests.values())).memo
+    assert memo.codes[states.of_row(0)] > 0
+    memo.forget_timeouts()
+    assert memo.codes[states.of_row(0)] == UNKNOWN
 
 
 # ---- trails ------------------------------------------------------------------------------------------------
 
 
-def test_a_trail_reaches_back_so_far() -> None:
-    trail = Trail[str]()
+def test_a_change_log_keeps_a_limited_number_of_changes() -> None:
+    change_log = ChangeLog[str]()
     for number in range(9000):
-        trail.append(str(number))
-    assert trail.since(9000) == []
-    assert trail.since(8998) == ["8998", "8999"]
-    assert trail.since(0) is None
+        change_log.append(str(number))
+    assert change_log.since(9000) == []
+    assert change_log.since(8998) == ["8998", "8999"]
+    assert change_log.since(0) is None

@@ -1,4 +1,4 @@
-"""Claims as the scheduler believes them to be: whatever events do, no device is handed out twice."""
+"""The claim tracker: no device is allocated twice, in whatever order events and writes arrive."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from plugins_builtin.dynamic_resources.claims.tracker import ClaimTracker, Written, tracker_of
+from plugins_builtin.dynamic_resources.claims.tracker import ClaimTracker, ClaimWrite, tracker_of
 from schedframe.api import (
     AllocationResult,
     DeviceAllocationResult,
@@ -37,7 +37,7 @@ def device_of(claim: ResourceClaim | None) -> str | None:
 
 
 class ClaimMachine(RuleBasedStateMachine):
-    """A server, the events that come from it, and a scheduler that allocates what it believes to be free."""
+    """A server, its delayed events, and a scheduler that allocates devices that its tracker has as free."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -52,7 +52,7 @@ class ClaimMachine(RuleBasedStateMachine):
         self.events: dict[str, list[ResourceClaim | None]] = {name: [] for name in NAMES}
         self.past: dict[str, list[ResourceClaim]] = {name: [] for name in NAMES}
         self.writing: dict[str, ResourceClaim] = {}
-        """Name → the claim with what is being written."""
+        """Name → claim with the allocation that is being written."""
         self.read: dict[str, ResourceClaim] = {}
         self.unanswered: set[str] = set()
         for name in NAMES:
@@ -128,18 +128,18 @@ class ClaimMachine(RuleBasedStateMachine):
 
     @rule(name=names)
     def allocate(self, name: str) -> None:
-        """All at once, as it mostly goes."""
+        """Run one attempt from pre_filter to pre_bind."""
         self.reserve(name)
         if name in self.writing:
             stored = self.write(name)
             uid = self.writing.pop(name).uid
             if stored is not None:
-                self.tracker.report(Written(stored, uid))
+                self.tracker.report(ClaimWrite(stored, uid))
             else:
                 self.tracker.settle(uid)
 
     def write(self, name: str) -> ResourceClaim | None:
-        """What the server answers: the claim as stored, or ``None`` for a conflict."""
+        """Return the claim as stored, or ``None`` for a conflict."""
         now, read = self.server.get(name), self.read[name]
         if now is None or now.metadata.resource_version != read.metadata.resource_version:
             return None
@@ -155,12 +155,12 @@ class ClaimMachine(RuleBasedStateMachine):
         uid = self.writing[name].uid
         stored = self.write(name) if applied else None
         if answered and stored is not None:
-            self.tracker.report(Written(stored, uid))
+            self.tracker.report(ClaimWrite(stored, uid))
         elif answered:
             self.tracker.sync()
             self.tracker.settle(uid)
         else:
-            self.tracker.doubt(uid, self.writing[name])
+            self.tracker.mark_unconfirmed(uid, self.writing[name])
             self.unanswered.add(name)
         del self.writing[name]
 
@@ -205,7 +205,7 @@ def test_an_old_event_frees_no_device() -> None:
     store.set(before)
     tracker.sync()
     tracker.start(allocated(before, "a", 1))
-    tracker.report(Written(allocated(before, "a", 2), before.uid))
+    tracker.report(ClaimWrite(allocated(before, "a", 2), before.uid))
     for late in (before, allocated(before, "a", 2), before):
         store.set(late)
         tracker.sync()
@@ -246,7 +246,7 @@ def test_shares_of_a_device_add_up() -> None:
     tracker.check_invariants()
 
 
-def test_admin_access_takes_nothing() -> None:
+def test_admin_access_does_not_use_devices() -> None:
     store = ObjectStore()
     made = claim("x", allocated=["n1/a"], version="1")
     assert made.status.allocation is not None

@@ -1,4 +1,4 @@
-"""Claims that something is wrong with: what their pod is told, and that the other pods go on."""
+"""Invalid claims and failing writes: the reason that the pod gets, and that other pods are scheduled."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ ONE = DeviceRequest("r", ExactDeviceRequest("gpu"))
 
 
 class Memory(InMemoryCluster):
-    """A cluster in which somebody does something just before claim *x* is written."""
+    """A cluster in which another client acts just before claim *x* is written."""
 
     interfere: Callable[[], object] | None = None
 
@@ -75,7 +75,7 @@ class Cluster:
         return found
 
     def message(self, name: str) -> str:
-        """Why the pod waits, from its gate or its condition."""
+        """Return the reason why the pod is pending, from pre_enqueue or its condition."""
         found = self.memory.get("Pod", f"default/{name}")
         conditions = [each.message for each in found.status.conditions if each.type == "PodScheduled"]
         if conditions:
@@ -116,7 +116,7 @@ def changed(made: ResourceClaim, **changes: Any) -> ResourceClaim:
     return evolve(made, metadata=evolve(made.metadata, **changes))
 
 
-# ---- what a pod is told ------------------------------------------------------------------------------------
+# ---- reasons of pods ------------------------------------------------------------------------------------
 
 
 def of_class(name: str) -> DeviceRequest:
@@ -127,7 +127,7 @@ TROUBLE = {
     "missing": (pod("p", "x"), [], 'could not find ResourceClaim "default/x"'),
     "being deleted": (
         pod("p", "x"),
-        [changed(claim("x", ONE), deletion_timestamp=1.0, finalizers=("somebody/waits",))],
+        [changed(claim("x", ONE), deletion_timestamp=1.0, finalizers=("example.com/waits",))],
         'resourceclaim "x" is being deleted',
     ),
     "of an unknown class": (
@@ -150,7 +150,7 @@ TROUBLE = {
 
 
 @pytest.mark.parametrize("case", TROUBLE)
-def test_the_pod_is_told_and_the_others_go_on(case: str) -> None:
+def test_the_pod_gets_the_reason_and_other_pods_are_scheduled(case: str) -> None:
     unlucky, objects, reason = TROUBLE[case]
     cluster = Cluster(*objects)
     cluster.run(unlucky)
@@ -161,7 +161,7 @@ def test_the_pod_is_told_and_the_others_go_on(case: str) -> None:
     assert cluster.in_use() == {"d0"}
 
 
-def test_what_nobody_can_allocate_is_an_error_that_is_tried_again() -> None:
+def test_an_invalid_claim_is_an_error_and_is_retried() -> None:
     everything = DeviceRequest("r", ExactDeviceRequest("gpu", allocation_mode=ALL_DEVICES))
     incomplete = slice_of("n1", [device("z")], pool="z", slices=2)
     cluster = Cluster(claim("x", everything), incomplete)
@@ -180,7 +180,7 @@ def test_what_nobody_can_allocate_is_an_error_that_is_tried_again() -> None:
 
 
 def test_any_number_of_pods_may_use_a_claim() -> None:
-    """As in the reference; the API server has the last word."""
+    """The limit of the reference; the API server enforces its own."""
     users = tuple(ResourceClaimConsumerReference("", "pods", f"u{i}", f"uid-{i}") for i in range(256))
     shared = claim("x", ONE, allocated=["n1/d0"])
     cluster = Cluster(evolve(shared, status=evolve(shared.status, reserved_for=users)))
@@ -212,7 +212,7 @@ def test_without_the_library_only_claims_with_selectors_fail(monkeypatch: pytest
 # ---- what happens between looking and writing --------------------------------------------------------------
 
 
-def test_a_namesake_gets_nothing_that_was_found_for_the_claim_before_it() -> None:
+def test_a_claim_of_the_same_name_does_not_get_the_allocation_of_a_deleted_one() -> None:
     cluster = Cluster(claim("x", ONE))
 
     def make_anew() -> None:
@@ -228,7 +228,7 @@ def test_a_namesake_gets_nothing_that_was_found_for_the_claim_before_it() -> Non
     cluster.others_go_on()
 
 
-def test_a_claim_that_somebody_allocated_meanwhile_is_not_allocated_again() -> None:
+def test_a_claim_allocated_by_another_client_is_not_allocated_again() -> None:
     cluster = Cluster(claim("x", ONE))
 
     def allocate() -> None:
@@ -245,8 +245,8 @@ def test_a_claim_that_somebody_allocated_meanwhile_is_not_allocated_again() -> N
     assert cluster.in_use() == {"d1"}
 
 
-def test_a_claim_that_is_being_deleted_meanwhile_is_left_alone() -> None:
-    cluster = Cluster(changed(claim("x", ONE), finalizers=("somebody/waits",)))
+def test_a_claim_deleted_during_the_write_is_not_allocated() -> None:
+    cluster = Cluster(changed(claim("x", ONE), finalizers=("example.com/waits",)))
     cluster.memory.interfere = lambda: cluster.memory.delete("ResourceClaim", "default/x")
     cluster.run(pod("p", "x"))
     assert devices_of(cluster.claim("x")) == []
@@ -255,7 +255,7 @@ def test_a_claim_that_is_being_deleted_meanwhile_is_left_alone() -> None:
     cluster.others_go_on()
 
 
-def test_a_pod_that_goes_while_its_devices_get_ready_gives_them_back() -> None:
+def test_a_pod_deleted_while_its_devices_get_ready_releases_them() -> None:
     slow = slice_of("n1", [device("s", binding_conditions=("Ready",))], pool="slow")
     cluster = Cluster(claim("x", ONE), slow, devices=0)
     cluster.run(pod("p", "x"))
@@ -264,10 +264,10 @@ def test_a_pod_that_goes_while_its_devices_get_ready_gives_them_back() -> None:
     cluster.scheduler.run_until_idle()
     assert cluster.claim("x").status.reserved_for == ()
     cluster.run(pod("q", "other"))
-    assert cluster.node_of("q") == "", "the claim keeps its device, for whoever comes next"
+    assert cluster.node_of("q") == "", "the claim keeps its device, for the next pod"
 
 
-def test_waiting_for_one_claim_is_not_disturbed_by_others() -> None:
+def test_events_of_other_claims_do_not_end_the_wait() -> None:
     slow = slice_of("n1", [device("s", binding_conditions=("Ready",))], pool="slow")
     cluster = Cluster(claim("x", ONE), claim("y", ONE), slow, devices=0)
     cluster.run(pod("p", "x"))
@@ -278,7 +278,7 @@ def test_waiting_for_one_claim_is_not_disturbed_by_others() -> None:
     assert list(cluster.scheduler.core.parked._parked.values()) == [parked]
 
 
-def test_a_slice_that_nobody_understands_fails_the_pods_that_look_at_it() -> None:
+def test_an_invalid_slice_fails_the_pods_that_read_it() -> None:
     worked, broken = (NodeSelectorRequirement("zone", operator, ("a",)) for operator in ("In", "Somehow"))
     made = slice_of("", [device("z")])
     cluster = Cluster(claim("x", ONE))
@@ -296,7 +296,7 @@ def test_a_slice_that_nobody_understands_fails_the_pods_that_look_at_it() -> Non
     assert cluster.node_of("p") == "n1"
 
 
-def test_an_expression_that_fails_is_told_of_each_time() -> None:
+def test_a_failing_expression_is_reported_each_time() -> None:
     absent = "device.attributes['gpu.example.com'].absent == 1"
     cluster = Cluster(claim("x", DeviceRequest("r", ExactDeviceRequest("gpu", selectors=selectors(absent)))))
     cluster.run(pod("p", "x"))

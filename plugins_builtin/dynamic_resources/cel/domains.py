@@ -1,9 +1,9 @@
-"""Domains that a device does not know, in expressions: looked up they are empty maps, and yet not there.
+"""Look-ups of domains that a device does not have: they return empty maps, although the domains are absent.
 
-``device.attributes['nobody.example.com']`` is an empty map, so ``device.attributes[?'nobody.example.com']``
-has a value, but ``'nobody.example.com' in device.attributes`` is false. No map of the library can be both.
-So where a domain is looked up, the expression is made to read another map, which has all domains that it
-names; everything else reads the map with what is there.
+``device.attributes['absent.example.com']`` is an empty map, so ``device.attributes[?'absent.example.com']``
+has a value, but ``'absent.example.com' in device.attributes`` is false. No map of the library does both.
+Therefore look-ups are rewritten to read a second map, which has all domains that the expression names;
+everything else reads the map of the device.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from attrs import frozen
 PARTS: Final = ("attributes", "capacity")
 """Maps of the device by domain."""
 OR_EMPTY: Final = "_or_empty"
-"""Ends the names of the other maps."""
+"""Suffix of the names of the second maps."""
 
 _TOKEN: Final = re.compile(
     r"""(?P<string>[rRbB]{0,2}(?:\"{3}(?:\\.|[^\\])*?\"{3}|'{3}(?:\\.|[^\\])*?'{3}|"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*'))
@@ -26,21 +26,21 @@ _TOKEN: Final = re.compile(
     re.DOTALL | re.VERBOSE,
 )
 _Token = tuple[str, str, int]
-"""Kind, text, place."""
+"""Kind, text, position."""
 _END: Final[_Token] = ("end", "", 0)
 
 
 @frozen
 class Rewritten:
-    """An expression in which domains are looked up elsewhere."""
+    """An expression whose look-ups of domains read the second maps."""
 
     text: str
     domains: frozenset[tuple[str, str]]
-    """Map and domain, for those that are looked up by a name that stands there."""
+    """(Map, domain) of the look-ups with a constant domain."""
 
 
 def rewritten(text: str) -> Rewritten:
-    """*text*, which must be valid, with its look-ups of domains changed; O(length)."""
+    """Rewrite the look-ups of domains in *text*, which must be valid; O(length)."""
     tokens = [
         (match.lastgroup or "", match[0], match.start())
         for match in _TOKEN.finditer(text)
@@ -68,7 +68,7 @@ def _is_of_device(tokens: Sequence[_Token], index: int) -> bool:
 
 
 def _looked_up(rest: Sequence[_Token]) -> str | None:
-    """The domain that is looked up, empty if that takes evaluating; ``None`` if none is."""
+    """Return the domain that is looked up, empty if it is computed; ``None`` if this is no look-up."""
     sign = rest[0][1]
     optional = rest[1][1] == "?"
     key, after = rest[2:4] if optional else rest[1:3]
@@ -80,6 +80,6 @@ def _looked_up(rest: Sequence[_Token]) -> str | None:
 
 
 def _value(literal: str) -> str:
-    """What stands between the quotes; empty where that takes more than reading, or is no string."""
+    """Return the value of a string literal; empty for escapes and other literals."""
     value = "" if "\\" in literal else literal_eval(literal)
     return value if isinstance(value, str) else ""

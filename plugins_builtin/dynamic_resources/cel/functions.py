@@ -31,7 +31,7 @@ Value = Mapping[str, str]
 
 @frozen
 class Overload:
-    """One form of a function: types by the library's names, and what it does."""
+    """One overload of a function: types by the library's names, and the implementation."""
 
     returns: str
     parameters: tuple[str, ...]
@@ -43,7 +43,7 @@ class Overload:
 
 
 def quantity_of(amount: Quantity) -> Value:
-    """*amount* as a value; billionths as text, because they exceed what integers of CEL hold."""
+    """Return *amount* as a value; billionths are text because they exceed the integers of CEL."""
     return {_QUANTITY: str(amount.nano)}
 
 
@@ -93,7 +93,7 @@ def _sum(value: Value, nano: int) -> Value:
 
 
 def semver_of(text: str) -> Value:
-    """A semantic version without its build part, which never counts; ``ValueError`` if it is none."""
+    """Return a semantic version without its build part, which is ignored; ValueError if invalid."""
     match = _STRICT.fullmatch(text)
     if match is None:
         raise ValueError(f"{text!r} is not a semantic version such as 1.2.3")
@@ -204,4 +204,4 @@ FUNCTIONS: Final[Mapping[str, tuple[Overload, ...]]] = {
         Overload("LIST", ("STRING", "STRING", "INT"), True, _find_all),
     ),
 }
-"""Name → its forms, beyond what the language, ``cel.bind``, optional access and the string functions have."""
+"""Name → overloads, beside those of the language, ``cel.bind``, optionals and the string functions."""

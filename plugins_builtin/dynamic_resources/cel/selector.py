@@ -1,7 +1,7 @@
 """CEL expressions over a device, in the environment that selectors of device classes and claims have.
 
 Source of the environment: k8s.io/dynamic-resource-allocation/cel. The library is loaded when the first
-expression is compiled; whoever has no claims never needs it.
+expression is compiled; it is not needed without claims.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class CelMissingError(PluginError):
 
 @define(eq=False)
 class CelDevice:
-    """What an expression sees of a device; a tree of plain values, made once per device."""
+    """The variable ``device`` of expressions: a tree of plain values, made once for each content."""
 
     tree: Tree
 
@@ -47,7 +47,7 @@ class CelDevice:
         attributes: Mapping[str, DeviceAttribute],
         capacity: Mapping[str, DeviceCapacity],
     ) -> CelDevice:
-        """Names without a domain are the driver's. :class:`CelError` for an attribute without a value."""
+        """Build the tree; a name without a domain is the driver's. :class:`CelError` for an empty value."""
         return cls(
             {
                 "driver": driver,
@@ -67,14 +67,14 @@ class CelSelector:
     text: str
     _evaluate: Callable[[Tree], Any]
     _domains: frozenset[tuple[str, str]] = frozenset()
-    """Map and domain, for those that are looked up."""
+    """(Map, domain) of the look-ups in the expression."""
 
     def matches(self, device: CelDevice) -> bool:
-        """Whether the expression holds; :class:`CelError` if it fails or is not about true or false.
+        """Return whether the expression holds; :class:`CelError` if it fails or is not boolean.
 
-        A domain that the device does not know is an empty map. Those that the expression does not call by
-        name are found out: such a look-up fails, the domain is added and the expression evaluated anew, so
-        what fails and is not needed for the result never shows.
+        A domain that the device does not have is an empty map. If a look-up of a computed domain fails, the
+        domain is added and the expression is evaluated again. A failure that does not change the result
+        raises nothing.
         """
         tree = device.tree | {part + OR_EMPTY: {**device.tree[part]} for part in PARTS}
         for part, domain in self._domains:
@@ -93,22 +93,24 @@ class CelSelector:
 
 
 def _add_domain(tree: Tree, domain: str) -> bool:
-    """Add it to the maps in which domains are looked up; if it is there, to those of the device, which may be
-    looked up under another name. Whether there is a map without it.
+    """Add *domain* to the maps for look-ups, or else to those of the device, which an expression may alias.
+
+    Return whether some map lacked it.
     """
     for suffix in (OR_EMPTY, ""):
-        lacking = [part + suffix for part in PARTS if domain not in tree[part + suffix]]
-        for part in lacking:
+        missing_on = [part + suffix for part in PARTS if domain not in tree[part + suffix]]
+        for part in missing_on:
             tree[part] = {domain: {}, **tree[part]}
-        if lacking:
+        if missing_on:
             return True
     return False
 
 
 @lru_cache(maxsize=4096)
 def compile_selector(text: str) -> CelSelector:
-    """The compiled expression; :class:`CelError` if it is not valid, :class:`CelMissingError` without the
-    library.
+    """Return the compiled expression.
+
+    Raises :class:`CelError` if it is invalid, :class:`CelMissingError` without the library.
     """
     environment = _environment()
     try:

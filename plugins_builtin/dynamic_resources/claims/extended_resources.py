@@ -1,7 +1,7 @@
-"""Extended resources that a device class stands for: the claim that is made for them.
+"""Extended resources that a device class backs, and the claim that is created for them.
 
-Where a node has none of the resource as such, the pod gets devices of the class instead, through a claim that
-exists only in memory until the pod is bound. Each node may need another claim.
+On a node without the resource the pod gets devices of the class instead, through a claim that exists only in
+memory until the pod is bound. The requests of the claim depend on the node.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from ...node_resources.shortage import is_extended_resource
 from .tracker import EXTENDED_RESOURCE_ANNOTATION
 
 IN_MEMORY: Final = "<extended-resources>"
-"""Name of the claim before it is written; no claim in a cluster can have it."""
+"""Name of the claim before it is written; not a valid name in a cluster."""
 _MEMO: Final = object()
 _NOTHING: Final[tuple[str, ...]] = ()
 
@@ -36,7 +36,7 @@ Mapped = ContainerExtendedResourceRequest
 
 
 def extended_requests(pod: Pod) -> tuple[str, ...]:
-    """Resources that the pod requests, not 0, and that a device class may stand for; remembered."""
+    """Return the resources that the pod requests and a device class may back; cached in the spec."""
     memo = pod.spec.memo
     found: tuple[str, ...] | None = memo.get(_MEMO)
     if found is None:
@@ -51,14 +51,14 @@ def _may_be_backed(name: str) -> bool:
 
 @define(eq=False)
 class BackingClasses:
-    """Which class stands for a resource; O(classes) after a class changed, else O(1)."""
+    """Index of device classes by the resource that they back; O(classes) after a change, else O(1)."""
 
     _objects: ObjectStore
     _version: int = -1
     _classes: dict[str, DeviceClass] = field(factory=dict)
 
     def of(self, resource: str) -> DeviceClass | None:
-        """The class: of several, the one that was made last; of those, the first by name."""
+        """Return the class: of several the newest, of those the first by name."""
         version = self._objects.version(DEVICE_CLASS)
         if version != self._version:
             self._classes = backing_classes(self._objects.list(DEVICE_CLASS))
@@ -66,12 +66,12 @@ class BackingClasses:
         return self._classes.get(resource)
 
     def any_of(self, resources: Iterable[str]) -> bool:
-        """Whether a class stands for one of them."""
+        """Return whether a class backs one of *resources*."""
         return any(self.of(resource) is not None for resource in resources)
 
 
 def backing_classes(classes: Iterable[DeviceClass]) -> dict[str, DeviceClass]:
-    """Resource → class, for names that classes chose and for those that they have unasked."""
+    """Return resource → class, for explicit and for implicit resource names."""
     found: dict[str, DeviceClass] = {}
     for device_class in sorted(classes, key=lambda each: (-_made(each), each.name)):
         found[IMPLICIT_PREFIX + device_class.name] = device_class
@@ -87,7 +87,7 @@ def _made(device_class: DeviceClass) -> float:
 
 
 def claim_in_memory(pod: Pod) -> ResourceClaim:
-    """The claim for the pod's extended resources, without requests: those depend on the node."""
+    """Return the claim for the pod's extended resources, without requests: those depend on the node."""
     owner = OwnerReference("v1", "Pod", pod.name, pod.uid, controller=True)
     return ResourceClaim(
         ObjectMeta(
@@ -102,21 +102,21 @@ def claim_in_memory(pod: Pod) -> ResourceClaim:
 
 
 @frozen(eq=False)
-class Substitute:
-    """What stands in for the extended resources of a pod on some nodes."""
+class SubstituteRequests:
+    """Device requests that replace extended resources of a pod."""
 
     requests: tuple[DeviceRequest, ...]
     mappings: tuple[Mapped, ...]
     """Container and resource → the request that serves them."""
 
     def claim(self, pod: Pod) -> ResourceClaim:
-        """The claim with these requests."""
+        """Return the claim with these requests."""
         devices = DeviceClaim(self.requests)
         return evolve(claim_in_memory(pod), spec=ResourceClaimSpec(devices))
 
 
 def missing_resources(resources: Iterable[str], info: NodeInfo, classes: BackingClasses) -> list[str] | None:
-    """Those that devices must stand in for on that node; ``None`` if one cannot be had at all."""
+    """Return the resources that devices must replace on that node; ``None`` if one is unavailable."""
     missing = []
     allocatable = info.allocatable
     for name in resources:
@@ -127,11 +127,11 @@ def missing_resources(resources: Iterable[str], info: NodeInfo, classes: Backing
     return missing
 
 
-def substitute(pod: Pod, resources: Collection[str], classes: BackingClasses) -> Substitute:
-    """Requests for *resources*, container by container.
+def substitute(pod: Pod, resources: Collection[str], classes: BackingClasses) -> SubstituteRequests:
+    """Return device requests for *resources*, container by container.
 
-    Init containers that are over before the others start use what later containers have, and share what they
-    need beyond that: the largest of their requests. Source: createRequestsAndMappings of the reference.
+    Init containers that end before the others start reuse the devices of later containers, and share one
+    request for what they need beyond: the largest. Source: createRequestsAndMappings of the reference.
     """
     requests: list[DeviceRequest] = []
     mappings: list[Mapped] = []
@@ -140,7 +140,7 @@ def substitute(pod: Pod, resources: Collection[str], classes: BackingClasses) ->
         if device_class is not None:
             _add_resource(pod, resource, device_class.name, requests, mappings)
     requests.sort(key=lambda request: request.name)
-    return Substitute(tuple(requests), tuple(mappings))
+    return SubstituteRequests(tuple(requests), tuple(mappings))
 
 
 def _add_resource(
@@ -178,7 +178,7 @@ def _add_resource(
 def _reusing(
     container: Container, resource: str, place: int, lasting: Mapping[int, tuple[str, int]]
 ) -> tuple[int, list[str]]:
-    """How many devices a brief container needs beyond those of later containers, and whose it uses."""
+    """Return the number of devices needed beyond those of later containers, and the reused requests."""
     count = _count(container, resource)
     used: list[str] = []
     for later, (name, there) in lasting.items():

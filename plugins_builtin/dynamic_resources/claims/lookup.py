@@ -1,4 +1,4 @@
-"""The claims of a pod: which they are, whether they are there, whether they can be used."""
+"""The claims of a pod, and predicates of claims: reserved, idle, ready, overdue."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from .tracker import ClaimTracker
 
 
 class ClaimProblem(Exception):
-    """A claim of the pod is not there, or not the pod's: the text is the reason."""
+    """A claim of the pod does not exist, or is not the pod's; the message is the reason."""
 
 
 class BindingFailed(Exception):
-    """A driver reports that a device cannot be made ready."""
+    """A driver reported that a device cannot be made ready."""
 
 
 def claims_of(pod: Pod, tracker: ClaimTracker) -> Iterator[ResourceClaim]:
-    """The claims in the order of the pod; :class:`ClaimProblem` for one that is not there."""
+    """Yield the claims in the order of the pod; :class:`ClaimProblem` for one that does not exist."""
     for entry in pod.spec.resource_claims:
         name, made_for_pod = _name_of(pod, entry)
         if name is None:
@@ -38,7 +38,7 @@ def claims_of(pod: Pod, tracker: ClaimTracker) -> Iterator[ResourceClaim]:
 
 
 def _name_of(pod: Pod, entry: PodResourceClaim) -> tuple[str | None, bool]:
-    """Name of the claim, ``None`` if none is needed; and whether it must have been made for the pod."""
+    """Return the claim's name (``None`` if none is needed), and whether the pod must be its owner."""
     if entry.resource_claim_name is not None:
         return entry.resource_claim_name, False
     if entry.resource_claim_template_name is None:
@@ -56,12 +56,12 @@ def _is_controlled_by(claim: ResourceClaim, pod: Pod) -> bool:
 
 
 def is_reserved_for(claim: ResourceClaim, pod: Pod) -> bool:
-    """Whether the pod is among those that may use the claim."""
+    """Return whether the claim is reserved for the pod."""
     return any(consumer.uid == pod.uid for consumer in claim.status.reserved_for)
 
 
 def is_idle_but_for(claim: ResourceClaim, pod: Pod) -> bool:
-    """Whether nobody but *pod* may use the claim."""
+    """Return whether the claim is reserved for no other pod than *pod*."""
     consumers = claim.status.reserved_for
     return not consumers or (len(consumers) == 1 and consumers[0].uid == pod.uid)
 
@@ -70,13 +70,13 @@ def is_idle_but_for(claim: ResourceClaim, pod: Pod) -> bool:
 
 
 def has_binding_conditions(claim: ResourceClaim) -> bool:
-    """Whether some device of the claim must be made ready before a pod can be bound."""
+    """Return whether some device of the claim must be made ready before a pod can be bound."""
     allocation = claim.status.allocation
     return allocation is not None and any(r.binding_conditions for r in allocation.devices.results)
 
 
 def is_ready(claim: ResourceClaim) -> bool:
-    """Whether all devices are ready; :class:`BindingFailed` if a driver reports a failure."""
+    """Return whether all devices are ready; :class:`BindingFailed` if a driver reported a failure."""
     allocation = claim.status.allocation
     if allocation is None:
         return False
@@ -101,7 +101,7 @@ def is_ready(claim: ResourceClaim) -> bool:
 
 
 def is_overdue(claim: ResourceClaim, timeout: float, now: float) -> bool:
-    """Whether its devices have not been made ready in *timeout* seconds."""
+    """Return whether the devices were not made ready within *timeout* seconds."""
     allocation = claim.status.allocation
     if allocation is None or allocation.allocation_timestamp is None:
         return False
@@ -109,5 +109,5 @@ def is_overdue(claim: ResourceClaim, timeout: float, now: float) -> bool:
 
 
 def _status_of(claim: ResourceClaim, result: Allocated) -> AllocatedDeviceStatus | None:
-    wanted = (result.driver, result.pool, result.device)
-    return next((d for d in claim.status.devices if (d.driver, d.pool, d.device) == wanted), None)
+    key = (result.driver, result.pool, result.device)
+    return next((d for d in claim.status.devices if (d.driver, d.pool, d.device) == key), None)

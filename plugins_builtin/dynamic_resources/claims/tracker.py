@@ -1,7 +1,7 @@
-"""What the scheduler believes of all claims: as events tell, ahead of them where it wrote itself.
+"""The newest known version of each claim, from events and from the scheduler's own writes.
 
-Shared by the plugins of all profiles. A device is free again only when nothing says that somebody has it:
-neither an event, nor a write whose event is still to come, nor an allocation that is being written.
+Shared by the plugins of all profiles. A device is free only if no claim has it according to events, to writes
+whose events have not arrived yet, and to allocations that are being written.
 """
 
 from __future__ import annotations
@@ -14,87 +14,89 @@ from attrs import define, field
 from schedframe import InvariantError, NodeTable, ObjectStore, Pod, ResourceClaim
 from schedframe.api import OwnerReference, ResourceClaimStatus
 
-from ..inventory.device_usage import Usage, holdings_of
-from ..inventory.node_device_state import DeviceStates
+from ..inventory.device_usage import DeviceUsage, holdings_of
+from ..inventory.node_device_state import NodeDeviceStates
 from ..inventory.node_pools import PoolIndex
 
 CLAIM: Final = ResourceClaim.KIND
 EXTENDED_RESOURCE_ANNOTATION: Final = "resource.kubernetes.io/extended-resource-claim"
 _MEMO: Final = object()
+_MAX_DELETIONS: Final = 10_000
+"""Uids of deleted claims that are kept."""
 
 
 @define(eq=False)
-class Written:
-    """A claim as a write left it, reported by whoever wrote it."""
+class ClaimWrite:
+    """The result of a write, reported by the thread that wrote it."""
 
     claim: ResourceClaim
     uid: str
-    """Under which the allocation is in flight; another than the claim's if the claim was made only now."""
+    """Uid under which the allocation is in flight; not that of the claim if the write created it."""
 
 
 @define(eq=False)
 class ClaimTracker:
-    """Claims and devices in use. Core only, but for ``report``.
+    """Claims and devices in use. Used on the core only, except ``report``.
 
-    ``sync`` is O(changes); looking is O(1).
+    ``sync`` is O(changes), look-ups are O(1).
     """
 
     _objects: ObjectStore
-    usage: Usage = field(factory=Usage)
+    usage: DeviceUsage = field(factory=DeviceUsage)
     pools: PoolIndex = field(init=False)
     _version: int = -1
     _claims: dict[str, ResourceClaim] = field(factory=dict)
-    """Key → the newest version that is known, from an event or from a write."""
+    """Key → newest known version."""
     _in_flight: dict[str, ResourceClaim] = field(factory=dict)
-    """Uid → the claim with the allocation that is being written."""
-    _doubtful: dict[str, ResourceClaim] = field(factory=dict)
-    """Of claims in flight, those of which nobody knows whether the write took effect; by uid, as written."""
+    """Uid → claim with the allocation that is being written."""
+    _unconfirmed: dict[str, ResourceClaim] = field(factory=dict)
+    """Claims in flight with a write whose outcome is unknown; by uid, as written."""
     _extended: dict[str, str] = field(factory=dict)
-    """Uid of a pod → key of the claim that was made for its extended resources."""
+    """Uid of a pod → key of the claim for its extended resources."""
     _gone: dict[str, None] = field(factory=dict)
-    """Uids of claims that were deleted last; a write may be reported after the deletion."""
-    _reported: deque[Written] = field(factory=deque)
-    _states: DeviceStates | None = None
+    """Uids of the claims deleted last, because a write may be reported after the deletion."""
+    _reported: deque[ClaimWrite] = field(factory=deque)
+    _states: NodeDeviceStates | None = None
 
     def __attrs_post_init__(self) -> None:
         self.pools = PoolIndex(self._objects)
 
-    def states_of(self, table: NodeTable) -> DeviceStates:
-        """What can be had on each row of *table*; one for all profiles."""
+    def states_of(self, table: NodeTable) -> NodeDeviceStates:
+        """Return the device state of each row of *table*, shared by all profiles."""
         if self._states is None or self._states.table is not table:
-            self._states = DeviceStates(table, self.pools, self.usage)
+            self._states = NodeDeviceStates(table, self.pools, self.usage)
         return self._states
 
-    # ---- looking -----------------------------------------------------------------------------------------
+    # ---- reading -----------------------------------------------------------------------------------------
 
     def get(self, key: str) -> ResourceClaim | None:
-        """The claim of that key (``namespace/name``)."""
+        """Return the claim of that key (``namespace/name``)."""
         return self._claims.get(key)
 
     def is_in_flight(self, claim: ResourceClaim) -> bool:
-        """Whether an allocation of *claim* is being written."""
+        """Return whether an allocation of *claim* is being written."""
         return claim.uid in self._in_flight
 
     @property
-    def doubtful(self) -> list[tuple[str, ResourceClaim]]:
-        """Claims of which a write had no answer, and no event told what became of it; by uid in flight."""
-        return list(self._doubtful.items()) if self._doubtful else []
+    def unconfirmed(self) -> list[tuple[str, ResourceClaim]]:
+        """Return (uid in flight, claim) of the writes whose outcome is unknown."""
+        return list(self._unconfirmed.items()) if self._unconfirmed else []
 
     def extended_claim_of(self, pod: Pod) -> ResourceClaim | None:
-        """The claim that an earlier attempt made for the pod's extended resources."""
+        """Return the claim that an earlier attempt created for the pod's extended resources."""
         key = self._extended.get(pod.uid)
         claim = self._claims.get(key) if key is not None else None
         owner = _pod_behind(claim)
         return claim if owner is not None and (owner.uid, owner.name) == (pod.uid, pod.name) else None
 
-    # ---- catching up -------------------------------------------------------------------------------------
+    # ---- updating ----------------------------------------------------------------------------------------
 
-    def report(self, written: Written) -> None:
-        """Tell of a write that succeeded. Any thread; it counts from the next :meth:`sync` on."""
+    def report(self, written: ClaimWrite) -> None:
+        """Record a write that succeeded, for the next :meth:`sync`. Thread-safe."""
         self._reported.append(written)
 
     def sync(self) -> None:
-        """Take in what events and writes brought since the last time."""
+        """Apply the events and writes since the last call."""
         self.pools.sync()
         while self._reported:
             written = self._reported.popleft()
@@ -108,30 +110,30 @@ class ClaimTracker:
             present = (claim.key for claim in self._objects.list(CLAIM))
             changed = [*self._claims, *present]
         for key in dict.fromkeys(changed):
-            self._hear(key, self._objects.get(CLAIM, key))
+            self._apply(key, self._objects.get(CLAIM, key))
         self._version = version
 
     def assume(self, claim: ResourceClaim) -> None:
-        """A write left the claim like this; events that are older will not count."""
+        """Apply the result of a write; older events are ignored from now on."""
         known = self._claims.get(claim.key)
         if known is not None and not _is_newer(claim, known):
             return
         if claim.uid not in self._gone:
             self._put(claim)
 
-    def _hear(self, key: str, claim: ResourceClaim | None) -> None:
+    def _apply(self, key: str, claim: ResourceClaim | None) -> None:
         known = self._claims.get(key)
         if claim is None:
             if known is not None:
                 self._remove(known)
         elif claim.uid in self._gone:
-            # An old event that comes late: a uid never comes back.
+            # A late event of a deleted claim: uids are never reused.
             return
         elif known is None or known.uid != claim.uid or _is_newer(claim, known):
             if known is not None and known.uid != claim.uid:
                 self._remove(known)
             self._put(claim)
-            if claim.uid in self._doubtful:
+            if claim.uid in self._unconfirmed:
                 self.settle(claim.uid)
 
     def _put(self, claim: ResourceClaim) -> None:
@@ -147,38 +149,38 @@ class ClaimTracker:
         if owner is not None and self._extended.get(owner.uid) == claim.key:
             del self._extended[owner.uid]
         self._gone[claim.uid] = None
-        if len(self._gone) > _REMEMBERED_DELETIONS:
+        if len(self._gone) > _MAX_DELETIONS:
             del self._gone[next(iter(self._gone))]
         self._in_flight.pop(claim.uid, None)
-        self._doubtful.pop(claim.uid, None)
+        self._unconfirmed.pop(claim.uid, None)
         self.usage.hold(claim.uid, ())
 
     def _count(self, uid: str, claim: ResourceClaim | None) -> None:
-        """What is in use for a claim: what it has, else what it is about to get."""
+        """Update usage for a claim: its allocation, or else the one that is being written."""
         allocation = claim.status.allocation if claim is not None else None
         if allocation is None and uid in self._in_flight:
             allocation = self._in_flight[uid].status.allocation
         self.usage.hold(uid, holdings_of(allocation))
 
-    # ---- allocations on their way ------------------------------------------------------------------------
+    # ---- allocations in flight ---------------------------------------------------------------------------
 
     def start(self, claim: ResourceClaim) -> None:
-        """The allocation in *claim* is going to be written: its devices are taken from now on."""
+        """Mark the devices of *claim* as in use: its allocation is going to be written."""
         self._in_flight[claim.uid] = claim
         self._count(claim.uid, self._claims.get(claim.key))
 
     def settle(self, uid: str) -> None:
-        """Nothing is being written any more: what is known of the claim counts."""
-        self._doubtful.pop(uid, None)
+        """End the write of a claim: usage follows its known version again."""
+        self._unconfirmed.pop(uid, None)
         claim = self._in_flight.pop(uid, None)
         if claim is not None:
             known = self._claims.get(claim.key)
             self._count(uid, known if known is not None and known.uid == uid else None)
 
-    def doubt(self, uid: str, claim: ResourceClaim) -> None:
-        """A write of *claim* had no answer: its devices stay taken until the claim is seen again."""
+    def mark_unconfirmed(self, uid: str, claim: ResourceClaim) -> None:
+        """Keep the devices of *claim* in use until it is read again: the outcome of its write is unknown."""
         if uid in self._in_flight:
-            self._doubtful[uid] = claim
+            self._unconfirmed[uid] = claim
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if devices in use are not those of the claims; O(claims)."""
@@ -186,15 +188,12 @@ class ClaimTracker:
         for key, claim in self._claims.items():
             if claim.key != key:
                 raise InvariantError(f"claim {claim.key} is filed under {key}")
-        if not self._doubtful.keys() <= self._in_flight.keys():
-            raise InvariantError("a claim is in doubt that is not in flight")
-
-
-_REMEMBERED_DELETIONS: Final = 10_000
+        if not self._unconfirmed.keys() <= self._in_flight.keys():
+            raise InvariantError("an unconfirmed claim is not in flight")
 
 
 def tracker_of(objects: ObjectStore) -> ClaimTracker:
-    """The tracker that the plugins of all profiles share."""
+    """Return the tracker that the plugins of all profiles share."""
     found: ClaimTracker | None = objects.memo.get(_MEMO)
     if found is None:
         found = objects.memo[_MEMO] = ClaimTracker(objects)
@@ -202,15 +201,15 @@ def tracker_of(objects: ObjectStore) -> ClaimTracker:
 
 
 def with_status(claim: ResourceClaim, **changes: Any) -> ResourceClaim:
-    """*claim* with another status."""
+    """Return *claim* with another status."""
     now = claim.status
     fields = {"allocation": now.allocation, "reserved_for": now.reserved_for, "devices": now.devices}
-    # A tenth of the time that evolve takes, and every pod with claims takes it.
+    # Ten times as fast as evolve; called for every pod with claims.
     return ResourceClaim(claim.metadata, claim.spec, ResourceClaimStatus(**(fields | changes)))
 
 
 def _is_newer(claim: ResourceClaim, known: ResourceClaim) -> bool:
-    """By resource version; where those are no numbers, whatever comes later is newer."""
+    """Compare resource versions; if one is no number, the later arrival is newer."""
     one, other = claim.metadata.resource_version, known.metadata.resource_version
     if one.isdigit() and other.isdigit():
         return int(one) > int(other)
@@ -218,7 +217,7 @@ def _is_newer(claim: ResourceClaim, known: ResourceClaim) -> bool:
 
 
 def _pod_behind(claim: ResourceClaim | None) -> OwnerReference | None:
-    """The pod for whose extended resources *claim* was made."""
+    """Return the pod for whose extended resources *claim* was created."""
     if claim is None or claim.metadata.annotations.get(EXTENDED_RESOURCE_ANNOTATION) != "true":
         return None
     return next((owner for owner in claim.metadata.owner_references if owner.controller), None)

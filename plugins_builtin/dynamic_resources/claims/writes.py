@@ -1,4 +1,4 @@
-"""Changes of claims in the cluster; off the core, and repeated where somebody else wrote in between."""
+"""Changes of claims in the cluster. They run off the core and are retried on conflicts."""
 
 from __future__ import annotations
 
@@ -16,40 +16,40 @@ from .tracker import CLAIM, with_status
 
 FINALIZER: Final = "resource.kubernetes.io/delete-protection"
 """Keeps a claim while its devices are allocated."""
-_ATTEMPTS: Final = 6
+_MAX_ATTEMPTS: Final = 6
 
 Change = Callable[[ResourceClaim], ResourceClaim | None]
-"""The claim as it should be; ``None`` if nothing is left to do."""
+"""Returns the changed claim, ``None`` if there is nothing to change."""
 
 
-class Elsewhere(PluginError):
-    """Somebody else did something with the claim that does not go with what we want."""
+class ClaimChanged(PluginError):
+    """Another client changed the claim, so that the change is not possible any more."""
 
 
 def change_claim(
     cluster: ClusterPort, claim: ResourceClaim, change: Change, *, again: bool = False
 ) -> ResourceClaim:
-    """Apply *change*; the claim as stored. *again*: the version at hand is not to be trusted.
+    """Apply *change* and return the claim as stored. *again*: read the claim first, *claim* may be stale.
 
-    Raises :class:`NotFound` if the claim is gone, :class:`Conflict` if others change it all the time.
+    Raises :class:`NotFound` if the claim is gone, :class:`Conflict` after six conflicts in a row.
     """
-    for _ in range(_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         if again:
             claim = reread(cluster, claim)
-        wanted = change(claim)
-        if wanted is None:
+        changed = change(claim)
+        if changed is None:
             return claim
         try:
-            stored: ResourceClaim = cluster.update(wanted)
+            stored: ResourceClaim = cluster.update(changed)
         except Conflict:
             again = True
         else:
             return stored
-    raise Conflict(f"claim {claim.key} was changed by others {_ATTEMPTS} times in a row")
+    raise Conflict(f"claim {claim.key} was changed by others {_MAX_ATTEMPTS} times in a row")
 
 
 def reread(cluster: ClusterPort, claim: ResourceClaim) -> ResourceClaim:
-    """The claim as it is; :class:`NotFound` if it is gone or made anew."""
+    """Return the current claim; :class:`NotFound` if it was deleted, or replaced by a namesake."""
     found: ResourceClaim | None = cluster.get(CLAIM, claim.key)
     if found is None or found.uid != claim.uid:
         raise NotFound(f"claim {claim.key} is gone")
@@ -57,17 +57,17 @@ def reread(cluster: ClusterPort, claim: ResourceClaim) -> ResourceClaim:
 
 
 def allocating(pod: Pod, allocation: AllocationResult | None) -> Change:
-    """Give the claim what was found for it, if anything, and let *pod* use it."""
+    """Return the change that writes *allocation*, if any, and reserves the claim for *pod*."""
 
     def change(claim: ResourceClaim) -> ResourceClaim | None:
         has = claim.status.allocation
         if is_reserved_for(claim, pod) and has is not None and _is(has, allocation):
             return None
         if claim.metadata.deletion_timestamp is not None:
-            raise Elsewhere(f"claim {claim.key} got deleted in the meantime")
+            raise ClaimChanged(f"claim {claim.key} got deleted in the meantime")
         if (has is None) == (allocation is None):
             what = "deallocated" if has is None else "allocated elsewhere"
-            raise Elsewhere(f"claim {claim.key} got {what} in the meantime")
+            raise ClaimChanged(f"claim {claim.key} got {what} in the meantime")
         metadata = claim.metadata
         if allocation is not None and FINALIZER not in metadata.finalizers:
             metadata = evolve(metadata, finalizers=(*metadata.finalizers, FINALIZER))
@@ -84,7 +84,7 @@ def _is(has: AllocationResult, allocation: AllocationResult | None) -> bool:
 
 
 def leaving(pod: Pod) -> Change:
-    """Take *pod* from those that may use the claim."""
+    """Return the change that removes the reservation for *pod*."""
 
     def change(claim: ResourceClaim) -> ResourceClaim | None:
         if not is_reserved_for(claim, pod):
@@ -96,20 +96,20 @@ def leaving(pod: Pod) -> Change:
 
 
 def deallocating(pod: Pod) -> Change:
-    """Take the devices from a claim that nobody but *pod* may use."""
+    """Return the change that deallocates a claim reserved for no other pod than *pod*."""
 
     def change(claim: ResourceClaim) -> ResourceClaim | None:
         if claim.status.allocation is None:
             return None
         if any(consumer.uid != pod.uid for consumer in claim.status.reserved_for):
-            raise Elsewhere(f"claim {claim.key} got into use in the meantime")
+            raise ClaimChanged(f"claim {claim.key} got into use in the meantime")
         return with_status(claim, allocation=None, reserved_for=(), devices=())
 
     return change
 
 
 def delete_claim(cluster: ClusterPort, claim: ResourceClaim) -> None:
-    """Delete a claim that the scheduler made; nothing if it is gone."""
+    """Delete a claim that the scheduler created; no error if it is gone."""
 
     def unprotected(claim: ResourceClaim) -> ResourceClaim | None:
         metadata = claim.metadata
@@ -125,7 +125,7 @@ def delete_claim(cluster: ClusterPort, claim: ResourceClaim) -> None:
 
 
 def create_claim(cluster: ClusterPort, claim: ResourceClaim, *, again: bool) -> ResourceClaim:
-    """Write the claim for extended resources; *again*: it may be there already."""
+    """Create the claim for extended resources; *again*: it may exist already."""
     owner = claim.metadata.owner_references[0].uid
     if again:
         for there in cluster.list(CLAIM):
@@ -139,9 +139,9 @@ def create_claim(cluster: ClusterPort, claim: ResourceClaim, *, again: bool) -> 
 
 
 def note_in_pod(cluster: ClusterPort, pod: Pod, claim: ResourceClaim, mappings: tuple[Mapped, ...]) -> None:
-    """Tell the kubelet by the pod's status which claim serves its extended resources."""
+    """Write into the pod's status which claim serves its extended resources; the kubelet reads it."""
     status = PodExtendedResourceClaimStatus(mappings, claim.name)
-    for _ in range(_ATTEMPTS):
+    for _ in range(_MAX_ATTEMPTS):
         current: Pod | None = cluster.get(Pod.KIND, pod.key)
         if current is None or current.uid != pod.uid:
             raise NotFound(f"pod {pod.key} is gone")
@@ -154,4 +154,4 @@ def note_in_pod(cluster: ClusterPort, pod: Pod, claim: ResourceClaim, mappings: 
         except Conflict:
             continue
         return
-    raise Conflict(f"pod {pod.key} was changed by others {_ATTEMPTS} times in a row")
+    raise Conflict(f"pod {pod.key} was changed by others {_MAX_ATTEMPTS} times in a row")

@@ -1,4 +1,4 @@
-"""What decides which devices are candidates for a request, in a form that is quick to look up."""
+"""The part of a request that decides whether a single device matches, as a key of caches."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from schedframe.api import DeviceToleration
 
 
 @frozen(cache_hash=True)
-class Terms:
-    """All that a request says about a single device."""
+class DeviceCriteria:
+    """All conditions of a request on a single device."""
 
     expressions: tuple[str, ...]
     tolerations: tuple[DeviceToleration, ...]
@@ -21,6 +21,6 @@ class Terms:
 
 
 @lru_cache(maxsize=4096)
-def interned(terms: Terms) -> Terms:
-    """One and the same object for equal terms, so that they are compared only once."""
-    return terms
+def interned(criteria: DeviceCriteria) -> DeviceCriteria:
+    """Return one object for equal criteria, so that later comparisons are by identity."""
+    return criteria

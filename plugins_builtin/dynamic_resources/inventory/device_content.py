@@ -1,7 +1,7 @@
-"""What the search sees of devices and pools but for their names: what is alike is kept once.
+"""Contents of devices and pools: everything that a search reads except names, with equal contents shared.
 
-Nodes of one make offer devices that differ in their names only. What a selector says of one of them it says
-of all, and whether a claim can be had from one pool tells whether it can be had from another.
+Nodes of one model offer devices that differ in their names only. A selector has the same result for all of
+them, and a search has the same result on pools of equal content.
 """
 
 from __future__ import annotations
@@ -20,47 +20,47 @@ from ..cel.selector import CelDevice, CelError, compile_selector
 CounterId: TypeAlias = tuple[str, str]
 """Counter set, counter."""
 TypedValue: TypeAlias = tuple[str, object]
-"""The type of an attribute and its value: a string never equals a version, nor 1 true."""
+"""Type and value of an attribute, so that a string never equals a version, nor 1 true."""
 Consumption: TypeAlias = tuple[tuple[CounterId, int], ...]
-"""Counters and the amounts, in billionths, that a device takes from them."""
+"""Counters and the amounts, in billionths, that a device consumes."""
 
 
 @define(eq=False)
 class DeviceContent:
-    """Everything about a device that selectors, constraints and counters read. None of it ever changes."""
+    """Everything about a device that selectors, constraints and counters read. Immutable but for caches."""
 
     number: int
-    """No other content ever has it."""
+    """Unique, never reused."""
     driver: str
     device: Device
-    """One of those that are alike."""
+    """One of the devices with this content."""
     _matches: dict[str, bool | CelError] = field(factory=dict, init=False)
     _cel: CelDevice | None = field(default=None, init=False)
     _typed: dict[str, TypedValue | None] = field(factory=dict, init=False)
 
     def typed(self, name: str) -> TypedValue | None:
-        """The attribute of that fully qualified name, ``None`` if there is none. O(1) but for the first time.
+        """Return the attribute with that fully qualified name, if any. O(1) after the first call.
 
-        Without a domain in the slice it is the driver's.
+        An attribute without a domain in the slice is in the domain of the driver.
         """
         if name not in self._typed:
             attributes = self.device.attributes
-            found = attributes.get(name)
+            content = attributes.get(name)
             domain, slash, rest = name.partition("/")
-            if found is None and slash and domain == self.driver:
-                found = attributes.get(rest)
-            self._typed[name] = _typed(found)
+            if content is None and slash and domain == self.driver:
+                content = attributes.get(rest)
+            self._typed[name] = _typed(content)
         return self._typed[name]
 
     def matches(self, expression: str) -> bool:
-        """What the expression says; :class:`CelError` if it fails. O(1) but for the first time."""
-        known = self._matches.get(expression)
-        if known is None:
-            known = self._matches[expression] = self._evaluate(expression)
-        if isinstance(known, CelError):
-            # A fresh one: an error that is raised again and again keeps all the frames that it went through.
-            raise CelError(str(known))
-        return known
+        """Return the result of the expression; :class:`CelError` if it fails. O(1) after the first call."""
+        result = self._matches.get(expression)
+        if result is None:
+            result = self._matches[expression] = self._evaluate(expression)
+        if isinstance(result, CelError):
+            # A new exception each time: a traceback grows with every raise of the same one.
+            raise CelError(str(result))
+        return result
 
     def _evaluate(self, expression: str) -> bool | CelError:
         try:
@@ -83,21 +83,21 @@ def _typed(attribute: DeviceAttribute | None) -> TypedValue | None:
 
 @define(eq=False)
 class PoolContent:
-    """Stands for the devices of a pool, in their order, and its counters."""
+    """Identity of all pools with equal devices, in their order, and equal counters."""
 
     number: int
 
 
 @define(eq=False)
-class Contents:
-    """Finds contents that are alike; they are kept as long as somebody uses them."""
+class ContentTable:
+    """Interns contents; each is kept as long as it is referenced elsewhere."""
 
     _devices: WeakValueDictionary[Hashable, DeviceContent] = field(factory=WeakValueDictionary)
     _pools: WeakValueDictionary[Hashable, PoolContent] = field(factory=WeakValueDictionary)
     _numbers: count[int] = field(factory=count)
 
     def of_device(self, driver: str, device: Device, consumes: Consumption) -> DeviceContent:
-        """The content of a device; O(attributes + capacities)."""
+        """Return the content of a device; O(attributes + capacities)."""
         key = (
             driver,
             bool(device.allow_multiple_allocations),
@@ -107,14 +107,14 @@ class Contents:
             device.taints,
             bool(device.binding_conditions),
         )
-        found = self._devices.get(key)
-        if found is None:
-            found = self._devices[key] = DeviceContent(next(self._numbers), driver, device)
-        return found
+        content = self._devices.get(key)
+        if content is None:
+            content = self._devices[key] = DeviceContent(next(self._numbers), driver, device)
+        return content
 
     def of_pool(self, key: Hashable) -> PoolContent:
-        """The content of a pool, *key* saying all there is to say of it."""
-        found = self._pools.get(key)
-        if found is None:
-            found = self._pools[key] = PoolContent(next(self._numbers))
-        return found
+        """Return the content of a pool that *key* describes completely."""
+        content = self._pools.get(key)
+        if content is None:
+            content = self._pools[key] = PoolContent(next(self._numbers))
+        return content

@@ -1,4 +1,4 @@
-"""Which devices are taken, and how much of shared ones, kept up to date claim by claim."""
+"""Devices in use, and the shares of shared ones, updated claim by claim."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from attrs import define, field, frozen
 from schedframe import InvariantError
 from schedframe.api import AllocationResult
 
-from .change_log import Trail
+from .change_log import ChangeLog
 from .offered_devices import DeviceId, OfferedDevice, PoolId
 
 
 @frozen
 class Holding:
-    """One device that a claim has, or the share of one."""
+    """One device of a claim, or a share of one."""
 
     device: DeviceId
     share: str | None = None
     capacity: tuple[tuple[str, int], ...] = ()
-    """Capacity and how much of it, in billionths; of shared devices only."""
+    """Capacities and the consumed amounts, in billionths; of shares only."""
 
 
 def holdings_of(allocation: AllocationResult | None) -> tuple[Holding, ...]:
-    """What *allocation* takes from others; admin access takes nothing."""
+    """Return the devices that *allocation* uses; admin access does not count."""
     if allocation is None:
         return ()
     return tuple(
@@ -41,26 +41,25 @@ def holdings_of(allocation: AllocationResult | None) -> tuple[Holding, ...]:
 
 
 @define(eq=False)
-class Usage:
+class DeviceUsage:
     """Devices in use, by claim. ``hold`` and ``release`` are O(devices of the claim).
 
-    ``changes`` counts them by pool, so that whoever remembers what could be had there can tell that it is
-    stale.
+    ``changes`` counts changes by pool; caches compare the count to detect that they are stale.
     """
 
     whole: dict[DeviceId, int] = field(factory=dict)
-    """Device → number of claims that have it as a whole; more than one is somebody's mistake."""
+    """Device → number of claims that have it as a whole; more than one is an error of another writer."""
     shares: dict[DeviceId, int] = field(factory=dict)
-    """Device → number of shares of it that are given away."""
+    """Device → number of its allocated shares."""
     capacity: dict[DeviceId, dict[str, int]] = field(factory=dict)
-    """Device → capacity → what its shares take of it, in billionths."""
+    """Device → capacity → amount that its shares consume, in billionths."""
     changes: dict[PoolId, int] = field(factory=dict)
-    trail: Trail[PoolId] = field(factory=Trail)
-    """The same in order."""
+    change_log: ChangeLog[PoolId] = field(factory=ChangeLog)
+    """The changed pools in order."""
     _held: dict[str, tuple[Holding, ...]] = field(factory=dict)
 
     def hold(self, owner: str, holdings: tuple[Holding, ...]) -> None:
-        """*owner* (the uid of a claim) has these devices now, and no others."""
+        """Replace the devices of *owner*, the uid of a claim, by *holdings*."""
         before = self._held.get(owner, ())
         if before == holdings:
             return
@@ -72,15 +71,15 @@ class Usage:
             self._held.pop(owner, None)
 
     def is_allocated(self, device: DeviceId) -> bool:
-        """Whether somebody has it, or a share of it."""
+        """Return whether a claim has the device or a share of it."""
         return device in self.whole or device in self.shares
 
     def consumed(self, device: DeviceId) -> Mapping[str, int]:
-        """Capacity that shares of the device take, in billionths."""
+        """Return the capacity that shares of the device consume, in billionths."""
         return self.capacity.get(device, {})
 
     def pattern(self, devices: Sequence[OfferedDevice]) -> tuple[Hashable, ...]:
-        """Which of *devices* are in use, and how: equal where equal ones are. O(devices)."""
+        """Return a key: equal keys mean that the same positions are in use in the same way. O(devices)."""
         whole, shares = self.whole, self.shares
         found: list[Hashable] = []
         for place, offered in enumerate(devices):
@@ -97,7 +96,7 @@ class Usage:
             _add(self.whole if holding.share is None else self.shares, device, step)
             pool = device[:2]
             self.changes[pool] = self.changes.get(pool, 0) + 1
-            self.trail.append(pool)
+            self.change_log.append(pool)
             if holding.capacity:
                 taken = self.capacity.setdefault(device, {})
                 for name, amount in holding.capacity:
@@ -107,7 +106,7 @@ class Usage:
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if the sums are not those of the claims; O(claims)."""
-        fresh = Usage()
+        fresh = DeviceUsage()
         for owner, held in self._held.items():
             fresh.hold(owner, held)
         mine = (self.whole, self.shares, self.capacity)

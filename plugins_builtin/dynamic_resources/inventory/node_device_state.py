@@ -1,8 +1,7 @@
-"""What can be had from the pools of each node, in a column: nodes of equal state give equal answers.
+"""The device state of each node, in a column: a search has the same result on all nodes of equal state.
 
-The *view* of a node is the pools that concern it; nodes that see the same slices share one. The *state* of a
-view is what its pools offer and what of it is in use, names left out: searching one node of a state is
-searching all of them.
+The *view* of a node is its pools; nodes with the same slices share one. The *state* of a view is the content
+of its pools and what of it is in use, without names.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from attrs import define, field
 
 from schedframe import InvariantError, Node, NodeTable, PluginError, Rows
 
-from .device_usage import Usage
+from .device_usage import DeviceUsage
 from .node_pools import NodePool, PoolIndex
 from .offered_devices import PoolId
 
@@ -24,69 +23,70 @@ Codes = npt.NDArray[np.int32]
 
 NOWHERE: Final = -1
 """The view of a row without a node."""
-_SPARE: Final = 1024
+_SPARE_NUMBERS: Final = 1024
+"""State numbers beyond two for each view; with more, states are renumbered."""
 
 
 @define(eq=False)
-class Common:
-    """Pools that are not for one node only, of which there may be many, as several views have them."""
+class SharedPools:
+    """Pools that are for any node, of which there may be many; several views share them."""
 
     pools: tuple[NodePool, ...]
     states: list[Hashable]
-    """Pool by pool."""
+    """The state of each pool."""
     state: int = 0
-    """A number for all of these."""
+    """One number for all these states."""
     views: set[int] = field(factory=set)
 
 
 @define(eq=False)
-class View:
-    """The pools that a node sees, and which of their devices it can use as far as these have a say."""
+class NodeView:
+    """The pools of a node, and which of their devices admit it."""
 
     number: int
     pools: tuple[NodePool, ...]
     usable: tuple[bool, ...] | None = None
-    """Device by device; ``None`` if no device has a say."""
+    """For each device whether it admits the node; ``None`` if no device has a node selection."""
     problem: str = ""
-    """Why nobody can tell, if so; there are no pools then."""
-    common: Common | None = None
+    """Error of an invalid slice, if there is one; there are no pools then."""
+    shared: SharedPools | None = None
     own: tuple[tuple[int, NodePool], ...] = ()
-    """The other pools, and the places where they stand."""
+    """The pools with slices for this node only, with their positions in ``pools``."""
     rows: int = 0
-    """How many rows have it."""
+    """Number of rows with this view."""
 
 
 @define(eq=False)
-class DeviceStates:
+class NodeDeviceStates:
     """The state of each row of a node table.
 
     ``sync`` is O(nodes that changed + views of pools that changed), and O(nodes) after a change of slices
-    that are for any node. States are numbered from 0 on; a new ``epoch`` numbers them anew.
+    that are for any node. States are numbered from 0 on, and renumbered in each new ``epoch``.
     """
 
     table: NodeTable
     pools: PoolIndex
-    usage: Usage
+    usage: DeviceUsage
     epoch: int = 0
-    _views: list[View | None] = field(factory=list)
+    _views: list[NodeView | None] = field(factory=list)
     _free: list[int] = field(factory=list)
-    _view_of: dict[Hashable, View] = field(factory=dict)
+    _view_of: dict[Hashable, NodeView] = field(factory=dict)
     _of_pool: dict[PoolId, set[int]] = field(factory=dict)
-    """Pool → numbers of the views that have it for themselves."""
-    _common: dict[tuple[NodePool, ...], Common] = field(factory=dict)
-    _common_of: dict[PoolId, set[Common]] = field(factory=dict)
-    """Pool → where else it is part of."""
+    """Pool → numbers of the views that have it among their own."""
+    _shared: dict[tuple[NodePool, ...], SharedPools] = field(factory=dict)
+    _shared_of: dict[PoolId, set[SharedPools]] = field(factory=dict)
+    """Pool → the shared pools that it is part of."""
     _row_views: Codes = field(factory=lambda: np.empty(0, np.int32))
     """Row → number of its view."""
     _states: Codes = field(factory=lambda: np.empty(0, np.int32))
     """Number of a view → its state."""
     _numbers: dict[Hashable, int] = field(factory=dict)
-    _common_numbers: dict[Hashable, int] = field(factory=dict)
+    _shared_numbers: dict[Hashable, int] = field(factory=dict)
     _nodes_seen: int = -1
     _slices_seen: int = 0
-    _uses_seen: int = 0
+    _usage_seen: int = 0
 
-    # ---- looking -----------------------------------------------------------------------------------------
+    # ---- reading -----------------------------------------------------------------------------------------
 
     @property
     def count(self) -> int:
@@ -94,21 +94,21 @@ class DeviceStates:
         return len(self._numbers)
 
     def of_rows(self, rows: Rows) -> npt.NDArray[np.int32]:
-        """The state of each of *rows*, int32."""
+        """Return the state of each of *rows*."""
         return self._states.take(rows.take(self._row_views))
 
     def of_row(self, row: int) -> int:
-        """The state of one row."""
+        """Return the state of one row."""
         return int(self._states[self._row_views[row]])
 
-    def view(self, row: int) -> View:
-        """What the node of the row sees."""
+    def view(self, row: int) -> NodeView:
+        """Return the view of the row's node."""
         view = self._views[int(self._row_views[row])]
         assert view is not None, "rows with a node have a view"
         return view
 
     def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` if the column, once synced, is not what a look at each node tells.
+        """Raise :class:`InvariantError` if the column, once synced, differs from one computed node by node.
 
         O(nodes x their pools).
         """
@@ -119,32 +119,32 @@ class DeviceStates:
             assert node is not None
             users[view.number] = users.get(view.number, 0) + 1
             if not view.problem and view.pools is not self.pools.of_node(node):
-                raise InvariantError(f"node {node.name} sees other pools than its row says")
-            common = view.common
-            if common is not None and common.states != [pool.state(self.usage) for pool in common.pools]:
-                raise InvariantError(f"node {node.name} sees common pools in another state than it says")
+                raise InvariantError(f"node {node.name} has other pools than its row")
+            shared = view.shared
+            if shared is not None and shared.states != [pool.state(self.usage) for pool in shared.pools]:
+                raise InvariantError(f"node {node.name} has shared pools in another state than its row")
             if self.of_row(row) != self._state_of(view):
                 raise InvariantError(f"node {node.name} is in another state than its row says")
         if users != {view.number: view.rows for view in self._views if view is not None}:
-            raise InvariantError("views are not counted by their rows")
+            raise InvariantError("views do not count their rows")
 
-    # ---- catching up -------------------------------------------------------------------------------------
+    # ---- updating ----------------------------------------------------------------------------------------
 
     def sync(self) -> None:
-        """Catch up with nodes, slices and devices in use."""
+        """Read the changes of nodes, slices and usage."""
         log = self.table.node_log
-        if self._nodes_seen != log.version or self._slices_seen != self.pools.trail.version:
+        if self._nodes_seen != log.version or self._slices_seen != self.pools.change_log.version:
             self._sync_rows()
-        if self._uses_seen != self.usage.trail.version:
-            self._sync_uses()
-        if len(self._numbers) > 2 * len(self._views) + _SPARE:
-            self._number_anew()
+        if self._usage_seen != self.usage.change_log.version:
+            self._sync_usage()
+        if len(self._numbers) > 2 * len(self._views) + _SPARE_NUMBERS:
+            self._renumber()
 
     def _sync_rows(self) -> None:
-        table, log, trail = self.table, self.table.node_log, self.pools.trail
+        table, log, change_log = self.table, self.table.node_log, self.pools.change_log
         changed = log.since(self._nodes_seen) if self._nodes_seen >= 0 else None
-        names = trail.since(self._slices_seen)
-        self._nodes_seen, self._slices_seen = log.version, trail.version
+        names = change_log.since(self._slices_seen)
+        self._nodes_seen, self._slices_seen = log.version, change_log.version
         if len(self._row_views) < table.capacity:
             longer = np.full(table.capacity, NOWHERE, np.int32)
             longer[: len(self._row_views)] = self._row_views
@@ -155,9 +155,9 @@ class DeviceStates:
             rows = {*changed, *(row for row in live if row is not None)}
         for row in rows:
             node = table.node_at(row)
-            self._set(row, None if node is None else self._look(node))
+            self._set_view(row, None if node is None else self._view_of_node(node))
 
-    def _set(self, row: int, view: View | None) -> None:
+    def _set_view(self, row: int, view: NodeView | None) -> None:
         number = int(self._row_views[row])
         before = self._views[number] if number != NOWHERE else None
         if view is before:
@@ -170,37 +170,37 @@ class DeviceStates:
             if not before.rows:
                 self._drop(before)
 
-    def _sync_uses(self) -> None:
-        trail = self.usage.trail
-        pools = trail.since(self._uses_seen)
-        self._uses_seen = trail.version
+    def _sync_usage(self) -> None:
+        change_log = self.usage.change_log
+        pools = change_log.since(self._usage_seen)
+        self._usage_seen = change_log.version
         views: set[int] = set()
         if pools is None:
             views.update(range(len(self._views)))
-            for common in self._common.values():
-                self._refresh(common, None)
+            for shared in self._shared.values():
+                self._refresh(shared, None)
         else:
             touched = set(pools)
-            commons = {common for id in touched for common in self._common_of.get(id, ())}
-            for common in commons:
-                self._refresh(common, touched)
-                views |= common.views
+            shared_pools = {shared for id in touched for shared in self._shared_of.get(id, ())}
+            for shared in shared_pools:
+                self._refresh(shared, touched)
+                views |= shared.views
             views.update(number for id in touched for number in self._of_pool.get(id, ()))
         for number in views:
             view = self._views[number]
             if view is not None:
                 self._states[number] = self._state_of(view)
 
-    def _refresh(self, common: Common, touched: set[PoolId] | None) -> None:
-        for place, pool in enumerate(common.pools):
+    def _refresh(self, shared: SharedPools, touched: set[PoolId] | None) -> None:
+        for place, pool in enumerate(shared.pools):
             if touched is None or pool.id in touched:
-                common.states[place] = pool.state(self.usage)
-        numbers = self._common_numbers
-        common.state = numbers.setdefault(tuple(common.states), len(numbers))
+                shared.states[place] = pool.state(self.usage)
+        numbers = self._shared_numbers
+        shared.state = numbers.setdefault(tuple(shared.states), len(numbers))
 
     # ---- views -------------------------------------------------------------------------------------------
 
-    def _look(self, node: Node) -> View:
+    def _view_of_node(self, node: Node) -> NodeView:
         try:
             pools = self.pools.of_node(node)
             usable = usable_from(pools, node)
@@ -216,7 +216,7 @@ class DeviceStates:
         pools: tuple[NodePool, ...],
         usable: tuple[bool, ...] | None,
         problem: str = "",
-    ) -> View:
+    ) -> NodeView:
         if self._free:
             number = self._free.pop()
         else:
@@ -224,66 +224,66 @@ class DeviceStates:
             self._views.append(None)
             if number >= len(self._states):
                 self._states = np.resize(self._states, 2 * number + 64)
-        view = self._views[number] = View(number, pools, usable, problem)
+        view = self._views[number] = NodeView(number, pools, usable, problem)
         if not problem:
             self._view_of[key] = view
         view.own = tuple((place, pool) for place, pool in enumerate(pools) if pool.is_local)
         if len(view.own) < len(pools):
-            view.common = self._in_common(tuple(pool for pool in pools if not pool.is_local))
-            view.common.views.add(number)
+            view.shared = self._shared_pools(tuple(pool for pool in pools if not pool.is_local))
+            view.shared.views.add(number)
         for _, pool in view.own:
             self._of_pool.setdefault(pool.id, set()).add(number)
         self._states[number] = self._state_of(view)
         return view
 
-    def _in_common(self, pools: tuple[NodePool, ...]) -> Common:
-        common = self._common.get(pools)
-        if common is None:
-            common = self._common[pools] = Common(pools, [()] * len(pools))
+    def _shared_pools(self, pools: tuple[NodePool, ...]) -> SharedPools:
+        shared = self._shared.get(pools)
+        if shared is None:
+            shared = self._shared[pools] = SharedPools(pools, [()] * len(pools))
             for pool in pools:
-                self._common_of.setdefault(pool.id, set()).add(common)
-            self._refresh(common, None)
-        return common
+                self._shared_of.setdefault(pool.id, set()).add(shared)
+            self._refresh(shared, None)
+        return shared
 
-    def _drop(self, view: View) -> None:
+    def _drop(self, view: NodeView) -> None:
         if not view.problem:
             del self._view_of[view.pools, view.usable]
         for _, pool in view.own:
             self._of_pool[pool.id].discard(view.number)
-        common = view.common
-        if common is not None:
-            common.views.discard(view.number)
-            if not common.views:
-                del self._common[common.pools]
-                for pool in common.pools:
-                    self._common_of[pool.id].discard(common)
+        shared = view.shared
+        if shared is not None:
+            shared.views.discard(view.number)
+            if not shared.views:
+                del self._shared[shared.pools]
+                for pool in shared.pools:
+                    self._shared_of[pool.id].discard(shared)
         self._views[view.number] = None
         self._free.append(view.number)
 
     # ---- states ------------------------------------------------------------------------------------------
 
-    def _state_of(self, view: View) -> int:
+    def _state_of(self, view: NodeView) -> int:
         key: Hashable
         if view.problem:
             key = view.problem
         else:
             own = tuple([(place, pool.state(self.usage)) for place, pool in view.own])
-            key = (view.usable, own, None if view.common is None else view.common.state)
+            key = (view.usable, own, None if view.shared is None else view.shared.state)
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def _number_anew(self) -> None:
+    def _renumber(self) -> None:
         self.epoch += 1
         self._numbers.clear()
-        self._common_numbers.clear()
-        for common in self._common.values():
-            self._refresh(common, set())
+        self._shared_numbers.clear()
+        for shared in self._shared.values():
+            self._refresh(shared, set())
         for view in self._views:
             if view is not None:
                 self._states[view.number] = self._state_of(view)
 
 
 def usable_from(pools: Sequence[NodePool], node: Node) -> tuple[bool, ...] | None:
-    """Which devices say that they can be used from *node*, where they have a say; ``None`` if none has."""
-    if not any(pool.asks_devices for pool in pools):
+    """Return for each device whether it admits *node*; ``None`` if no device has a node selection."""
+    if not any(pool.has_node_selection for pool in pools):
         return None
     return tuple(offered.is_for(node) for pool in pools for offered in pool.devices)

@@ -1,4 +1,4 @@
-"""Pools of devices as one node sees them, kept from one pod to the next."""
+"""Pools of devices as cached from one node, cached between pods."""
 
 from __future__ import annotations
 
@@ -9,75 +9,76 @@ from attrs import define, field, frozen
 
 from schedframe import Node, ObjectStore, ResourceSlice
 
-from .change_log import Trail
-from .criteria import Terms
-from .device_content import Contents, CounterId, PoolContent
-from .device_usage import Usage
+from .change_log import ChangeLog
+from .criteria import DeviceCriteria
+from .device_content import ContentTable, CounterId, PoolContent
+from .device_usage import DeviceUsage
 from .offered_devices import OfferedDevice, OfferedSlice, PoolId
 
 SLICE = ResourceSlice.KIND
-_TERMS_KEPT: Final = 16
-_LISTED: Final = 16
-"""Nodes with slices of one pool, beyond which a change there is said to concern all nodes."""
+_MAX_CRITERIA: Final = 16
+"""Criteria with cached candidates for each pool; beyond, the cache of the pool is cleared."""
+_MAX_NODES_LISTED: Final = 16
+"""Nodes that a change of a pool is logged for; beyond, it is logged as a change for all nodes."""
 
 
 @frozen(eq=False)
 class Candidates:
-    """Devices of a pool that a request may get."""
+    """Available devices of a pool for one set of criteria."""
 
     changes: int
-    """Number of changes of what is in use, when they were looked for."""
+    """Number of changes of usage in the pool when they were computed."""
     devices: tuple[OfferedDevice, ...]
-    doubtful: bool
-    """Whether a selector fails for one of them, which is an error if the search gets there."""
+    selector_fails: bool
+    """Whether a selector fails on one of them, which is an error if the search gets there."""
 
 
 @define(eq=False)
 class NodePool:
-    """The part of a pool that concerns one node. Nothing is allocated from an incomplete or invalid pool."""
+    """The part of a pool that is for one node. Nothing is allocated from an incomplete or invalid pool."""
 
     id: PoolId
     devices: tuple[OfferedDevice, ...] = ()
     """In order of slices by name, then of the slice."""
     counters: Mapping[CounterId, int] = field(factory=dict)
-    """What the pool has to share, in billionths."""
+    """Shared counters and their amounts, in billionths."""
     counting: tuple[OfferedDevice, ...] = ()
-    """All devices of the pool that take from the counters, wherever they can be used."""
+    """All devices of the pool that consume counters, on whatever node."""
     incomplete: bool = False
-    """Slices are missing."""
+    """Whether slices are missing."""
     invalid: bool = False
-    """The slices contradict each other."""
+    """Whether the slices contradict each other."""
     is_local: bool = False
     """Whether one of the slices is for this node only."""
-    contents: Contents = field(factory=Contents)
-    candidates: dict[Terms, Candidates] = field(factory=dict, init=False)
+    contents: ContentTable = field(factory=ContentTable)
+    candidates: dict[DeviceCriteria, Candidates] = field(factory=dict, init=False)
     _content: PoolContent | None = field(default=None, init=False)
     _tracked: tuple[OfferedDevice, ...] | None = field(default=None, init=False)
     _state: tuple[int, Hashable] | None = field(default=None, init=False)
 
     @property
     def name(self) -> str:
-        """As in messages."""
+        """The name in messages."""
         return "/".join(self.id)
 
     @property
     def usable(self) -> bool:
-        """Whether devices can be had."""
+        """Return whether devices can be allocated."""
         return not (self.incomplete or self.invalid)
 
     @property
     def tracked(self) -> tuple[OfferedDevice, ...]:
-        """Devices that matter when they are in use: those to be had, then others that take from counters."""
+        """Return the devices whose usage matters: those for the node, then others that consume counters."""
         tracked = self._tracked
         if tracked is None:
-            there = {offered.id for offered in self.devices}
-            elsewhere = (offered for offered in self.counting if offered.id not in there)
+            own = {offered.id for offered in self.devices}
+            elsewhere = (offered for offered in self.counting if offered.id not in own)
             tracked = self._tracked = (*self.devices, *elsewhere)
         return tracked
 
     @property
     def content(self) -> PoolContent:
-        """What it has in common with all pools from which, nothing being in use, the same can be had."""
+        """Return the content, shared with all pools that, while unused, allow the same allocations."""
         content = self._content
         if content is None:
             key = (
@@ -89,15 +90,15 @@ class NodePool:
             content = self._content = self.contents.of_pool(key)
         return content
 
-    def keep_candidates(self, terms: Terms, found: Candidates) -> Candidates:
-        """Remember which devices there are for these terms."""
-        if len(self.candidates) >= _TERMS_KEPT:
+    def keep_candidates(self, criteria: DeviceCriteria, found: Candidates) -> Candidates:
+        """Cache and return the candidates for these criteria."""
+        if len(self.candidates) >= _MAX_CRITERIA:
             self.candidates.clear()
-        self.candidates[terms] = found
+        self.candidates[criteria] = found
         return found
 
-    def state(self, usage: Usage) -> Hashable:
-        """Equal for pools from which the same can be had; O(devices) after a change there, else O(1)."""
+    def state(self, usage: DeviceUsage) -> Hashable:
+        """Return a key, equal for pools with equal free devices; O(devices) after a change, else O(1)."""
         changes = usage.changes.get(self.id, 0)
         if self._state is None or self._state[0] != changes:
             state = self.content.number, usage.pattern(self.tracked) if self.usable else ()
@@ -105,19 +106,19 @@ class NodePool:
         return self._state[1]
 
     @property
-    def asks_devices(self) -> bool:
-        """Whether devices say for themselves from which nodes they can be used."""
+    def has_node_selection(self) -> bool:
+        """Return whether devices have node selections of their own."""
         return any(offered.slice.spec.per_device_node_selection for offered in self.devices)
 
     @property
     def binds_late(self) -> bool:
-        """Whether devices have conditions to be met before a pod can be bound; such pools come last."""
+        """Return whether devices have binding conditions; such pools come last in the order."""
         return any(offered.device.binding_conditions for offered in self.devices)
 
 
 @define(eq=False)
-class _Seen:
-    """The pools of a node, and what they were made of."""
+class _CachedPools:
+    """The pools of a node, and the versions that they were computed from."""
 
     node: Node
     version: int
@@ -128,33 +129,33 @@ class _Seen:
 
 @define(eq=False)
 class PoolIndex:
-    """All slices, by node and by pool.
+    """Index of all slices, by node and by pool.
 
-    ``of_node`` is O(1) while nothing changed, else O(slices that may concern the node). Nodes that see the
-    same slices get the same pools.
+    ``of_node`` is O(1) while nothing changed, else O(slices that may be for the node). Nodes with the same
+    slices get the same tuple of pools.
     """
 
     _objects: ObjectStore
     version: int = -1
-    """Number of changes of slices that are taken in."""
-    trail: Trail[str] = field(factory=Trail)
+    """Version of the slices in the object store that was read last."""
+    change_log: ChangeLog[str] = field(factory=ChangeLog)
     """Names of the nodes whose pools may have changed; empty for all nodes."""
-    _contents: Contents = field(factory=Contents)
+    _contents: ContentTable = field(factory=ContentTable)
     _slices: dict[str, OfferedSlice] = field(factory=dict)
     _of_node: dict[str, dict[str, OfferedSlice]] = field(factory=dict)
     """Node → slice name → slice; the slices for any node are under the empty name."""
     _of_pool: dict[PoolId, dict[str, OfferedSlice]] = field(factory=dict)
     _names: dict[PoolId, dict[str, int]] = field(factory=dict)
-    """Pool → names under which its slices are in ``_of_node`` → how many."""
+    """Pool → names under which its slices are in ``_of_node`` → number of slices."""
     _changes: dict[str | PoolId, int] = field(factory=dict)
     """Node name or pool → number of changes."""
-    _seen: dict[str, _Seen] = field(factory=dict)
+    _cached: dict[str, _CachedPools] = field(factory=dict)
     _built: dict[PoolId, dict[tuple[str, ...], NodePool | None]] = field(factory=dict)
-    """Pool → names of slices → what a node sees of it that is concerned by these."""
-    _together: dict[tuple[NodePool, ...], tuple[NodePool, ...]] = field(factory=dict)
+    """Pool → names of slices → the pool for nodes that these slices are for."""
+    _interned: dict[tuple[NodePool, ...], tuple[NodePool, ...]] = field(factory=dict)
 
     def sync(self) -> None:
-        """Catch up with the slices; O(changes)."""
+        """Read the changed slices; O(changes)."""
         version = self._objects.version(SLICE)
         if version == self.version:
             return
@@ -167,15 +168,15 @@ class PoolIndex:
         self.version = version
 
     def of_node(self, node: Node) -> tuple[NodePool, ...]:
-        """Pools that concern *node*, in the order in which devices are tried."""
-        seen = self._seen.get(node.name)
-        if seen is not None and (seen.node is node or seen.node.labels == node.labels):
-            if seen.version == self.version:
-                return seen.pools
-            if seen.stamps == self._stamps(node.name, seen.touched):
-                seen.version = self.version
-                return seen.pools
-        return self._look(node)
+        """Return the pools for *node*, in the order in which devices are tried."""
+        cached = self._cached.get(node.name)
+        if cached is not None and (cached.node is node or cached.node.labels == node.labels):
+            if cached.version == self.version:
+                return cached.pools
+            if cached.stamps == self._stamps(node.name, cached.touched):
+                cached.version = self.version
+                return cached.pools
+        return self._compute(node)
 
     def _replace(self, key: str, slice: ResourceSlice | None) -> None:
         before = self._slices.pop(key, None)
@@ -193,19 +194,19 @@ class PoolIndex:
         for subject in (changed.node_name, changed.pool):
             self._changes[subject] = self._changes.get(subject, 0) + 1
         self._built.pop(changed.pool, None)
-        self.trail.append(changed.node_name)
+        self.change_log.append(changed.node_name)
         names = self._names.setdefault(changed.pool, {})
         names[changed.node_name] = names.get(changed.node_name, 0) + step
         if not names[changed.node_name]:
             del names[changed.node_name]
-        for name in names if len(names) <= _LISTED else ("",):
-            self.trail.append(name)
+        for name in names if len(names) <= _MAX_NODES_LISTED else ("",):
+            self.change_log.append(name)
 
     def _stamps(self, node_name: str, pools: Iterable[PoolId]) -> tuple[int, ...]:
         subjects: tuple[str | PoolId, ...] = ("", node_name, *pools)
         return tuple(self._changes.get(subject, 0) for subject in subjects)
 
-    def _look(self, node: Node) -> tuple[NodePool, ...]:
+    def _compute(self, node: Node) -> tuple[NodePool, ...]:
         relevant: dict[PoolId, list[OfferedSlice]] = {}
         for place in (node.name, ""):
             for offered in self._of_node.get(place, {}).values():
@@ -214,15 +215,17 @@ class PoolIndex:
         found = [pool for id, slices in relevant.items() if (pool := self._pool(id, slices)) is not None]
         found.sort(key=lambda pool: (pool.binds_late, pool.id))
         touched = tuple(relevant)
-        pools = self._shared(tuple(found))
-        self._seen[node.name] = _Seen(node, self.version, self._stamps(node.name, touched), touched, pools)
+        pools = self._intern(tuple(found))
+        self._cached[node.name] = _CachedPools(
+            node, self.version, self._stamps(node.name, touched), touched, pools
+        )
         return pools
 
-    def _shared(self, pools: tuple[NodePool, ...]) -> tuple[NodePool, ...]:
-        """The very same pools, of which there may be many, for all nodes that see them."""
-        if len(self._together) > 2 * len(self._seen) + 64:
-            self._together = {seen.pools: seen.pools for seen in self._seen.values()}
-        return self._together.setdefault(pools, pools)
+    def _intern(self, pools: tuple[NodePool, ...]) -> tuple[NodePool, ...]:
+        """Return one tuple for equal pools, so that nodes share it: pools may be many."""
+        if len(self._interned) > 2 * len(self._cached) + 64:
+            self._interned = {cached.pools: cached.pools for cached in self._cached.values()}
+        return self._interned.setdefault(pools, pools)
 
     def _pool(self, id: PoolId, relevant: list[OfferedSlice]) -> NodePool | None:
         built = self._built.setdefault(id, {})
@@ -234,10 +237,10 @@ class PoolIndex:
         return built[names]
 
     def _build(self, id: PoolId, relevant: list[OfferedSlice]) -> NodePool | None:
-        """Only the newest generation among the relevant slices counts; ``None`` if that is obsolete."""
+        """Build the pool from the newest of *relevant*; ``None`` if that generation is obsolete."""
         generation = max(offered.generation for offered in relevant)
         newest = [offered for offered in relevant if offered.generation == generation]
-        # The count that the first slice announces; by name, so that it is the same every time.
+        # The first slice by name announces the number of slices, so that the choice is deterministic.
         newest.sort(key=lambda offered: offered.slice.name)
         announced = newest[0].slice.spec.pool.resource_slice_count
         if len(newest) == announced:
@@ -252,9 +255,9 @@ class PoolIndex:
 
 
 def build_pool(
-    id: PoolId, slices: Iterable[OfferedSlice], elsewhere: Iterable[OfferedSlice], contents: Contents
+    id: PoolId, slices: Iterable[OfferedSlice], elsewhere: Iterable[OfferedSlice], contents: ContentTable
 ) -> NodePool:
-    """*slices*, sorted by name, concern the node; the pool consists of them and those *elsewhere*."""
+    """Build a pool of *slices*, sorted by name, which are for the node, and of those *elsewhere*."""
     slices, elsewhere = tuple(slices), tuple(elsewhere)
     sets = [counters for offered in slices for counters in offered.slice.spec.shared_counters]
     counters = {
@@ -267,9 +270,9 @@ def build_pool(
     ]
     everywhere = [*devices, *(device for offered in elsewhere for device in offered.devices)]
     counting = tuple(device for device in everywhere if device.consumes)
-    twice = len({device.id for device in devices}) < len(devices)
-    set_twice = len({shared.name for shared in sets}) < len(sets)
+    has_duplicates = len({device.id for device in devices}) < len(devices)
+    has_duplicate_sets = len({shared.name for shared in sets}) < len(sets)
     unknown = any(counter not in counters for device in counting for counter, _ in device.consumes)
-    if twice or set_twice or unknown:
+    if has_duplicates or has_duplicate_sets or unknown:
         return NodePool(id, invalid=True, contents=contents)
     return NodePool(id, tuple(devices), counters, counting, contents=contents)

@@ -1,4 +1,4 @@
-"""Devices as slices offer them."""
+"""Devices and slices with what is derived from them once."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from attrs import define, field, frozen
 from schedframe import Node, PluginError, ResourceSlice
 from schedframe.api import Device, NodeSelector, compile_node_selector
 
-from .device_content import Consumption, Contents, CounterId, DeviceContent
+from .device_content import Consumption, ContentTable, CounterId, DeviceContent
 
 DeviceId: TypeAlias = tuple[str, str, str]
 """Driver, pool, name."""
@@ -24,13 +24,13 @@ class OfferedDevice:
     id: DeviceId
     device: Device
     slice: ResourceSlice
-    _contents: Contents
+    _contents: ContentTable
     shared: bool = field(init=False)
-    """Whether it can be allocated several times."""
+    """Whether it can be allocated several times, in shares."""
     consumes: Consumption = field(init=False)
-    """Counters and the amounts, in billionths, that it takes from them."""
+    """Counters and the amounts, in billionths, that it consumes."""
     needs: Consumption = field(init=False)
-    """The same, each counter once."""
+    """The same with one sum for each counter."""
     _content: DeviceContent | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -48,23 +48,23 @@ class OfferedDevice:
 
     @property
     def content(self) -> DeviceContent:
-        """What it has in common with all devices that differ from it in their names only."""
+        """Return the content, shared with all devices that differ in their names only."""
         content = self._content
         if content is None:
             content = self._content = self._contents.of_device(self.id[0], self.device, self.consumes)
         return content
 
-    def take_after(self, before: OfferedDevice) -> None:
-        """Know what was known of the device in an earlier version of its slice, if it did not change."""
+    def reuse_content(self, before: OfferedDevice) -> None:
+        """Keep the content of the device in an earlier version of its slice, if it did not change."""
         if before._content is not None and before.id == self.id and before.device == self.device:
             self._content = before._content
 
     def matches(self, expression: str) -> bool:
-        """What the expression says; :class:`CelError` if it fails. O(1) but for the first time."""
+        """Return the result of the expression; :class:`CelError` if it fails. O(1) after the first call."""
         return self.content.matches(expression)
 
     def is_for(self, node: Node) -> bool:
-        """Whether the device can be used from *node*, as far as the device itself says."""
+        """Return whether the device's own node selection, if it has one, admits *node*."""
         if not self.slice.spec.per_device_node_selection:
             return True
         device = self.device
@@ -79,36 +79,36 @@ class OfferedSlice:
     devices: tuple[OfferedDevice, ...]
 
     @classmethod
-    def of(cls, slice: ResourceSlice, before: OfferedSlice | None, contents: Contents) -> OfferedSlice:
-        """*before* is what the slice was: devices that did not change keep what is known of them."""
+    def of(cls, slice: ResourceSlice, before: OfferedSlice | None, contents: ContentTable) -> OfferedSlice:
+        """Return the slice; devices that did not change since *before* keep their contents."""
         spec = slice.spec
-        known = {offered.device.name: offered for offered in before.devices} if before is not None else {}
+        earlier = {offered.device.name: offered for offered in before.devices} if before is not None else {}
         devices = []
         for device in spec.devices:
             offered = OfferedDevice((spec.driver, spec.pool.name, device.name), device, slice, contents)
-            old = known.get(device.name)
+            old = earlier.get(device.name)
             if old is not None:
-                offered.take_after(old)
+                offered.reuse_content(old)
             devices.append(offered)
         return cls(slice, tuple(devices))
 
     @property
     def pool(self) -> PoolId:
-        """The pool that the slice is part of."""
+        """Return the pool of the slice."""
         return self.slice.spec.driver, self.slice.spec.pool.name
 
     @property
     def generation(self) -> int:
-        """Generation of the pool."""
+        """Return the generation of the pool."""
         return self.slice.spec.pool.generation
 
     @property
     def node_name(self) -> str:
-        """The only node that the slice concerns; empty if that takes a closer look."""
+        """Return the only node that the slice is for; empty if :meth:`is_for` has to decide."""
         return "" if self.slice.spec.shared_counters else self.slice.spec.node_name or ""
 
     def is_for(self, node: Node) -> bool:
-        """Whether the slice concerns *node*; one with shared counters concerns all."""
+        """Return whether the slice is for *node*; a slice with shared counters is for all nodes."""
         spec = self.slice.spec
         if spec.shared_counters:
             return True
@@ -118,7 +118,7 @@ class OfferedSlice:
 
 
 def node_matches(node: Node, name: str | None, all_nodes: bool | None, selector: NodeSelector | None) -> bool:
-    """The rule by which slices and devices choose nodes; :class:`PluginError` for a bad selector."""
+    """Return whether a slice or device admits *node*; :class:`PluginError` for an invalid selector."""
     if name:
         return node.name == name
     if all_nodes:

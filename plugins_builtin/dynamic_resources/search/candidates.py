@@ -1,54 +1,56 @@
-"""Devices of a pool that a request may get as things stand, so that a search need not look at the others.
+"""Devices of a pool that are available to a request before a search begins.
 
-What a search picks only makes things scarcer: a device that cannot be had before it begins never can.
+Picks only use devices up, so a device that is not available at the beginning is not during the search either.
 """
 
 from __future__ import annotations
 
-from ..inventory.device_usage import Usage
+from ..inventory.device_usage import DeviceUsage
 from ..inventory.node_pools import Candidates, NodePool
 from ..inventory.offered_devices import OfferedDevice
 from .capacity import consumption, fits
-from .demand import AllocationError, Wanted
-from .pool_counters import Counters
+from .demand import AllocationError, DeviceQuery
+from .pool_counters import PoolCounters
 
 _NOTHING: dict[str, int] = {}
 
 
-def candidates(pool: NodePool, wanted: Wanted, usage: Usage) -> Candidates:
-    """In order; O(devices) after a change of the pool or of what is in use there, else O(1).
+def candidates(pool: NodePool, query: DeviceQuery, usage: DeviceUsage) -> Candidates:
+    """Return the available devices in order; O(devices) after a change of the pool or its usage, else O(1).
 
-    A device whose selector fails is among them: that must be told, but only if the search gets there.
+    A device on which a selector fails is among them: that is an error, but only if the search gets there.
     """
     changes = usage.changes.get(pool.id, 0)
-    known = pool.candidates.get(wanted.terms)
-    if known is None or known.changes != changes:
-        known = pool.keep_candidates(wanted.terms, _look(pool, wanted, usage, changes))
-    return known
+    cached = pool.candidates.get(query.criteria)
+    if cached is None or cached.changes != changes:
+        cached = pool.keep_candidates(query.criteria, _find(pool, query, usage, changes))
+    return cached
 
 
-def _look(pool: NodePool, wanted: Wanted, usage: Usage, changes: int) -> Candidates:
-    counters = Counters.of(pool, usage) if pool.counting else None
-    found, doubtful = [], False
+def _find(pool: NodePool, query: DeviceQuery, usage: DeviceUsage, changes: int) -> Candidates:
+    counters = PoolCounters.of(pool, usage) if pool.counting else None
+    found, selector_fails = [], False
     for offered in pool.devices:
-        if not wanted.admin and offered.id in usage.whole:
+        if not query.admin and offered.id in usage.whole:
             continue
         try:
-            selected = wanted.selects(offered)
+            selected = query.selects(offered)
         except AllocationError:
-            doubtful = True
+            selector_fails = True
             found.append(offered)
             continue
-        if selected and _can_be_had(offered, wanted, usage, counters):
+        if selected and _is_available(offered, query, usage, counters):
             found.append(offered)
-    return Candidates(changes, tuple(found), doubtful)
+    return Candidates(changes, tuple(found), selector_fails)
 
 
-def _can_be_had(offered: OfferedDevice, wanted: Wanted, usage: Usage, counters: Counters | None) -> bool:
+def _is_available(
+    offered: OfferedDevice, query: DeviceQuery, usage: DeviceUsage, counters: PoolCounters | None
+) -> bool:
     id, capacity = offered.id, offered.device.capacity
-    if not wanted.tolerates(offered):
+    if not query.tolerates(offered):
         return False
-    taken = consumption(wanted.capacity, capacity)
+    taken = consumption(query.capacity, capacity)
     if taken is None or not fits(taken, capacity, usage.consumed(id), _NOTHING):
         return False
     shared_out = offered.shared and id in usage.shares

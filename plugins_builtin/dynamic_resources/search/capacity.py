@@ -1,7 +1,8 @@
-"""How much of a device's capacity a request takes.
+"""The share of a device's capacity that a request consumes.
 
-Source of the rules: consumable_capacity.go of k8s.io/dynamic-resource-allocation. What a request leaves open
-is the policy's default, or all there is; what it asks for is rounded up to what the policy allows.
+Source of the rules: consumable_capacity.go of k8s.io/dynamic-resource-allocation. Of a capacity that a
+request does not name it gets the default of the policy, or all of it. A requested amount is rounded up to one
+that the policy allows.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ Amounts = Mapping[str, Quantity]
 
 
 def consumption(requests: Amounts, capacity: Mapping[str, DeviceCapacity]) -> dict[str, Quantity] | None:
-    """What a request takes of each capacity, ``None`` if the device cannot give it at all.
+    """Return the amount of each capacity that a request consumes, ``None`` if the device never fits.
 
     O(capacities).
     """
@@ -36,7 +37,7 @@ def fits(
     allocated: Mapping[str, int],
     allocating: Mapping[str, int],
 ) -> bool:
-    """Whether there is as much left, given what (in billionths) others have and what is being allocated."""
+    """Return whether enough is left beside what is allocated and what this search picked (in billionths)."""
     return all(
         amount.nano + allocated.get(name, 0) + allocating.get(name, 0) <= capacity[name].value.nano
         for name, amount in taken.items()

@@ -1,7 +1,7 @@
-"""What the devices of a claim must have in common, or must not.
+"""Constraints on the devices of a claim: attributes that must be equal, or must differ.
 
-Both kinds are the reference's, with its limit: of several devices for one request, a distinct attribute is
-compared with the one picked last.
+Both kinds are those of the reference, with its limit: of several devices for one request, a distinct
+attribute is compared with the device that was picked last.
 """
 
 from __future__ import annotations
@@ -15,108 +15,108 @@ from schedframe.api import DeviceConstraint
 
 from ..inventory.device_content import TypedValue
 from ..inventory.offered_devices import OfferedDevice
-from .demand import Wanted
+from .demand import DeviceQuery
 
 
 @define(eq=False)
 class Constraint(ABC):
-    """Watches over the devices picked for a claim. Every ``add`` that succeeds has its ``remove``."""
+    """One constraint and the devices picked so far. ``remove`` undoes an ``add`` that returned True."""
 
     attribute: str
     requests: frozenset[str]
-    """Names of requests and alternatives; empty for all."""
+    """Names of requests and alternatives that it applies to; empty for all."""
 
-    def concerns(self, wanted: Wanted) -> bool:
-        """Whether devices for that request count."""
+    def applies_to(self, query: DeviceQuery) -> bool:
+        """Return whether devices for that request count."""
         requests = self.requests
-        return not requests or wanted.request in requests or wanted.name in requests
+        return not requests or query.request in requests or query.name in requests
 
-    def demands(self, wanted: Wanted) -> TypedValue | None:
-        """The only value that a device for that request may have now, ``None`` if there are several."""
+    def required_value(self, query: DeviceQuery) -> TypedValue | None:
+        """Return the only value that the next device may have, ``None`` if several are possible."""
         return None
 
     @abstractmethod
-    def allows(self, wanted: Wanted, offered: OfferedDevice) -> bool:
-        """Whether the device goes with the others."""
+    def allows(self, query: DeviceQuery, offered: OfferedDevice) -> bool:
+        """Return whether the device can join those picked so far."""
 
     @abstractmethod
-    def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
-        """Count the device in, if it goes with the others."""
+    def add(self, query: DeviceQuery, offered: OfferedDevice) -> bool:
+        """Add the device if it can join; return whether it did."""
 
     @abstractmethod
-    def remove(self, wanted: Wanted) -> None:
-        """Count out the device that was picked last for the request."""
+    def remove(self, query: DeviceQuery) -> None:
+        """Remove the device that was picked last for the request."""
 
 
 @define(eq=False)
 class MatchAttribute(Constraint):
-    """All have the same value of the same type."""
+    """All devices have the same value of the same type."""
 
     _value: TypedValue | None = None
     _devices: int = 0
 
-    def demands(self, wanted: Wanted) -> TypedValue | None:
+    def required_value(self, query: DeviceQuery) -> TypedValue | None:
         """See :class:`Constraint`."""
-        return self._value if self._devices and self.concerns(wanted) else None
+        return self._value if self._devices and self.applies_to(query) else None
 
-    def allows(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+    def allows(self, query: DeviceQuery, offered: OfferedDevice) -> bool:
         """See :class:`Constraint`."""
-        if not self.concerns(wanted):
+        if not self.applies_to(query):
             return True
         value = offered.content.typed(self.attribute)
         return value is not None and (not self._devices or value == self._value)
 
-    def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+    def add(self, query: DeviceQuery, offered: OfferedDevice) -> bool:
         """See :class:`Constraint`."""
-        if not self.allows(wanted, offered):
+        if not self.allows(query, offered):
             return False
-        if self.concerns(wanted):
+        if self.applies_to(query):
             self._value = offered.content.typed(self.attribute)
             self._devices += 1
         return True
 
-    def remove(self, wanted: Wanted) -> None:
+    def remove(self, query: DeviceQuery) -> None:
         """See :class:`Constraint`."""
-        if self.concerns(wanted):
+        if self.applies_to(query):
             self._devices -= 1
 
 
 @define(eq=False)
 class DistinctAttribute(Constraint):
-    """No two have the same value of the same type."""
+    """No two devices have the same value of the same type."""
 
     _values: dict[str, list[TypedValue]] = field(factory=dict)
-    """Request → the values of its devices, as picked."""
+    """Request → values of its devices, in the order of the picks."""
 
-    def allows(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+    def allows(self, query: DeviceQuery, offered: OfferedDevice) -> bool:
         """See :class:`Constraint`."""
-        if not self.concerns(wanted):
+        if not self.applies_to(query):
             return True
         value = offered.content.typed(self.attribute)
         return value is not None and not any(
             values and values[-1] == value for values in self._values.values()
         )
 
-    def add(self, wanted: Wanted, offered: OfferedDevice) -> bool:
+    def add(self, query: DeviceQuery, offered: OfferedDevice) -> bool:
         """See :class:`Constraint`."""
-        if not self.allows(wanted, offered):
+        if not self.allows(query, offered):
             return False
         value = offered.content.typed(self.attribute)
-        if value is not None and self.concerns(wanted):
-            self._values.setdefault(wanted.request, []).append(value)
+        if value is not None and self.applies_to(query):
+            self._values.setdefault(query.request, []).append(value)
         return True
 
-    def remove(self, wanted: Wanted) -> None:
+    def remove(self, query: DeviceQuery) -> None:
         """See :class:`Constraint`."""
-        if self.concerns(wanted):
-            self._values[wanted.request].pop()
+        if self.applies_to(query):
+            self._values[query.request].pop()
 
 
-def constraints_of(wanted: Iterable[DeviceConstraint]) -> tuple[Constraint, ...]:
-    """Fresh watchers."""
+def constraint_checks(constraints: Iterable[DeviceConstraint]) -> tuple[Constraint, ...]:
+    """Return a check of each constraint, with no devices yet."""
     return tuple(
         MatchAttribute(constraint.match_attribute, frozenset(constraint.requests))
         if constraint.match_attribute is not None
         else DistinctAttribute(constraint.distinct_attribute or "", frozenset(constraint.requests))
-        for constraint in wanted
+        for constraint in constraints
     )

@@ -1,4 +1,4 @@
-"""What claims ask for, in the one form that the search works with."""
+"""Requests of claims in the form that the search works with."""
 
 from __future__ import annotations
 
@@ -21,22 +21,22 @@ from schedframe.api import (
 )
 
 from ..cel.selector import CelError
-from ..inventory.criteria import Terms, interned
+from ..inventory.criteria import DeviceCriteria, interned
 from ..inventory.offered_devices import OfferedDevice
 
-MOST_DEVICES: Final = 32
-"""Devices of one claim at most; AllocationResultsMaxSize of the API."""
+MAX_DEVICES_PER_CLAIM: Final = 32
+"""Most devices that a claim can have; AllocationResultsMaxSize of the API."""
 
 _UNLIMITED: Final[Mapping[str, Quantity]] = {}
 
 
 class AllocationError(PluginError):
-    """Something is wrong with a claim, a class or the slices: no node will do, and the cycle ends."""
+    """A claim, a class or a slice is invalid: the scheduling cycle ends with an error."""
 
 
 @define(eq=False)
-class Wanted:
-    """One request, or one alternative of a request: so many devices like this."""
+class DeviceQuery:
+    """One request, or one alternative of a request: a number of devices that match."""
 
     request: str
     """Name of the request."""
@@ -44,31 +44,31 @@ class Wanted:
     """Name of the alternative; empty for a request that has none."""
     device_class: DeviceClass
     selectors: tuple[tuple[str, str], ...]
-    """Whose it is, as in messages, and the expression; those of the class first."""
+    """Owner (as messages name it) and expression; those of the class come first."""
     count: int | None
-    """``None``: all that there are."""
+    """``None`` for all devices."""
     admin: bool
     tolerations: tuple[DeviceToleration, ...]
     capacity: Mapping[str, Quantity]
-    terms: Terms = field(init=False)
+    criteria: DeviceCriteria = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         expressions = tuple(expression for _, expression in self.selectors)
         capacity = frozenset(self.capacity.items())
-        self.terms = interned(Terms(expressions, self.tolerations, capacity, self.admin))
+        self.criteria = interned(DeviceCriteria(expressions, self.tolerations, capacity, self.admin))
 
     @property
     def name(self) -> str:
-        """As in allocations: with the request before the slash, if it is an alternative."""
+        """The name in allocations: ``request``, or ``request/alternative``."""
         return f"{self.request}/{self.alternative}" if self.alternative else self.request
 
     @property
     def own_name(self) -> str:
-        """As in messages."""
+        """The name in messages."""
         return self.alternative or self.request
 
     def selects(self, offered: OfferedDevice) -> bool:
-        """Whether all expressions hold for the device; :class:`AllocationError` if one fails."""
+        """Return whether all expressions hold for the device; :class:`AllocationError` if one fails."""
         for owner, expression in self.selectors:
             try:
                 if not offered.matches(expression):
@@ -78,7 +78,7 @@ class Wanted:
         return True
 
     def tolerates(self, offered: OfferedDevice) -> bool:
-        """Whether no taint of the device keeps the claim away."""
+        """Return whether the request tolerates all taints that forbid scheduling."""
         return all(self._tolerated(taint) for taint in offered.device.taints if taint.effect in _BLOCKING)
 
     def _tolerated(self, taint: DeviceTaint) -> bool:
@@ -90,17 +90,15 @@ _BLOCKING: Final = ("NoSchedule", "NoExecute")
 
 @frozen(eq=False)
 class Choice:
-    """One request of a claim: the first of these that can be had."""
+    """One request of a claim: the first of the queries that has a solution."""
 
     name: str
-    wanted: tuple[Wanted, ...]
-    is_choice: bool
-    """Whether the claim gives alternatives."""
+    queries: tuple[DeviceQuery, ...]
 
 
 @define(eq=False)
 class Demand:
-    """A claim that is to be allocated."""
+    """A claim to allocate."""
 
     claim: ResourceClaim
     choices: tuple[Choice, ...]
@@ -113,11 +111,11 @@ class Demand:
 
 
 ClassOf = Callable[[str], DeviceClass | None]
-"""The device class of that name."""
+"""Returns the device class of that name."""
 
 
 def demand_of(claim: ResourceClaim, class_of: ClassOf) -> Demand:
-    """The demand of *claim*; :class:`AllocationError` for what nobody can allocate. O(requests)."""
+    """Return the demand of *claim*; :class:`AllocationError` if it is invalid. O(requests)."""
     devices = claim.spec.devices
     for number, constraint in enumerate(devices.constraints):
         if constraint.match_attribute is None and constraint.distinct_attribute is None:
@@ -128,38 +126,36 @@ def demand_of(claim: ResourceClaim, class_of: ClassOf) -> Demand:
 
 def _choice(claim: ResourceClaim, request: DeviceRequest, class_of: ClassOf) -> Choice:
     if request.first_available:
-        wanted = tuple(_wanted(claim, request.name, part, class_of) for part in request.first_available)
-        return Choice(request.name, wanted, True)
+        parts = request.first_available
+        return Choice(request.name, tuple(_query(claim, request.name, part, class_of) for part in parts))
     if request.exactly is None:
         raise AllocationError(f"claim {claim.key}, request {request.name}: unknown request type")
-    return Choice(request.name, (_wanted(claim, request.name, request.exactly, class_of),), False)
+    return Choice(request.name, (_query(claim, request.name, request.exactly, class_of),))
 
 
-def _wanted(
-    claim: ResourceClaim, request: str, asked: ExactDeviceRequest | DeviceSubRequest, class_of: ClassOf
-) -> Wanted:
-    alternative = asked.name if isinstance(asked, DeviceSubRequest) else ""
+def _query(
+    claim: ResourceClaim, request: str, part: ExactDeviceRequest | DeviceSubRequest, class_of: ClassOf
+) -> DeviceQuery:
+    alternative = part.name if isinstance(part, DeviceSubRequest) else ""
     where = f"claim {claim.key}, request {alternative or request}"
-    device_class = class_of(asked.device_class_name)
+    device_class = class_of(part.device_class_name)
     if device_class is None:
-        raise AllocationError(
-            f"{where}: could not retrieve device class {asked.device_class_name}: not found"
-        )
-    if asked.allocation_mode not in ("", EXACT_COUNT, ALL_DEVICES):
-        raise AllocationError(f"{where}: unsupported count mode {asked.allocation_mode}")
+        raise AllocationError(f"{where}: could not retrieve device class {part.device_class_name}: not found")
+    if part.allocation_mode not in ("", EXACT_COUNT, ALL_DEVICES):
+        raise AllocationError(f"{where}: unsupported count mode {part.allocation_mode}")
     selectors = (
         *_selectors(f"class {device_class.name}", device_class.spec.selectors),
-        *_selectors(f"claim {claim.key}", asked.selectors),
+        *_selectors(f"claim {claim.key}", part.selectors),
     )
-    return Wanted(
+    return DeviceQuery(
         request,
         alternative,
         device_class,
         selectors,
-        None if asked.allocation_mode == ALL_DEVICES else asked.count or 1,
-        bool(getattr(asked, "admin_access", False)),
-        asked.tolerations,
-        asked.capacity.requests if asked.capacity is not None else _UNLIMITED,
+        None if part.allocation_mode == ALL_DEVICES else part.count or 1,
+        bool(getattr(part, "admin_access", False)),
+        part.tolerations,
+        part.capacity.requests if part.capacity is not None else _UNLIMITED,
     )
 
 
