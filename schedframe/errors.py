@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 __all__ = [
     "ClusterError",
     "ConfigError",
@@ -32,6 +34,10 @@ class InputError(SchedframeError, ValueError):
         text = f"{where}: {problem}" if where else problem
         super().__init__(f"{text}; {fix}" if fix else text)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # BaseException would call the class with the text alone.
+        return _restored, (type(self), self.path, self.problem, self.fix, self.location)
+
     def at(self, prefix: str) -> InputError:
         """Return the same error one level further out, with *prefix* in front of the path."""
         if not self.path:
@@ -45,6 +51,10 @@ class InputError(SchedframeError, ValueError):
     def in_location(self, location: str) -> InputError:
         """Return the same error with the file and document it was found in."""
         return InputError(self.path, self.problem, self.fix, location=location)
+
+
+def _restored(cls: type[InputError], path: str, problem: str, fix: str, location: str) -> InputError:
+    return cls(path, problem, fix, location=location)
 
 
 class ConfigError(SchedframeError, ValueError):

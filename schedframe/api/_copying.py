@@ -1,9 +1,9 @@
 """Fast construction and copying of frozen values.
 
-A frozen attrs class sets every field by name through ``object.__setattr__``, 50 ns each, and a pod's spec has
-35 of them. Here a *draft* is filled instead, an instance of a twin class with the same slots and ordinary
-assignment, and then made an instance of the frozen class, which costs a tenth. The result is as frozen as any
-other.
+A frozen attrs class sets every field by name through ``object.__setattr__``: 50 ns each, and the spec of a
+pod has 35. Here a *draft* is filled instead, an instance of a second class with the same slots and ordinary
+assignment. Then its ``__class__`` is set to the frozen class, which costs a tenth. The result is frozen like
+any other.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ become: Final = object.__setattr__
 
 
 def draft_of(cls: type[Any]) -> type[Any]:
-    """The twin of *cls*: a class with slots, and nothing but ``object`` and slotless classes above it."""
+    """Return a class with the slots of *cls* that allows assignment; its bases are slotless."""
     return type(f"{cls.__name__}Draft", cls.__bases__, {"__slots__": _slots(cls), "__hash__": None})
 
 
@@ -29,8 +29,9 @@ def _slots(cls: type[Any]) -> tuple[str, ...]:
 
 
 def compile_copy(cls: type[T], *changed: str, fixed: Mapping[str, Any] | None = None) -> Callable[..., T]:
-    """``copy(old, *values)``: *old* with the fields *changed* set to *values*, the *fixed* ones as given, all
-    others shared.
+    """Return ``copy(old, *values)``, which sets the fields *changed* to *values*.
+
+    Fields in *fixed* get the given values, all others are shared with *old*.
     """
     fixed = dict(fixed or {})
     values = [f"new_{slot}" for slot in changed]
@@ -46,8 +47,7 @@ def compile_copy(cls: type[T], *changed: str, fixed: Mapping[str, Any] | None = 
 
 
 def fast_init(cls: type[T]) -> type[T]:
-    """Class decorator above ``@frozen``: the same ``__init__``, faster. Subclasses keep the one that attrs
-    made.
+    """Class decorator above ``@frozen`` for a faster ``__init__``. Subclasses keep the one of attrs.
 
     For classes without converters, validators, factories and post-init.
     """

@@ -1,4 +1,4 @@
-"""How fields are declared: shared defaults, and what the manifest codec has to know beyond the type."""
+"""Declarations of fields: shared defaults, and what the codec needs besides the type."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
 WIRE: Final = "schedframe.wire"
-"""Metadata key under which :func:`wire` keeps its answer on an attrs field."""
+"""Metadata key of an attrs field for the result of :func:`wire`."""
 
 DEFAULT_NAMESPACE: Final = "default"
-"""Where a namespaced object without ``metadata.namespace`` lives, as with kubectl."""
+"""Namespace of a namespaced object without ``metadata.namespace``, as with kubectl."""
 
 
 class _EmptyMap(dict[str, Any]):
-    """The one empty map that defaults share; being shared, it cannot be written to."""
+    """The empty map that all defaults share. Because it is shared, it cannot be written to."""
 
     __slots__ = ()
 
@@ -39,7 +39,7 @@ EMPTY: Final[dict[str, Any]] = _EmptyMap()
 
 
 class Wire:
-    """What the codec knows about one field besides its type."""
+    """What the codec needs to know about a field besides its type."""
 
     __slots__ = ("always", "bits", "decode", "encode", "name", "share", "skip", "unique")
 
@@ -75,12 +75,12 @@ def wire(
     unique: bool = False,
     share: bool = False,
 ) -> dict[str, Any]:
-    """Field metadata: *name* in manifests (default: camelCase of the attribute).
+    """Return the metadata of a field; *name* is its key in manifests (default: camelCase of the attribute).
 
-    *always* writes the field even when it has its default (Kubernetes' fields without ``omitempty``), *bits*
-    is the width of an integer, *decode* and *encode* replace the codec made from the type. Texts are kept
-    once for all objects, except where they are *unique* to one; *share* does the same with whole values, for
-    what all pods of a workload have in common.
+    *always*: write the field also with its default value (Kubernetes' fields without ``omitempty``). *bits*:
+    width of an integer. *decode*, *encode*: replace the codec of the type. *unique*: do not intern texts,
+    because they differ between objects. *share*: equal values become one object, for fields that are equal in
+    all pods of a workload.
     """
     return {
         WIRE: Wire(name, always=always, bits=bits, decode=decode, encode=encode, unique=unique, share=share)
@@ -88,4 +88,4 @@ def wire(
 
 
 HIDDEN: Final[Mapping[str, Any]] = {WIRE: Wire(skip=True)}
-"""Metadata of attributes that are derived and have no place in manifests."""
+"""Metadata of attributes that are derived and not in manifests."""

@@ -1,4 +1,4 @@
-"""What a pod wants near it and what not: affinity, tolerations, taints, spreading."""
+"""Affinity, tolerations, taints and topology spread."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class LabelSelectorRequirement:
     values: tuple[str, ...] = ()
 
     def check(self) -> None:
-        """Raises :class:`InputError`, with the path from here, if the API server would refuse this."""
+        """Raise :class:`InputError`, with the path from here, if the API server would refuse this."""
         _check_expression(self, LABEL_OPERATORS)
 
     _check_manifest = check
@@ -51,7 +51,7 @@ class LabelSelectorRequirement:
 
 @contextmanager
 def within(path: str) -> Iterator[None]:
-    """Puts *path* before that of an error."""
+    """Context in which *path* is put in front of the path of an error."""
     try:
         yield
     except InputError as error:
@@ -81,8 +81,9 @@ def _check_expression(
 @fast_init
 @frozen(weakref_slot=False)
 class LabelSelector:
-    """All of ``match_labels`` and ``match_expressions`` must hold. Empty matches everything; None, in its
-    place, nothing.
+    """All of ``match_labels`` and ``match_expressions`` must hold.
+
+    The empty selector matches everything, ``None`` in its place nothing.
     """
 
     match_labels: Mapping[str, str] = EMPTY
@@ -102,9 +103,9 @@ class NodeSelectorRequirement:
     values: tuple[str, ...] = ()
 
     def check(self, of_fields: bool = False) -> None:
-        """Raises :class:`InputError`, with the path from here, if the API server would refuse this.
+        """Raise :class:`InputError`, with the path from here, if the API server would refuse this.
 
-        A Gt or Lt value that is not a number, it accepts.
+        The API server accepts a Gt or Lt value that is not a number.
         """
         operators = (IN, NOT_IN) if of_fields else NODE_OPERATORS
         _check_expression(self, operators, single=operators if of_fields else (GT, LT))
@@ -113,15 +114,16 @@ class NodeSelectorRequirement:
 @fast_init
 @frozen(weakref_slot=False)
 class NodeSelectorTerm:
-    """All expressions must hold; a term without any matches no node. ``match_fields`` knows
-    ``metadata.name``.
+    """All expressions must hold; a term without any matches no node.
+
+    ``match_fields`` supports ``metadata.name``.
     """
 
     match_expressions: tuple[NodeSelectorRequirement, ...] = ()
     match_fields: tuple[NodeSelectorRequirement, ...] = ()
 
     def check(self) -> None:
-        """Raises :class:`InputError`, with the path from here, if the API server would refuse the term."""
+        """Raise :class:`InputError`, with the path from here, if the API server would refuse the term."""
         for index, expression in enumerate(self.match_expressions):
             with within(f"matchExpressions[{index}]"):
                 expression.check()
@@ -137,7 +139,7 @@ class NodeSelector:
     terms: tuple[NodeSelectorTerm, ...] = field(default=(), metadata=wire("nodeSelectorTerms", always=True))
 
     def check(self) -> None:
-        """Raises :class:`InputError`, with the path from here, if the API server would refuse a term."""
+        """Raise :class:`InputError`, with the path from here, if the API server would refuse a term."""
         for index, term in enumerate(self.terms):
             with within(f"nodeSelectorTerms[{index}]"):
                 term.check()
@@ -145,7 +147,7 @@ class NodeSelector:
 
 @frozen(weakref_slot=False)
 class PreferredSchedulingTerm:
-    """``weight`` (1–100) goes to the score of nodes that match; an empty preference matches none."""
+    """``weight`` (1-100) is added to the score of nodes that match; an empty preference matches none."""
 
     weight: int = field(default=0, metadata=wire(bits=32, always=True))
     preference: NodeSelectorTerm = field(default=NodeSelectorTerm(), metadata=wire(always=True))
@@ -153,13 +155,13 @@ class PreferredSchedulingTerm:
 
 @frozen(weakref_slot=False)
 class NodeAffinity:
-    """Which nodes the pod must, and which it would rather, run on."""
+    """The nodes on which the pod must run, and the preferred ones."""
 
     required: NodeSelector | None = field(default=None, metadata=wire(_REQUIRED))
     preferred: tuple[PreferredSchedulingTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
 
     def check(self) -> None:
-        """Raises :class:`InputError`, with the path from here, if the API server would refuse a term."""
+        """Raise :class:`InputError`, with the path from here, if the API server would refuse a term."""
         if self.required is not None:
             with within(_REQUIRED):
                 self.required.check()
@@ -170,9 +172,9 @@ class NodeAffinity:
 
 @frozen(weakref_slot=False)
 class PodAffinityTerm:
-    """Pods meant (by labels and namespaces) and the topology domain in which they count.
+    """Pods, selected by labels and namespaces, and the topology domain in which they count.
 
-    ``match_label_keys`` and ``mismatch_label_keys`` are merged into ``label_selector`` by the API server.
+    The API server merges ``match_label_keys`` and ``mismatch_label_keys`` into ``label_selector``.
     """
 
     label_selector: LabelSelector | None = None
@@ -186,7 +188,7 @@ class PodAffinityTerm:
 @fast_init
 @frozen(weakref_slot=False)
 class WeightedPodAffinityTerm:
-    """``weight`` (1–100) for each pod that the term finds in the domain."""
+    """``weight`` (1-100) for each pod in the domain that the term matches."""
 
     weight: int = field(default=0, metadata=wire(bits=32, always=True))
     term: PodAffinityTerm = field(default=PodAffinityTerm(), metadata=wire("podAffinityTerm", always=True))
@@ -194,7 +196,7 @@ class WeightedPodAffinityTerm:
 
 @frozen(weakref_slot=False, cache_hash=True)
 class PodAffinity:
-    """Pods in whose topology domain this one must, or would rather, run."""
+    """Pods in whose topology domain this pod must run, and preferred ones."""
 
     required: tuple[PodAffinityTerm, ...] = field(default=(), metadata=wire(_REQUIRED))
     preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
@@ -202,7 +204,7 @@ class PodAffinity:
 
 @frozen(weakref_slot=False, cache_hash=True)
 class PodAntiAffinity:
-    """Pods in whose topology domain this one must not, or would rather not, run."""
+    """Pods in whose topology domain this pod must not run, and preferably does not run."""
 
     required: tuple[PodAffinityTerm, ...] = field(default=(), metadata=wire(_REQUIRED))
     preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
@@ -220,7 +222,7 @@ class Affinity:
 @fast_init
 @frozen(weakref_slot=False)
 class Taint:
-    """Keeps pods away that do not tolerate it. ``time_added`` is seconds since the epoch."""
+    """A taint rejects pods that do not tolerate it. ``time_added`` is seconds since the epoch."""
 
     key: str = field(default="", metadata=wire(always=True))
     value: str = ""
@@ -231,9 +233,7 @@ class Taint:
 @fast_init
 @frozen(weakref_slot=False)
 class Toleration:
-    """Lets a pod onto tainted nodes. An empty key (with ``Exists``) means all keys, an empty effect all
-    effects.
-    """
+    """A toleration of taints. An empty key (with ``Exists``) means all keys, an empty effect all effects."""
 
     key: str = ""
     operator: str = ""
@@ -242,9 +242,7 @@ class Toleration:
     toleration_seconds: int | None = None
 
     def tolerates(self, taint: Taint) -> bool:
-        """Whether the pod may be where *taint* is; an empty operator is ``Equal``, an unknown one never
-        matches.
-        """
+        """Return whether *taint* is tolerated (empty operator: ``Equal``; an unknown one never matches)."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -257,10 +255,9 @@ class Toleration:
 def find_untolerated_taint(
     taints: Iterable[Taint], tolerations: Iterable[Toleration], effects: Iterable[str] | None = None
 ) -> Taint | None:
-    """The first of *taints* with one of *effects* (None: any) that no toleration covers; None if all are
-    covered.
+    """Return the first of *taints* that no toleration covers, ``None`` if all are covered.
 
-    O(taints × tolerations).
+    Only taints with one of *effects* count (``None``: with any). O(taints × tolerations).
     """
     for taint in taints:
         if effects is not None and taint.effect not in effects:
@@ -273,10 +270,10 @@ def find_untolerated_taint(
 @fast_init
 @frozen(weakref_slot=False)
 class TopologySpreadConstraint:
-    """How unevenly matching pods may be spread over the domains of ``topology_key``.
+    """A limit on the difference of matching pods between the domains of ``topology_key``.
 
     An empty ``node_affinity_policy`` means Honor, an empty ``node_taints_policy`` Ignore, ``min_domains``
-    None 1.
+    ``None`` means 1.
     """
 
     max_skew: int = field(default=0, metadata=wire(bits=32, always=True))

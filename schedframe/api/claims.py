@@ -1,4 +1,4 @@
-"""Claims to devices, and how they were allocated (resource.k8s.io)."""
+"""Claims to devices and their allocations (resource.k8s.io)."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class DeviceSubRequest:
 
 @frozen(weakref_slot=False)
 class DeviceRequest:
-    """What is wanted: exactly this, or the first alternative that can be had."""
+    """A request: exactly this, or the first alternative that can be allocated."""
 
     name: str = field(default="", metadata=wire(always=True))
     exactly: ExactDeviceRequest | None = None
@@ -60,7 +60,7 @@ class DeviceRequest:
 
 @frozen(weakref_slot=False)
 class DeviceConstraint:
-    """What the devices of some requests (of all, if none is named) must have in common, or must not."""
+    """What the devices of some requests (of all, if none is named) must or must not have in common."""
 
     requests: tuple[str, ...] = ()
     match_attribute: str | None = None
@@ -77,7 +77,7 @@ class DeviceClaimConfiguration:
 
 @frozen(weakref_slot=False)
 class DeviceClaim:
-    """Requests, and the constraints over what they get."""
+    """Requests, and constraints on the allocated devices."""
 
     requests: tuple[DeviceRequest, ...] = ()
     constraints: tuple[DeviceConstraint, ...] = ()
@@ -86,14 +86,14 @@ class DeviceClaim:
 
 @frozen(weakref_slot=False)
 class ResourceClaimSpec:
-    """What is claimed."""
+    """The spec of a claim."""
 
     devices: DeviceClaim = DeviceClaim()
 
 
 @frozen(weakref_slot=False)
 class DeviceRequestAllocationResult:
-    """A device that was picked for a request (``request/alternative`` where there were several)."""
+    """A device that is allocated for a request (``request/alternative`` if it has alternatives)."""
 
     request: str = field(default="", metadata=wire(always=True))
     driver: str = field(default="", metadata=wire(always=True))
@@ -109,7 +109,7 @@ class DeviceRequestAllocationResult:
 
 @frozen(weakref_slot=False)
 class DeviceAllocationConfiguration:
-    """Configuration that goes with the allocation; ``source`` is FromClass or FromClaim."""
+    """Configuration of the allocation; ``source`` is FromClass or FromClaim."""
 
     source: str = field(default="", metadata=wire(always=True))
     requests: tuple[str, ...] = ()
@@ -126,7 +126,7 @@ class DeviceAllocationResult:
 
 @frozen(weakref_slot=False)
 class AllocationResult:
-    """What the claim got, and from which nodes it can be used; None is all. Times are epoch seconds."""
+    """The allocated devices, and the nodes that can use them; ``None`` is all. Times are epoch seconds."""
 
     devices: DeviceAllocationResult = DeviceAllocationResult()
     node_selector: NodeSelector | None = None
@@ -135,7 +135,7 @@ class AllocationResult:
 
 @frozen(weakref_slot=False)
 class ResourceClaimConsumerReference:
-    """Who may use the claim, most often a pod (``resource`` is ``pods``)."""
+    """A user of the claim, most often a pod (``resource`` is ``pods``)."""
 
     api_group: str = ""
     resource: str = field(default="", metadata=wire(always=True))
@@ -145,7 +145,7 @@ class ResourceClaimConsumerReference:
 
 @frozen(weakref_slot=False)
 class AllocatedDeviceStatus:
-    """What the driver says of an allocated device."""
+    """The status of an allocated device, reported by its driver."""
 
     driver: str = field(default="", metadata=wire(always=True))
     pool: str = field(default="", metadata=wire(always=True))
@@ -156,7 +156,7 @@ class AllocatedDeviceStatus:
 
 @frozen(weakref_slot=False)
 class ResourceClaimStatus:
-    """Whether the claim is allocated, and who uses it."""
+    """The allocation of a claim and its users."""
 
     allocation: AllocationResult | None = None
     reserved_for: tuple[ResourceClaimConsumerReference, ...] = ()
@@ -178,7 +178,7 @@ class ResourceClaim(NamespacedObject):
 
 @frozen(weakref_slot=False)
 class ResourceClaimTemplateSpec:
-    """The claim that is made for each pod."""
+    """The claim that is created for each pod."""
 
     metadata: ObjectMeta = NO_META
     spec: ResourceClaimSpec = field(default=ResourceClaimSpec(), metadata=wire(always=True))

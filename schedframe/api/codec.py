@@ -1,8 +1,8 @@
-"""Values from and to manifests, made from the declarations of attrs classes.
+"""Decoders and encoders of values, derived from the declarations of attrs classes.
 
-A decoder walks over what is present, so its cost goes with the size of the manifest and not with the number
-of fields that a class has. Unknown fields are ignored, null means absent, and everything of a wrong type is
-an :class:`InputError` with the path of the field.
+A decoder walks over the fields that are present, so its cost depends on the size of the manifest, not on the
+number of fields of a class. Unknown fields are ignored, null means absent, and a wrong type is an
+:class:`InputError` with the path of the field.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _PLAIN_KEY: Final = re.compile(r"[A-Za-z0-9_-]+")
 
 
 class Codec(NamedTuple):
-    """``expected`` is a type that is taken as it is; everything else goes through ``decode``."""
+    """Values of type ``expected`` are taken as they are; others go through ``decode``."""
 
     expected: type | None
     decode: Decode
@@ -47,7 +47,7 @@ class _Field(NamedTuple):
 
 
 def describe(value: Any) -> str:
-    """What a value of a manifest is, for messages: ``5 (a number)``, ``a list``."""
+    """Return a description of a value for messages: ``5 (a number)``, ``a list``."""
     if isinstance(value, Mapping):
         return "an object"
     if isinstance(value, list | tuple):
@@ -64,12 +64,12 @@ def describe(value: Any) -> str:
 
 
 def at_key(error: InputError, key: str) -> InputError:
-    """*error*, one level further out, in the member *key* of a mapping."""
+    """Return *error* one level further out, in the member *key* of a mapping."""
     return error.at(key if _PLAIN_KEY.fullmatch(key) else f'["{key}"]')
 
 
 def decode_text(value: Any) -> str:
-    """Text; numbers and booleans are refused rather than rewritten, as the API server does."""
+    """Return a text. Numbers and booleans are refused, as by the API server."""
     if isinstance(value, str):
         return str(value)
     if isinstance(value, bool | int | float):
@@ -79,7 +79,7 @@ def decode_text(value: Any) -> str:
 
 
 def decode_bool(value: Any) -> bool:
-    """``true`` or ``false``, nothing else."""
+    """Return ``true`` or ``false``. Anything else is refused."""
     if isinstance(value, bool):
         return value
     raise InputError(
@@ -115,7 +115,7 @@ def _decode_anything(value: Any) -> Any:
 
 
 def list_of(item: Codec) -> Codec:
-    """Lists of *item*, as tuples."""
+    """Return the codec of lists of *item*, which become tuples."""
     expected, convert, encode = item
 
     def decode(value: Any) -> tuple[Any, ...]:
@@ -140,7 +140,7 @@ def list_of(item: Codec) -> Codec:
 
 
 def map_of(item: Codec) -> Codec:
-    """Objects with members of any name, each an *item*; null members count as absent."""
+    """Return the codec of objects with members of any name, each an *item*. Null members count as absent."""
     expected, convert, encode = item
 
     def decode(value: Any) -> Mapping[str, Any]:
@@ -172,7 +172,7 @@ def _members(value: Any) -> list[tuple[str, Any]]:
 
 
 def _codec(hint: Any, bits: int = 64) -> Codec:
-    """The codec for one type annotation."""
+    """Return the codec of a type annotation."""
     if hint is str:
         return Codec(str, decode_text, None)
     if hint is bool:
@@ -200,28 +200,30 @@ def _codec(hint: Any, bits: int = 64) -> Codec:
 
 
 def sharing(decode: Decode) -> Decode:
-    """*decode*, with equal input giving one object. Knowing an input again costs a tenth of decoding it."""
-    known: dict[bytes, Any] = {}
+    """Return *decode* with a memo: equal input gives one object, at a tenth of the cost of decoding."""
+    memo: dict[bytes, Any] = {}
 
     def shared(value: Any) -> Any:
         try:
-            key = marshal.dumps(value, 2)  # version 2 writes equal values alike, wherever they come from
+            key = marshal.dumps(value, 2)  # version 2 writes equal values as equal bytes
         except ValueError:
             return decode(value)  # not made of plain containers, so not from a file
-        found = known.get(key)
+        found = memo.get(key)
         if found is None:
             found = decode(value)
             if len(key) <= _MAX_SHARED_BYTES:
-                if len(known) >= _MAX_SHARED_VALUES:
-                    known.clear()
-                known[key] = found
+                if len(memo) >= _MAX_SHARED_VALUES:
+                    memo.clear()
+                memo[key] = found
         return found
 
     return shared
 
 
 _MAX_SHARED_BYTES: Final = 8192
+"""Bytes of the longest marshalled value that a memo of :func:`sharing` keeps."""
 _MAX_SHARED_VALUES: Final = 2048
+"""Values in one memo of :func:`sharing`; a full memo is emptied."""
 
 
 def _fields(cls: type[Any]) -> tuple[_Field, ...]:
@@ -252,15 +254,16 @@ def _field(attribute: attrs.Attribute[Any], declared: Wire, hint: Any) -> _Field
 
 
 CHECK: Final = "_check_manifest"
-"""Name of the method with which a class refuses what no single field can: it raises :class:`InputError`."""
+"""Name of the method that checks several fields of a class together. It raises :class:`InputError`."""
 
 _decoders: dict[type[Any], Callable[[Any], Any]] = {}
 _encoders: dict[type[Any], Callable[[Any], dict[str, Any]]] = {}
 
 
 def decoder(cls: type[T]) -> Callable[[Any], T]:
-    """The function that makes a *cls* of a manifest's part. Raises :class:`InputError`, with the path from
-    there.
+    """Return the function that makes a *cls* of its part of a manifest.
+
+    The function raises :class:`InputError`, with the path from there.
     """
     known: Callable[[Any], T] | None = _decoders.get(cls)
     if known is not None:
@@ -298,7 +301,7 @@ def decoder(cls: type[T]) -> Callable[[Any], T]:
 
 
 def encoder(cls: type[T]) -> Callable[[T], dict[str, Any]]:
-    """The function that makes a manifest's part of a *cls*: without nulls, empties and defaults."""
+    """Return the function that writes a *cls* as part of a manifest, without nulls, empties and defaults."""
     known: Callable[[T], dict[str, Any]] | None = _encoders.get(cls)
     if known is not None:
         return known

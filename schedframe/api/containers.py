@@ -1,4 +1,4 @@
-"""Containers and the resources that they ask for."""
+"""Containers, their resources and ports."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NO_RESOURCES = ResourceRequirements()
 @fast_init
 @frozen(weakref_slot=False)
 class ContainerPort:
-    """A port of a container; only those with ``host_port`` take part in scheduling."""
+    """A port of a container; only ports with ``host_port`` matter to scheduling."""
 
     container_port: int = field(default=0, metadata=wire(bits=32, always=True))
     host_port: int = field(default=0, metadata=wire(bits=32))
@@ -51,14 +51,14 @@ class ContainerPort:
 
 @frozen
 class HostPort:
-    """A port taken on the node. ``host_ip`` is ``0.0.0.0`` for all addresses; ``protocol`` is never empty."""
+    """A used port of a node. ``host_ip`` is ``0.0.0.0`` for all addresses; ``protocol`` is never empty."""
 
     host_ip: str
     protocol: str
     port: int
 
     def conflicts(self, other: HostPort) -> bool:
-        """Whether both cannot be on one node: same protocol and port, and addresses that overlap."""
+        """Return whether both conflict on one node: same protocol and port, and addresses that overlap."""
         return (
             self.port == other.port
             and self.protocol == other.protocol
@@ -71,7 +71,7 @@ ANY_ADDRESS = "0.0.0.0"
 
 @frozen(weakref_slot=False)
 class ContainerResizePolicy:
-    """What a resize of one resource does to the container."""
+    """The effect of a resize of one resource on the container."""
 
     resource_name: str = field(default="", metadata=wire(always=True))
     restart_policy: str = field(default="", metadata=wire(always=True))
@@ -79,7 +79,7 @@ class ContainerResizePolicy:
 
 @frozen(weakref_slot=False)
 class ContainerRestartRuleExitCodes:
-    """Exit codes to which a restart rule applies; ``operator`` is ``In`` or ``NotIn``."""
+    """The exit codes of a restart rule; ``operator`` is ``In`` or ``NotIn``."""
 
     operator: str = field(default="", metadata=wire(always=True))
     values: tuple[int, ...] = ()
@@ -87,7 +87,7 @@ class ContainerRestartRuleExitCodes:
 
 @frozen(weakref_slot=False)
 class ContainerRestartRule:
-    """What happens when the container exits: ``Restart`` or ``RestartAllContainers``."""
+    """A rule for the exit of a container; the action is ``Restart`` or ``RestartAllContainers``."""
 
     action: str = field(default="", metadata=wire(always=True))
     exit_codes: ContainerRestartRuleExitCodes | None = None
@@ -109,5 +109,5 @@ class Container:
 
     @property
     def is_sidecar(self) -> bool:
-        """For init containers: whether it keeps running (``restart_policy`` Always)."""
+        """Whether an init container keeps running (``restart_policy`` Always)."""
         return self.restart_policy == RESTART_ALWAYS

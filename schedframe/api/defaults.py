@@ -1,6 +1,6 @@
-"""What the API server fills in when a pod is created, as far as scheduling depends on it.
+"""Defaults that the API server sets when a pod is created, as far as scheduling depends on them.
 
-Pods from an API server have it already; manifests written by hand do not. Source of the rules:
+Pods from an API server have them already; manifests written by hand do not. Source of the rules:
 pkg/apis/core/v1/defaults.go.
 """
 
@@ -14,11 +14,11 @@ from .resources import HUGE_PAGES_PREFIX, pod_requests, supports_pod_level
 
 
 def with_default_requests(pod: Pod) -> Pod:
-    """*pod* with the requests that follow from its limits; the same object if none do.
+    """Return *pod* with the requests that follow from its limits; the same object if none do.
 
-    For pods being created; one that runs has it all, and perhaps a resize in place that says otherwise. A
-    container requests what it is limited to, where it does not say. With pod-level resources, the pod as a
-    whole requests the sum over its containers, or else what it is limited to, where it does not say.
+    For pods that are being created: a running pod has them, and a resize in place may have changed them. The
+    limit of a container is the default of its request. With pod-level resources, the default of the pod's
+    request is the sum over its containers, or else its limit.
     """
     spec = pod.spec
     containers = tuple(map(_of_container, spec.containers))

@@ -1,4 +1,4 @@
-"""Devices that drivers offer, and classes of devices (resource.k8s.io)."""
+"""Devices and classes of devices (resource.k8s.io)."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class DeviceClassConfiguration:
 
 @frozen(weakref_slot=False)
 class DeviceClassSpec:
-    """Which devices belong to the class, and the extended resource that it backs."""
+    """The selectors of a class of devices, and the extended resource that it backs."""
 
     selectors: tuple[DeviceSelector, ...] = ()
     config: tuple[DeviceClassConfiguration, ...] = ()
@@ -77,7 +77,7 @@ class DeviceAttribute:
 
     @property
     def value(self) -> int | bool | str | None:
-        """The one that is set."""
+        """The value that is set."""
         for value in (self.int_value, self.bool_value, self.string_value):
             if value is not None:
                 return value
@@ -95,7 +95,7 @@ class CapacityRequestPolicyRange:
 
 @frozen(weakref_slot=False)
 class CapacityRequestPolicy:
-    """Which amounts of a shared device's capacity can be had, and what a request gets that names none."""
+    """The amounts of a shared device's capacity that can be requested, and the default amount."""
 
     default: Quantity | None = None
     valid_values: tuple[Quantity, ...] = ()
@@ -105,7 +105,7 @@ class CapacityRequestPolicy:
 @fast_init
 @frozen(weakref_slot=False)
 class DeviceCapacity:
-    """How much of something the device has."""
+    """A capacity of a device."""
 
     value: Quantity = field(default=ZERO, metadata=wire(always=True))
     request_policy: CapacityRequestPolicy | None = None
@@ -114,14 +114,14 @@ class DeviceCapacity:
 @fast_init
 @frozen(weakref_slot=False)
 class Counter:
-    """An amount that devices share."""
+    """An amount that several devices share."""
 
     value: Quantity = field(default=ZERO, metadata=wire(always=True))
 
 
 @frozen(weakref_slot=False)
 class CounterSet:
-    """What there is, by name of the counter."""
+    """Counters by name."""
 
     name: str = field(default="", metadata=wire(always=True))
     counters: Mapping[str, Counter] = field(default=EMPTY, metadata=wire(always=True))
@@ -129,7 +129,7 @@ class CounterSet:
 
 @frozen(weakref_slot=False)
 class DeviceCounterConsumption:
-    """What a device takes from a counter set."""
+    """The amounts that a device consumes of a counter set."""
 
     counter_set: str = field(default="", metadata=wire(always=True))
     counters: Mapping[str, Counter] = field(default=EMPTY, metadata=wire(always=True))
@@ -137,7 +137,7 @@ class DeviceCounterConsumption:
 
 @frozen(weakref_slot=False)
 class DeviceTaint:
-    """Keeps claims away that do not tolerate it. ``time_added`` is seconds since the epoch."""
+    """A taint rejects claims that do not tolerate it. ``time_added`` is seconds since the epoch."""
 
     key: str = field(default="", metadata=wire(always=True))
     value: str = ""
@@ -147,7 +147,7 @@ class DeviceTaint:
 
 @frozen(weakref_slot=False)
 class DeviceToleration:
-    """Lets a request have tainted devices; an empty operator is Equal, an empty key all keys."""
+    """A toleration of device taints. An empty operator is Equal, an empty key means all keys."""
 
     key: str = ""
     operator: str = ""
@@ -156,7 +156,7 @@ class DeviceToleration:
     toleration_seconds: int | None = None
 
     def tolerates(self, taint: DeviceTaint) -> bool:
-        """Whether a device with *taint* will do."""
+        """Return whether *taint* is tolerated."""
         if self.effect and self.effect != taint.effect:
             return False
         if self.key and self.key != taint.key:
@@ -169,7 +169,7 @@ class DeviceToleration:
 @fast_init
 @frozen(weakref_slot=False)
 class Device:
-    """One device of a slice. Attributes and capacities are by name, without a domain that of the driver."""
+    """One device of a slice. Attributes and capacities without a domain are in the driver's domain."""
 
     name: str = field(default="", metadata=wire(always=True))
     attributes: Mapping[str, DeviceAttribute] = EMPTY
@@ -196,7 +196,7 @@ class ResourcePool:
 
 @frozen(weakref_slot=False)
 class ResourceSliceSpec:
-    """Devices, and the nodes that can use them: one, those of a selector, all, or told by each device."""
+    """Devices and the nodes that can use them: one node, those of a selector, all, or as each device says."""
 
     driver: str = field(default="", metadata=wire(always=True))
     pool: ResourcePool = field(default=ResourcePool(), metadata=wire(always=True))
@@ -210,7 +210,7 @@ class ResourceSliceSpec:
 
 @frozen(weakref_slot=False)
 class ResourceSlice(ClusterObject):
-    """Devices that a driver offers."""
+    """A slice of the devices that a driver offers."""
 
     KIND: ClassVar[str] = "ResourceSlice"
     API_VERSION: ClassVar[str] = "resource.k8s.io/v1"
@@ -222,6 +222,6 @@ class ResourceSlice(ClusterObject):
 
 @frozen(weakref_slot=False)
 class CapacityRequirements:
-    """How much of a device's capacity a request needs, by name."""
+    """The amounts of a device's capacity that a request needs, by name."""
 
     requests: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)

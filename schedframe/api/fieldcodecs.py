@@ -1,4 +1,4 @@
-"""Codecs of fields that have rules of their own: timestamps, labels, amounts."""
+"""Codecs of fields with rules of their own: timestamps, labels, amounts."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ TIME: Final = wire(decode=parse_time, encode=format_time)
 """Metadata of a field with a timestamp."""
 _texts: Final[Callable[[Any], Mapping[str, str]]] = map_of(Codec(str, decode_text, None)).decode
 _MAX_SHARED: Final = 63
+"""Characters of the longest label value that is shared; Kubernetes allows no longer ones."""
 
 
 def decode_labels(value: Any) -> Mapping[str, str]:
-    """Labels. Equal ones become one mapping: the pods of a workload have the same."""
+    """Return labels. Equal labels become one mapping, because all pods of a workload have the same."""
     if not isinstance(value, Mapping) or len(value) > 16:
         return _texts(value)
     for entry in value.values():
@@ -37,14 +38,14 @@ _amounts: Final[Callable[[Any], Mapping[str, Quantity]]] = map_of(Codec(None, pa
 
 
 def decode_amounts(value: Any) -> Mapping[str, Quantity]:
-    """Amounts by resource name, none negative. Equal ones become one mapping."""
+    """Return amounts by resource name, none negative. Equal ones become one mapping."""
     if isinstance(value, Mapping) and all(type(entry) is str for entry in value.values()):
         return _shared_amounts(tuple(value.items()))
     return _checked_amounts(value)
 
 
 def encode_amounts(value: Mapping[str, Quantity]) -> dict[str, str]:
-    """The other way round."""
+    """Return the form of manifests."""
     return {name: str(amount) for name, amount in value.items()}
 
 
@@ -68,7 +69,7 @@ AMOUNTS: Final = wire(decode=decode_amounts, encode=encode_amounts)
 
 
 def decode_named(value: Any) -> tuple[str, ...]:
-    """A list of objects that have nothing but a ``name``, as the names."""
+    """Return the names of a list of objects that have only a ``name``."""
     return tuple(entry.get("name") or "" for entry in _named(value))
 
 
@@ -76,7 +77,7 @@ _named: Final = list_of(map_of(Codec(str, decode_text, None))).decode
 
 
 def encode_named(value: tuple[str, ...]) -> list[dict[str, str]]:
-    """The other way round."""
+    """Return the form of manifests."""
     return [{"name": name} for name in value]
 
 
@@ -84,12 +85,12 @@ _times: Final[Callable[[Any], Mapping[str, float]]] = map_of(Codec(None, parse_t
 
 
 def decode_times(value: Any) -> Mapping[str, float]:
-    """Timestamps by name."""
+    """Return timestamps by name."""
     return _times(value)
 
 
 def encode_times(value: Mapping[str, float]) -> dict[str, str]:
-    """The other way round."""
+    """Return the form of manifests."""
     return {name: format_time(seconds) for name, seconds in value.items()}
 
 
@@ -98,10 +99,10 @@ TIMES: Final = wire(decode=decode_times, encode=encode_times)
 
 
 def decode_os_name(value: Any) -> str:
-    """``spec.os`` of a pod, an object with nothing but a name."""
+    """Return the name in ``spec.os`` of a pod, an object with only a name."""
     return str(_texts(value).get("name", ""))
 
 
 def encode_os_name(value: str) -> dict[str, str]:
-    """The other way round."""
+    """Return the form of manifests."""
     return {"name": value} if value else {}

@@ -1,4 +1,4 @@
-"""Label selectors, compiled once and matched often."""
+"""Label selectors, compiled once for many matches."""
 
 from __future__ import annotations
 
@@ -15,11 +15,10 @@ Labels = Mapping[str, str]
 
 
 class CompiledSelector:
-    """A selector ready to match. Equal, and of equal hash, if the requirements are the same whatever their
-    order.
+    """A compiled selector. Selectors with the same requirements in any order are equal.
 
-    ``matches(labels)`` says whether labels satisfy it, O(requirements). ``requirements`` is None for the
-    selector that matches nothing, and empty for the one that matches everything.
+    ``matches(labels)`` returns whether labels satisfy it, O(requirements). ``requirements`` is ``None`` for
+    the selector that matches nothing, and empty for the one that matches everything.
     """
 
     __slots__ = ("_hash", "matches", "requirements")
@@ -36,12 +35,12 @@ class CompiledSelector:
 
     @property
     def matches_nothing(self) -> bool:
-        """Whether this is the selector that no labels satisfy (what None compiles to)."""
+        """Whether no labels satisfy it (the compiled ``None``)."""
         return self.requirements is None
 
     @property
     def matches_everything(self) -> bool:
-        """Whether all labels satisfy it (what the empty selector compiles to)."""
+        """Whether all labels satisfy it (the compiled empty selector)."""
         return self.requirements == ()
 
     def __eq__(self, other: object) -> bool:
@@ -64,7 +63,7 @@ def _order(requirement: Requirement) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _matcher(requirements: tuple[Requirement, ...] | None) -> Callable[[Labels], bool]:
-    """A function for the shape at hand: most selectors are one or two labels with one value each."""
+    """Return the matching function. Most selectors have one or two labels with one value each."""
     if requirements is None:
         return lambda labels: False
     if not requirements:
@@ -111,10 +110,10 @@ EVERYTHING: Final = CompiledSelector(())
 
 
 def compile_label_selector(selector: LabelSelector | None) -> CompiledSelector:
-    """The compiled form: None matches nothing, the empty selector everything. Remembered by value.
+    """Return the compiled form: ``None`` matches nothing, the empty selector everything. Cached by value.
 
-    Raises :class:`InputError` for an unknown operator, or values where there must be none or the other way
-    round.
+    Raises :class:`InputError` for an unknown operator, and for values that the operator must not have or
+    lacks.
     """
     return NOTHING if selector is None else _compiled(selector)
 
@@ -132,27 +131,26 @@ def _compiled(selector: LabelSelector) -> CompiledSelector:
 
 
 def compile_label_map(labels: Labels) -> CompiledSelector:
-    """The selector that wants exactly these labels, as ``spec.selector`` of a service; an empty map matches
-    everything.
-    """
+    """Return the selector of exactly these labels. An empty map matches everything."""
     return CompiledSelector(Requirement(key, IN, (value,)) for key, value in labels.items())
 
 
 def label_selector_matches(selector: LabelSelector | None, labels: Labels) -> bool:
-    """Whether *labels* satisfy *selector*; None matches nothing. Compile it if it is matched often."""
+    """Return whether *labels* satisfy *selector* (``None``: never). Compile a selector for many matches."""
     return compile_label_selector(selector).matches(labels)
 
 
 class CompiledAffinityTerm:
-    """A pod affinity term ready to match. Equal, and of equal hash, by meaning.
+    """A compiled pod affinity term. Terms with the same meaning are equal.
 
-    ``namespaces`` always count; others only if their labels satisfy ``namespace_selector``.
+    Pods of ``namespaces`` always count, others only if the labels of their namespace satisfy
+    ``namespace_selector``.
     """
 
     __slots__ = ("_hash", "namespace_selector", "namespaces", "selector", "topology_key")
 
     def __init__(self, term: PodAffinityTerm, namespace: str) -> None:
-        """*namespace* is that of the pod that has the term, meant where the term names none."""
+        """Compile *term* of a pod in *namespace*, which counts if the term names none."""
         own = not term.namespaces and term.namespace_selector is None
         self.namespaces = frozenset((namespace or DEFAULT_NAMESPACE,)) if own else frozenset(term.namespaces)
         self.namespace_selector = compile_label_selector(term.namespace_selector)
@@ -164,7 +162,7 @@ class CompiledAffinityTerm:
         return self.namespaces, self.namespace_selector, self.selector, self.topology_key
 
     def matches(self, namespace: str, labels: Labels, namespace_labels: Labels) -> bool:
-        """Whether a pod of *namespace* (which has *namespace_labels*) with *labels* is meant."""
+        """Return whether the term selects a pod with *labels* in *namespace* with *namespace_labels*."""
         if namespace not in self.namespaces and not self.namespace_selector.matches(namespace_labels):
             return False
         return self.selector.matches(labels)

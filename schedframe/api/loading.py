@@ -17,9 +17,7 @@ from .manifest import UnknownKindError, from_manifest
 from .metadata import ClusterObject
 
 OnUnknown = Literal["error", "skip"] | Callable[[str, Mapping[str, Any]], None]
-"""What to do with a manifest of a kind that scheduling does not read: raise, pass over, or call with location
-and it.
-"""
+"""Treatment of unknown kinds: raise, skip, or a function of location and manifest."""
 
 Kinds = tuple[type[ClusterObject], ...]
 
@@ -28,7 +26,7 @@ _BaseLoader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class _Loader(_BaseLoader):  # type: ignore[misc]  # the base is chosen at run time
-    """Reads scalars as kubectl does: timestamps stay text, and 10:30 is no number to the base of 60."""
+    """Reads scalars as kubectl does: timestamps stay text, and 10:30 is not a number to the base of 60."""
 
 
 _INTEGER: Final = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]*)")
@@ -54,13 +52,12 @@ def load_manifests(
     on_unknown: OnUnknown = "error",
     kinds: Iterable[type[ClusterObject]] = (),
 ) -> Iterator[tuple[str, ClusterObject]]:
-    """All objects of *source* in order, each with its location.
+    """Yield all objects of *source* in order, each with its location.
 
-    *source* is text (YAML or JSON, with any number of documents), a stream, or a path: that of a file, or of
-    a folder whose ``.yaml``, ``.yml`` and ``.json`` files are read in the order of their names. A ``List``,
-    and a list of one kind such as ``PodList``, counts as its items. A location is ``pods.yaml:2[3]``:
-    document 2 (from 1), item 3 (from 0). *kinds* are as for :func:`from_manifest`; *on_unknown* decides
-    about any that are not known.
+    *source* is text (YAML or JSON with any number of documents), a stream, or the path of a file or a folder,
+    whose ``.yaml``, ``.yml`` and ``.json`` files are read in the order of their names. A ``List``, or a list
+    of one kind such as ``PodList``, counts as its items. A location is ``pods.yaml:2[3]``: document 2 (from
+    1), item 3 (from 0). *kinds* as for :func:`from_manifest`; *on_unknown*: treatment of all other kinds.
 
     Raises :class:`InputError` with location, path, value and fix.
     """
@@ -73,7 +70,7 @@ def load_manifests(
 
 
 def _texts(source: Any) -> Iterator[tuple[str, str]]:
-    """Names and texts of what *source* consists of."""
+    """Yield name and text of each file of *source*."""
     if isinstance(source, str | bytes):
         yield "", _decoded(source, "")
     elif isinstance(source, os.PathLike):
@@ -100,8 +97,10 @@ def _decoded(text: str | bytes, name: str) -> str:
 
 
 def _documents(text: str, name: str) -> Iterator[Any]:
-    """The documents of *text*. What starts like JSON is read as JSON, which is many times faster, if it can
-    be; otherwise it may still be YAML, unless its name says that it is not.
+    """Return the documents of *text*.
+
+    Text that starts like JSON is read as JSON, which is many times faster; if that fails, as YAML, unless its
+    name ends in ``.json``.
     """
     if text.lstrip()[:1] in ("{", "["):
         try:
@@ -121,7 +120,7 @@ def _documents(text: str, name: str) -> Iterator[Any]:
 
 
 def _json_documents(text: str) -> list[Any]:
-    """Any number of JSON values one after another; JSONDecodeError if *text* is something else."""
+    """Return JSON values that follow one another. Raises JSONDecodeError for other text."""
     decoder, documents, position = json.JSONDecoder(), [], 0
     while position < len(text):
         space = re.compile(r"\s*").match(text, position)

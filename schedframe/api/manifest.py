@@ -58,18 +58,16 @@ _CLASSES: Final[tuple[type[ClusterObject], ...]] = (
 )
 
 KINDS: Final[Mapping[str, type[ClusterObject]]] = {cls.KIND: cls for cls in _CLASSES}
-"""Kind → class, for every kind that scheduling itself reads; packages may add others, see
-:func:`installed_kinds`."""
+"""Kind → class, for all kinds that the scheduler reads. Packages may add others: :func:`installed_kinds`."""
 
 KIND_GROUP: Final = "schedframe.kinds"
-"""Entry points of packages that bring kinds of their own: each names a class."""
+"""Entry point group of packages that add kinds; each entry names a class."""
 
 
 _OTHER_SHAPES: Final = dict.fromkeys(
     ("resource.k8s.io/v1alpha2", "resource.k8s.io/v1alpha3", "resource.k8s.io/v1beta1"), "resource.k8s.io/v1"
 )
-"""Versions whose fields differ from those of the version that is read, and that version. Others of a group
-agree.
+"""Versions with other fields → the version that can be read. The other versions of a group have equal fields.
 """
 
 
@@ -78,18 +76,18 @@ class UnknownKindError(InputError):
 
 
 def key_of(obj: ClusterObject) -> str:
-    """``namespace/name`` of a namespaced object, the name of another; unique within the kind."""
+    """Return ``namespace/name`` of a namespaced object, else the name; unique within the kind."""
     return obj.key
 
 
 def from_manifest(
     manifest: Mapping[str, Any], *, kind: str = "", kinds: Iterable[type[ClusterObject]] = ()
 ) -> ClusterObject:
-    """The object that *manifest* describes; *kind* is for manifests that do not say, as those inside lists.
+    """Return the object that *manifest* describes. *kind* is the default for manifests without one.
 
-    *kinds* are classes of kinds that scheduling does not know by itself; those of installed packages are
-    known anyway. Fields that scheduling does not read are ignored. Raises :class:`UnknownKindError` for any
-    other kind, and :class:`InputError` with path, value and fix for anything of a wrong type.
+    *kinds* are classes of further kinds, besides those of installed packages. Fields that scheduling does not
+    read are ignored. Raises :class:`UnknownKindError` for any other kind, and :class:`InputError` with path,
+    value and fix for a wrong type.
     """
     if not isinstance(manifest, Mapping):
         raise InputError("", f"expected an object, got {describe(manifest)}", "write members as key: value")
@@ -101,30 +99,30 @@ def from_manifest(
 
 
 def part_from_manifest(cls: type[T], part: Any) -> T:
-    """A value of any class of this package from its part of a manifest: ``part_from_manifest(NodeAffinity,
-    {…})``.
+    """Return a value of *cls*, any class of this package, from its part of a manifest.
 
-    Raises :class:`InputError`, with the path from there.
+    For example ``part_from_manifest(NodeAffinity, {…})``. Raises :class:`InputError`, with the path from
+    there.
     """
     return decoder(cls)(part)
 
 
 def part_to_manifest(value: object) -> dict[str, Any]:
-    """The other way round: what a manifest has for *value*, without empty and default fields."""
+    """Return the part of a manifest for *value*, without empty and default fields."""
     return encoder(type(value))(value)
 
 
 def to_manifest(obj: ClusterObject) -> dict[str, Any]:
-    """The manifest of *obj* as the API server would serve it, without empty and default fields."""
+    """Return the manifest of *obj* as the API server serves it, without empty and default fields."""
     cls = type(obj)
     return {"apiVersion": cls.API_VERSION, "kind": _short(cls.KIND), **encoder(cls)(obj)}
 
 
 @cache
 def installed_kinds() -> tuple[type[ClusterObject], ...]:
-    """The kinds that installed packages bring (entry points of :data:`KIND_GROUP`), sorted by name.
+    """Return the kinds of installed packages (entry points of :data:`KIND_GROUP`), sorted by name.
 
-    Raises :class:`PluginError` for one that cannot be loaded, or is no class of a kind.
+    Raises :class:`PluginError` for an entry that cannot be loaded or is not the class of a kind.
     """
     from importlib.metadata import entry_points
 
@@ -139,7 +137,7 @@ def installed_kinds() -> tuple[type[ClusterObject], ...]:
 
 
 def check_kind(cls: Any) -> type[ClusterObject]:
-    """*cls* itself; :class:`PluginError` unless it is a class that objects of a new kind can be made of."""
+    """Return *cls*. Raises :class:`PluginError` unless it is the class of a kind."""
     if not isinstance(cls, type) or not issubclass(cls, ClusterObject) or "__attrs_attrs__" not in vars(cls):
         raise PluginError(
             f"{cls!r} is no kind of object; write a frozen attrs class that inherits NamespacedObject (or "
@@ -163,12 +161,12 @@ def check_kind(cls: Any) -> type[ClusterObject]:
 
 
 def _short(kind: str) -> str:
-    """What manifests call a kind: without the group."""
+    """Return the name of a kind in manifests: without the group."""
     return kind.rpartition("/")[2]
 
 
 def _find(kind: str, version: str | None, kinds: Iterable[type[ClusterObject]]) -> type[ClusterObject] | None:
-    """The class for a kind of that version: of *kinds*, of our own, or of an installed package."""
+    """Return the class for a kind of that version: of *kinds*, the built-in ones, or installed packages."""
     for group in (kinds, (KINDS[kind],) if kind in KINDS else ()):
         for cls in group:
             if _short(cls.KIND) == kind and _same_group(version, cls.API_VERSION):
@@ -192,7 +190,7 @@ def _class_of(
     if cls is None:
         named = f"{version}/{kind}" if version else kind
         raise UnknownKindError(
-            "kind", f"{named} is not a kind that scheduling reads", f"known are {', '.join(KINDS)}"
+            "kind", f"{named} is not a kind that scheduling reads", f"it reads {', '.join(KINDS)}"
         )
     return cls
 

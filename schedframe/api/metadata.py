@@ -1,4 +1,4 @@
-"""What all API objects have: names, labels, owners, timestamps."""
+"""Metadata of all API objects: names, labels, owners, timestamps."""
 
 from __future__ import annotations
 
@@ -50,9 +50,7 @@ NO_META: Final = ObjectMeta()
 
 @frozen(weakref_slot=False)
 class Condition:
-    """A condition of a claim's device, a budget and the like; conditions of pods and nodes have their own
-    classes.
-    """
+    """A condition of a device, a budget and the like. Pods and nodes have classes of their own."""
 
     type: str = field(default="", metadata=wire(always=True))
     status: str = field(default="", metadata=wire(always=True))
@@ -63,7 +61,7 @@ class Condition:
 
 
 class ClusterObject:
-    """Names of an object that lives in no namespace. Subclasses are attrs classes with ``metadata``."""
+    """Names of a cluster-wide object. Subclasses are attrs classes with ``metadata``."""
 
     __slots__ = ()
 
@@ -79,7 +77,7 @@ class ClusterObject:
 
     @property
     def namespace(self) -> str:
-        """Empty: the object belongs to the whole cluster."""
+        """Empty, because the object is cluster-wide."""
         return ""
 
     @property
@@ -102,7 +100,7 @@ class ClusterObject:
 
 
 class NamespacedObject(ClusterObject):
-    """Names of an object that lives in a namespace; without one it is ``default``."""
+    """Names of a namespaced object; the default namespace is ``default``."""
 
     __slots__ = ()
 

@@ -1,4 +1,4 @@
-"""Nodes: where pods go."""
+"""Nodes, on which pods run."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class NodeAddress:
 @fast_init
 @frozen(weakref_slot=False)
 class NodeSpec:
-    """What was decided about a node."""
+    """The spec of a node."""
 
     unschedulable: bool = False
     taints: tuple[Taint, ...] = field(default=(), metadata=wire(share=True))
@@ -68,7 +68,7 @@ class NodeSpec:
 @fast_init
 @frozen(weakref_slot=False)
 class NodeStatus:
-    """What the node says of itself."""
+    """The status of a node."""
 
     capacity: Mapping[str, Quantity] = EMPTY
     allocatable: Mapping[str, Quantity] = EMPTY
@@ -114,10 +114,10 @@ class Node(ClusterObject):
 
     @property
     def allocatable(self) -> Mapping[str, int]:
-        """What pods may take, in the units of :attr:`Pod.requests`; ``pods`` is how many may run. Computed
-        once.
+        """Amounts for pods in the units of :attr:`Pod.requests`; ``pods`` is the maximum of pods.
 
-        ``status.allocatable``, or where there is none ``status.capacity``, as the API server defaults it.
+        ``status.allocatable``, or ``status.capacity`` if there is none, as the API server defaults it.
+        Computed once.
         """
         amounts = self._allocatable
         if amounts is None:
@@ -126,5 +126,5 @@ class Node(ClusterObject):
         return amounts
 
     def with_resource_version(self, resource_version: str) -> Node:
-        """The same node with another ``metadata.resource_version``."""
+        """Return the same node with another ``metadata.resource_version``."""
         return evolve(self, metadata=evolve(self.metadata, resource_version=resource_version))

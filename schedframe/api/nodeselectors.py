@@ -1,7 +1,7 @@
-"""Node selectors and node affinity, compiled once and matched often.
+"""Node selectors and node affinity, compiled once for many matches.
 
 Source of the rules: k8s.io/component-helpers/scheduling/corev1/nodeaffinity. A term that cannot be parsed
-matches no node; the error is kept and counts only where no other term matches.
+matches no node; its error is kept and counts only if no other term matches.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Labels = Mapping[str, str]
 INVALID: Final = "FieldValueInvalid"
 NOT_SUPPORTED: Final = "FieldValueNotSupported"
 FIELD_NAME: Final = "metadata.name"
-"""The only field that ``match_fields`` knows."""
+"""The only field that ``match_fields`` supports."""
 
 
 class SelectorError(InputError):
@@ -65,8 +65,9 @@ def _quoted(value: Any) -> str:
 
 @frozen(weakref_slot=False)
 class CompiledNodeTerm:
-    """A term that has expressions: all must hold. ``errors``: why it cannot be parsed, and then matches no
-    node.
+    """A term with expressions, all of which must hold.
+
+    ``errors``: why it cannot be parsed; such a term matches no node.
     """
 
     labels: tuple[Requirement, ...] = ()
@@ -74,7 +75,7 @@ class CompiledNodeTerm:
     errors: tuple[SelectorError, ...] = field(default=(), eq=False)
 
     def matches(self, labels: Labels, name: str) -> bool:
-        """Whether a node with these *labels* and this *name* satisfies the term. O(expressions)."""
+        """Return whether a node with these *labels* and this *name* satisfies the term; O(expressions)."""
         if self.errors:
             return False
         for requirement in self.labels:
@@ -88,38 +89,38 @@ class CompiledNodeTerm:
 
 @frozen(weakref_slot=False)
 class CompiledNodeSelector:
-    """One of ``terms`` must match; empty terms, which match no node, are left out."""
+    """One of ``terms`` must match. Empty terms, which match no node, are left out."""
 
     terms: tuple[CompiledNodeTerm, ...] = ()
 
     @property
     def errors(self) -> tuple[SelectorError, ...]:
-        """Of all terms. They count for a node that no term matches."""
+        """The errors of all terms. They count for a node that no term matches."""
         return tuple(error for term in self.terms for error in term.errors)
 
     @property
     def error(self) -> str:
-        """The message of :attr:`errors` as the reference words it; empty without errors."""
+        """The message of :attr:`errors` in the words of the reference, empty without errors."""
         return join_errors(self.errors)
 
     def matches(self, node: Node) -> bool:
-        """Whether some term matches *node*; terms that cannot be parsed do not."""
+        """Return whether a term matches *node*. Terms that cannot be parsed do not."""
         return self.matches_labels(node.labels, node.name)
 
     def matches_labels(self, labels: Labels, name: str) -> bool:
-        """:meth:`matches` for a node that has not been made."""
+        """As :meth:`matches`, by labels and name of a node."""
         return any(term.matches(labels, name) for term in self.terms)
 
 
 def join_errors(errors: Sequence[InputError]) -> str:
-    """One message for several errors, equal ones once."""
+    """Return one message for several errors; equal errors appear once."""
     texts = list(dict.fromkeys(str(error) for error in errors))
     return texts[0] if len(texts) == 1 else f"[{', '.join(texts)}]" if texts else ""
 
 
 @lru_cache(maxsize=8192)
 def compile_node_selector(selector: NodeSelector) -> CompiledNodeSelector:
-    """The compiled form; remembered by value. Never raises: see :attr:`CompiledNodeSelector.errors`."""
+    """Return the compiled form, cached by value. Never raises: see :attr:`CompiledNodeSelector.errors`."""
     return CompiledNodeSelector(
         tuple(
             _compile_term(term, f"nodeSelectorTerms[{index}]")
@@ -130,7 +131,7 @@ def compile_node_selector(selector: NodeSelector) -> CompiledNodeSelector:
 
 
 def node_selector_matches(selector: NodeSelector, node: Node) -> bool:
-    """Whether *node* satisfies *selector*. Compile it if it is matched often."""
+    """Return whether *node* satisfies *selector*. Compile a selector for many matches."""
     return compile_node_selector(selector).matches(node)
 
 
@@ -142,23 +143,23 @@ class CompiledPreferredTerms:
 
     @property
     def errors(self) -> tuple[SelectorError, ...]:
-        """Of all terms; with any, the reference fails to score."""
+        """The errors of all terms. If there are any, scoring fails in the reference."""
         return tuple(error for _, term in self.terms for error in term.errors)
 
     @property
     def error(self) -> str:
-        """The message of :attr:`errors`; empty without errors."""
+        """The message of :attr:`errors`, empty without errors."""
         return join_errors(self.errors)
 
     def score(self, node: Node) -> int:
-        """The sum of the weights of the terms that match *node*."""
+        """Return the sum of the weights of the terms that match *node*."""
         labels, name = node.labels, node.name
         return sum(weight for weight, term in self.terms if term.matches(labels, name))
 
 
 @lru_cache(maxsize=8192)
 def compile_preferred_terms(terms: tuple[PreferredSchedulingTerm, ...]) -> CompiledPreferredTerms:
-    """The compiled form; remembered by value. Never raises: see :attr:`CompiledPreferredTerms.errors`."""
+    """Return the compiled form, cached by value. Never raises: see :attr:`CompiledPreferredTerms.errors`."""
     return CompiledPreferredTerms(
         tuple(
             (term.weight, _compile_term(term.preference, f"[{index}]"))
@@ -170,20 +171,18 @@ def compile_preferred_terms(terms: tuple[PreferredSchedulingTerm, ...]) -> Compi
 
 @frozen(weakref_slot=False)
 class RequiredNodeAffinity:
-    """What a pod demands of its node: ``spec.node_selector`` and the required node affinity together."""
+    """The nodes on which a pod may run: ``spec.node_selector`` and the required node affinity."""
 
     labels: CompiledSelector = EVERYTHING
     selector: CompiledNodeSelector | None = None
 
     @property
     def error(self) -> str:
-        """Why the affinity cannot be parsed, which counts for a node with the right labels that no term
-        matches.
-        """
+        """Why the affinity cannot be parsed; counts for a node with the right labels that no term matches."""
         return self.selector.error if self.selector is not None else ""
 
     def matches(self, node: Node) -> bool:
-        """Whether the pod may run on *node*."""
+        """Return whether the pod may run on *node*."""
         if not self.labels.matches(node.labels):
             return False
         return self.selector is None or self.selector.matches(node)
@@ -193,7 +192,7 @@ _REQUIRED: Final = object()  # key in PodSpec.memo
 
 
 def required_node_affinity(spec: PodSpec) -> RequiredNodeAffinity:
-    """The compiled demands of *spec*; kept in its memo."""
+    """Return the compiled requirements of *spec*, cached in its memo."""
     memo = spec.memo
     compiled: RequiredNodeAffinity | None = memo.get(_REQUIRED)
     if compiled is None:
@@ -236,7 +235,7 @@ def _all_problems(
 
 
 def _label_problems(expression: NodeSelectorRequirement, path: str) -> Iterator[SelectorError]:
-    """What the reference's parser finds wrong with an expression over labels."""
+    """Return the errors of the reference's parser for an expression over labels."""
     operator, values = expression.operator, expression.values
     if operator not in NODE_OPERATORS:
         yield SelectorError(f"{path}.operator", NOT_SUPPORTED, operator, _supported(NODE_OPERATORS))
@@ -268,7 +267,7 @@ def _number_problems(values: Sequence[str], path: str) -> Iterator[SelectorError
 
 
 def _field_problems(expression: NodeSelectorRequirement, path: str) -> Iterator[SelectorError]:
-    """What the reference's parser finds wrong with an expression over fields."""
+    """Return the errors of the reference's parser for an expression over fields."""
     if expression.operator not in (IN, NOT_IN):
         yield SelectorError(f"{path}.operator", NOT_SUPPORTED, expression.operator, _supported((IN, NOT_IN)))
     elif len(expression.values) != 1:

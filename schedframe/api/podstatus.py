@@ -1,4 +1,4 @@
-"""What the cluster says of a pod."""
+"""The status of a pod."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ SUCCEEDED: Final = "Succeeded"
 FAILED: Final = "Failed"
 
 POD_SCHEDULED: Final = "PodScheduled"
-"""Type of the condition in which the scheduler reports."""
+"""Type of the condition that the scheduler writes."""
 DISRUPTION_TARGET: Final = "DisruptionTarget"
 """Type of the condition of a pod that is evicted."""
 POD_RESIZE_PENDING: Final = "PodResizePending"
-"""Type of the condition of a resize that was asked for and not done; reason Deferred or Infeasible."""
+"""Type of the condition of a pending resize in place; its reason is Deferred or Infeasible."""
 
 
 @fast_init
@@ -41,11 +41,11 @@ class PodCondition:
     last_transition_time: float | None = field(default=None, metadata=TIME)
 
     def at(self, moment: float | None) -> PodCondition:
-        """The same condition with that ``last_transition_time``."""
+        """Return the same condition with that ``last_transition_time``."""
         return _at(self, moment)
 
     def timeless(self) -> PodCondition:
-        """The same condition without times."""
+        """Return the same condition without times."""
         return _with_times(self, None, None)
 
 
@@ -58,7 +58,7 @@ _with_times: Final[Callable[..., PodCondition]] = compile_copy(
 @fast_init
 @frozen(weakref_slot=False)
 class ContainerStatus:
-    """State of a container. ``allocated_resources`` and ``resources`` are what a resize in place goes by."""
+    """Status of a container. A resize in place reads ``allocated_resources`` and ``resources``."""
 
     name: str = field(default="", metadata=wire(always=True))
     ready: bool = field(default=False, metadata=wire(always=True))
@@ -72,7 +72,7 @@ class ContainerStatus:
 
 @frozen(weakref_slot=False)
 class PodResourceClaimStatus:
-    """The claim made for an entry of ``spec.resource_claims``; None if there was nothing to make."""
+    """The claim for an entry of ``spec.resource_claims``; ``None`` if none had to be created."""
 
     name: str = field(default="", metadata=wire(always=True))
     resource_claim_name: str | None = field(default=None, metadata=wire(unique=True))
@@ -80,7 +80,7 @@ class PodResourceClaimStatus:
 
 @frozen(weakref_slot=False)
 class ContainerExtendedResourceRequest:
-    """Which request of the claim serves an extended resource of a container."""
+    """The request of a claim that serves an extended resource of a container."""
 
     container_name: str = field(default="", metadata=wire(always=True))
     resource_name: str = field(default="", metadata=wire(always=True))
@@ -89,7 +89,7 @@ class ContainerExtendedResourceRequest:
 
 @frozen(weakref_slot=False)
 class PodExtendedResourceClaimStatus:
-    """The claim made for extended resources that a device class backs."""
+    """The claim for extended resources that a device class backs."""
 
     request_mappings: tuple[ContainerExtendedResourceRequest, ...] = field(
         default=(), metadata=wire(always=True)
@@ -121,19 +121,19 @@ class PodStatus:
     observed_generation: int = 0
 
     def with_nomination(self, node_name: str) -> PodStatus:
-        """The same status with that ``nominated_node_name``."""
+        """Return the same status with that ``nominated_node_name``."""
         return _with_nomination(self, node_name)
 
     def with_conditions(self, conditions: tuple[PodCondition, ...]) -> PodStatus:
-        """The same status with these conditions."""
+        """Return the same status with these conditions."""
         return _with_conditions(self, conditions)
 
     def is_like(self, other: PodStatus) -> bool:
-        """Whether both agree in everything but conditions and nomination, which schedulers write."""
+        """Return whether both differ at most in conditions and nomination, which schedulers write."""
         return bool(_others(self) == _others(other))
 
     def condition(self, type: str) -> PodCondition | None:
-        """The condition of that type, if there is one."""
+        """Return the condition of that type, ``None`` if there is none."""
         for condition in self.conditions:
             if condition.type == type:
                 return condition

@@ -1,7 +1,7 @@
 """Exact amounts in the notation of Kubernetes: ``500m``, ``2``, ``1.5Gi``, ``1e3``.
 
-Rules of k8s.io/apimachinery/pkg/api/resource: nothing finer than one nano-unit (rounded away from zero),
-nothing beyond ±(2^63-1), and the kind of suffix that was read is the kind that is written.
+Rules of k8s.io/apimachinery/pkg/api/resource: at most nine decimal digits (rounded away from zero), at most
+±(2^63-1), and the notation that was read is the one that is written.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _BINARY_SUFFIX: Final = ("", *_BINARY)
 @fast_init
 @frozen(eq=False, weakref_slot=False, repr=False)
 class Quantity:
-    """An amount, exact to a billionth. Equal and ordered by amount, whatever the notation.
+    """An amount, exact to a billionth. Compared by amount, whatever the notation.
 
     ``nano`` is the amount in billionths, ``format`` the notation in which it is written.
     """
@@ -46,20 +46,20 @@ class Quantity:
 
     @classmethod
     def of(cls, amount: int, format: str = DECIMAL_SI) -> Quantity:
-        """*amount* whole units."""
+        """Return *amount* whole units."""
         return cls(amount * _NANO, format)
 
     @classmethod
     def of_milli(cls, amount: int, format: str = DECIMAL_SI) -> Quantity:
-        """*amount* thousandths, as milli-CPU are."""
+        """Return *amount* thousandths, such as milli-CPU."""
         return cls(amount * _MILLI, format)
 
     def value(self) -> int:
-        """Whole units, rounded away from zero, at most ±(2^63-1)."""
+        """Return whole units, rounded away from zero, at most ±(2^63-1)."""
         return _scaled(self.nano, _NANO)
 
     def milli_value(self) -> int:
-        """Thousandths, rounded away from zero, at most ±(2^63-1)."""
+        """Return thousandths, rounded away from zero, at most ±(2^63-1)."""
         return _scaled(self.nano, _MILLI)
 
     def __eq__(self, other: object) -> bool:
@@ -84,13 +84,13 @@ class Quantity:
         return self.nano != 0
 
     def __add__(self, other: Quantity) -> Quantity:
-        """The sum, exact and without a limit; zero takes the other's notation."""
+        """Return the exact sum, without a limit; zero takes the notation of the other."""
         if not isinstance(other, Quantity):
             return NotImplemented
         return Quantity(self.nano + other.nano, self.format if self.nano else other.format)
 
     def __sub__(self, other: Quantity) -> Quantity:
-        """The difference, exact; zero takes the other's notation."""
+        """Return the exact difference; zero takes the notation of the other."""
         if not isinstance(other, Quantity):
             return NotImplemented
         return Quantity(self.nano - other.nano, self.format if self.nano else other.format)
@@ -99,7 +99,7 @@ class Quantity:
         return Quantity(-self.nano, self.format)
 
     def __str__(self) -> str:
-        """The canonical form: no fraction, the largest suffix that loses nothing."""
+        """Return the canonical form: no fraction, the largest suffix without loss."""
         return _canonical(self.nano, self.format)
 
     def __repr__(self) -> str:
@@ -135,7 +135,7 @@ def _canonical(nano: int, notation: str) -> str:
 
 
 def parse_quantity(value: str | int | float) -> Quantity:
-    """The amount that *value* stands for; numbers as YAML has them are read by their shortest notation.
+    """Return the amount of *value*; numbers of YAML are read in their shortest notation.
 
     Raises :class:`InputError` (without a path) for anything that is not a quantity.
     """
@@ -176,7 +176,7 @@ def _parse(text: str) -> Quantity:
 
 
 def _to_nano(mantissa: int, exponent: int) -> int:
-    """``mantissa × 10^exponent`` in billionths, rounded up, at most 2^63-1 units."""
+    """Return ``mantissa × 10^exponent`` in billionths, rounded up, at most 2^63-1 units."""
     if mantissa == 0:
         return 0
     shift = exponent + 9

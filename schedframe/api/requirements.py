@@ -1,4 +1,4 @@
-"""One condition on one label: the part that label selectors and node selectors have in common.
+"""One condition on one label, which label selectors and node selectors have in common.
 
 Source of the rules: k8s.io/apimachinery/pkg/labels.
 """
@@ -32,7 +32,7 @@ _MAX_DOMAIN: Final = 253
 
 
 def parse_integer(text: str) -> int | None:
-    """The number that *text* is in Go's ``strconv.ParseInt(text, 10, 64)``; None where that fails."""
+    """Return the number that Go's ``strconv.ParseInt(text, 10, 64)`` returns, ``None`` where that fails."""
     match = _INTEGER.fullmatch(text)
     if match is None:
         return None
@@ -46,7 +46,7 @@ def _as_set(values: Iterable[str]) -> frozenset[str]:
 
 @frozen(weakref_slot=False)
 class Requirement:
-    """``key`` and what its value has to be. ``number`` is what Gt and Lt compare with."""
+    """A key and the condition on its value. ``number`` is the operand of Gt and Lt."""
 
     key: str
     operator: str
@@ -54,7 +54,7 @@ class Requirement:
     number: int = 0
 
     def matches_value(self, value: str | None) -> bool:
-        """Whether a label with *value* (None: no such label) satisfies this. O(1)."""
+        """Return whether a label with *value* (``None``: no such label) satisfies the condition; O(1)."""
         operator = self.operator
         if operator == IN:
             return value in self.values
@@ -72,9 +72,7 @@ class Requirement:
 
 @lru_cache(maxsize=4096)
 def label_key_problem(key: str) -> str:
-    """What is wrong with *key* as a label key, in the words of the API server's validation; empty if nothing
-    is.
-    """
+    """Return the error of the API server's validation for a label key, empty if there is none."""
     prefix, slash, name = key.rpartition("/")
     if "/" in prefix:
         return f"a valid label key {_NAME_RULE} with an optional DNS subdomain prefix and '/'"
@@ -95,7 +93,7 @@ _DOMAIN_RULE: Final = f"must consist of lower case alphanumeric characters, '-' 
 
 
 def label_value_problem(value: str) -> str:
-    """What is wrong with *value* as the value of a label; empty if nothing is."""
+    """Return the error of the API server's validation for the value of a label, empty if there is none."""
     if len(value) > _MAX_NAME:
         return f"must be no more than {_MAX_NAME} characters"
     if value and not _NAME.fullmatch(value):

@@ -1,4 +1,4 @@
-"""Persistent volumes, claims and what is known about storage drivers, as far as scheduling reads them."""
+"""Persistent volumes, claims, storage classes and drivers, as far as scheduling reads them."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ WAIT_FOR_FIRST_CONSUMER: Final = "WaitForFirstConsumer"
 
 @frozen(weakref_slot=False)
 class CSIPersistentVolume:
-    """A volume of a CSI driver; driver and handle together say which one it is."""
+    """A volume of a CSI driver, identified by driver and handle."""
 
     driver: str = field(default="", metadata=wire(always=True))
     volume_handle: str = field(default="", metadata=wire(always=True, unique=True))
@@ -51,7 +51,7 @@ class LocalVolume:
 
 @frozen(weakref_slot=False)
 class ObjectReference:
-    """Another object, by name and, if it must be that very one, by uid."""
+    """A reference to an object by name and, if set, by uid."""
 
     kind: str = ""
     namespace: str = ""
@@ -62,7 +62,7 @@ class ObjectReference:
 
 @frozen(weakref_slot=False)
 class VolumeNodeAffinity:
-    """From which nodes the volume can be used."""
+    """The nodes from which the volume can be used."""
 
     required: NodeSelector | None = None
 
@@ -74,7 +74,7 @@ class VolumeNodeAffinity:
 
 @frozen(weakref_slot=False)
 class PersistentVolumeSpec:
-    """What a volume offers. ``capacity["storage"]`` is in bytes; ``claim_ref`` the claim it is for."""
+    """The spec of a volume. ``capacity["storage"]`` is in bytes, ``claim_ref`` its claim."""
 
     capacity: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
     access_modes: tuple[str, ...] = ()
@@ -101,14 +101,14 @@ class PersistentVolumeSpec:
 
 @frozen(weakref_slot=False)
 class PersistentVolumeStatus:
-    """``phase`` is Pending, Available, Bound, Released or Failed."""
+    """The status of a volume; ``phase`` is Pending, Available, Bound, Released or Failed."""
 
     phase: str = ""
 
 
 @frozen(weakref_slot=False)
 class PersistentVolume(ClusterObject):
-    """A piece of storage."""
+    """A volume of the cluster."""
 
     KIND: ClassVar[str] = "PersistentVolume"
     API_VERSION: ClassVar[str] = "v1"
@@ -121,7 +121,7 @@ class PersistentVolume(ClusterObject):
 
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimStatus:
-    """``phase`` is Pending, Bound or Lost."""
+    """The status of a claim; ``phase`` is Pending, Bound or Lost."""
 
     phase: str = ""
     access_modes: tuple[str, ...] = ()
@@ -132,7 +132,7 @@ class PersistentVolumeClaimStatus:
 
 @frozen(weakref_slot=False)
 class PersistentVolumeClaim(NamespacedObject):
-    """A wish for storage."""
+    """A request for storage."""
 
     KIND: ClassVar[str] = "PersistentVolumeClaim"
     API_VERSION: ClassVar[str] = "v1"
@@ -145,7 +145,7 @@ class PersistentVolumeClaim(NamespacedObject):
 
 @frozen(weakref_slot=False)
 class TopologySelectorLabelRequirement:
-    """A label of the node, and the values that will do."""
+    """A label of the node and its accepted values."""
 
     key: str = field(default="", metadata=wire(always=True))
     values: tuple[str, ...] = field(default=(), metadata=wire(always=True))
@@ -160,7 +160,7 @@ class TopologySelectorTerm:
 
 @frozen(weakref_slot=False)
 class StorageClass(ClusterObject):
-    """How claims of the class get their volumes. An empty ``volume_binding_mode`` means Immediate."""
+    """A class of volumes. An empty ``volume_binding_mode`` means Immediate."""
 
     KIND: ClassVar[str] = "StorageClass"
     API_VERSION: ClassVar[str] = "storage.k8s.io/v1"
@@ -177,7 +177,7 @@ class StorageClass(ClusterObject):
 
 @frozen(weakref_slot=False)
 class VolumeNodeResources:
-    """How many volumes of the driver the node can have; None is no limit."""
+    """The maximum of volumes of the driver on the node; ``None`` is no limit."""
 
     count: int | None = field(default=None, metadata=wire(bits=32))
 
@@ -201,7 +201,7 @@ class CSINodeSpec:
 
 @frozen(weakref_slot=False)
 class CSINode(ClusterObject):
-    """What CSI drivers say of a node; it has the node's name."""
+    """The CSI drivers of a node; it has the name of the node."""
 
     KIND: ClassVar[str] = "CSINode"
     API_VERSION: ClassVar[str] = "storage.k8s.io/v1"
@@ -213,7 +213,7 @@ class CSINode(ClusterObject):
 
 @frozen(weakref_slot=False)
 class CSIDriverSpec:
-    """What the driver can do; ``storage_capacity`` says that it reports how much it has."""
+    """The spec of a driver; with ``storage_capacity`` it reports its capacity."""
 
     attach_required: bool | None = None
     pod_info_on_mount: bool | None = None
@@ -234,7 +234,7 @@ class CSIDriver(ClusterObject):
 
 @frozen(weakref_slot=False)
 class CSIStorageCapacity(NamespacedObject):
-    """How much of a class is to be had on the nodes of a topology."""
+    """The capacity of a storage class on the nodes of a topology."""
 
     KIND: ClassVar[str] = "CSIStorageCapacity"
     API_VERSION: ClassVar[str] = "storage.k8s.io/v1"
@@ -257,7 +257,7 @@ class VolumeAttachmentSource:
 
 @frozen(weakref_slot=False)
 class VolumeAttachmentSpec:
-    """Which volume is to be attached to which node, and by whom."""
+    """The volume to attach, the node and the driver."""
 
     attacher: str = field(default="", metadata=wire(always=True))
     source: VolumeAttachmentSource = field(default=VolumeAttachmentSource(), metadata=wire(always=True))
@@ -266,14 +266,14 @@ class VolumeAttachmentSpec:
 
 @frozen(weakref_slot=False)
 class VolumeAttachmentStatus:
-    """Whether it is done."""
+    """Whether the volume is attached."""
 
     attached: bool = field(default=False, metadata=wire(always=True))
 
 
 @frozen(weakref_slot=False)
 class VolumeAttachment(ClusterObject):
-    """A volume attached, or to be attached, to a node."""
+    """A volume that is attached, or to be attached, to a node."""
 
     KIND: ClassVar[str] = "VolumeAttachment"
     API_VERSION: ClassVar[str] = "storage.k8s.io/v1"

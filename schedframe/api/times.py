@@ -20,9 +20,9 @@ _FIX: Final = "write it like 2026-01-31T12:00:00Z"
 
 
 def parse_time(value: Any) -> float:
-    """Seconds since the epoch of an RFC 3339 timestamp; to the microsecond, what is finer is cut off.
+    """Return the seconds since the epoch of an RFC 3339 timestamp, cut off to microseconds.
 
-    ``datetime`` values, as some YAML readers make them, count as UTC if they are naive. Raises
+    ``datetime`` values, as some YAML readers return them, count as UTC if they are naive. Raises
     :class:`InputError` without a path.
     """
     if isinstance(value, str):
@@ -53,7 +53,7 @@ def _seconds(moment: datetime) -> float:
 
 
 def format_time(seconds: float) -> str:
-    """The RFC 3339 form, with microseconds if there are any."""
+    """Return the RFC 3339 form, with microseconds if there are any."""
     micros = round(seconds * 1_000_000)
     return _format(micros, "auto" if micros % 1_000_000 else "seconds")
 

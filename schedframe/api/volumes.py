@@ -1,4 +1,4 @@
-"""Volumes of a pod and the claims that they stand for, as far as scheduling reads them."""
+"""Volumes of a pod and their claims, as far as scheduling reads them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .quantity import Quantity
 
 @frozen(weakref_slot=False)
 class VolumeResources:
-    """How much storage a claim asks for; ``requests["storage"]`` in bytes."""
+    """The amount of storage that a claim requests; ``requests["storage"]`` in bytes."""
 
     requests: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
     limits: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
@@ -25,7 +25,7 @@ class VolumeResources:
 
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimSpec:
-    """What a claim wants. ``storage_class_name`` None means the default class, an empty one no class."""
+    """The spec of a claim. ``storage_class_name`` ``None`` means the default class, an empty one no class."""
 
     access_modes: tuple[str, ...] = ()
     selector: LabelSelector | None = None
@@ -41,7 +41,7 @@ NO_CLAIM_SPEC: Final = PersistentVolumeClaimSpec()
 
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimTemplate:
-    """The claim that an ephemeral volume gets for the lifetime of its pod."""
+    """The claim that is created for an ephemeral volume and lives as long as its pod."""
 
     metadata: ObjectMeta = NO_META
     spec: PersistentVolumeClaimSpec = field(default=NO_CLAIM_SPEC, metadata=wire(always=True))
@@ -49,7 +49,7 @@ class PersistentVolumeClaimTemplate:
 
 @frozen(weakref_slot=False)
 class ClaimVolumeSource:
-    """A volume behind the claim ``claim_name`` of the pod's namespace."""
+    """A volume of the claim ``claim_name`` in the pod's namespace."""
 
     claim_name: str = field(default="", metadata=wire(always=True, unique=True))
     read_only: bool = False
@@ -57,14 +57,14 @@ class ClaimVolumeSource:
 
 @frozen(weakref_slot=False)
 class EphemeralVolumeSource:
-    """A volume behind a claim made for this pod, called ``<pod>-<volume>``."""
+    """A volume of a claim that is created for this pod and named ``<pod>-<volume>``."""
 
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
 @frozen(weakref_slot=False)
 class CSIVolumeSource:
-    """A volume that a CSI driver makes for this pod, without a claim."""
+    """A volume that a CSI driver creates for this pod, without a claim."""
 
     driver: str = field(default="", metadata=wire(always=True))
     read_only: bool | None = None
@@ -195,7 +195,7 @@ class ConfigMapVolume:
 @fast_init
 @frozen(weakref_slot=False)
 class Volume:
-    """A volume of a pod: at most one source is set. Sources that never matter to scheduling are not kept."""
+    """A volume of a pod: at most one source is set. Sources without effect on scheduling are dropped."""
 
     name: str = field(default="", metadata=wire(always=True, unique=True))
     persistent_volume_claim: ClaimVolumeSource | None = None

@@ -1,4 +1,4 @@
-"""Objects beside the pod that scheduling reads: namespaces, priorities, budgets, and what selects pods."""
+"""Other objects that scheduling reads: namespaces, priorities, budgets, and selectors of workloads."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .fieldcodecs import TIMES
 from .metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
 
 LABEL_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
-"""Label that every namespace carries: its own name."""
+"""Label of every namespace with its own name."""
 
 
 @frozen
@@ -44,7 +44,7 @@ class PriorityClass(ClusterObject):
 
 @frozen
 class ServiceSpec:
-    """Which pods the service stands for; an empty selector is no selector."""
+    """The pods of a service; an empty selector is no selector."""
 
     selector: Mapping[str, str] = EMPTY
     cluster_ip: str = field(default="", metadata=wire("clusterIP"))
@@ -65,7 +65,7 @@ class Service(NamespacedObject):
 
 @frozen
 class ReplicationControllerSpec:
-    """How many pods, and which."""
+    """The number of pods and their selector."""
 
     replicas: int | None = field(default=None, metadata=wire(bits=32))
     selector: Mapping[str, str] = EMPTY
@@ -85,7 +85,7 @@ class ReplicationController(NamespacedObject):
 
 @frozen
 class ReplicaSetSpec:
-    """How many pods, and which."""
+    """The number of pods and their selector."""
 
     replicas: int | None = field(default=None, metadata=wire(bits=32))
     selector: LabelSelector | None = None
@@ -105,7 +105,7 @@ class ReplicaSet(NamespacedObject):
 
 @frozen
 class StatefulSetSpec:
-    """How many pods, and which."""
+    """The number of pods and their selector."""
 
     replicas: int | None = field(default=None, metadata=wire(bits=32))
     selector: LabelSelector | None = None
@@ -126,7 +126,7 @@ class StatefulSet(NamespacedObject):
 
 @frozen
 class PodDisruptionBudgetSpec:
-    """Which pods, and how many must stay: a number, or a percentage as a string."""
+    """The selected pods, and the number that must stay: a number, or a percentage as a string."""
 
     selector: LabelSelector | None = None
     min_available: int | str | None = None
@@ -136,8 +136,9 @@ class PodDisruptionBudgetSpec:
 
 @frozen
 class PodDisruptionBudgetStatus:
-    """How many more may go. ``disrupted_pods``: names of pods whose eviction is already counted, and when
-    (epoch).
+    """The number of pods that may still be disrupted.
+
+    ``disrupted_pods``: pods whose eviction is already counted → time (epoch seconds).
     """
 
     observed_generation: int = 0
@@ -151,7 +152,7 @@ class PodDisruptionBudgetStatus:
 
 @frozen
 class PodDisruptionBudget(NamespacedObject):
-    """How many of the selected pods may be disrupted at the same time."""
+    """A limit on the selected pods that may be disrupted at the same time."""
 
     KIND: ClassVar[str] = "PodDisruptionBudget"
     API_VERSION: ClassVar[str] = "policy/v1"

@@ -1,4 +1,4 @@
-"""Ask what the scheduler would do, without a cluster."""
+"""Evaluate and schedule pods without a cluster."""
 
 from __future__ import annotations
 

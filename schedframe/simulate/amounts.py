@@ -1,4 +1,4 @@
-"""Amounts of resources for people."""
+"""Amounts of resources as text for people."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _BINARY = ("", "Ki", "Mi", "Gi", "Ti", "Pi", "Ei")
 
 
 def unit_of(resource: str) -> str:
-    """In what the amounts of a resource are counted: ``milli-CPU``, ``bytes`` or ``count``."""
+    """Return the unit of a resource: ``milli-CPU``, ``bytes`` or ``count``."""
     if resource == CPU:
         return MILLI_CPU
     if resource in (MEMORY, EPHEMERAL_STORAGE) or resource.startswith(HUGE_PAGES_PREFIX):
@@ -21,7 +21,7 @@ def unit_of(resource: str) -> str:
 
 
 def amount_text(resource: str, amount: int) -> str:
-    """``2.5`` CPUs, ``30Gi``, ``4``: what people write, at most one digit after the point."""
+    """Return ``2.5`` (CPUs), ``30Gi`` or ``4``, with at most one digit after the point of bytes."""
     unit = unit_of(resource)
     if unit == MILLI_CPU:
         return _short(amount / 1000, 3)
@@ -34,7 +34,7 @@ def amount_text(resource: str, amount: int) -> str:
 
 
 def share_text(part: int, whole: int) -> str:
-    """*part* of *whole* in per cent; empty where there is no whole."""
+    """Return *part* of *whole* in per cent, empty if *whole* is 0."""
     return f"{100 * part / whole:.1f} %" if whole else ""
 
 

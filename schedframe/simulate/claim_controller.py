@@ -1,4 +1,4 @@
-"""Claims made from templates and given back: what kube-controller-manager does where there is a cluster."""
+"""Claims from templates: what kube-controller-manager does in a cluster, for a cluster in memory."""
 
 from __future__ import annotations
 
@@ -19,21 +19,20 @@ from ..api import (
 from ..cluster import InMemoryCluster, NotFound, Subscription, WatchEvent
 
 POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
-"""Annotation of a claim that was made from a template: the name by which its pod calls it."""
+"""Annotation of a claim that was created from a template: the name of the claim in the pod's spec."""
 
 
 @define(eq=False)
 class ClaimController:
-    """Makes the claims that pods want by template, and frees the devices of pods that are gone.
+    """Creates the claims of pods from templates, and frees the devices of pods that are gone.
 
-    Works from the moment it is made, on the objects that are there and all that come, in the thread that
-    changes something; O(claims of the pod) for each change of a pod. Source of the rules:
-    pkg/controller/resourceclaim.
+    Starts with the objects that exist and handles every change, in the thread that makes it; O(claims of the
+    pod) for each change of a pod. Source of the rules: pkg/controller/resourceclaim.
     """
 
     cluster: InMemoryCluster
     _waiting: dict[str, dict[str, None]] = field(factory=dict, init=False)
-    """Key of a template that is not there → keys of the pods that want it."""
+    """Key of a missing template → keys of the pods that need it."""
     _subscription: Subscription = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -41,7 +40,7 @@ class ClaimController:
         self._subscription = self.cluster.watch(self._on_event, kinds)
 
     def close(self) -> None:
-        """Leave the cluster alone from now on."""
+        """Stop handling changes."""
         self._subscription.close()
 
     def _on_event(self, event: WatchEvent) -> None:
@@ -108,7 +107,7 @@ class ClaimController:
                 self._leave(claim, pod)
 
     def _leave(self, claim: ResourceClaim, pod: Pod) -> None:
-        """Nobody but those that are left may use the claim; with nobody left its devices are free."""
+        """Remove *pod* from the users of the claim. Without users, its devices are free."""
         status = claim.status
         left = tuple(user for user in status.reserved_for if user.uid != pod.uid)
         if len(left) < len(status.reserved_for):

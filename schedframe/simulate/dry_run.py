@@ -1,4 +1,4 @@
-"""A cluster that can be read and not changed: what somebody tried to write is kept for looking at."""
+"""A cluster that can be read but not changed. Requests to write are recorded."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from ..cycle.runtime.timers import Timers
 
 @define(eq=False)
 class DryRunCluster:
-    """A :class:`ClusterPort` over another one that takes every request and carries none out."""
+    """A :class:`ClusterPort` over another one that accepts every request and carries out none."""
 
     inner: ClusterPort
     bound: builtins.list[tuple[Pod, str]] = field(factory=list)
@@ -29,57 +29,57 @@ class DryRunCluster:
     patched: builtins.list[tuple[Pod, PodCondition | None, str | None]] = field(factory=list)
 
     def list(self, kind: str) -> builtins.list[Any]:
-        """All objects of *kind*."""
+        """Return all objects of *kind*."""
         return self.inner.list(kind)
 
     def get(self, kind: str, key: str) -> Any | None:
-        """The object of *kind* with that key."""
+        """Return the object of *kind* with that key, ``None`` if there is none."""
         return self.inner.get(kind, key)
 
     def watch(self, handler: WatchHandler, kinds: Iterable[str] | None = None) -> Subscription:
-        """Follow the cluster underneath."""
+        """Watch the inner cluster."""
         return self.inner.watch(handler, kinds)
 
     def bind(self, pod: Pod, node_name: str) -> None:
-        """Keep the request."""
+        """Record the request."""
         self.bound.append((pod, node_name))
 
     def patch_pod_status(
         self, pod: Pod, *, condition: PodCondition | None = None, nominated_node_name: str | None = None
     ) -> None:
-        """Keep the request."""
+        """Record the request."""
         self.patched.append((pod, condition, nominated_node_name))
 
     def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> None:
-        """Keep the request."""
+        """Record the request."""
         self.evicted.append(pod)
 
     def create(self, obj: Any) -> Any:
-        """Keep the request."""
+        """Record the request."""
         self.written.append(("create", obj))
         return obj
 
     def update(self, obj: Any) -> Any:
-        """Keep the request."""
+        """Record the request."""
         self.written.append(("update", obj))
         return obj
 
     def delete(self, obj: Any) -> None:
-        """Keep the request."""
+        """Record the request."""
         self.written.append(("delete", obj))
 
     def record_event(
         self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
     ) -> None:
-        """Nobody reads the events of a trial."""
+        """Discard the event."""
 
 
 @contextmanager
 def dry_run(core: Core) -> Iterator[DryRunCluster]:
-    """What plugins ask of their handle meanwhile has no effect: writes, verdicts on waiting pods, requests.
+    """Context in which requests of plugins through their handle have no effect on *core*.
 
-    Draws come from a generator of their own, so that the scheduler's next tie is broken as if nobody had
-    asked.
+    This concerns writes, verdicts on waiting pods and requests to the queue. Random draws come from another
+    generator, so that the next tie of the scheduler is broken as without the dry run.
     """
     real = core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.told, core.timers
     dry = DryRunCluster(core.cluster)

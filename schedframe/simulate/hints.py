@@ -1,4 +1,4 @@
-"""Ask a plugin whether an event may help a pod that it rejected."""
+"""Calls the queueing hint of a plugin for a pod that it rejected."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .simulation import Simulation, as_object, as_pod
 
 @frozen
 class HintAnswer:
-    """What a plugin says of an event: ``hint``, and the error that made it Queue, if one did."""
+    """The answer of a plugin: ``hint``, and ``error`` if a fault made it Queue."""
 
     hint: str
     """``Queue`` or ``Skip``."""
@@ -30,10 +30,10 @@ def queueing_hint(
     objects: Iterable[Any] = (),
     config: Any = None,
 ) -> HintAnswer:
-    """Would *event* (*old* became *new*) make the queue try *pod* again, which *plugin* rejected?
+    """Return whether *event* (*old* became *new*) makes the queue retry *pod*, which *plugin* rejected.
 
     *event* is a :class:`ClusterEvent` or ``Resource/Action`` in the reference's spelling (``Node/Add``);
-    *objects* is what the scheduler knows besides, after the event. Everything may be API values or manifests.
+    *objects* are the other objects of the cluster after the event. Everything may be API values or manifests.
     An event that the plugin did not register is a Skip. Raises :class:`InputError` if the plugin is not part
     of the profile.
     """

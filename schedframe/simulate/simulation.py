@@ -1,4 +1,4 @@
-"""A cluster in memory with a scheduler that stands still between questions."""
+"""A cluster in memory with a scheduler that runs only when it is called."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ Manifest = Mapping[str, Any]
 
 @define(eq=False)
 class CycleReport:
-    """One scheduling cycle of :meth:`Simulation.cycle`; names in the order in which they were found."""
+    """One scheduling cycle of :meth:`Simulation.cycle`, with names in the order of the search."""
 
     order: list[str]
-    """All nodes in search order; sorted where the order plays no role."""
+    """All nodes in search order, sorted if the order has no effect."""
     start: int
     next: int
     evaluated: int
@@ -39,7 +39,7 @@ class CycleReport:
 
 @define(eq=False)
 class Placement:
-    """What became of one pod of :meth:`Simulation.schedule`."""
+    """The result of one pod of :meth:`Simulation.schedule`."""
 
     pod: Pod
     node_name: str | None
@@ -48,11 +48,10 @@ class Placement:
 
 
 class Simulation:
-    """Nodes, pods and other objects, and a scheduler to ask about them.
+    """Nodes, pods and other objects, and a scheduler for them.
 
-    ``objects`` are API values or manifests; ``config`` as for :class:`Scheduler`, whose other options are the
-    same here. Time stands still, ties are broken by ``seed``. Raises :class:`ConfigError` and
-    :class:`InputError`.
+    ``objects`` are API values or manifests; ``config`` and the other options are those of :class:`Scheduler`.
+    Time stands still, and ties are broken by ``seed``. Raises :class:`ConfigError` and :class:`InputError`.
     """
 
     def __init__(
@@ -87,7 +86,7 @@ class Simulation:
     def add(self, *objects: Any) -> None:
         """Create objects, or replace those of the same kind and name.
 
-        Manifests may be of the kinds that the plugins declare, too.
+        Manifests may be of the kinds that plugins declare.
         """
         kinds = [cls for framework in self._core.frameworks.values() for cls in framework.kinds().values()]
         for obj in objects:
@@ -95,12 +94,12 @@ class Simulation:
         self.scheduler.sync()
 
     def remove_node(self, name: str) -> None:
-        """Delete a node; its pods stay under its name."""
+        """Delete a node. Its pods stay under its name."""
         self.cluster.delete("Node", name)
         self.scheduler.sync()
 
     def remove_pod(self, key: str) -> bool:
-        """Delete a placed pod (``namespace/name``); whether there was one."""
+        """Delete a placed pod (``namespace/name``), and return whether there was one."""
         for state in self._core.cache.pods():
             if state.pod.key == key:
                 if self.cluster.get("Pod", key) is not None:
@@ -114,18 +113,18 @@ class Simulation:
     # ---- questions ---------------------------------------------------------------------------------------
 
     def evaluate(self, pod: Any) -> Evaluation:
-        """What would happen to *pod* in the cluster as it is; changes nothing.
+        """Return what would happen to *pod* in the cluster as it is. Changes nothing.
 
         All nodes are evaluated: neither sampling nor the shortcuts for a nominated or a single node apply.
         """
         return self.evaluator.evaluate(_with_uid(as_pod(pod)))
 
     def assume(self, pod: Any, node_name: str) -> None:
-        """Count *pod* as running on the node from now on; nothing else happens."""
+        """Count *pod* as running on the node from now on, without any other effect."""
         self._core.cache.assume_pod(_with_uid(as_pod(pod)).with_node_name(node_name))
 
     def cycle(self, pod: Any) -> CycleReport:
-        """One search for *pod*, sampling included if it is on; the pod is not placed."""
+        """Search a node for *pod*, with sampling if it is on. The pod is not placed."""
         value = _with_uid(as_pod(pod))
         sampling = self._core.search.sampling
         start = sampling.next_start if sampling is not None else 0
@@ -149,10 +148,10 @@ class Simulation:
     def schedule(
         self, pods: Iterable[Any] = (), *, on_cycle: Callable[[Decision], None] | None = None
     ) -> list[Placement]:
-        """Create *pods*, then run full cycles until nothing is ready; what became of each, in that order.
+        """Create *pods*, run full cycles until no pod is ready, and return the result of each in that order.
 
-        Pods that were pending before take part too; without *pods* it is they who are reported. *on_cycle* is
-        told what each cycle decided.
+        Pods that were pending before take part; without *pods*, their results are returned. *on_cycle* is
+        called with the decision of each cycle.
         """
         values = [self.cluster.apply(as_pod(pod)) for pod in pods] or self.pending()
         if on_cycle is not None:
@@ -162,7 +161,7 @@ class Simulation:
         return [self._placement(pod) for pod in values]
 
     def pending(self) -> list[Pod]:
-        """Pods that have no node and have not ended, in order of creation."""
+        """Return the pods that have no node and have not ended, in order of creation."""
         return [pod for pod in self.cluster.list("Pod") if not pod.spec.node_name and not pod.is_terminated]
 
     def _placement(self, pod: Pod) -> Placement:
@@ -191,21 +190,21 @@ class Simulation:
 
 
 def evaluate(objects: Iterable[Any], pod: Any, config: Any = None) -> Evaluation:
-    """What the scheduler would do with *pod* in a cluster of *objects*, and why; changes nothing.
+    """Return what the scheduler would do with *pod* in a cluster of *objects*, and why. Changes nothing.
 
-    Everything may be API values or plain manifests. Raises :class:`ConfigError` for a configuration that is
+    Everything may be API values or manifests. Raises :class:`ConfigError` for a configuration that is
     refused, :class:`InputError` for a manifest that cannot be used.
     """
     return Simulation(objects, config).evaluate(pod)
 
 
 def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = ()) -> Any:
-    """An API value, from a manifest if need be; *kinds* as for :func:`from_manifest`."""
+    """Return an API value, decoded if *obj* is a manifest; *kinds* as for :func:`from_manifest`."""
     return from_manifest(obj, kinds=kinds) if isinstance(obj, Mapping) else obj
 
 
 def as_pod(obj: Any) -> Pod:
-    """A pod, from a manifest if need be; :class:`InputError` for anything else."""
+    """Return a pod, decoded if *obj* is a manifest. Raises :class:`InputError` for anything else."""
     value = as_object(obj)
     if not isinstance(value, Pod):
         raise InputError("", f"{type(value).__name__} is not a pod", "give a Pod or the manifest of one")

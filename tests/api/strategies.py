@@ -75,7 +75,7 @@ def _label_requirement() -> st.SearchStrategy[LabelSelectorRequirement]:
 
 @cache
 def values_of(cls: Any) -> st.SearchStrategy[Any]:
-    """Instances of an attrs class of the API, each field drawn by its type, most often left alone."""
+    """Return instances of an attrs class of the API. Each field is drawn by its type or has its default."""
     if cls is LabelSelectorRequirement:
         return _label_requirement()
     if cls is NodeSelectorRequirement:

@@ -279,7 +279,7 @@ def test_equal_labels_are_kept_once() -> None:
 
 
 class TestSharing:
-    """What the pods of a workload have in common is kept once; nothing else may be taken for it."""
+    """Equal values of the pods of a workload are one object; different ones never are."""
 
     CONTAINERS: ClassVar[list[Any]] = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
 

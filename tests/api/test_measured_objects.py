@@ -1,4 +1,4 @@
-"""Every object of the measured cases is read, and what is written of it says the same."""
+"""Every object of the measured cases is decoded, and encoded to an equal manifest."""
 
 from __future__ import annotations
 

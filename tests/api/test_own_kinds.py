@@ -1,4 +1,4 @@
-"""Kinds that packages bring: their classes, their manifests, and what is refused."""
+"""Kinds of packages: their classes, their manifests, and classes that are refused."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Crate(NamespacedObject):
 
 @frozen
 class OtherService(NamespacedObject):
-    """Shares the name of a kind that scheduling reads."""
+    """A kind with the name of a built-in kind, in another group."""
 
     KIND: ClassVar[str] = "mesh.example/Service"
     API_VERSION: ClassVar[str] = "mesh.example/v1"
@@ -69,7 +69,7 @@ def test_a_manifest_of_an_own_kind_becomes_a_value_and_back() -> None:
     assert to_manifest(crate) == CRATE
 
 
-def test_kinds_of_one_name_are_told_apart_by_their_group() -> None:
+def test_kinds_of_one_name_are_distinguished_by_their_group() -> None:
     core = {**MESH, "apiVersion": "v1"}
     assert isinstance(from_manifest(MESH, kinds=[OtherService]), OtherService)
     assert not isinstance(from_manifest(core, kinds=[OtherService]), OtherService)
@@ -89,15 +89,15 @@ def test_manifests_are_loaded_with_own_kinds() -> None:
     assert [obj.name for _, obj in load_manifests(text, kinds=[Crate])] == ["a", "b"]
 
 
-def test_a_cluster_takes_values_of_any_kind_and_manifests_of_those_it_was_told() -> None:
+def test_a_cluster_takes_values_of_any_kind_and_manifests_of_its_declared_kinds() -> None:
     cluster = InMemoryCluster([CRATE, MESH], kinds=(Crate, OtherService))
     assert cluster.get("Crate", "shop/a").spec.max_items == 3
     assert cluster.get("mesh.example/Service", "default/a").port == 80
-    told = []
-    cluster.watch(lambda event: told.append((event.type, event.kind)), ["Crate"])
+    events = []
+    cluster.watch(lambda event: events.append((event.type, event.kind)), ["Crate"])
     cluster.update(Crate(ObjectMeta(name="a", namespace="shop")))
     cluster.delete("Crate", "shop/a")
-    assert told == [("ADDED", "Crate"), ("MODIFIED", "Crate"), ("DELETED", "Crate")]
+    assert events == [("ADDED", "Crate"), ("MODIFIED", "Crate"), ("DELETED", "Crate")]
 
 
 def test_kinds_of_installed_packages_are_known(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -236,7 +236,7 @@ CONTAINERS = st.builds(
 def test_requests_are_the_peak_over_the_life_of_the_pod(
     containers: list[Container], init_containers: list[Container], overhead: dict[str, Quantity]
 ) -> None:
-    """Told as a story instead of as sums: what runs at each moment, and the most that any moment needs."""
+    """The maximum over time of what runs at each moment, as an oracle for the sums."""
     moments = []
     sidecars: list[Container] = []
     for each in init_containers:

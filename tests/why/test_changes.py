@@ -1,4 +1,4 @@
-"""The smallest single change that helps: found, tried out, and the smallest."""
+"""The smallest single change that helps is found, has been tried out, and is the smallest."""
 
 from __future__ import annotations
 
@@ -275,7 +275,7 @@ def _candidates(objects: list[Manifest], pending: Manifest) -> list[Any]:
 
 
 def _helps(objects: list[Manifest], pending: Manifest, change: Any) -> bool:
-    """In a cluster made anew, with nothing undone."""
+    """Return whether it helps in a new cluster, in which no change was undone."""
     simulation = Simulation(objects)
     for gone in change.deleted:
         simulation.remove_pod(gone.key)

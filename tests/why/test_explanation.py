@@ -41,7 +41,7 @@ def test_reasons_have_numbers_and_nodes_come_nearest_first() -> None:
 
 @define(eq=False)
 class Talkative:
-    """Rejects every node; ``details`` say which resource is short, the words of the reason say nothing."""
+    """Rejects every node with a given status."""
 
     status: Status
 
@@ -96,7 +96,7 @@ def with_plugin(name: str) -> dict[str, Any]:
     }
 
 
-def test_a_plugin_that_fails_is_told_of_and_no_change_is_made_up() -> None:
+def test_a_plugin_that_fails_is_reported_and_no_change_is_proposed() -> None:
     found = explain([node("n")], pod("p"), plugins={"Broken": Broken}, config=with_plugin("Broken"))
     assert found.verdict == "failed"
     assert "out of order" in found.message
@@ -196,12 +196,12 @@ def test_any_source_gives_the_same_answer() -> None:
     scheduler.sync()
     simulation = Simulation(objects)
     snapshot = scheduler.core.cache.snapshot()
-    told = [
+    answers = [
         [each.description for each in explain(source, objects[2]).changes]
         for source in (objects, cluster, scheduler, simulation, snapshot)
     ]
-    assert all(each == told[0] for each in told)
-    assert told[0]
+    assert all(each == answers[0] for each in answers)
+    assert answers[0]
 
 
 def test_a_nominated_pod_in_the_way_is_found() -> None:
