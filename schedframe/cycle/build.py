@@ -13,7 +13,7 @@ from ..errors import ConfigError, PluginError
 from ..framework import Framework, Observer, Registry, Status, WaitingRoom
 from ..framework.faults import read_pre_enqueue
 from ..framework.registry import Factory
-from ..queue import EVERYTHING, PriorityQueue, QueueProfile
+from ..queue import EVERYTHING, PriorityQueue, QueueOptions, QueueProfile
 from ..state import Cache, ObjectStore
 from .core import Core
 from .equivalence.cache import RememberedClasses
@@ -138,14 +138,16 @@ def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
 
     key, less = plan.queue_sort_key, plan.queue_sort_less
     return PriorityQueue(
-        sort_key=SortKey(sorter, key, report).of if key is not None else None,
-        less=SortLess(sorter, less, report) if less is not None else None,
-        profiles={name: _queue_profile(framework) for name, framework in core.frameworks.items()},
-        clock=core.clock,
-        initial_backoff=float(document.pod_initial_backoff_seconds or 0),
-        max_backoff=float(document.pod_max_backoff_seconds or 0),
-        pod_lister=core.pending.get,
-        on_fault=on_fault,
+        QueueOptions(
+            sort_key=SortKey(sorter, key, report).of if key is not None else None,
+            less=SortLess(sorter, less, report) if less is not None else None,
+            profiles={name: _queue_profile(framework) for name, framework in core.frameworks.items()},
+            clock=core.clock,
+            initial_backoff=float(document.pod_initial_backoff_seconds or 0),
+            max_backoff=float(document.pod_max_backoff_seconds or 0),
+            pod_lister=core.pending.get,
+            on_fault=on_fault,
+        )
     )
 
 

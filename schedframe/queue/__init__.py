@@ -34,6 +34,7 @@ from .heap import Heap
 from .hints import FaultFn, PreEnqueueFn, QueueProfile
 from .in_flight import InFlight, RecordedEvent
 from .nominator import NominatingMode, Nominator
+from .options import QueueOptions
 from .priority_queue import PriorityQueue
 from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, by_priority, identity
 
@@ -62,6 +63,7 @@ __all__ = [
     "Pool",
     "PreEnqueueFn",
     "PriorityQueue",
+    "QueueOptions",
     "QueueProfile",
     "QueuedPodInfo",
     "QueueingHint",

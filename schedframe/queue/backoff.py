@@ -1,4 +1,4 @@
-"""Pods that failed not long ago and have to wait: heaps of rejected, held and erroneous ones."""
+"""Pods that back off: heaps by expiry of rejected, held and failed pods."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _SECOND = 1_000_000
 
 
 def micros(seconds: float) -> int:
-    """Whole microseconds. At today's epoch a float is exact to a quarter of one; sums of these stay exact."""
+    """Return whole microseconds. Floats of today's epoch are exact to 0.25 µs; integers add up exactly."""
     return round(seconds * 1e6)
 
 
 class BackoffQueues:
-    """The backoff rule and the pods it holds back.
+    """The backoff rule and the pods that back off.
 
     A pod waits initial × 2^(count−1) seconds, at most the maximum, from its timestamp on, where count is that
     of consecutive errors or, if there are none, of rejections. Expiries are truncated to whole seconds, and a
@@ -54,7 +54,7 @@ class BackoffQueues:
         self.errors: Heap[QueuedPodInfo] = Heap(by_key, sort_key=self.expiry)
 
     def expiry(self, info: QueuedPodInfo) -> int:
-        """The second of the clock in which the backoff of *info* ends; computed once. O(1)."""
+        """Return the second of the clock in which the backoff of *info* ends; computed once. O(1)."""
         expiry = info.backoff_expiry
         if expiry is None:
             expiry = (micros(info.timestamp) + self.duration(info)) // _SECOND
@@ -62,15 +62,15 @@ class BackoffQueues:
         return expiry
 
     def duration(self, info: QueuedPodInfo) -> int:
-        """How long a pod with that history waits, in microseconds."""
+        """Return how long a pod with that history backs off, in microseconds."""
         count = info.error_count or info.unschedulable_count
         if count == 0 or self._maximum == 0:
             return 0
-        # beyond 2^64 the maximum has long been reached, and the exponent of a wronged pod may be large
+        # Beyond 2^64 the maximum is reached for any configuration; a larger exponent only costs memory.
         return min(self._initial << min(count - 1, 64), self._maximum)
 
     def is_backing_off(self, info: QueuedPodInfo, now: float) -> bool:
-        """Whether *info* still has to wait at *now*; never for a pod that has not failed."""
+        """Return whether *info* still backs off at *now*; never for a pod that has not failed."""
         if info.attempts == 0 or self._maximum == 0:
             return False
         return self.expiry(info) >= micros(now) // _SECOND
@@ -105,19 +105,19 @@ class BackoffQueues:
         return sum(map(len, self._heaps_of(pool)))
 
     def pop_completed(self, now: float) -> Iterator[QueuedPodInfo]:
-        """Take out every pod that need not wait any longer, rejected ones first. O(log n) each."""
+        """Pop every pod whose backoff is over, rejected ones first. O(log n) each."""
         for heap in self._heaps():
             while (head := heap.peek()) is not None and not self.is_backing_off(head, now):
                 heap.pop()
                 yield head
 
     def deadline(self) -> float | None:
-        """When the next pod is through, the first instant after the second of its expiry. O(1)."""
+        """Return when the first backoff is over: the instant after the second of its expiry. O(1)."""
         ends = [self.wake_at(head) for heap in self._heaps() if (head := heap.peek()) is not None]
         return min(ends) if ends else None
 
     def wake_at(self, info: QueuedPodInfo) -> float:
-        """When *info* is through."""
+        """Return when the backoff of *info* is over."""
         return float(self.expiry(info) + 1)
 
     def __bool__(self) -> bool:

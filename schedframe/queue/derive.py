@@ -1,4 +1,4 @@
-"""Cluster events out of changed objects, exactly as the reference derives them.
+"""Derivation of cluster events from changed objects, as in the reference.
 
 Rules and their order: pkg/scheduler/framework/events.go and eventhandlers.go of Kubernetes v1.36.
 """
@@ -21,15 +21,15 @@ from .events import (
 )
 
 Registered: TypeAlias = Mapping[str, Action]
-"""Event resource → the actions that plugins registered (``registered_actions``)."""
+"""Event resource → the actions that plugins registered, see :func:`registered_actions`."""
 
 
 @frozen
 class ObjectEvent:
     """An event with the objects that hints are given.
 
-    ``max_priority``: only waiting pods of at most that priority are concerned, because only they had to count
-    with the pod in question; ``None``: all.
+    ``max_priority``: the event concerns only waiting pods of at most that priority, because only they had to
+    leave room for the pod in question; ``None``: all.
     """
 
     event: ClusterEvent
@@ -45,14 +45,16 @@ def derive_events(
     registered: Registered | None = None,
     scheduler_names: Collection[str] = (DEFAULT_SCHEDULER_NAME,),
 ) -> tuple[ClusterEvent, ...]:
-    """The events, in order, of an object that was added (*old* is ``None``), deleted (*new* is) or updated.
+    """Return the events, in order, of an object that was added, deleted or updated.
 
-    *registered* limits the events of kinds other than pods and nodes to what plugins asked for; ``None``: no
+    *old* is ``None`` for an addition, *new* for a deletion.
+
+    *registered* limits the events of kinds other than pods and nodes to what plugins registered; ``None``: no
     limit. Pods without a node count only if their scheduler is one of *scheduler_names*. O(size of the
     object).
     """
-    found = derive_object_events(old, new, registered=registered, scheduler_names=scheduler_names)
-    return tuple(happened.event for happened in found)
+    events = derive_object_events(old, new, registered=registered, scheduler_names=scheduler_names)
+    return tuple(derived.event for derived in events)
 
 
 def derive_object_events(
@@ -64,10 +66,10 @@ def derive_object_events(
 ) -> tuple[ObjectEvent, ...]:
     """:func:`derive_events` with the objects and limits that go with each event.
 
-    Events of resource ``UnschedulablePod`` are about the waiting pod itself: ``PriorityQueue.update`` sees to
-    them. All others are for ``PriorityQueue.move_all``. An object that was deleted and created anew under its
-    name (both have a uid, and not the same) is one deleted and one added. Pods that have ended count as
-    deleted.
+    Events of resource ``UnschedulablePod`` are about the waiting pod itself and handled by
+    ``PriorityQueue.update``, all others by ``PriorityQueue.move_all``. An object that was deleted and created
+    again under its name (the uids differ) gives the events of a deletion and an addition. Terminated pods
+    count as deleted.
     """
     old, new = _present(old), _present(new)
     if old is None and new is None:
@@ -117,21 +119,21 @@ def _pod_events(old: Pod | None, new: Pod | None, schedulers: Collection[str]) -
             yield ObjectEvent(event, old, new)
         nominated = old.status.nominated_node_name
         if nominated and nominated != new.status.nominated_node_name:
-            # pods of lower or equal priority counted with it on that node
+            # Pods of lower or equal priority left room for it on that node.
             yield ObjectEvent(ASSIGNED_POD_DELETE, old, None, old.priority)
 
 
 def is_same_version(old: Pod, new: Pod) -> bool:
-    """Whether an update changed nothing: told by the resource version, or, without one, by the contents."""
+    """Return whether an update changed nothing: same resource version or, without one, equal contents."""
     version = new.metadata.resource_version
     return old.metadata.resource_version == version and (bool(version) or old == new)
 
 
 def pod_update_events(old: Pod, new: Pod) -> tuple[ClusterEvent, ...]:
-    """What changed in a pod, in the reference's order; the general Update if it is nothing special."""
+    """Return what changed in a pod, in the reference's order; the general Update if nothing specific did."""
     events = _POD_EVENTS[bool(new.spec.node_name)]
-    found = [events[action] for action, changed in _POD_CHANGES.items() if changed(old, new)]
-    return tuple(found) if found else (events[Action.UPDATE],)
+    specific = [events[action] for action, changed in _POD_CHANGES.items() if changed(old, new)]
+    return tuple(specific) if specific else (events[Action.UPDATE],)
 
 
 def _labels_changed(old: Pod | Node, new: Pod | Node) -> bool:
@@ -149,7 +151,7 @@ def _scaled_down(old: Pod, new: Pod) -> bool:
 
 
 def _request_inputs(pod: Pod) -> tuple[Any, ...]:
-    """All that the total requests of a pod are made of: comparing is cheaper than adding up."""
+    """Return everything that the total requests of a pod depend on: comparing is cheaper than adding up."""
     spec, status = pod.spec, pod.status
     asked = (spec.containers, spec.init_containers, spec.overhead, spec.resources)
     actual = (
@@ -158,7 +160,7 @@ def _request_inputs(pod: Pod) -> tuple[Any, ...]:
         status.resources,
         status.allocated_resources,
     )
-    # conditions change at every failed attempt, and tell of a resize only where something can be resized
+    # Conditions change at every failed attempt, and matter only for pods that can be resized.
     return (*asked, *actual, status.conditions) if any(actual) else asked
 
 
@@ -167,7 +169,7 @@ def _gates_gone(old: Pod, new: Pod) -> bool:
 
 
 def _tolerations_changed(old: Pod, new: Pod) -> bool:
-    # the API server allows nothing but additions
+    # The API server allows only additions.
     return len(old.spec.tolerations) != len(new.spec.tolerations)
 
 
@@ -214,9 +216,8 @@ def _node_events(old: Node | None, new: Node | None) -> tuple[ClusterEvent, ...]
 
 
 def node_update_events(old: Node, new: Node) -> tuple[ClusterEvent, ...]:
-    """What changed in a node that scheduling cares about, in the reference's order; often nothing."""
-    found = [_NODE_EVENTS[action] for action, changed in _NODE_CHANGES if changed(old, new)]
-    return tuple(found)
+    """Return the changes of a node that matter to scheduling, in the reference's order; often none."""
+    return tuple([_NODE_EVENTS[action] for action, changed in _NODE_CHANGES if changed(old, new)])
 
 
 def _uncordoned(old: Node, new: Node) -> bool:
@@ -224,7 +225,7 @@ def _uncordoned(old: Node, new: Node) -> bool:
 
 
 def _allocatable_changed(old: Node, new: Node) -> bool:
-    # Where nothing is said of it all of the capacity is allocatable, as the API server has it.
+    # Without allocatable the API server defaults it to the capacity.
     before = old.status.allocatable or old.status.capacity
     return before != (new.status.allocatable or new.status.capacity)
 

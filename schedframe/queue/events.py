@@ -1,4 +1,4 @@
-"""What happened in the cluster, as a small algebra: a resource times a set of actions.
+"""Cluster events: a resource and a set of actions.
 
 Bits, spelling and matching are those of the reference (k8s.io/kube-scheduler framework/types.go and
 pkg/scheduler/framework/events.go, v1.36).
@@ -16,7 +16,7 @@ from ..api import Pod
 
 
 class Action(IntFlag):
-    """Kinds of change; or them together for "any of these". The numbers matter to :func:`matches`."""
+    """Kinds of change; ``|`` means "any of these". :func:`matches` compares the numbers."""
 
     NONE = 0
     ADD = 1 << 0
@@ -41,12 +41,12 @@ class Action(IntFlag):
 
     @property
     def label(self) -> str:
-        """The reference's spelling: ``UpdateNodeLabel``, ``Update``, ``All``; empty for other sets."""
+        """Return the reference's spelling: ``UpdateNodeLabel``, ``Update``, ``All``; empty for other sets."""
         return _ACTION_LABELS.get(int(self), "")
 
     @classmethod
     def parse(cls, label: str) -> Action:
-        """The inverse of :attr:`label`; raises ``KeyError`` for a word that is none."""
+        """Return the action with that :attr:`label`. Raises ``KeyError`` for any other text."""
         return _ACTIONS[label]
 
 
@@ -61,14 +61,14 @@ _ACTION_LABELS: Final = {int(action): label for label, action in _ACTIONS.items(
 
 
 class EventResource(StrEnum):
-    """Kinds of object that events are about. Any other kind may be used by its name, as a plain string."""
+    """Kinds of objects that events are about. Any other kind may be used by its name, as a plain string."""
 
     POD = "Pod"
-    """Registers for assigned and unschedulable pods alike; events are always about one of those two."""
+    """In a registration: both of the next two. Events are always about one of those."""
     ASSIGNED_POD = "AssignedPod"
-    """A pod that has a node (or had, or was nominated to one)."""
+    """A pod that has a node, had one, or was nominated to one."""
     UNSCHEDULABLE_POD = "UnschedulablePod"
-    """A waiting pod, itself."""
+    """The waiting pod itself."""
     NODE = "Node"
     PERSISTENT_VOLUME = "PersistentVolume"
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
@@ -91,7 +91,7 @@ _KIND_RESOURCES: Final[Mapping[str, str]] = {
 
 
 def resource_of(kind: str) -> str:
-    """The event resource of a kind: ``CSINode`` → ``storage.k8s.io/CSINode``; unknown kinds as they are."""
+    """Return the event resource of a kind: ``CSINode`` → ``storage.k8s.io/CSINode``; other kinds as given."""
     return _KIND_RESOURCES.get(kind, kind)
 
 
@@ -102,7 +102,7 @@ class ClusterEvent:
     resource: str = field(converter=str)
     actions: Action
     name: str = ""
-    """Label of an event that is better known by another name (forced moves)."""
+    """Label in place of the derived one, for forced moves."""
     label: str = field(init=False, eq=False, repr=False)
 
     def __attrs_post_init__(self) -> None:
@@ -113,13 +113,13 @@ class ClusterEvent:
 
     @property
     def is_wildcard(self) -> bool:
-        """Whether this is an event of everything: it concerns every pod whatever its rejectors registered."""
+        """Whether this is the wildcard: it concerns every pod, whatever its rejectors registered."""
         return self.resource == EventResource.WILDCARD and self.actions == Action.ALL
 
 
 @frozen(cache_hash=True)
 class EventOf:
-    """*event* about one object, for whoever waits (``Status.wait``) in the company of many."""
+    """*event* about one object: what a ``Status.wait`` ends at if many pods wait for events of that kind."""
 
     event: ClusterEvent
     key: str
@@ -138,11 +138,11 @@ _PODS: Final = (EventResource.ASSIGNED_POD, EventResource.UNSCHEDULABLE_POD)
 
 
 def matches(registered: ClusterEvent, event: ClusterEvent) -> bool:
-    """Whether who registered *registered* is to be asked about *event*.
+    """Return whether the hint of a plugin that registered *registered* runs for *event*.
 
-    A registered wildcard matches everything. Else the resources must agree (``*`` with all, ``Pod`` with both
-    kinds of pod), the actions must have one in common, and those of *event* must not exceed the registered
-    ones as numbers: so the wildcard event matches nothing but a registered wildcard.
+    A registered wildcard matches everything. Otherwise the resources must agree (``*`` with all, ``Pod`` with
+    both kinds of pods), the actions must have one in common, and those of *event* must not exceed the
+    registered ones as numbers: so the wildcard event matches only a registered wildcard.
     """
     if registered.is_wildcard:
         return True
@@ -156,7 +156,7 @@ def matches(registered: ClusterEvent, event: ClusterEvent) -> bool:
 
 
 class QueueingHint(IntEnum):
-    """What a plugin says of an event and a pod that it rejected. A hint may as well return a ``bool``."""
+    """Answer of a hint about an event and a pod that its plugin rejected. A ``bool`` is accepted too."""
 
     SKIP = 0
     """The event does not help the pod."""
@@ -170,9 +170,9 @@ HintFn: TypeAlias = Callable[[Pod, Any, Any], "QueueingHint | bool"]
 
 @frozen
 class EventRegistration:
-    """An event that may help pods which a plugin rejected. Without a *hint* it always does (Queue).
+    """An event that may help pods that a plugin rejected. Without a *hint* it always does (QUEUE).
 
-    A hint that raises counts as Queue, so that no pod is stuck for it, and the fault is reported.
+    A hint that raises counts as QUEUE, so that no pod stays behind because of it, and the fault is reported.
     """
 
     event: ClusterEvent
@@ -192,14 +192,14 @@ _UNREGISTERED: Final = (
     EventResource.DEVICE_CLASS,
 )
 EVERYTHING: Final = tuple(EventRegistration(ClusterEvent(resource, Action.ALL)) for resource in _UNREGISTERED)
-"""The registrations of a plugin that does not say which events it wants."""
+"""The registrations of a plugin without ``events_to_register``."""
 
 
 def with_implied(registrations: Iterable[EventRegistration]) -> tuple[EventRegistration, ...]:
-    """*registrations* of one plugin, and ``Node/UpdateNodeTaint`` for one that has ``Node/Add`` without it.
+    """Return the *registrations* of one plugin, with ``Node/UpdateNodeTaint`` if they have ``Node/Add``.
 
-    A node that is not yet ready for the plugin's pods when it is added may get there by an update of which
-    only the taint is told apart; a plugin that heard of the addition must hear of that too.
+    A node that is added before it is ready for the plugin's pods may become ready by an update that is
+    derived as a change of taints only, so a plugin that registered the addition needs that event too.
     """
     given = tuple(registrations)
     node = Action.NONE
@@ -213,7 +213,7 @@ def with_implied(registrations: Iterable[EventRegistration]) -> tuple[EventRegis
 
 
 def registered_actions(registrations: Iterable[EventRegistration]) -> dict[str, Action]:
-    """Resource → all actions that somebody registered, as :func:`derive_events` takes it."""
+    """Return resource → all registered actions, as :func:`derive_events` takes it."""
     actions: dict[str, Action] = {}
     for registration in registrations:
         event = registration.event

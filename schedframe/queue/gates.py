@@ -1,4 +1,4 @@
-"""Who may wait in the active and backoff pools at all."""
+"""Gates: pods that pre_enqueue plugins keep out of the active and backoff pools."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 from ..api import Pod
 from .hints import FaultFn, PreEnqueueFn, QueueProfile
-from .queued_pod import QueuedPodInfo, shared
+from .queued_pod import QueuedPodInfo, interned
 
 
 class Gates:
@@ -20,10 +20,10 @@ class Gates:
         self._on_fault = on_fault
 
     def admit(self, info: QueuedPodInfo) -> bool:
-        """Whether every plugin lets the pod in; if not, the one that does not becomes its gating plugin.
+        """Return whether every plugin admits the pod; the first one that does not becomes its gating plugin.
 
-        The present gating plugin is asked first, as it is the likeliest to refuse. It stays among the plugins
-        that rejected the pod even when it lets it through.
+        The present gating plugin runs first, because it is the most likely to refuse. It stays among the
+        plugins that rejected the pod even if it admits it now.
         """
         pod = info.pod
         profile = self._profiles.get(pod.spec.scheduler_name)
@@ -43,7 +43,7 @@ class Gates:
                 refused = answer is not None and self._refuses(profile, plugin, answer, pod)
             if refused:
                 info.gating_plugin = plugin
-                info.unschedulable_plugins = shared(info.unschedulable_plugins | {plugin})
+                info.unschedulable_plugins = interned(info.unschedulable_plugins | {plugin})
                 return False
         info.gating_plugin = ""
         return True

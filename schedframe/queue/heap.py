@@ -16,19 +16,18 @@ _Entry: TypeAlias = list[Any]
 """[*sort key, arrival, item]; the item of a removed entry is None."""
 
 _MIN_GARBAGE = 64
-"""Removed entries that are not worth sweeping, however small the heap."""
+"""Removed entries up to which a heap is not swept: below, a sweep costs more than the entries do."""
 
 
 class Heap(Generic[T]):
-    """Items by *key*, the first of them on top: by ``sort_key`` (a comparable value) or by ``less``.
+    """Items by *key*, ordered by ``sort_key`` (a comparable value) or by ``less``.
 
-    Equal items leave in the order in which they came. What comes in the order in which it will leave, as most
-    pods do, waits in a row beside the heap, and costs O(1) to add and to pop. Removal marks the entry and
-    leaves it for later: it is dropped when it reaches the top, and all of them are swept once they outnumber
-    the items, so memory is O(items) under any churn. Sort keys that are tuples must all have the same length.
-    An item must not change in what it is ordered by while it is here: replace it with :meth:`add`. With
-    ``less`` every comparison is a Python call or two; ``sort_key`` is computed once per :meth:`add` and some
-    ten times faster.
+    Equal items leave in the order of arrival. Items that arrive in their final order, as most pods do, go to
+    a sorted run beside the heap, and cost O(1) to add and to pop. Removal only marks the entry: it is dropped
+    when it reaches the top, and all marked entries are swept once they outnumber the items, so memory is
+    O(items) under any churn. Sort keys that are tuples must all have the same length. The order of an item
+    must not change while it is here: replace it with :meth:`add`. With ``less`` every comparison is a Python
+    call or two; ``sort_key`` is computed once per :meth:`add` and about ten times faster.
     """
 
     __slots__ = ("_garbage", "_heap", "_key", "_next", "_run", "_sort_key", "entries")
@@ -48,19 +47,19 @@ class Heap(Generic[T]):
             self._sort_key = _by(less)
         else:
             raise TypeError("a heap is ordered by sort_key or by less: give exactly one of them")
-        # flat lists compare faster than nested tuples; arrival settles every tie before the item is looked at
+        # Flat lists compare faster than nested tuples. The arrival breaks ties, so items are never compared.
         self._heap: list[_Entry] = []
         self._run: deque[_Entry] = deque()  # ascending
         self.entries: dict[Hashable, _Entry] = {}
-        """By key, one for each item; to be looked at only."""
+        """By key, one for each item; read-only."""
         self._next = count().__next__
         self._garbage = 0
 
     def add(self, item: T) -> None:
-        """Put *item* in, in place of the one with the same key if there is one. O(log n).
+        """Add *item*, in place of the one with the same key if there is one. O(log n).
 
-        A replacement that is equal in order keeps the place of what it replaces; any other one goes behind
-        those that are its equals now.
+        A replacement that is equal in order keeps the place of the old item; any other one goes behind the
+        items that it is equal to now.
         """
         key = self._key(item)
         rank = self._sort_key(item)
@@ -78,7 +77,7 @@ class Heap(Generic[T]):
             heapq.heappush(self._heap, entry)
 
     def pop(self) -> T | None:
-        """Take the first item out; ``None`` if there is none. O(log n) amortised."""
+        """Remove and return the first item; ``None`` if there is none. O(log n) amortised."""
         heap, run = self._heap, self._run
         while heap or run:
             entry = run.popleft() if run and (not heap or run[0] < heap[0]) else heapq.heappop(heap)
@@ -92,7 +91,7 @@ class Heap(Generic[T]):
         return None
 
     def peek(self) -> T | None:
-        """The first item, left in place; ``None`` if there is none. O(1), amortised over removals."""
+        """Return the first item; ``None`` if there is none. O(1), amortised over removals."""
         heap, run = self._heap, self._run
         while heap or run:
             in_run = bool(run) and (not heap or run[0] < heap[0])
@@ -107,7 +106,7 @@ class Heap(Generic[T]):
         return None
 
     def delete(self, key: Hashable) -> T | None:
-        """Take out the item with that key and return it; ``None`` if there is none. O(1) amortised."""
+        """Remove and return the item with that key; ``None`` if there is none. O(1) amortised."""
         entry = self.entries.pop(key, None)
         if entry is None:
             return None
@@ -116,20 +115,20 @@ class Heap(Generic[T]):
         return item
 
     def get(self, key: Hashable) -> T | None:
-        """The item with that key, or ``None``. O(1)."""
+        """Return the item with that key, or ``None``. O(1)."""
         entry = self.entries.get(key)
         return None if entry is None else entry[-1]
 
     def sorted(self) -> list[T]:
-        """All items in the order in which they would be popped. O(n log n)."""
+        """Return all items in the order in which they would be popped. O(n log n)."""
         return [entry[-1] for entry in sorted(self.entries.values())]
 
     def list(self) -> list[T]:
-        """All items in no particular order. O(n)."""
+        """Return all items in no particular order. O(n)."""
         return [entry[-1] for entry in self.entries.values()]
 
     def clear(self) -> None:
-        """Take everything out."""
+        """Remove everything."""
         self._heap.clear()
         self._run.clear()
         self.entries.clear()
@@ -148,7 +147,7 @@ class Heap(Generic[T]):
         return iter(self.list())
 
     def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` unless order, keys and garbage count are as they should be. O(n)."""
+        """Raise :class:`InvariantError` unless order, keys and garbage count are consistent. O(n)."""
         heap = self._heap
         for child in range(1, len(heap)):
             if heap[child] < heap[(child - 1) >> 1]:
@@ -167,7 +166,7 @@ class Heap(Generic[T]):
             raise InvariantError("the keys of the heap are not those of its items")
 
     def _replace(self, entry: _Entry, rank: Any, item: T) -> bool:
-        """Put *item* into an entry of the same rank; whether it had the same rank."""
+        """Put *item* into *entry* if that has the same rank; return whether it did."""
         if type(rank) is tuple:
             if len(entry) != len(rank) + 2 or not all(map(_equal, entry, rank)):
                 return False
@@ -199,10 +198,10 @@ def _equal(one: Any, other: Any) -> bool:
 
 
 class _Rank(Generic[T]):
-    """An item as a sort key: compared by ``less``, and by arrival where neither goes before the other.
+    """An item as a sort key: compared by ``less``, and by arrival if neither goes before the other.
 
-    Equality stays that of objects: lists are compared by the first elements that are not equal, and a test by
-    ``less`` would double the number of its calls.
+    Equality is identity: Python compares lists at their first elements that are not equal, and an ``__eq__``
+    by ``less`` would double the number of its calls.
     """
 
     __slots__ = ("arrival", "item", "less")
@@ -218,7 +217,7 @@ class _Rank(Generic[T]):
         return self.arrival < other.arrival and not self.less(other.item, self.item)
 
     def ties(self, other: Self) -> bool:
-        """Whether neither goes before the other."""
+        """Return whether neither goes before the other."""
         return not self.less(self.item, other.item) and not self.less(other.item, self.item)
 
 

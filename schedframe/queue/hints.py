@@ -1,4 +1,4 @@
-"""Which plugins to ask about an event, and what their answers mean for a waiting pod."""
+"""Queueing hints: which ones run for an event, and what their answers mean for a waiting pod."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from .events import ClusterEvent, EventRegistration, HintFn, matches, with_impli
 from .queued_pod import QueuedPodInfo, identity
 
 PreEnqueueFn: TypeAlias = Callable[[Pod], Any]
-"""``None`` or a status of success lets the pod in, any other answer (or an exception) holds it back."""
+"""``None`` or a status of success admits the pod; any other answer, or an exception, holds it back."""
 
 ReadAnswerFn: TypeAlias = Callable[[str, Any], Any]
 """``read_answer(plugin, answer)``: the rejection or error in an answer of pre_enqueue, ``None`` for success.
@@ -36,7 +36,7 @@ _log = logging.getLogger(__name__)
 
 
 def log_fault(plugin: str, error: BaseException, pod: Pod) -> None:
-    """Where faults go unless the queue is given something better: to the log, with the traceback."""
+    """Log a fault of a plugin with its traceback: the default of ``on_fault``."""
     _log.error("plugin %s failed for pod %s", plugin, pod.key, exc_info=error)
 
 
@@ -48,12 +48,11 @@ def _with_implied(
 
 @frozen(eq=False)
 class QueueProfile:
-    """What the queue needs to know of a profile: plain callables by plugin name.
+    """The part of a profile that the queue uses: plain callables by plugin name.
 
     ``pre_enqueue`` in the order of the profile; ``events`` are the registrations of each plugin, to which the
     implied ``Node/UpdateNodeTaint`` is added. A plugin that is not in ``events`` registered nothing: pods
-    that it alone rejected wait for the timeout (see ``EVERYTHING`` for plugins that do not say what they
-    want).
+    that only it rejected wait for the timeout. For plugins without ``events_to_register`` see ``EVERYTHING``.
     """
 
     pre_enqueue: Sequence[tuple[str, PreEnqueueFn]] = ()
@@ -62,104 +61,106 @@ class QueueProfile:
     """Called for answers of pre_enqueue other than ``None``."""
 
 
-class Strategy(IntEnum):
-    """Whether and how a pod is queued again."""
+class RequeueStrategy(IntEnum):
+    """Whether and where a pod is queued again."""
 
     SKIP = 0
     AFTER_BACKOFF = 1
-    """To a backoff pool while it is backing off, else to the active one."""
+    """In a backoff pool while it backs off, else in the active pool."""
     IMMEDIATELY = 2
-    """To the active pool: what it was pending on has happened."""
+    """In the active pool: what it was pending on has happened."""
 
 
-Plan: TypeAlias = tuple[tuple[str, HintFn | None, Strategy], ...]
-"""Whom to ask about an event, in that order, and what to do at the first Queue; empty: nobody, so Skip."""
+HintPlan: TypeAlias = tuple[tuple[str, HintFn | None, RequeueStrategy], ...]
+"""Hints to run for an event, in order: (plugin, hint or ``None`` for always, strategy). The first one that
+returns QUEUE applies its strategy; an empty plan means SKIP.
+"""
 
-ALWAYS: Final[Plan] = (("", None, Strategy.AFTER_BACKOFF),)
-"""Queue without asking."""
+ALWAYS: Final[HintPlan] = (("", None, RequeueStrategy.AFTER_BACKOFF),)
+"""Queue without running a hint."""
 
-_MAX_REMEMBERED = 10_000
-"""Plans kept; there are as many as combinations of rejectors times kinds of event, which is a few hundred."""
+_MAX_CACHED = 10_000
+"""Entries of each cache, beyond which it is cleared. Rejector sets × kinds of events are a few hundred."""
 
 
 class HintTable:
-    """The registrations of all profiles, looked up by event. Answers are remembered, so look-ups are O(1)."""
+    """The registrations of all profiles by event. Look-ups are cached and O(1)."""
 
-    __slots__ = ("_interest", "_on_fault", "_plans", "_profiles")
+    __slots__ = ("_on_fault", "_plans", "_profiles", "_registered")
 
     def __init__(self, profiles: Mapping[str, QueueProfile], on_fault: FaultFn) -> None:
         self._profiles = profiles
         self._on_fault = on_fault
-        self._interest: dict[Any, bool] = {}
-        self._plans: dict[Any, Plan] = {}
+        self._registered: dict[Any, bool] = {}
+        self._plans: dict[Any, HintPlan] = {}
 
-    def is_of_interest(self, event: ClusterEvent) -> bool:
-        """Whether some plugin of some profile wants *event*; the wildcard always is of interest."""
-        known = self._interest.get(event)
-        if known is None:
-            known = event.is_wildcard or any(
-                _registered(registrations, event)
+    def is_registered(self, event: ClusterEvent) -> bool:
+        """Return whether any plugin of any profile registered *event*; always true for the wildcard."""
+        registered = self._registered.get(event)
+        if registered is None:
+            registered = event.is_wildcard or any(
+                _any_matches(registrations, event)
                 for profile in self._profiles.values()
                 for registrations in profile.events.values()
             )
-            self._remember(self._interest, event, known)
-        return known
+            self._cache(self._registered, event, registered)
+        return registered
 
-    def concerns(self, profile: str, plugin: str, event: ClusterEvent) -> bool:
-        """Whether *plugin* of *profile* registered *event*: the only events that may open its gate."""
-        question = (profile, plugin, event)
-        known = self._interest.get(question)
-        if known is None:
-            known = profile in self._profiles and _registered(
+    def is_registered_by(self, profile: str, plugin: str, event: ClusterEvent) -> bool:
+        """Return whether *plugin* of *profile* registered *event*: only these events may open its gate."""
+        key = (profile, plugin, event)
+        registered = self._registered.get(key)
+        if registered is None:
+            registered = profile in self._profiles and _any_matches(
                 self._profiles[profile].events.get(plugin, ()), event
             )
-            self._remember(self._interest, question, known)
-        return known
+            self._cache(self._registered, key, registered)
+        return registered
 
-    def plan(
+    def plan_for(
         self, event: ClusterEvent, profile: str, unschedulable: frozenset[str], pending: frozenset[str]
-    ) -> Plan:
-        """Whom to ask about *event* for pods with these rejectors. Rejectors are told apart by their sets."""
-        question = (event, profile, unschedulable, pending)
-        plan = self._plans.get(question)
+    ) -> HintPlan:
+        """Return the hints to run for *event* and pods with these rejectors."""
+        key = (event, profile, unschedulable, pending)
+        plan = self._plans.get(key)
         if plan is None:
             plan = self._make_plan(event, profile, unschedulable, pending)
-            self._remember(self._plans, question, plan)
+            self._cache(self._plans, key, plan)
         return plan
 
-    def ask(self, plan: Plan, pod: Pod, old: Any, new: Any) -> Strategy:
-        """Go through *plan* up to the first Queue. A hint that fails says Queue, and is reported."""
+    def run(self, plan: HintPlan, pod: Pod, old: Any, new: Any) -> RequeueStrategy:
+        """Run the hints of *plan* up to the first QUEUE. A hint that fails counts as QUEUE, reported."""
         for plugin, hint, strategy in plan:
             if hint is None or self._hint(plugin, hint, pod, old, new):
                 return strategy
-        return Strategy.SKIP
+        return RequeueStrategy.SKIP
 
-    def strategy(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> Strategy:
-        """What *event* means for one pod, its gate left aside."""
-        if not concerns_pod(event, new, info):
-            return Strategy.SKIP
-        plan = self.plan(event, info.profile, info.unschedulable_plugins, info.pending_plugins)
-        return self.ask(plan, info.pod, old, new)
+    def strategy_for(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> RequeueStrategy:
+        """Return what *event* means for one pod, its gate left aside."""
+        if not applies_to(event, new, info):
+            return RequeueStrategy.SKIP
+        plan = self.plan_for(event, info.profile, info.unschedulable_plugins, info.pending_plugins)
+        return self.run(plan, info.pod, old, new)
 
     def _make_plan(
         self, event: ClusterEvent, profile: str, unschedulable: frozenset[str], pending: frozenset[str]
-    ) -> Plan:
-        known = self._profiles.get(profile)
-        if known is None or event.is_wildcard or not (unschedulable or pending):
+    ) -> HintPlan:
+        registrations = self._profiles.get(profile)
+        if registrations is None or event.is_wildcard or not (unschedulable or pending):
             return ALWAYS
-        plan: list[tuple[str, HintFn | None, Strategy]] = []
+        plan: list[tuple[str, HintFn | None, RequeueStrategy]] = []
         for plugins, strategy in (
-            (pending, Strategy.IMMEDIATELY),
-            (unschedulable - pending, Strategy.AFTER_BACKOFF),
+            (pending, RequeueStrategy.IMMEDIATELY),
+            (unschedulable - pending, RequeueStrategy.AFTER_BACKOFF),
         ):
-            asked = [
+            matching = [
                 (plugin, registration.hint, strategy)
                 for plugin in sorted(plugins)
-                for registration in known.events.get(plugin, ())
+                for registration in registrations.events.get(plugin, ())
                 if matches(registration.event, event)
             ]
-            # one that needs no call settles the matter
-            plan += [entry for entry in asked if entry[1] is None][:1] or asked
+            # A registration without a hint always queues: no other one needs to run.
+            plan += [entry for entry in matching if entry[1] is None][:1] or matching
         return tuple(plan)
 
     def _hint(self, plugin: str, hint: HintFn, pod: Pod, old: Any, new: Any) -> bool:
@@ -170,24 +171,24 @@ class HintTable:
                     f"a queueing hint of {plugin} returned None; return QueueingHint.QUEUE or SKIP"
                 )
             return bool(answer)
-        except Exception as error:  # noqa: BLE001  (whatever a plugin raises is its fault, and must not stop the queue)
+        except Exception as error:  # noqa: BLE001  # any error is a fault of the plugin
             self._on_fault(plugin, error, pod)
             return True
 
-    def _remember(self, table: dict[Any, Any], question: Any, answer: Any) -> None:
-        if len(table) >= _MAX_REMEMBERED:
+    def _cache(self, table: dict[Any, Any], key: Any, answer: Any) -> None:
+        if len(table) >= _MAX_CACHED:
             table.clear()
-        table[question] = answer
+        table[key] = answer
 
 
-def concerns_pod(event: ClusterEvent, new: Any, info: QueuedPodInfo) -> bool:
-    """Whether *event* is meant for that pod: a wildcard that comes with a pod is for this pod alone."""
+def applies_to(event: ClusterEvent, new: Any, info: QueuedPodInfo) -> bool:
+    """Return whether *event* is for that pod: a wildcard with a pod as its object is for this pod alone."""
     if new is None or not event.is_wildcard:
         return True
-    # a pod without rejectors is tried again at any event
+    # A pod without rejectors is tried again at any event.
     rejected = info.unschedulable_plugins or info.pending_plugins
     return not rejected or (isinstance(new, Pod) and identity(new) == info.uid)
 
 
-def _registered(registrations: Iterable[EventRegistration], event: ClusterEvent) -> bool:
+def _any_matches(registrations: Iterable[EventRegistration], event: ClusterEvent) -> bool:
     return any(matches(registration.event, event) for registration in registrations)

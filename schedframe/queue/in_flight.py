@@ -1,4 +1,4 @@
-"""Pods that were popped and are not done, and what happened meanwhile."""
+"""Pods that were popped and are not done, and the events since then."""
 
 from __future__ import annotations
 
@@ -11,6 +11,9 @@ from .events import WILDCARD, ClusterEvent
 from .queued_pod import QueuedPodInfo
 
 DEFAULT_MAX_EVENTS = 100_000
+"""Events kept for pods in flight, beyond which the older half is merged into one wildcard."""
+_MIN_PRUNED = 16
+"""Stale events that are kept rather than moving all later ones in the list."""
 
 
 class RecordedEvent(NamedTuple):
@@ -24,13 +27,12 @@ class RecordedEvent(NamedTuple):
 
 
 class InFlight:
-    """One list of events for all pods in flight; each pod remembers from where on it concerns it.
+    """One list of events for all pods in flight, and for each pod the position of its first event.
 
-    Nothing is kept while no pod is in flight, and nothing that is older than the oldest pod in flight.
-    Adding, recording and finishing are O(1) amortised. If more than *max_events* pile up behind a pod that
-    does not come back, the older half is replaced by one event of everything: a pod that fails after that is
-    tried again without asking its plugins, which costs an attempt, but nothing is missed and memory is
-    bounded.
+    Nothing is kept while no pod is in flight, and nothing older than the oldest pod in flight. Adding,
+    recording and finishing are O(1) amortised. If more than *max_events* pile up behind a pod that does not
+    come back, the older half is replaced by one wildcard event: a pod that fails after that is tried again
+    without running hints, which costs an attempt, but nothing is missed and memory is bounded.
     """
 
     __slots__ = ("_base", "_deleted", "_events", "_max_events", "flights")
@@ -40,13 +42,13 @@ class InFlight:
             raise ValueError(f"max_events is {max_events}; keep at least one event")
         self._max_events = max_events
         self.flights: OrderedDict[str, tuple[QueuedPodInfo, int]] = OrderedDict()
-        """By uid, with the number of the first event after the pop; to be looked at only."""
+        """By uid, with the number of the first event after the pop; read-only."""
         self._deleted: set[str] = set()
         self._events: list[RecordedEvent] = []
         self._base = 0  # number of the first event in the list
 
     def start(self, info: QueuedPodInfo) -> bool:
-        """*info* was popped. ``False`` (and nothing done) if its uid is in flight already."""
+        """Record that *info* was popped. ``False``, and no change, if its uid is in flight already."""
         flights, uid = self.flights, info.uid
         if uid in flights:
             return False
@@ -54,7 +56,7 @@ class InFlight:
         return True
 
     def finish(self, uid: str) -> bool:
-        """The pod is done. Whether it was deleted meanwhile; unknown uids do nothing."""
+        """End the flight of a pod; return whether it was deleted since its pop. Unknown uids do nothing."""
         self.flights.pop(uid, None)
         if self._events:
             self._prune()
@@ -65,7 +67,7 @@ class InFlight:
         return True
 
     def record(self, event: ClusterEvent, old: Any, new: Any, *, rollback: bool = False) -> None:
-        """Keep an event for the pods in flight; nothing if there are none."""
+        """Keep an event for the pods in flight, if there are any."""
         if not self.flights:
             return
         self._events.append(RecordedEvent(event, old, new, rollback))
@@ -73,16 +75,16 @@ class InFlight:
             self._collapse()
 
     def events_since_pop(self, uid: str) -> list[RecordedEvent]:
-        """What happened since that pod was popped, oldest first; ``KeyError`` if it is not in flight."""
+        """Return the events since that pod was popped, oldest first. ``KeyError`` if it is not in flight."""
         return self._events[max(0, self.flights[uid][1] - self._base) :]
 
     def mark_deleted(self, uid: str) -> None:
-        """The pod is gone from the cluster."""
+        """Record that the cluster deleted the pod, if it is in flight."""
         if uid in self.flights:
             self._deleted.add(uid)
 
     def revive(self, uid: str) -> QueuedPodInfo | None:
-        """The cluster has that pod after all; the pod in flight, if it is."""
+        """Undo :meth:`mark_deleted`; return the pod, ``None`` if it is not in flight."""
         flight = self.flights.get(uid)
         if flight is None:
             return None
@@ -90,15 +92,15 @@ class InFlight:
         return flight[0]
 
     def is_deleted(self, uid: str) -> bool:
-        """Whether that pod is in flight and gone from the cluster."""
+        """Return whether that pod is in flight and deleted."""
         return uid in self._deleted
 
     def infos(self) -> list[QueuedPodInfo]:
-        """All pods in flight, in the order in which they were popped."""
+        """Return all pods in flight, in the order of their pops."""
         return [info for info, _ in self.flights.values()]
 
     def log(self) -> Iterator[str | RecordedEvent]:
-        """Uids of pods and events, in the order in which they came. O(n)."""
+        """Yield uids of pods and events in the order of their arrival. O(n)."""
         position = self._base
         events = iter(self._events)
         started = False
@@ -114,7 +116,7 @@ class InFlight:
             yield from events
 
     def clear(self) -> None:
-        """Forget everything."""
+        """Remove everything."""
         self.flights.clear()
         self._deleted.clear()
         self._events.clear()
@@ -126,7 +128,7 @@ class InFlight:
         return len(self.flights)
 
     def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` if events are kept for nobody, or pods are out of order."""
+        """Raise :class:`InvariantError` if events are kept without need, or pods are out of order."""
         if self._events and not self.flights:
             raise InvariantError(f"{len(self._events)} events are kept while no pod is in flight")
         if not self._deleted <= self.flights.keys():
@@ -148,7 +150,7 @@ class InFlight:
             return
         oldest = next(iter(self.flights.values()))[1]
         stale = oldest - self._base
-        # deleting from the front moves the rest, so it waits until it is at least half: O(1) amortised
+        # Deleting from the front moves the rest. Waiting until it is half of all keeps that O(1) amortised.
         if stale > _MIN_PRUNED and 2 * stale >= len(self._events):
             del self._events[:stale]
             self._base = oldest
@@ -156,10 +158,7 @@ class InFlight:
     def _collapse(self) -> None:
         half = len(self._events) // 2 + 1
         self._events[:half] = [RecordedEvent(WILDCARD, None, None)]
-        # every pod popped before or within the older half now starts at the wildcard
+        # Every pod popped before or within the older half now starts at the wildcard.
         self._base += half - 1
         for uid, (info, start) in self.flights.items():
             self.flights[uid] = info, max(start, self._base)
-
-
-_MIN_PRUNED = 16

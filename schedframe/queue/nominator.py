@@ -1,4 +1,4 @@
-"""Pods that are to run on a node once room has been made for them."""
+"""Nominations: nodes where preemption makes room for a pod."""
 
 from __future__ import annotations
 
@@ -10,24 +10,24 @@ from ..errors import InvariantError
 from .queued_pod import identity
 
 MAX_CHANGES = 4096
-"""Changes that can be asked for afterwards, at least."""
+"""Changes that :meth:`Nominator.changed_since` can return at least; older ones may be dropped."""
 
 
 class NominatingMode(StrEnum):
     """Which node a pod is nominated to."""
 
     OVERRIDE = "override"
-    """The node that is given, none if it is empty."""
+    """The given node, none if it is empty."""
     NOOP = "noop"
     """The node of the pod's own ``status.nominatedNodeName``, if any."""
 
 
 class Nominator:
-    """Nominations by node, which filters count with, and by pod. Pods are told apart by uid.
+    """Nominations by node, for filters, and by pod. Pods are identified by uid.
 
-    *is_pending* says of a pod whether the cluster still has it, without a node; others are not nominated.
-    Whether there are ``nominations`` at all is what a cycle usually needs to know: ask that first. All is
-    O(1) but where it says otherwise.
+    *is_pending*: whether the cluster still has a pod, and without a node; others are not nominated. Most
+    cycles only need to know whether ``nominations`` is empty: check that first. Methods are O(1) unless they
+    say otherwise.
     """
 
     __slots__ = ("_by_node", "_changed", "_first_change", "_is_pending", "_views", "nominations")
@@ -36,28 +36,28 @@ class Nominator:
         self._is_pending = is_pending
         self._by_node: dict[str, dict[str, Pod]] = {}
         self.nominations: dict[str, str] = {}
-        """By uid the node; to be looked at only."""
+        """Uid of the pod → node; read-only."""
         self._views: dict[str, tuple[Pod, ...]] = {}
         self._changed: list[str] = []
         self._first_change = 0
 
     @property
     def version(self) -> int:
-        """Number of changes so far."""
+        """Number of changes so far, for :meth:`changed_since`."""
         return self._first_change + len(self._changed)
 
     def changed_since(self, version: int) -> list[str] | None:
-        """Nodes whose nominations changed after *version*; ``None`` if that is too long ago to tell."""
+        """Return the nodes whose nominations changed after *version*; ``None`` if the log is too short."""
         return None if version < self._first_change else self._changed[version - self._first_change :]
 
-    def _note(self, node_name: str) -> None:
+    def _log(self, node_name: str) -> None:
         self._changed.append(node_name)
         if len(self._changed) > 2 * MAX_CHANGES:
             del self._changed[:MAX_CHANGES]
             self._first_change += MAX_CHANGES
 
     def nominated_pods_for_node(self, node_name: str) -> tuple[Pod, ...]:
-        """The pods nominated to that node, in order of nomination. After a change O(pods of the node)."""
+        """Return the pods nominated to that node, in order of nomination. After a change O(their number)."""
         view = self._views.get(node_name)
         if view is None:
             pods = self._by_node.get(node_name)
@@ -69,7 +69,7 @@ class Nominator:
     def add(
         self, pod: Pod, node_name: str | None = None, mode: NominatingMode = NominatingMode.OVERRIDE
     ) -> None:
-        """Nominate *pod* according to *mode*, in place of what it was nominated to before."""
+        """Nominate *pod* according to *mode*, in place of its earlier nomination."""
         self.delete(pod)
         wanted = node_name if mode == NominatingMode.OVERRIDE else pod.status.nominated_node_name
         if not wanted or (self._is_pending is not None and not self._is_pending(pod)):
@@ -77,13 +77,13 @@ class Nominator:
         self.nominations[identity(pod)] = wanted
         self._by_node.setdefault(wanted, {})[identity(pod)] = pod
         self._views.pop(wanted, None)
-        self._note(wanted)
+        self._log(wanted)
 
     def update(self, old: Pod, new: Pod) -> None:
-        """*new* is a later version of *old*.
+        """Replace *old* by the later version *new*.
 
-        A nomination that only this nominator knows of is kept as long as neither version says anything about
-        it; else that of *new* counts. Either way the pod goes to the end of the node's order.
+        A nomination that only this nominator has is kept as long as neither version has one in its status;
+        otherwise that of *new* counts. Either way the pod goes to the end of the node's order.
         """
         kept = self.nominations.get(identity(old))
         self.delete(old)
@@ -106,15 +106,15 @@ class Nominator:
         if not pods:
             del self._by_node[node_name]
         self._views.pop(node_name, None)
-        self._note(node_name)
+        self._log(node_name)
 
     def node_of(self, pod: Pod) -> str | None:
-        """The node that *pod* is nominated to."""
+        """Return the node that *pod* is nominated to, ``None`` without one."""
         return self.nominations.get(identity(pod))
 
     @property
     def node_names(self) -> Iterable[str]:
-        """The nodes that pods are nominated to: a live view."""
+        """The nodes with nominated pods, as a live view."""
         return self._by_node.keys()
 
     def __len__(self) -> int:

@@ -1,4 +1,4 @@
-"""Where queued pods are, and how they get from one pool to another."""
+"""The pools of the queue, and the moves between them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .events import (
 )
 from .gates import Gates
 from .heap import Heap
-from .hints import HintTable, Plan, Strategy
+from .hints import HintPlan, HintTable, RequeueStrategy
 from .nominator import NominatingMode, Nominator
 from .queued_pod import PendingPod, Pool, QueuedPodInfo
 from .unschedulable import UnschedulablePods
@@ -36,8 +36,8 @@ def _sorted_union(one: frozenset[str], other: frozenset[str]) -> tuple[str, ...]
 class Pools:
     """The queued pods by key, each in the one pool that its ``pool`` names.
 
-    Pods enter the active and backoff pools only past the gates; those that a gate stops end up in the gated
-    one. Methods that move a pod say whether :meth:`pop` may return it now.
+    Pods enter the active and backoff pools only if the gates admit them, else the gated pool. Methods that
+    move a pod return whether :meth:`pop` may return it now.
     """
 
     __slots__ = ("_gates", "_hints", "_nominator", "active", "backoff", "by_key", "waiting")
@@ -62,11 +62,11 @@ class Pools:
         self.waiting = waiting
 
     def any_waits(self) -> bool:
-        """Whether a pod is anywhere but in the active pool. O(1)."""
+        """Return whether any pod is outside of the active pool. O(1)."""
         return len(self.by_key) > len(self.active.entries)
 
     def pop(self) -> QueuedPodInfo | None:
-        """Take out the first active pod, or else the first that backs off after a rejection. O(log n)."""
+        """Remove and return the first active pod, else the first in backoff after a rejection. O(log n)."""
         info = self.active.pop()
         if info is None:
             info = self.backoff.rejected.pop()
@@ -76,13 +76,13 @@ class Pools:
         return info
 
     def remove(self, info: QueuedPodInfo) -> None:
-        """Take *info* out of wherever it is. O(1) amortised."""
+        """Remove *info* from its pool. O(1) amortised."""
         self._leave(info)
         self.by_key.pop(info.key, None)
         info.pool = None
 
     def replace(self, info: QueuedPodInfo, fresh: QueuedPodInfo) -> None:
-        """Put *fresh*, a later version, in place of *info* in the active or a backoff pool. O(log n)."""
+        """Replace *info* by the later version *fresh* in the active or a backoff pool. O(log n)."""
         self.by_key[info.key] = fresh
         pool = info.pool
         if pool is not None and pool in BACKING_OFF:
@@ -91,10 +91,10 @@ class Pools:
             self.active.add(fresh)
 
     def requeue(
-        self, info: QueuedPodInfo, strategy: Strategy, cause: str, now: float, *, held: bool = False
+        self, info: QueuedPodInfo, strategy: RequeueStrategy, cause: str, now: float, *, held: bool = False
     ) -> bool:
-        """Do what *strategy* (not SKIP) says: to a backoff pool, or to the active one; backoff if *held*."""
-        if (held or strategy is Strategy.AFTER_BACKOFF) and self.backoff.is_backing_off(info, now):
+        """Move *info* to a backoff pool or the active one by *strategy* (not SKIP); to backoff if *held*."""
+        if (held or strategy is RequeueStrategy.AFTER_BACKOFF) and self.backoff.is_backing_off(info, now):
             return self._enter_backoff(info, now, held)
         return self.enter_active(info, cause, now)
 
@@ -116,30 +116,30 @@ class Pools:
         return True
 
     def wait(self, info: QueuedPodInfo, now: float) -> None:
-        """Let *info* wait for events, gated or not as it says; anew if it already does. O(log n)."""
+        """Move *info* to the unschedulable pool, or the gated one if it has a gate. O(log n)."""
         if info.pool is not None and info.pool not in WAITING:
             self._leave(info)
         gate = info.gating_plugin
-        timed = not gate or self._hints.concerns(info.profile, gate, UNSCHEDULABLE_TIMEOUT)
+        timed = not gate or self._hints.is_registered_by(info.profile, gate, UNSCHEDULABLE_TIMEOUT)
         self.by_key[info.key] = info
         info.pool = self.waiting.put(info, now, timed=timed)
 
-    def concerned(self, event: ClusterEvent) -> list[tuple[Plan, list[QueuedPodInfo]]]:
-        """The waiting pods that *event* may help, with whom to ask about them. O(groups + pods found).
+    def candidates_for(self, event: ClusterEvent) -> list[tuple[HintPlan, list[QueuedPodInfo]]]:
+        """Return the waiting pods that *event* may help, with the hints to run. O(groups + pods returned).
 
-        The lists are copies: pods leave their groups as they are queued.
+        The lists are copies, because pods leave their groups when they are queued.
         """
-        found = []
+        candidates = []
         for group in self.waiting.groups():
-            if group.gate and not self._hints.concerns(group.profile, group.gate, event):
+            if group.gate and not self._hints.is_registered_by(group.profile, group.gate, event):
                 continue
-            plan = self._hints.plan(event, group.profile, group.unschedulable, group.pending)
+            plan = self._hints.plan_for(event, group.profile, group.unschedulable, group.pending)
             if plan:
-                found.append((plan, list(group.pods.values())))
-        return found
+                candidates.append((plan, list(group.pods.values())))
+        return candidates
 
     def members(self, pool: Pool) -> list[QueuedPodInfo]:
-        """The pods of one pool, in the order in which they leave it if there is one. O(n log n)."""
+        """Return the pods of one pool, in the order in which they leave it if it has one. O(n log n)."""
         if pool is Pool.ACTIVE:
             return self.active.sorted()
         if pool in BACKING_OFF:
@@ -147,7 +147,7 @@ class Pools:
         return [info for info in self.waiting.infos() if info.pool is pool]
 
     def counts(self) -> dict[Pool, int]:
-        """How many pods are in each pool. O(1)."""
+        """Return the number of pods in each pool. O(1)."""
         gated = self.waiting.gated
         return {
             Pool.ACTIVE: len(self.active),
@@ -158,7 +158,7 @@ class Pools:
         }
 
     def show(self, info: QueuedPodInfo) -> PendingPod:
-        """What observers see of *info*, which may be in flight as well."""
+        """Return the view of *info* for observers; it may be in flight too."""
         pool = info.pool or Pool.IN_FLIGHT
         wake_at = None
         if pool in BACKING_OFF:
@@ -183,11 +183,13 @@ class Pools:
         queued = [(info, pool) for pool in self.counts() for info in self.members(pool)]
         for info, pool in queued:
             if info.pool is not pool or self.by_key.get(info.key) is not info or info.key != info.pod.key:
-                raise InvariantError(f"{info.key} is in {pool}, says it is in {info.pool}, or is not known")
+                raise InvariantError(
+                    f"{info.key} is in {pool}, but its pool is {info.pool}, or it has no key"
+                )
             if bool(info.gating_plugin) != (pool is Pool.GATED):
                 raise InvariantError(f"{info.key} is in {pool} and gated by {info.gating_plugin!r}")
         if len(queued) != len(self.by_key):
-            raise InvariantError(f"{len(self.by_key)} pods are known, {len(queued)} are in a pool")
+            raise InvariantError(f"{len(self.by_key)} pods by key, {len(queued)} in pools")
 
     def _enter_backoff(self, info: QueuedPodInfo, now: float, held: bool) -> bool:
         if not self._gates.admit(info):

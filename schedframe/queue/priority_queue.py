@@ -1,9 +1,8 @@
-"""The scheduling queue: which pod is next, which ones wait, and what for."""
+"""The scheduling queue: which pod is next, and which pods wait for what."""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any, Final
 
 from ..api import Pod
@@ -17,11 +16,12 @@ from .events import (
     ClusterEvent,
 )
 from .gates import Gates
-from .hints import FaultFn, HintTable, QueueProfile, Strategy, concerns_pod, log_fault
-from .in_flight import DEFAULT_MAX_EVENTS, InFlight
+from .hints import HintTable, RequeueStrategy, applies_to
+from .in_flight import InFlight
 from .nominator import Nominator
+from .options import QueueOptions
 from .pools import BACKING_OFF, WAITING, Pools
-from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, by_priority, identity, shared
+from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, by_priority, identity, interned
 from .unschedulable import UnschedulablePods
 
 _IN_FLIGHT: Final = Pool.IN_FLIGHT
@@ -33,49 +33,30 @@ class PriorityQueue:
     """Pending pods of all profiles. Behaviour: kube-scheduler v1.36 (pkg/scheduler/backend/queue).
 
     One writer: the queue has no locks and never blocks, and calls plugins, ``on_ready`` and ``on_fault`` from
-    within its methods. Nothing happens by itself: :meth:`next_deadline` says when :meth:`flush` has something
-    to do. Order is by *sort_key* or *less* of queue-sort plugins, by default :func:`by_priority`; equal pods
-    leave in the order in which they came. Times are seconds of *clock*, exact to the microsecond. Pods are
-    told apart by uid, and by key if they have none.
-
-    *profiles*: what is known of each profile, by scheduler name. *initial_backoff*, *max_backoff* (0: no
-    backoff) and *max_in_unschedulable*: seconds. *pod_lister*: the cluster's present version of a pod by key;
-    with it, pods that are gone or bound are not nominated. *on_ready*: called when a pod came that
-    :meth:`pop` may return. *on_fault*: told of plugins that fail; their pod is queued (hints) or held back
-    (pre_enqueue).
+    within its methods. Nothing happens without a call: :meth:`next_deadline` returns when :meth:`flush` has
+    something to do. Pods that are equal in order leave in the order of their arrival. Times are seconds of
+    the clock, exact to the microsecond. Pods are identified by uid, and by key if they have none.
     """
 
-    def __init__(
-        self,
-        *,
-        sort_key: Callable[[QueuedPodInfo], Any] | None = None,
-        less: Callable[[QueuedPodInfo, QueuedPodInfo], bool] | None = None,
-        profiles: Mapping[str, QueueProfile] | None = None,
-        clock: Callable[[], float] = time.time,
-        initial_backoff: float = 1.0,
-        max_backoff: float = 10.0,
-        max_in_unschedulable: float = 300.0,
-        pod_lister: Callable[[str], Pod | None] | None = None,
-        on_ready: Callable[[], None] | None = None,
-        on_fault: FaultFn = log_fault,
-        max_in_flight_events: int = DEFAULT_MAX_EVENTS,
-    ) -> None:
+    def __init__(self, options: QueueOptions | None = None) -> None:
+        options = options if options is not None else QueueOptions()
+        sort_key, less = options.sort_key, options.less
         if sort_key is None and less is None:
             sort_key = by_priority
-        self._clock = clock
+        self._clock = options.clock
         self._closed = False
         self._cycle = 0
-        self._lister = pod_lister
-        self._on_ready = on_ready
-        self._hints = HintTable(profiles or {}, on_fault)
-        self._in_flight = InFlight(max_in_flight_events)
+        self._lister = options.pod_lister
+        self._on_ready = options.on_ready
+        self._hints = HintTable(options.profiles, options.on_fault)
+        self._in_flight = InFlight(options.max_in_flight_events)
         self.nominator = Nominator(self._may_be_nominated)
         self._pools = Pools(
-            Gates(profiles or {}, on_fault),
+            Gates(options.profiles, options.on_fault),
             self._hints,
             self.nominator,
-            BackoffQueues(initial_backoff, max_backoff, sort_key=sort_key, less=less),
-            UnschedulablePods(max_in_unschedulable),
+            BackoffQueues(options.initial_backoff, options.max_backoff, sort_key=sort_key, less=less),
+            UnschedulablePods(options.max_in_unschedulable),
             sort_key=sort_key,
             less=less,
         )
@@ -83,26 +64,26 @@ class PriorityQueue:
     # ---- pods come and go --------------------------------------------------------------------------------
 
     def add(self, pod: Pod) -> None:
-        """A pod that waits for scheduling has appeared. O(log n).
+        """Add a pod that waits for scheduling. O(log n).
 
-        One that the queue knows already is updated; one that took another's name replaces it.
+        A pod that is here already is updated; another pod of the same name is replaced.
         """
-        known = self._pools.by_key.get(pod.key)
-        if known is None and self._in_flight.flights:
-            known = self._in_flight.revive(identity(pod))
-        if known is not None:
-            self.update(known.pod, pod)
+        present = self._pools.by_key.get(pod.key)
+        if present is None and self._in_flight.flights:
+            present = self._in_flight.revive(identity(pod))
+        if present is not None:
+            self.update(present.pod, pod)
             return
         now = self._clock()
         if self._pools.enter_active(QueuedPodInfo(pod, now), UNSCHEDULABLE_POD_ADD.label, now):
             self._ready()
 
     def update(self, old: Pod, new: Pod, *, echo: bool = False) -> None:
-        """A waiting pod has changed. O(log n), and the hints of its rejectors if it is unschedulable.
+        """Update a waiting pod that changed. O(log n), and the hints of its rejectors if it is unschedulable.
 
-        A pod in flight is left alone, but the change is remembered for the case that its attempt fails. One
-        that was replaced by another of the same name is deleted and added. *echo*: the scheduler itself made
-        the change, so it helps nobody and no hint is asked.
+        A pod in flight is not touched, but the change is kept in case its attempt fails. If *new* is another
+        pod of the same name, *old* is deleted and *new* added. *echo*: the scheduler itself made the change,
+        so it cannot help the pod and no hint runs.
         """
         uid = identity(new)
         if identity(old) != uid:
@@ -130,9 +111,9 @@ class PriorityQueue:
             self._ready()
 
     def delete(self, pod: Pod) -> None:
-        """A pod is gone, or was bound by somebody. O(log n).
+        """Remove a pod that was deleted or bound, with its nomination. O(log n).
 
-        Its nomination goes with it. News of an older pod of the same name do not touch the present one.
+        Deleting an older pod of the same name does not touch the present one.
         """
         uid = identity(pod)
         self.nominator.delete(pod)
@@ -145,10 +126,10 @@ class PriorityQueue:
     # ---- attempts ----------------------------------------------------------------------------------------
 
     def pop(self) -> QueuedPodInfo | None:
-        """The pod to schedule next, in flight until :meth:`done` or :meth:`add_unschedulable`. O(log n).
+        """Return the next pod, in flight until :meth:`done` or :meth:`add_unschedulable`. O(log n).
 
-        If nothing is active, the first pod that backs off after a rejection, held ones excepted (see
-        :meth:`move_all`); ``None`` if there is none either, or the queue is closed.
+        If no pod is active, it is the first pod that backs off after a rejection, held ones excepted (see
+        :meth:`move_all`). ``None`` if there is none either, or the queue is closed.
         """
         if self._closed:
             return None
@@ -158,11 +139,11 @@ class PriorityQueue:
                 info.pool = _IN_FLIGHT
                 self._cycle += 1
                 return info
-            info.pool = None  # the same pod is in flight: this one is a leftover
+            info.pool = None  # a duplicate: the same pod is in flight
         return None
 
     def done(self, uid: str) -> None:
-        """The pod popped with this uid needs no scheduling any more. O(1); unknown uids do nothing."""
+        """End the flight of a pod that needs no scheduling any more. O(1); unknown uids do nothing."""
         if self._in_flight.finish(uid):
             self.nominator.delete_uid(uid)
 
@@ -174,16 +155,15 @@ class PriorityQueue:
         unschedulable_plugins: Iterable[str] = (),
         pending_plugins: Iterable[str] = (),
     ) -> Requeued:
-        """The attempt to schedule a popped pod failed: decide where it waits, and end its flight.
+        """End the flight of a pod whose attempt failed, and queue it again or let it wait.
 
-        *latest* is the cluster's present version of it. If that is ``None``, another pod or bound, nothing is
-        queued. The plugins are those that rejected the pod; none of either kind means an error. Events that
-        came in since the pod was popped count: if one of them may help, it is queued again at once. O(log n +
-        events in flight).
+        *latest*: the cluster's present version of it. If that is ``None``, another pod or bound, nothing is
+        queued. The plugins are those that rejected the pod; none of either kind means an error. If an event
+        since the pod was popped may help it, it is queued again at once. O(log n + events in flight).
         """
         uid = info.uid
-        info.unschedulable_plugins = shared(frozenset(unschedulable_plugins))
-        info.pending_plugins = shared(frozenset(pending_plugins))
+        info.unschedulable_plugins = interned(frozenset(unschedulable_plugins))
+        info.pending_plugins = interned(frozenset(pending_plugins))
         info.gating_plugin = ""
         info.pool = None
         try:
@@ -194,9 +174,9 @@ class PriorityQueue:
                 or self._in_flight.is_deleted(uid)
             ):
                 return Requeued(None)
-            known = self._pools.by_key.get(info.key)
-            if known is not None:
-                return Requeued(known.pool, already=True)
+            queued = self._pools.by_key.get(info.key)
+            if queued is not None:
+                return Requeued(queued.pool, already=True)
             return self._queue_again(info, latest)
         finally:
             self.done(uid)
@@ -204,8 +184,7 @@ class PriorityQueue:
     def activate(self, pods: Iterable[Pod]) -> None:
         """Move waiting or backing-off pods to the active pool, unless a gate holds them. O(log n) each.
 
-        For a pod in flight that is remembered: should its attempt fail, it is queued again whatever its
-        rejectors say.
+        A pod in flight is queued again if its attempt fails, whatever its rejectors register.
         """
         entered = False
         now = self._clock()
@@ -231,31 +210,30 @@ class PriorityQueue:
         except_uid: str | None = None,
         rollback: bool = False,
     ) -> None:
-        """Something happened: queue the waiting pods that it may help, and keep it for those in flight.
+        """Queue the waiting pods that *event* may help, and keep it for the pods in flight.
 
-        A pod is asked about only if one of its rejectors registered the event (and, if it is gated, the
-        plugin that gates it); the others cost nothing, however many they are. *max_priority* leaves out
-        waiting pods of higher priority, *except_uid* one pod. O(groups of pods with equal rejectors + pods
-        asked about × hints).
+        Hints run only for pods with a rejector that registered the event (and, if gated, whose gate
+        registered it); other pods cost nothing. *max_priority* leaves out waiting pods of higher priority,
+        *except_uid* one pod. O(groups of pods with equal rejectors + pods with hints to run × hints).
 
         *rollback*: an attempt that a plugin rejected was rolled back, so the cluster is as it was before.
         Pods that back off after such events only are held: they are popped after their backoff, or when
         another event comes. Otherwise pods whose attempts fail in turn would wake each other without end.
         """
-        if not (self._in_flight.flights or self._pools.any_waits()) or not self._hints.is_of_interest(event):
+        if not (self._in_flight.flights or self._pools.any_waits()) or not self._hints.is_registered(event):
             return
         now = self._clock()
         entered = False
         if not rollback and self._pools.backoff.held:
             self._pools.backoff.release()
             entered = True
-        for plan, infos in self._pools.concerned(event):
+        for plan, infos in self._pools.candidates_for(event):
             for info in infos:
                 if max_priority is not None and info.pod.priority > max_priority:
                     continue
-                if info.uid == except_uid or not concerns_pod(event, new, info):
+                if info.uid == except_uid or not applies_to(event, new, info):
                     continue
-                strategy = self._hints.ask(plan, info.pod, old, new)
+                strategy = self._hints.run(plan, info.pod, old, new)
                 if strategy:
                     entered |= self._pools.requeue(info, strategy, event.label, now, held=rollback)
         self._in_flight.record(event, old, new, rollback=rollback)
@@ -265,18 +243,18 @@ class PriorityQueue:
     # ---- time --------------------------------------------------------------------------------------------
 
     def is_timed(self) -> bool:
-        """Whether :meth:`flush` may ever have something to do with the pods that are here. O(1)."""
+        """Return whether any pod here has a deadline at all. O(1)."""
         return self._pools.any_waits()
 
     def next_deadline(self) -> float | None:
-        """When :meth:`flush` has something to do next, maybe in the past; ``None``: never. O(1) amortised."""
+        """Return when :meth:`flush` is due, maybe in the past; ``None``: never. O(1) amortised."""
         if self._closed:
             return None
         first, second = self._pools.backoff.deadline(), self._pools.waiting.deadline()
         return second if first is None else first if second is None else min(first, second)
 
     def flush(self) -> None:
-        """Do what is due: :meth:`flush_backoff` and :meth:`flush_unschedulable`. O(1) if nothing is."""
+        """Run :meth:`flush_backoff` and :meth:`flush_unschedulable` if they are due. O(1) if not."""
         now = self._clock()
         backoff, waiting = self._pools.backoff.deadline(), self._pools.waiting.deadline()
         if backoff is not None and backoff <= now:
@@ -295,9 +273,9 @@ class PriorityQueue:
             self._ready()
 
     def flush_unschedulable(self) -> None:
-        """Queue pods again that have waited too long, whatever their rejectors say. O(log n) each.
+        """Queue pods again that have waited too long, whatever their rejectors register. O(log n) each.
 
-        Pods in flight learn of it as of an event of everything.
+        For pods in flight this is kept as a wildcard event.
         """
         now = self._clock()
         overdue = self._pools.waiting.flush(now)
@@ -305,17 +283,19 @@ class PriorityQueue:
             return
         entered = False
         for info in overdue:
-            entered |= self._pools.requeue(info, Strategy.AFTER_BACKOFF, UNSCHEDULABLE_TIMEOUT.label, now)
+            entered |= self._pools.requeue(
+                info, RequeueStrategy.AFTER_BACKOFF, UNSCHEDULABLE_TIMEOUT.label, now
+            )
         self._in_flight.record(UNSCHEDULABLE_TIMEOUT, None, None)
         if entered:
             self._ready()
 
     def close(self) -> None:
-        """Stop handing out pods: :meth:`pop` answers ``None`` and nothing falls due. Idempotent."""
+        """Stop: :meth:`pop` returns ``None`` and there is no deadline any more. Idempotent."""
         self._closed = True
         self._in_flight.clear()
 
-    # ---- what is there -----------------------------------------------------------------------------------
+    # ---- looking -----------------------------------------------------------------------------------------
 
     @property
     def closed(self) -> bool:
@@ -324,32 +304,32 @@ class PriorityQueue:
 
     @property
     def scheduling_cycle(self) -> int:
-        """How many pods were popped so far."""
+        """Number of pods popped so far."""
         return self._cycle
 
     @property
     def in_flight(self) -> InFlight:
-        """The pods that are popped and not done, and the events kept for them. To be looked at only."""
+        """The pods that are popped and not done, and the events kept for them; read-only."""
         return self._in_flight
 
     def get(self, key: str) -> QueuedPodInfo | None:
-        """The queued pod with that key; not one in flight. O(1)."""
+        """Return the queued pod with that key; ``None`` without one, or if it is in flight. O(1)."""
         return self._pools.by_key.get(key)
 
     def in_pool(self, pool: Pool) -> list[QueuedPodInfo]:
-        """The pods of one pool, in the order in which they leave it where there is one. O(n log n)."""
+        """Return the pods of one pool, in the order in which they leave it if it has one. O(n log n)."""
         return self._in_flight.infos() if pool is Pool.IN_FLIGHT else self._pools.members(pool)
 
     def counts(self) -> dict[Pool, int]:
-        """How many pods are in each pool. O(1)."""
+        """Return the number of pods in each pool. O(1)."""
         return {**self._pools.counts(), Pool.IN_FLIGHT: len(self._in_flight)}
 
     def pending(self) -> list[PendingPod]:
-        """All pods, pool by pool: for people and dashboards. O(n log n)."""
+        """Return views of all pods, pool by pool, for people and dashboards. O(n log n)."""
         return [self._pools.show(info) for pool in Pool for info in self.in_pool(pool)]
 
     def __len__(self) -> int:
-        """How many pods are queued; those in flight are not."""
+        """Return the number of queued pods, without those in flight."""
         return len(self._pools.by_key)
 
     def check_invariants(self) -> None:
@@ -358,14 +338,14 @@ class PriorityQueue:
         self._in_flight.check_invariants()
         self.nominator.check_invariants()
 
-    # ---- how it is done ----------------------------------------------------------------------------------
+    # ---- private -----------------------------------------------------------------------------------------
 
     def _update_waiting(self, info: QueuedPodInfo, old: Pod, new: Pod, now: float, echo: bool) -> bool:
         info.pod = new
         self._pools.wait(info, now)
         self.nominator.update(old, new)
         for event in () if echo else pod_update_events(old, new):
-            strategy = self._hints.strategy(info, event, old, new)
+            strategy = self._hints.strategy_for(info, event, old, new)
             if strategy and self._pools.requeue(info, strategy, event.label, now):
                 return True
         return False
@@ -388,17 +368,17 @@ class PriorityQueue:
             self._ready()
         return Requeued(info.pool)
 
-    def _strategy_after_attempt(self, info: QueuedPodInfo) -> tuple[Strategy, bool]:
-        """What the events during the attempt ask for, and whether all that do are rollbacks."""
+    def _strategy_after_attempt(self, info: QueuedPodInfo) -> tuple[RequeueStrategy, bool]:
+        """Return what the events since the pop ask for, and whether only rollbacks ask for it."""
         uid = info.uid
         if uid not in self._in_flight or not (info.unschedulable_plugins or info.pending_plugins):
-            return Strategy.AFTER_BACKOFF, False
-        best, held = Strategy.SKIP, True
-        enough = Strategy.IMMEDIATELY if info.pending_plugins else Strategy.AFTER_BACKOFF
+            return RequeueStrategy.AFTER_BACKOFF, False
+        best, held = RequeueStrategy.SKIP, True
+        enough = RequeueStrategy.IMMEDIATELY if info.pending_plugins else RequeueStrategy.AFTER_BACKOFF
         for event, old, new, rollback in self._in_flight.events_since_pop(uid):
             if rollback and best >= enough:
                 continue
-            strategy = self._hints.strategy(info, event, old, new)
+            strategy = self._hints.strategy_for(info, event, old, new)
             best = max(best, strategy)
             held &= rollback or not strategy
             if best >= enough and not held:

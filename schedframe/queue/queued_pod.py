@@ -1,4 +1,4 @@
-"""A pod in the queue, and what is shown of it."""
+"""A pod in the queue, and its view for observers."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ NO_PLUGINS: frozenset[str] = frozenset()
 
 
 @lru_cache(maxsize=4096)
-def shared(plugins: frozenset[str]) -> frozenset[str]:
-    """An equal set, one object for all pods: there are few combinations of plugins, and many pods."""
+def interned(plugins: frozenset[str]) -> frozenset[str]:
+    """Return one object for all equal sets: there are few combinations of plugins and many pods."""
     return plugins
 
 
 def identity(pod: Pod) -> str:
-    """What pods are told apart by: the uid, or the key of one that has none."""
+    """Return what identifies a pod: its uid, or its key if it has none."""
     return pod.metadata.uid or pod.key
 
 
@@ -29,9 +29,9 @@ class Pool(StrEnum):
     ACTIVE = "active"
     """Next to be popped, in the order of the queue sort plugin."""
     BACKOFF = "backoff"
-    """Rejected not long ago; popped early if nothing is active and the cluster changed since."""
+    """Rejected recently; popped early if no pod is active and the cluster changed since."""
     ERROR_BACKOFF = "error_backoff"
-    """Failed by an error not long ago; never popped early."""
+    """Failed by an error recently; never popped early."""
     UNSCHEDULABLE = "unschedulable"
     """Rejected, waiting for an event that may help."""
     GATED = "gated"
@@ -44,8 +44,8 @@ class Pool(StrEnum):
 class QueuedPodInfo:
     """A pod and its history with the scheduler. Times are seconds of the queue's clock.
 
-    Owned by the queue while it is queued and by whoever popped it after that. About 400 bytes in a queue, the
-    pod itself not counted.
+    The queue owns it until it is popped, the caller of :meth:`PriorityQueue.pop` after that. About 400 bytes
+    in a queue, the pod itself not counted.
     """
 
     pod: Pod
@@ -65,9 +65,9 @@ class QueuedPodInfo:
     error_count: int = 0
     """Errors in a row since the last rejection."""
     unschedulable_plugins: frozenset[str] = NO_PLUGINS
-    """Who rejected it last time, and every plugin that gated it since."""
+    """Plugins that rejected it last time, and every plugin that gated it since."""
     pending_plugins: frozenset[str] = NO_PLUGINS
-    """Who answered Pending last time: a Queue from one of these skips the backoff."""
+    """Plugins that returned Pending last time: a QUEUE from one of these skips the backoff."""
     gating_plugin: str = ""
     """The pre_enqueue plugin that holds it back."""
     backoff_expiry: int | None = None
@@ -86,7 +86,7 @@ class QueuedPodInfo:
         return self.pod.spec.scheduler_name
 
     def with_pod(self, pod: Pod) -> QueuedPodInfo:
-        """The same history with another version of the pod."""
+        """Return the same history with another version of the pod."""
         return QueuedPodInfo(
             pod,
             self.timestamp,
@@ -104,13 +104,13 @@ class QueuedPodInfo:
 
 
 def by_priority(info: QueuedPodInfo) -> tuple[int, float]:
-    """The sort key of the default queue sort plugin: higher priority first, then who waits longer."""
+    """Return the sort key of the default queue sort plugin: higher priority first, then the longest wait."""
     return (-info.pod.priority, info.timestamp)
 
 
 @frozen
 class PendingPod:
-    """What an observer sees of a queued or in-flight pod; times in seconds of the queue's clock."""
+    """View of a queued or in-flight pod for observers; times in seconds of the queue's clock."""
 
     key: str
     uid: str
@@ -122,14 +122,14 @@ class PendingPod:
     since: float
     """When it was added, or when its last attempt failed."""
     wake_at: float | None
-    """When it moves by itself: the end of its backoff, or of the time it may stay unschedulable."""
+    """When it moves without an event: the end of its backoff, or of its time in the unschedulable pool."""
 
 
 @frozen
 class Requeued:
-    """What became of a pod whose attempt failed."""
+    """Where a pod went after a failed attempt."""
 
     pool: Pool | None
-    """Where it is now; ``None``: it is no longer to be scheduled."""
+    """Its pool now; ``None``: it is no longer to be scheduled."""
     already: bool = False
-    """It was there before, so that nothing was changed but that it is no longer in flight."""
+    """Whether it was queued before: nothing changed, except that it is no longer in flight."""

@@ -1,4 +1,4 @@
-"""Pods that wait for something to happen: unschedulable ones and gated ones."""
+"""Pods that wait for an event: unschedulable and gated ones."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _Timer = tuple[int, str]
 
 @define(eq=False, weakref_slot=False)
 class Group:
-    """Pods that an event means the same for: of one profile, with the same rejectors and the same gate."""
+    """Pods of one profile with the same rejectors and the same gate: an event means the same for all."""
 
     profile: str
     gate: str
@@ -29,28 +29,28 @@ class Group:
 
 
 class UnschedulablePods:
-    """Waiting pods in groups, so that an event passes over all pods whose rejectors did not ask for it.
+    """Waiting pods in groups, so that an event skips all pods whose rejectors did not register it at once.
 
-    Every pod has a timer. One that ran out moves the pod, except for gated pods, whose gate does not care for
-    time: these are only marked, and never wake anybody.
+    Every pod has a timer. When it expires the pod moves, unless its gate did not register the timeout: such
+    pods are only marked, and set no deadline.
     """
 
-    __slots__ = ("_gated", "_groups", "_home", "_marked", "_marks", "_max_stay", "_timeouts")
+    __slots__ = ("_gated", "_group_of", "_groups", "_marked", "_marks", "_max_stay", "_timeouts")
 
     def __init__(self, max_stay: float) -> None:
         self._max_stay = micros(max_stay)
         self._groups: dict[_Signature, Group] = {}
-        self._home: dict[str, Group] = {}
+        self._group_of: dict[str, Group] = {}
         self._timeouts: Heap[_Timer] = Heap(itemgetter(1), sort_key=itemgetter(0))
         self._marks: Heap[_Timer] = Heap(itemgetter(1), sort_key=itemgetter(0))
         self._gated = 0
         self._marked = 0
 
     def put(self, info: QueuedPodInfo, now: float, *, timed: bool = True) -> Pool:
-        """Let *info* wait, in place of an older version of itself; where. O(log n).
+        """Add *info*, in place of an older version of it; return its pool. O(log n).
 
-        *timed*: whether waiting too long moves it. One that was moved for that before, and came back without
-        an attempt (it is gated), gets the whole time again.
+        *timed*: whether it moves when its timer expires. A pod that was moved so before, and came back
+        without an attempt because it is gated, gets the whole time again.
         """
         signature = (info.profile, info.gating_plugin, info.unschedulable_plugins, info.pending_plugins)
         if timed and not info.flushed and self._stays(info, signature):
@@ -60,7 +60,7 @@ class UnschedulablePods:
         if group is None:
             group = self._groups[signature] = Group(*signature)
         group.pods[info.key] = info
-        self._home[info.key] = group
+        self._group_of[info.key] = group
         since = max(info.timestamp, now) if info.flushed else info.timestamp
         timer = (micros(since) + self._max_stay + 1, info.key)
         if timed:
@@ -74,8 +74,8 @@ class UnschedulablePods:
         return Pool.GATED
 
     def _stays(self, info: QueuedPodInfo, signature: _Signature) -> bool:
-        """Whether *info* waits here already, in the same group and as long; ``put`` again changes nothing."""
-        group = self._home.get(info.key)
+        """Return whether *info* is here already, in the same group and with the same timer."""
+        group = self._group_of.get(info.key)
         return (
             group is not None
             and group is self._groups.get(signature)
@@ -84,70 +84,70 @@ class UnschedulablePods:
         )
 
     def remove(self, info: QueuedPodInfo) -> bool:
-        """Take *info* out; whether it was here. O(1) amortised."""
-        group = self._home.pop(info.key, None)
+        """Remove *info*; return whether it was here. O(1) amortised."""
+        group = self._group_of.pop(info.key, None)
         if group is None:
             return False
-        found = group.pods.pop(info.key)
+        removed = group.pods.pop(info.key)
         if not group.pods:
             del self._groups[group.profile, group.gate, group.unschedulable, group.pending]
         self._timeouts.delete(info.key)
         self._marks.delete(info.key)
-        self._marked -= found.flushed
+        self._marked -= removed.flushed
         self._gated -= bool(group.gate)
         return True
 
     def groups(self) -> Iterable[Group]:
-        """All groups with their pods, oldest group first."""
+        """Return all groups with their pods, oldest group first."""
         return self._groups.values()
 
     def infos(self) -> list[QueuedPodInfo]:
-        """All pods. O(n)."""
+        """Return all pods. O(n)."""
         return [info for group in self._groups.values() for info in group.pods.values()]
 
     def flush(self, now: float) -> list[QueuedPodInfo]:
-        """Mark all pods that have waited too long as flushed, and return those of them that this moves.
+        """Mark all pods whose timer expired as flushed, and return those that have to move.
 
-        The caller takes them out (or puts them back). O(log n) for each.
+        The caller removes them, or puts them back. O(log n) each.
         """
         present = micros(now)
-        self._run_out(self._marks, present)
-        return self._run_out(self._timeouts, present)
+        self._expire(self._marks, present)
+        return self._expire(self._timeouts, present)
 
     @property
     def any_flushed(self) -> bool:
-        """Whether a pod is here that has waited too long. O(1)."""
+        """Whether any pod here is flushed. O(1)."""
         return self._marked > 0
 
     def deadline(self) -> float | None:
-        """When the next pod has waited too long, if that moves it. O(1) amortised."""
+        """Return when the next timer that moves a pod expires, ``None`` without one. O(1) amortised."""
         head = self._timeouts.peek()
         return None if head is None else head[0] / 1e6
 
     def wake_at(self, info: QueuedPodInfo) -> float | None:
-        """When *info* has waited too long; ``None`` if that does not move it."""
+        """Return when the timer of *info* expires; ``None`` if that does not move it."""
         timer = self._timeouts.get(info.key)
         return None if timer is None else timer[0] / 1e6
 
     @property
     def gated(self) -> int:
-        """How many of the pods are gated."""
+        """Number of gated pods."""
         return self._gated
 
     def __bool__(self) -> bool:
-        return bool(self._home)
+        return bool(self._group_of)
 
     def __len__(self) -> int:
-        return len(self._home)
+        return len(self._group_of)
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if groups, counts and timers disagree. O(n)."""
         self._timeouts.check_invariants()
         self._marks.check_invariants()
         infos = self.infos()
-        if {info.key: id(self._home.get(info.key)) for info in infos} != {
+        if {info.key: id(self._group_of.get(info.key)) for info in infos} != {
             info.key: id(group) for group in self._groups.values() for info in group.pods.values()
-        } or len(infos) != len(self._home):
+        } or len(infos) != len(self._group_of):
             raise InvariantError("groups of waiting pods and their index disagree")
         if self._gated != sum(info.pool is Pool.GATED for info in infos):
             raise InvariantError(f"counted {self._gated} gated pods")
@@ -160,8 +160,8 @@ class UnschedulablePods:
                 self._check_pod(info, group)
 
     def _check_pod(self, info: QueuedPodInfo, group: Group) -> None:
-        said = (info.profile, info.gating_plugin, info.unschedulable_plugins, info.pending_plugins)
-        if said != (group.profile, group.gate, group.unschedulable, group.pending):
+        own = (info.profile, info.gating_plugin, info.unschedulable_plugins, info.pending_plugins)
+        if own != (group.profile, group.gate, group.unschedulable, group.pending):
             raise InvariantError(f"{info.key} waits in a group that is not its own")
         if info.pool is not (Pool.GATED if group.gate else Pool.UNSCHEDULABLE):
             raise InvariantError(f"{info.key} waits and says it is in {info.pool}")
@@ -169,12 +169,12 @@ class UnschedulablePods:
         if timers > 1 or (timers == 0 and not info.flushed):
             raise InvariantError(f"{info.key} has {timers} timers")
 
-    def _run_out(self, timers: Heap[_Timer], present: int) -> list[QueuedPodInfo]:
-        found = []
+    def _expire(self, timers: Heap[_Timer], present: int) -> list[QueuedPodInfo]:
+        expired = []
         while (head := timers.peek()) is not None and head[0] <= present:
             timers.pop()
-            info = self._home[head[1]].pods[head[1]]
+            info = self._group_of[head[1]].pods[head[1]]
             self._marked += not info.flushed
             info.flushed = True
-            found.append(info)
-        return found
+            expired.append(info)
+        return expired

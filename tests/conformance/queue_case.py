@@ -15,6 +15,7 @@ from schedframe.queue import (
     ASSIGNED_POD_ADD,
     ASSIGNED_POD_DELETE,
     PriorityQueue,
+    QueueOptions,
     QueueProfile,
     node_update_events,
     pod_update_events,
@@ -112,7 +113,7 @@ class _Run:
         events = {**hints, **{fake: FAKE_EVENTS[fake] for fake in fakes}}
         clock = _Clock(options["start_ms"])
         store: dict[str, Pod] = {}
-        queue = PriorityQueue(
+        queue_options = QueueOptions(
             profiles={PROFILE: QueueProfile(gates, events)},
             clock=clock,
             initial_backoff=options["initial_backoff_s"],
@@ -121,7 +122,7 @@ class _Run:
             pod_lister=store.get,
             on_fault=lambda plugin, error, pod: None,
         )
-        return cls(queue, clock, options["tick_ms"], store)
+        return cls(PriorityQueue(queue_options), clock, options["tick_ms"], store)
 
     def do(self, op: dict[str, Any]) -> dict[str, Any]:
         """Run one operation; its answer."""

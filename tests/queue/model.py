@@ -84,7 +84,7 @@ class Model:
         self.renominate(old, new)
         if entry.pool in ("unschedulable", "gated"):
             for event in pod_update_events(old, new):
-                strategy = self.ask(entry, event, old, new)
+                strategy = self.run(entry, event, old, new)
                 if strategy and self.requeue(entry, strategy, str(event)):
                     break
 
@@ -130,7 +130,7 @@ class Model:
             strategy, held = AFTER_BACKOFF, False
             if (rejectors or pending) and uid in self.flights:
                 seen = [r for r in self.log[self.log.index(uid) :] if not isinstance(r, str)]
-                answers = [(self.ask(entry, *record[:3]), record[3]) for record in seen]
+                answers = [(self.run(entry, *record[:3]), record[3]) for record in seen]
                 strategy = max([SKIP, *(answer for answer, _ in answers)])
                 held = all(rollback for answer, rollback in answers if answer)
             if strategy:
@@ -192,13 +192,13 @@ class Model:
             gate = self.events.get(entry.gate, ())
             if entry.gate and not any(matches(r.event, event) for r in gate):
                 continue
-            strategy = self.ask(entry, event, old, new)
+            strategy = self.run(entry, event, old, new)
             if strategy:
                 self.requeue(entry, strategy, str(event), rollback)
         if self.flights:
             self.log.append((event, old, new, rollback))
 
-    def ask(self, entry: Entry, event: ClusterEvent, old: Any, new: Any) -> int:
+    def run(self, entry: Entry, event: ClusterEvent, old: Any, new: Any) -> int:
         rejectors = entry.rejectors | entry.pending
         if not rejectors:
             return AFTER_BACKOFF

@@ -9,7 +9,7 @@ from attrs import define
 
 from schedframe import Action, ClusterEvent, EventRegistration, EventResource, QueuedPodInfo
 from schedframe.api import Node, NodeStatus, ObjectMeta, Pod, PodSpec, PodStatus, Quantity
-from schedframe.queue import PriorityQueue, QueueProfile
+from schedframe.queue import PriorityQueue, QueueOptions, QueueProfile
 
 PROFILE = "default-scheduler"
 EPOCH = 1_700_000_000.0
@@ -22,7 +22,7 @@ NODE_TAINT = ClusterEvent(EventResource.NODE, Action.UPDATE_NODE_TAINT)
 
 @define(eq=False)
 class ManualClock:
-    """Time that moves when told to; counted in microseconds so that it is exact."""
+    """A clock that moves only when it is set; in microseconds, so that it is exact."""
 
     micros: int = int(EPOCH) * 1_000_000
 
@@ -83,7 +83,7 @@ def queue(
 ) -> PriorityQueue:
     """A queue of one profile."""
     profile = QueueProfile(tuple((gates or {}).items()), events or {})
-    return PriorityQueue(profiles={PROFILE: profile}, clock=clock, **options)
+    return PriorityQueue(QueueOptions(profiles={PROFILE: profile}, clock=clock, **options))
 
 
 def fail(

@@ -7,7 +7,7 @@ import pytest
 from schedframe import Action, ClusterEvent, NominatingMode, PendingPod, Pool, QueuedPodInfo
 from schedframe.api import ObjectMeta, Pod
 from schedframe.errors import InvariantError
-from schedframe.queue import ASSIGNED_POD_ADD, PriorityQueue
+from schedframe.queue import ASSIGNED_POD_ADD, PriorityQueue, QueueOptions
 
 from .support import (
     EPOCH,
@@ -60,7 +60,7 @@ class TestOrder:
         assert popped(pending) == ["x"]
 
     def test_pods_without_uids_are_told_apart_by_key(self, clock: ManualClock) -> None:
-        pending = PriorityQueue(clock=clock)
+        pending = PriorityQueue(QueueOptions(clock=clock))
         for name in "ab":
             pending.add(Pod(ObjectMeta(name=name)))
         info = pending.pop()

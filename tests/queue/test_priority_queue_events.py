@@ -9,7 +9,7 @@ import pytest
 from schedframe import Action, ClusterEvent, Pool, QueueingHint
 from schedframe.api import Pod
 from schedframe.errors import PluginError
-from schedframe.queue import ASSIGNED_POD_DELETE, WILDCARD, HintFn, PriorityQueue, QueueProfile
+from schedframe.queue import ASSIGNED_POD_DELETE, WILDCARD, HintFn, PriorityQueue, QueueOptions, QueueProfile
 
 from .support import (
     NODE_ADD,
@@ -123,7 +123,7 @@ class TestHints:
             PROFILE: QueueProfile((), {"P": (on(NODE_ADD, lambda pod, old, new: True),)}),
             "other": QueueProfile((), {"P": (on(NODE_ADD, lambda pod, old, new: False),)}),
         }
-        pending = PriorityQueue(profiles=profiles, clock=clock)
+        pending = PriorityQueue(QueueOptions(profiles=profiles, clock=clock))
         pending.add(pod("a"))
         pending.add(pod("b", scheduler="other"))
         fail(pending, "P")

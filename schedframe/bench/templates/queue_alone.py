@@ -8,7 +8,15 @@ from time import perf_counter_ns
 from typing import Any
 
 from ...api import DEFAULT_SCHEDULER_NAME, ObjectMeta, Pod, PodSpec
-from ...queue import Action, ClusterEvent, EventRegistration, EventResource, PriorityQueue, QueueProfile
+from ...queue import (
+    Action,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
+    PriorityQueue,
+    QueueOptions,
+    QueueProfile,
+)
 from ..memory import frozen_heap
 from ..options import Progress
 
@@ -50,9 +58,10 @@ def _filled(pods: int) -> PriorityQueue:
     profile = QueueProfile(
         events={REJECTOR: (EventRegistration(NODE_LABEL),), OTHER: (EventRegistration(POD_DELETE),)}
     )
-    queue = PriorityQueue(
+    options = QueueOptions(
         profiles={DEFAULT_SCHEDULER_NAME: profile}, clock=count(1.0, 1e-6).__next__, max_in_unschedulable=1e9
     )
+    queue = PriorityQueue(options)
     for i in range(pods):
         queue.add(_pod(i))
     return queue
