@@ -62,11 +62,11 @@ SUITE: Final = (
 
 
 def commands(folders: Sequence[Path]) -> Iterator[list[str]]:
-    """Yield the options of each call of ``schedframe bench``."""
+    """Yield the arguments of each call of ``schedframe bench``."""
     for benchmark in SUITE:
         yield benchmark.options()
     for folder in folders:
-        yield ["--workload", str(folder / WORKLOADS), "--label", LABEL]
+        yield ["scheduler-perf", str(folder / WORKLOADS), "--label", LABEL]
 
 
 def main(arguments: Sequence[str]) -> int:

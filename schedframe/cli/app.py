@@ -11,6 +11,7 @@ import typer
 
 from .._version import __version__
 from . import exits
+from .bench_app import bench_app
 from .forms import ExplainForm, Form, render
 from .options import with_explain_value
 from .terminal import emit
@@ -27,6 +28,7 @@ config_app = typer.Typer(
     help="Check and show configurations (KubeSchedulerConfiguration).", no_args_is_help=True
 )
 app.add_typer(config_app, name="config")
+app.add_typer(bench_app, name="bench")
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="KubeSchedulerConfiguration.")
@@ -181,59 +183,3 @@ def show(
         from .commands import effective_config
 
         sys.stdout.write(effective_config(file))
-
-
-@app.command(epilog=exits.CODES)
-def bench(
-    template: Annotated[str, typer.Option(help="What to measure; --list says what there is.")] = "basic",
-    workload: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="Workloads of a scheduler_perf file instead of a template."),
-    ] = None,
-    name: Annotated[
-        str | None, typer.Option(metavar="TEST[/WORKLOAD]", help="Only these workloads of the file.")
-    ] = None,
-    label: Annotated[
-        str | None, typer.Option(metavar="LABEL", help="Only workloads of the file with this label.")
-    ] = None,
-    nodes: Annotated[int | None, typer.Option(metavar="N", help="Nodes.")] = None,
-    init: Annotated[int | None, typer.Option(metavar="I", help="Pods that run before.")] = None,
-    pods: Annotated[int | None, typer.Option(metavar="P", help="Pods that are measured.")] = None,
-    seed: Annotated[int, typer.Option(metavar="S", help="Decides between nodes of equal score.")] = 0,
-    percentage: Annotated[
-        int | None,
-        typer.Option(
-            metavar="P", help="percentageOfNodesToScore; 0 is adaptive. All nodes are scored without."
-        ),
-    ] = None,
-    comparison: Annotated[
-        tuple[Path, Path] | None,
-        typer.Option("--compare", metavar="A.json B.json", help="Compare the output of two runs and end."),
-    ] = None,
-    only_json: Annotated[bool, typer.Option("--json", help="Nothing but the JSON lines.")] = False,
-    list_templates: Annotated[
-        bool, typer.Option("--list", help="List what can be measured and end.")
-    ] = False,
-) -> None:
-    """Measure the speed of the scheduler; a line of JSON on stdout, the same for people on stderr."""
-    with exits.reporting():
-        from ..bench import Options
-        from .benchmarks import (
-            compare_runs,
-            list_of_templates,
-            list_of_workloads,
-            run_template,
-            run_workloads,
-        )
-
-        options = Options(nodes, init, pods, seed, percentage)
-        if workload is not None and list_templates:
-            emit(list_of_workloads(workload, name, label))
-        elif workload is not None:
-            run_workloads(workload, name, label, options, only_json)
-        elif list_templates:
-            emit(list_of_templates())
-        elif comparison is not None:
-            emit(compare_runs(*comparison, as_json=only_json))
-        else:
-            run_template(template, options, only_json)

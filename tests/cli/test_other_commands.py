@@ -11,6 +11,7 @@ import pytest
 
 from schedframe import __version__
 from schedframe.cli import terminal
+from schedframe.cli.bench_app import with_command
 
 from .conftest import Cli
 from .manifests import node, pod, text
@@ -77,10 +78,11 @@ def test_bench_refuses_what_it_does_not_know(cli: Cli) -> None:
     assert result.err.startswith("--template: there is no template quick; use one of basic, ")
     assert cli("bench", "--nodes", "-1").err == "--nodes: -1 is negative; give a number from 0\n"
     assert cli("bench", "--percentage", "101").code == 2
-    assert "basic" in cli("bench", "--list").out
+    assert "basic" in cli("bench", "list").out
+    assert "No such command" in cli("bench", "quick").err
 
 
-def test_bench_carries_out_workloads_of_a_file(cli: Cli, write: Write) -> None:
+def test_bench_runs_workloads_of_a_file(cli: Cli, write: Write) -> None:
     file = write(
         "performance-config.yaml",
         """
@@ -93,20 +95,44 @@ def test_bench_carries_out_workloads_of_a_file(cli: Cli, write: Write) -> None:
   - {name: large, labels: [performance], params: {nodes: 2}}
 """,
     )
-    lines = cli("bench", "--workload", file, "--json").out.splitlines()
+    lines = cli("bench", "scheduler-perf", file, "--json").out.splitlines()
     assert [json.loads(line)["workload"] for line in lines] == ["Tiny/small", "Tiny/large"]
-    (line,) = cli("bench", "--workload", file, "--label", "performance").out.splitlines()
+    (line,) = cli("bench", "scheduler-perf", file, "--label", "performance").out.splitlines()
     assert (json.loads(line)["nodes"], json.loads(line)["scheduled"]) == (2, 2)
-    assert cli("bench", "--workload", file, "--list").out.split()[::2] == ["Tiny/small", "Tiny/large"]
-    assert cli("bench", "--workload", file, "--name", "Huge").code == 2
+    assert cli("bench", "list", file).out.split()[::2] == ["Tiny/small", "Tiny/large"]
+    assert cli("bench", "scheduler-perf", file, "--name", "Huge").code == 2
 
 
 def test_bench_compares_two_runs(cli: Cli, write: Write) -> None:
     first, second = write("a.json", '{"template": "basic", "p50_us": 50.0}'), write("b.json", "")
-    assert "p50_us" in cli("bench", "--compare", first, first).out
-    (row,) = cli("bench", "--compare", first, first, "--json").out.splitlines()
+    assert "p50_us" in cli("bench", "compare", first, first).out
+    (row,) = cli("bench", "compare", first, first, "--json").out.splitlines()
     assert json.loads(row)["change"] == 0
-    assert cli("bench", "--compare", first, second).code == 2
+    assert cli("bench", "compare", first, second).code == 2
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        (["--list"], ["list"]),
+        (["--workload", "w.yaml", "--list", "--label", "short"], ["list", "w.yaml", "--label", "short"]),
+        (["--workload=w.yaml", "--list"], ["list", "w.yaml"]),
+        (["--workload", "w.yaml", "--json"], ["scheduler-perf", "w.yaml", "--json"]),
+        (["--compare", "a.json", "b.json"], ["compare", "a.json", "b.json"]),
+    ],
+)
+def test_deprecated_options_of_bench_are_translated_to_commands(
+    old: list[str], new: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert with_command(old) == new
+    assert capsys.readouterr().err.endswith(f": deprecated; use: schedframe bench {new[0]}\n")
+
+
+@pytest.mark.parametrize("words", [["run"], ["list", "--help"], ["--help"], ["unknown", "--list"]])
+def test_commands_of_bench_stay_as_they_are(words: list[str]) -> None:
+    assert with_command(words) == words
+    assert with_command(["--nodes", "3"]) == ["run", "--nodes", "3"]
+    assert with_command([]) == ["run"]
 
 
 def test_help_documents_the_exit_codes(cli: Cli) -> None:

@@ -111,5 +111,5 @@ def test_the_suite_runs_each_benchmark_as_often_as_asked(
     assert figures.read_text(encoding="utf-8") == "{}\n" * 4
     assert called[0] == ["bench", "--template", "basic", "--nodes", "500", "--pods", "7", "--json"]
     file = str(tmp_path / "performance-config.yaml")
-    assert called[-1] == ["bench", "--workload", file, "--label", "performance", "--json"]
+    assert called[-1] == ["bench", "scheduler-perf", file, "--label", "performance", "--json"]
     assert "out of luck" in capsys.readouterr().err
