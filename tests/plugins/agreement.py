@@ -1,4 +1,4 @@
-"""The two forms of a plugin, compared; and what is needed to call one without a scheduler."""
+"""Comparison of the forms of a plugin, and a handle to call one without a scheduler."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from schedframe.framework import CycleState, RowVerdicts, Status
 from schedframe.state import NodeTable, ObjectStore, Rows
 
 OPEN = Status()
-"""What a row that passes is compared as."""
+"""Stands for a feasible row."""
 
 
 @define(eq=False)
 class StandInHandle:
-    """The part of a Handle that the builtin plugins read."""
+    """The part of a Handle that the builtin plugins use."""
 
     table: NodeTable = field(factory=NodeTable)
     objects: ObjectStore = field(factory=ObjectStore)
@@ -26,7 +26,7 @@ class StandInHandle:
 
 
 def call(plugin: Any, hook: str, **offered: Any) -> Any:
-    """Call *hook* with those of the *offered* arguments that it names; ``None`` if the plugin lacks it."""
+    """Call *hook* with the *offered* arguments that it names; ``None`` if the plugin lacks it."""
     method = getattr(plugin, hook, None)
     if method is None:
         return None
@@ -34,12 +34,12 @@ def call(plugin: Any, hook: str, **offered: Any) -> Any:
 
 
 def per_node_statuses(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[Status]:
-    """What the per-node form says of each row."""
+    """Return the status of each row by the per-node form."""
     return [call(plugin, "filter", state=state, pod=pod, node_info=info) or OPEN for info in rows]
 
 
 def columnar_statuses(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[Status]:
-    """What the columnar form says of each row."""
+    """Return the status of each row by the columnar form."""
     verdicts = call(plugin, "filter_rows", state=state, pod=pod, rows=rows)
     if verdicts is None:
         return [OPEN] * len(rows)
@@ -49,12 +49,12 @@ def columnar_statuses(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> l
 
 
 def per_node_scores(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[int]:
-    """What the per-node form scores each row, before normalisation."""
+    """Return the raw score of each row by the per-node form."""
     return [call(plugin, "score", state=state, pod=pod, node_info=info) for info in rows]
 
 
 def columnar_scores(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[int]:
-    """What the columnar form scores each row, before normalisation."""
+    """Return the raw score of each row by the columnar form."""
     scores = call(plugin, "score_rows", state=state, pod=pod, rows=rows)
     assert isinstance(scores, np.ndarray)
     assert scores.shape == (len(rows),)
@@ -65,14 +65,14 @@ def columnar_scores(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> lis
 
 
 def parts_of(rows: Rows) -> list[Rows]:
-    """All rows, all but the first in reverse, and each row alone: a columnar form must serve any choice."""
+    """Return all rows, all but the first in reverse, and each row alone."""
     positions = rows.positions
     backwards = Rows.at(rows.table, positions[:0:-1])
     return [rows, backwards, *(Rows.at(rows.table, positions[i : i + 1]) for i in range(len(rows)))]
 
 
 def check_filter_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
-    """Assert that all forms of filter say the same of every row, after the plugin's own pre_filter."""
+    """Assert that all forms of filter agree on every row, after pre_filter."""
     state = CycleState()
     rows = table.rows()
     before = call(plugin, "pre_filter", state=state, pod=pod, nodes=rows)
@@ -85,7 +85,7 @@ def check_filter_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
 
 
 def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
-    """Assert that all forms of score give every row the same, after the plugin's own pre_score."""
+    """Assert that all forms of score agree on every row, after pre_score."""
     state = CycleState()
     rows = table.rows()
     before = call(plugin, "pre_score", state=state, pod=pod, nodes=rows)
@@ -98,7 +98,7 @@ def check_score_agreement(plugin: Any, table: NodeTable, pod: Pod) -> None:
 
 
 def check_pods_agreement(plugin: Any, table: NodeTable, pods: list[Pod]) -> None:
-    """Assert that what the plugin says of each row to a batch of *pods* is what it says to each."""
+    """Assert that the batched forms for *pods* agree with the per-node forms for each pod."""
     rows = table.rows()
     asking = []
     for pod in pods:
@@ -107,26 +107,26 @@ def check_pods_agreement(plugin: Any, table: NodeTable, pods: list[Pod]) -> None
         if not any(isinstance(answer, Status) and not answer.is_success for answer in asked):
             asking.append((state, pod))
     offered = {"states": [state for state, _ in asking], "pods": [pod for _, pod in asking], "table": table}
-    judge, scorer = (
+    prepared_filter, prepared_score = (
         call(plugin, hook, **offered) if asking else None for hook in ("prepare_filter", "prepare_score")
     )
     for row in rows.positions.tolist():
         info = table.info(row)
-        if judge is not None:
+        if prepared_filter is not None:
             verdicts = [call(plugin, "filter", state=s, pod=p, node_info=info) or OPEN for s, p in asking]
-            answers = judge(row)
+            answers = prepared_filter(row)
             if isinstance(answers, RowVerdicts):
                 answers = [answers.statuses[code - 1] if code else None for code in answers.codes.tolist()]
             assert (
                 [OPEN] * len(asking) if answers is None else [each or OPEN for each in answers]
             ) == verdicts
-        if scorer is not None:
+        if prepared_score is not None:
             scores = [call(plugin, "score", state=s, pod=p, node_info=info) for s, p in asking]
-            assert list(scorer(row)) == scores
+            assert list(prepared_score(row)) == scores
 
 
 def grouped_verdicts(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> list[bool] | None:
-    """Whether each row passes, by group of rows; ``None`` if the plugin does not say it so."""
+    """Return whether each row passes, by group; ``None`` if the plugin has no groups."""
     answer = call(plugin, "filter_groups", state=state, pod=pod, table=rows.table)
     if answer is None:
         return None
@@ -137,7 +137,7 @@ def grouped_verdicts(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> li
 
 
 def check_groups(plugin: Any, state: CycleState, pod: Pod, rows: Rows) -> None:
-    """Assert that scores by group, if the plugin gives any, are the normalised ones of each row."""
+    """Assert that scores by group, if any, equal the normalized scores of each row."""
     answer = call(plugin, "score_groups", state=state, pod=pod, table=rows.table)
     if answer is None or not len(rows):
         return

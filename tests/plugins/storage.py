@@ -1,4 +1,4 @@
-"""Claims, volumes, classes and what CSI drivers report, in a few words; and who binds volumes."""
+"""Short constructors of storage objects, and a volume controller."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ DRIVER = "disks.example.com"
 
 
 def make_node(name: str = "n", zone: str = "", **labels: str) -> Node:
-    """A node with its host name and zone among the labels."""
+    """Return a node with host name and zone as labels."""
     zones = {ZONE: zone} if zone else {}
     metadata = ObjectMeta(name=name, uid=name, labels={HOSTNAME: name, **zones, **labels})
     return Node(metadata, status=NodeStatus(allocatable={"pods": Quantity.of(110), "cpu": Quantity.of(64)}))
@@ -75,7 +75,7 @@ def make_pod(
     ephemeral: Sequence[str] = (),
     nominated: str = "",
 ) -> Pod:
-    """A pod that uses claims, disks (*volumes*) and ephemeral volumes of those names."""
+    """Return a pod with claims, disks (*volumes*) and ephemeral volumes of those names."""
     named = (Volume(f"v{i}", persistent_volume_claim=ClaimVolumeSource(c)) for i, c in enumerate(claims))
     made = (Volume(each, ephemeral=EphemeralVolumeSource()) for each in ephemeral)
     pod = Pod(
@@ -91,7 +91,7 @@ def make_class(
     mode: str = WAIT_FOR_FIRST_CONSUMER,
     topologies: Sequence[Mapping[str, Sequence[str]]] = (),
 ) -> StorageClass:
-    """A storage class; each of *topologies* is a term: label key → values."""
+    """Return a storage class; each of *topologies* is a term: label key → values."""
     terms = tuple(
         TopologySelectorTerm(
             tuple(TopologySelectorLabelRequirement(key, tuple(values)) for key, values in term.items())
@@ -125,7 +125,7 @@ def make_claim(
     selector: LabelSelector | None = None,
     **spec: Any,
 ) -> PersistentVolumeClaim:
-    """A claim, bound to *volume* if one is given (unless it is not *bound* yet)."""
+    """Return a claim with *volume*, confirmed unless *bound* is false."""
     notes = dict(annotations or {})
     if volume and bound:
         notes[BIND_COMPLETED] = "yes"
@@ -154,7 +154,7 @@ def make_claim(
 
 
 def affinity(*terms: Mapping[str, Sequence[str]]) -> VolumeNodeAffinity:
-    """The volume can be used from nodes that satisfy a term: label key → values."""
+    """Return the affinity for nodes that satisfy a term: label key → values."""
     return VolumeNodeAffinity(
         NodeSelector(
             tuple(
@@ -184,7 +184,7 @@ def make_volume(
     handle: str = "",
     **spec: Any,
 ) -> PersistentVolume:
-    """A volume, usable from nodes with the labels *only*, reserved for *claim* (with its uid, or without)."""
+    """Return a volume for nodes with the labels *only*, pre-bound to *claim* with or without uid."""
     reference = None
     if claim is not None:
         uid = claim.uid if claim_uid else ""
@@ -213,7 +213,7 @@ def make_volume(
 
 
 def make_csi_node(name: str = "n", migrated: str = "", **limits: int | None) -> CSINode:
-    """The CSINode of a node; *limits* by driver, with underscores for the dots."""
+    """Return the CSINode of a node; *limits* by driver, with underscores for dots."""
     drivers = tuple(
         CSINodeDriver(driver.replace("_", "."), name, allocatable=VolumeNodeResources(count))
         for driver, count in limits.items()
@@ -225,7 +225,7 @@ def make_csi_node(name: str = "n", migrated: str = "", **limits: int | None) -> 
 
 
 def make_driver(name: str = DRIVER, capacity: bool | None = True) -> CSIDriver:
-    """A driver that reports storage capacity, or does not."""
+    """Return a driver that publishes storage capacity, or does not."""
     return CSIDriver(ObjectMeta(name=name, uid=name), CSIDriverSpec(storage_capacity=capacity))
 
 
@@ -238,7 +238,7 @@ def make_capacity(
     topology: LabelSelector | None = None,
     **labels: str,
 ) -> CSIStorageCapacity:
-    """How much of a class is to be had on nodes with these labels (``zone="a"``)."""
+    """Return the capacity of a class on nodes with these labels (``zone="a"``)."""
     keys = {"zone": ZONE, "host": HOSTNAME}
     wanted = LabelSelector({keys.get(key, key): value for key, value in labels.items()})
     return CSIStorageCapacity(
@@ -251,7 +251,7 @@ def make_capacity(
 
 
 def make_attachment(name: str, node: str, volume: str | None, attacher: str = DRIVER) -> VolumeAttachment:
-    """A volume object attached to a node."""
+    """Return the attachment of a volume object to a node."""
     return VolumeAttachment(
         ObjectMeta(name=name, uid=name),
         VolumeAttachmentSpec(attacher, VolumeAttachmentSource(volume), node),
@@ -260,7 +260,7 @@ def make_attachment(name: str, node: str, volume: str | None, attacher: str = DR
 
 @define(eq=False)
 class VolumeController:
-    """Binds volumes and claims that name each other, and makes volumes for claims that were sent to a node.
+    """Bind volumes and claims that refer to each other, and provision volumes for selected nodes.
 
     As the controllers of a real cluster do, in the thread that changed something; ``delay`` holds the work
     back until ``work`` is called.
@@ -269,7 +269,7 @@ class VolumeController:
     cluster: InMemoryCluster
     delay: bool = False
     refuse: Callable[[PersistentVolumeClaim], bool] = lambda claim: False
-    """Claims for which no volume can be made: they lose their node again."""
+    """Claims whose provisioning fails: they lose their annotation."""
     made: int = 0
     _todo: list[Any] = field(factory=list)
 
@@ -277,7 +277,7 @@ class VolumeController:
         self.cluster.watch(self._on_event, ("PersistentVolume", "PersistentVolumeClaim"))
 
     def work(self) -> None:
-        """Do what was held back."""
+        """Process the delayed objects."""
         while self._todo:
             self._handle(self._todo.pop(0))
 
@@ -287,8 +287,8 @@ class VolumeController:
             if not self.delay:
                 self.work()
 
-    def _handle(self, told: Any) -> None:
-        obj = self.cluster.get(told.KIND, told.key)
+    def _handle(self, changed: Any) -> None:
+        obj = self.cluster.get(changed.KIND, changed.key)
         if isinstance(obj, PersistentVolume) and obj.spec.claim_ref is not None:
             reference = obj.spec.claim_ref
             claim = self.cluster.get("PersistentVolumeClaim", f"{reference.namespace}/{reference.name}")
@@ -328,11 +328,11 @@ class VolumeController:
         )
 
 
-# ---- asking a plugin -------------------------------------------------------------------------------------
+# ---- calling a plugin ------------------------------------------------------------------------------------
 
 
 def make_handle(*objects: Any, pods: Sequence[Pod] = ()) -> StandInHandle:
-    """What the scheduler knows: nodes, storage objects, running *pods*."""
+    """Return a handle with nodes, storage objects and running *pods*."""
     handle = StandInHandle()
     for obj in objects:
         if isinstance(obj, Node):
@@ -345,7 +345,7 @@ def make_handle(*objects: Any, pods: Sequence[Pod] = ()) -> StandInHandle:
 
 
 def verdicts(plugin: Any, handle: StandInHandle, pod: Pod) -> Status | dict[str, Status]:
-    """What pre_filter says if it does not go on, else the verdict of every node, the same by both forms."""
+    """Return the status of pre_filter if it stops, else the status of every node, equal by both forms."""
     state = CycleState()
     rows = handle.table.rows()
     before = call(plugin, "pre_filter", state=state, pod=pod, nodes=rows)
@@ -358,7 +358,7 @@ def verdicts(plugin: Any, handle: StandInHandle, pod: Pod) -> Status | dict[str,
 
 
 def open_nodes(plugin: Any, handle: StandInHandle, pod: Pod) -> set[str]:
-    """Nodes that pass."""
+    """Return the feasible nodes."""
     found = verdicts(plugin, handle, pod)
     assert isinstance(found, dict), found
     return {name for name, status in found.items() if status == OPEN}

@@ -120,7 +120,7 @@ def _lists(elements: st.SearchStrategy[Any], most: int, least: int = 0) -> st.Se
     return st.lists(elements, min_size=least, max_size=most).map(tuple)
 
 
-# Strategies are made once, here: making them anew for each draw is most of the time that drawing takes.
+# Strategies are built once: building them for each draw takes most of the time of a draw.
 _containers = st.builds(
     Container,
     name=st.just("c"),
@@ -178,21 +178,21 @@ _node_statuses = st.builds(
 
 @st.composite
 def pods(draw: st.DrawFn, uid: str = "pod-under-test", node_name: str = "") -> Pod:
-    """A pod that may ask for anything that the per-node plugins look at."""
+    """Draw a pod with anything that the per-node plugins read."""
     spec = evolve(draw(_specs), node_name=node_name)
     return Pod(ObjectMeta(name=uid, namespace="default", uid=uid, labels=draw(labels)), spec)
 
 
 @st.composite
 def nodes(draw: st.DrawFn, name: str) -> Node:
-    """A node of that name with some labels, taints, room and images."""
+    """Draw a node of that name with labels, taints, resources and images."""
     metadata = ObjectMeta(name=name, uid=name, labels={**draw(labels), "kubernetes.io/hostname": name})
     return Node(metadata, draw(_node_specs), draw(_node_statuses))
 
 
 @st.composite
 def tables(draw: st.DrawFn, names: Sequence[str] = NODE_NAMES) -> NodeTable:
-    """A node table with a history: nodes replaced and removed (holes), pods come and gone, rows reused."""
+    """Draw a node table with a history: nodes replaced and removed, pods added and removed, rows reused."""
     table = NodeTable()
     present = draw(st.lists(st.sampled_from(names), min_size=1, unique=True))
     for name in present:

@@ -1,4 +1,4 @@
-"""DefaultBinder: what it asks the cluster, and what it leaves to the binding cycle."""
+"""DefaultBinder: calls to the cluster, and errors that reach the binding cycle."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def test_it_binds_through_the_cluster() -> None:
     assert cluster.bound == [("default/p", "n")]
 
 
-def test_what_the_cluster_raises_reaches_the_binding_cycle() -> None:
+def test_exceptions_of_the_cluster_reach_the_binding_cycle() -> None:
     refusal = BindRefused("bound elsewhere")
     with pytest.raises(BindRefused) as raised:
         binder(StandInCluster(refusal)).bind(POD, "n")

@@ -1,4 +1,4 @@
-"""DefaultPreemption: arguments, and what it adds to the evaluator that it drives."""
+"""DefaultPreemption: arguments, gate, and messages."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CONSTRAINT = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSc
 
 
 def with_args(plugin: str, args: dict[str, Any]) -> dict[str, Any]:
-    """A configuration with these arguments."""
+    """Return a configuration with these arguments."""
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
@@ -93,7 +93,7 @@ def test_arguments_reach_the_evaluator() -> None:
     assert (evaluator.percentage, evaluator.absolute) == (0, 3)
 
 
-def test_the_preemptor_is_held_back_until_its_last_victim_goes() -> None:
+def test_the_preemptor_is_gated_until_its_last_victim_is_deleted() -> None:
     executor = ManualExecutor()
     world = World(executor=executor)
     world.create(make_node(cpu=2), make_pod("low", cpu=2, node_name="n"), make_pod(cpu=2, priority=10))
@@ -113,7 +113,7 @@ def test_its_own_events_never_help() -> None:
     assert registration.hint(make_pod(), make_pod("gone"), None) is QueueingHint.SKIP
 
 
-def test_what_it_says_begins_with_preemption() -> None:
+def test_messages_begin_with_preemption() -> None:
     found = evaluate([make_node(cpu=2)], make_pod(cpu=4))
     assert found.message is not None
     assert "preemption: 0/1 nodes are available: 1 Preemption is not helpful" in found.message
@@ -126,7 +126,7 @@ def test_priorities_at_the_limits(priority: int) -> None:
     assert (found.preemption is not None) is (priority > 0)
 
 
-def test_a_pod_nominated_to_a_node_that_is_gone_may_preempt() -> None:
+def test_a_pod_nominated_to_a_deleted_node_can_preempt() -> None:
     low = make_pod("low", cpu=2, node_name="n", uid="low")
     found = evaluate([make_node(cpu=2), low], make_pod(cpu=2, priority=1, nominated="gone", uid="p"))
     assert found.preemption is not None

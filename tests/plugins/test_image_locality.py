@@ -1,4 +1,4 @@
-"""ImageLocality: images that are there already."""
+"""ImageLocality: score by images that are present."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MIB = 1 << 20
 
 
 def node(name: str, **sizes: int) -> Node:
-    """A node with images ``<name>:latest`` of these sizes in MiB."""
+    """Return a node with images ``<name>:latest`` of these sizes in MiB."""
     images = tuple(ContainerImage((f"{image}:latest",), size * MIB) for image, size in sizes.items())
     return Node(ObjectMeta(name=name), status=NodeStatus(images=images))
 
@@ -43,7 +43,7 @@ def pod(*images: str, init: tuple[str, ...] = (), volumes: tuple[str, ...] = ())
 
 
 def scores(pod: Pod, *nodes: Node) -> list[int]:
-    """What both forms give the nodes."""
+    """Return the scores of the nodes by both forms."""
     table = NodeTable()
     for one in nodes:
         table.set_node(one)
@@ -82,7 +82,7 @@ def test_nodes_outside_of_the_table_have_no_images() -> None:
     assert ImageLocality(StandInHandle(table)).score(pod("web"), NodeInfo.of(node("n", web=500))) == 0
 
 
-def test_images_that_come_and_go() -> None:
+def test_images_can_be_added_and_removed() -> None:
     table = NodeTable()
     plugin = ImageLocality(StandInHandle(table))
     for name in "ab":
@@ -104,7 +104,7 @@ def test_images_that_come_and_go() -> None:
         ("registry/web@sha256:0a", "registry/web@sha256:0a"),
     ],
 )
-def test_names_without_a_tag_mean_the_latest(image: str, name: str) -> None:
+def test_names_without_a_tag_get_latest(image: str, name: str) -> None:
     assert normalized(image) == name
 
 
@@ -112,7 +112,7 @@ def test_the_signature_is_the_images() -> None:
     plugin = ImageLocality(StandInHandle())
     assert plugin.pod_signature(pod("web")) == plugin.pod_signature(pod("web:latest"))
     assert plugin.pod_signature(pod("web")) != plugin.pod_signature(pod("web", volumes=("web",)))
-    # The second has one container less: less is needed for the full score.
+    # The second has one container less, so fewer bytes suffice for the full score.
     assert plugin.pod_signature(pod("web", "db")) != plugin.pod_signature(pod("web", volumes=("db",)))
 
 

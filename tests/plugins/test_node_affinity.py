@@ -1,4 +1,4 @@
-"""NodeAffinity: which nodes a pod demands, and which it prefers."""
+"""NodeAffinity: filter, score, signature and hints."""
 
 from __future__ import annotations
 
@@ -57,14 +57,14 @@ def node(name: str = "n", **labels: str) -> Node:
 
 
 def terms(*alternatives: NodeSelectorTerm | Expression) -> NodeSelector:
-    """One term for each argument; a bare expression is a term of its own."""
+    """Return a selector with one term per argument; a bare expression is a term."""
     return NodeSelector(
         tuple(NodeSelectorTerm((one,)) if isinstance(one, Expression) else one for one in alternatives)
     )
 
 
 def named(*names: str, operator: str = "In") -> NodeSelectorTerm:
-    """A term with one ``metadata.name`` expression for each of *names*."""
+    """Return a term with one ``metadata.name`` expression for each of *names*."""
     return NodeSelectorTerm((), tuple(Expression("metadata.name", operator, (name,)) for name in names))
 
 
@@ -122,7 +122,7 @@ def test_expressions(expression: Expression, labels: dict[str, str], matches: bo
     assert passes(pod(terms(expression)), node(**labels)) is matches
 
 
-def test_terms_are_alternatives_and_their_expressions_are_not() -> None:
+def test_one_term_must_match_in_all_its_expressions() -> None:
     both = NodeSelectorTerm((Expression("disk", "Exists"), Expression("cores", "Exists")))
     either = pod(terms(both, Expression("zone", "In", ("a",))))
     assert passes(either, node(disk="ssd", cores="4"))
@@ -135,7 +135,7 @@ def test_an_empty_term_and_no_terms_match_nothing() -> None:
     assert not passes(pod(NodeSelector()), node())
 
 
-def test_a_term_that_cannot_be_parsed_spoils_only_itself() -> None:
+def test_a_term_that_cannot_be_parsed_matches_nothing() -> None:
     assert passes(pod(terms(NOT_A_NUMBER, Expression("disk", "Exists"))), node(disk="ssd"))
 
 
@@ -156,20 +156,20 @@ def test_fields() -> None:
 
 
 @pytest.mark.parametrize(
-    "undemanding",
+    "unconstrained",
     [
         pod(),
         pod(preferred=preferring((1, Expression("disk", "Exists")))),
         Pod(ObjectMeta(name="p"), PodSpec(affinity=Affinity(pod_affinity=PodAffinity()))),
     ],
 )
-def test_pods_without_demands_are_skipped_unless_some_are_added(undemanding: Pod) -> None:
-    assert PLAIN.pre_filter(undemanding) == Status.skip()
+def test_pods_without_requirements_are_skipped_without_added_affinity(unconstrained: Pod) -> None:
+    assert PLAIN.pre_filter(unconstrained) == Status.skip()
     assert (
-        adding(preferred=preferring((1, Expression("disk", "Exists")))).pre_filter(undemanding)
+        adding(preferred=preferring((1, Expression("disk", "Exists")))).pre_filter(unconstrained)
         == Status.skip()
     )
-    assert adding(terms(Expression("disk", "Exists"))).pre_filter(undemanding) is None
+    assert adding(terms(Expression("disk", "Exists"))).pre_filter(unconstrained) is None
 
 
 @pytest.mark.parametrize(
@@ -190,14 +190,14 @@ def test_terms_that_all_name_nodes_leave_only_those(required: NodeSelector, name
     assert PLAIN.pre_filter(pod(required)) == expected
 
 
-def test_names_that_exclude_each_other_reject_the_pod() -> None:
+def test_contradictory_names_reject_the_pod() -> None:
     assert PLAIN.pre_filter(pod(terms(named("a", "b")))) == Status.unresolvable(ERR_REASON_CONFLICT)
 
 
 # ---- added affinity --------------------------------------------------------------------------------------
 
 
-def test_added_affinity_has_a_reason_of_its_own_and_comes_first() -> None:
+def test_added_affinity_has_its_own_reason_and_comes_first() -> None:
     plugin = adding(terms(Expression("pool", "In", ("main",))))
     picky = pod(selector={"disk": "ssd"})
     assert plugin.filter(picky, NodeInfo.of(node())) == Status.unresolvable(ERR_REASON_ENFORCED)
@@ -262,7 +262,7 @@ def test_preferences_that_cannot_be_parsed_are_an_error() -> None:
 # ---- signature -------------------------------------------------------------------------------------------
 
 
-def test_signatures_tell_pods_apart_by_what_they_want() -> None:
+def test_signatures_depend_on_the_affinity() -> None:
     wants = [
         pod(),
         pod(selector={"disk": "ssd"}),
@@ -299,7 +299,7 @@ def test_hints_compare_the_added_affinity_with_the_new_node_only() -> None:
     assert hint_of(plugin, LABELS_CHANGED, ON_SSD, node(), node(pool="main", disk="ssd"))
 
 
-def test_a_hint_that_cannot_tell_raises() -> None:
+def test_a_hint_raises_for_a_term_that_cannot_be_parsed() -> None:
     broken = pod(terms(NOT_A_NUMBER, Expression("zone", "Exists")), selector={"disk": "ssd"})
     with pytest.raises(InputError, match="must be an integer"):
         hint_of(PLAIN, NODE_ADDED, broken, None, node(disk="ssd"))
@@ -350,7 +350,7 @@ def test_both_forms_agree(
 
 @settings(max_examples=40)
 @given(table=tables(), pod=pods())
-def test_both_forms_agree_where_pre_filter_and_pre_score_did_not_run(table: NodeTable, pod: Pod) -> None:
+def test_both_forms_agree_without_pre_filter_and_pre_score(table: NodeTable, pod: Pod) -> None:
     state, rows = CycleState(), table.rows()
     assert columnar_statuses(PLAIN, state, pod, rows) == per_node_statuses(PLAIN, state, pod, rows)
     assert columnar_scores(PLAIN, state, pod, rows) == per_node_scores(PLAIN, state, pod, rows)

@@ -1,4 +1,4 @@
-"""NodeDeclaredFeatures: features of the node's software that a pod cannot do without."""
+"""NodeDeclaredFeatures: required features of pods."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def node(*features: str) -> Node:
     return Node(ObjectMeta(name="n"), status=NodeStatus(declared_features=features))
 
 
-# ---- what a pod needs ------------------------------------------------------------------------------------
+# ---- required features -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -70,12 +70,12 @@ def node(*features: str) -> Node:
         (evolve(IN_HOST_NETWORK, containers=(restarting("RestartAllContainers"),)), {RESTART, HOST_USERS}),
     ],
 )
-def test_what_a_pod_needs(spec: PodSpec, needed: set[str]) -> None:
+def test_required_features(spec: PodSpec, needed: set[str]) -> None:
     assert required_features(spec) == needed
     assert PLUGIN.pod_signature(pod(spec)) == needed
 
 
-def test_pods_without_needs_are_skipped() -> None:
+def test_pods_without_required_features_are_skipped() -> None:
     state = CycleState()
     assert PLUGIN.pre_filter(state, pod(PLAIN)) == Status.skip()
     assert PLUGIN.pre_filter(state, pod(IN_HOST_NETWORK)) is None

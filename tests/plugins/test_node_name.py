@@ -1,4 +1,4 @@
-"""NodeName: pods that already name their node."""
+"""NodeName: pods that name their node."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ def pod(node_name: str) -> Pod:
     return Pod(ObjectMeta(name="p", uid="p"), PodSpec(node_name=node_name))
 
 
-def test_only_the_named_node_will_do() -> None:
+def test_only_the_named_node_is_feasible() -> None:
     assert PLUGIN.filter(pod("here"), HERE) is None
     assert PLUGIN.filter(pod("elsewhere"), HERE) == Status.unresolvable(ERR_REASON)
 
 
-def test_no_name_is_any_node() -> None:
+def test_without_a_name_every_node_is_feasible() -> None:
     assert PLUGIN.filter(pod(""), HERE) is None
 
 
-def test_every_new_node_may_be_the_one() -> None:
+def test_every_new_node_helps() -> None:
     node = HERE.node
     assert hint_of(PLUGIN, ClusterEvent(EventResource.NODE, Action.ADD), pod("elsewhere"), None, node)
 

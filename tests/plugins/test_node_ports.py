@@ -1,4 +1,4 @@
-"""NodePorts: host ports are free, or not."""
+"""NodePorts: conflicts of host ports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pod(*ports: ContainerPort, name: str = "p", node: str = "") -> Pod:
 
 
 def free(wanted: Pod, *used: ContainerPort) -> bool:
-    """Whether both forms let *wanted* run beside a pod with the *used* ports."""
+    """Return whether both forms accept *wanted* beside a pod with the *used* ports."""
     table = table_of(NodeInfo.of(make_node(), [pod(*used, name="other", node="n")]))
     state = CycleState()
     assert PLUGIN.pre_filter(state, wanted) is None
@@ -40,7 +40,7 @@ def free(wanted: Pod, *used: ContainerPort) -> bool:
     return found == [Status()]
 
 
-def test_a_port_is_taken_by_protocol_and_number() -> None:
+def test_ports_conflict_by_protocol_and_number() -> None:
     assert not free(pod(port()), port())
     assert free(pod(port()), port(81))
     assert free(pod(port()), port(protocol="UDP"))
@@ -57,7 +57,7 @@ def test_a_port_is_taken_by_protocol_and_number() -> None:
         ("", "0.0.0.0", False),
     ],
 )
-def test_addresses_overlap_if_one_of_them_is_any(wanted: str, used: str, expected: bool) -> None:
+def test_addresses_conflict_if_equal_or_any(wanted: str, used: str, expected: bool) -> None:
     assert free(pod(port(ip=wanted)), port(ip=used)) is expected
 
 
@@ -77,7 +77,7 @@ def test_of_init_containers_only_sidecars_hold_ports(restart_policy: str) -> Non
         assert PLUGIN.pre_filter(CycleState(), wanted) == Status.skip()
 
 
-def test_without_pre_filter_it_fails() -> None:
+def test_filter_needs_pre_filter() -> None:
     table = table_of(NodeInfo.of(make_node()))
     with pytest.raises(CycleStateError, match="NodePorts"):
         PLUGIN.filter(CycleState(), table.info(0))
@@ -90,7 +90,7 @@ def test_the_signature_is_the_host_ports() -> None:
     assert PLUGIN.pod_signature(pod(port())) != PLUGIN.pod_signature(pod(port(ip="10.0.0.1")))
 
 
-def test_a_pod_that_goes_helps_if_it_had_a_wanted_port() -> None:
+def test_deleting_a_pod_with_a_conflicting_port_helps() -> None:
     gone = pod(port(), name="other")
     placed = pod(port(), name="other", node="n")
     assert not hint_of(PLUGIN, POD_DELETED, pod(port()), gone, None)

@@ -1,4 +1,4 @@
-"""NodeUnschedulable: nodes that are closed for new pods."""
+"""NodeUnschedulable: cordoned nodes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def pod(*tolerations: Toleration, uid: str = "p") -> Pod:
     return Pod(ObjectMeta(name=uid, uid=uid), PodSpec(tolerations=tolerations))
 
 
-def test_a_closed_node_is_refused() -> None:
+def test_a_cordoned_node_is_rejected() -> None:
     assert PLUGIN.filter(pod(), NodeInfo.of(node(True))) == Status.unresolvable(ERR_REASON)
     assert PLUGIN.filter(pod(), NodeInfo.of(node(False))) is None
 
@@ -46,18 +46,18 @@ def test_a_closed_node_is_refused() -> None:
         (Toleration(key="other", operator="Exists"), False),
     ],
 )
-def test_tolerating_the_cordon_taint_is_tolerating_closed_nodes(
+def test_tolerating_the_cordon_taint_tolerates_cordoned_nodes(
     toleration: Toleration, tolerates: bool
 ) -> None:
     assert (PLUGIN.filter(pod(toleration), NodeInfo.of(node(True))) is None) is tolerates
     assert PLUGIN.pod_signature(pod(toleration)) is tolerates
 
 
-def test_the_taint_of_that_name_is_not_asked_about() -> None:
+def test_the_taint_itself_does_not_matter() -> None:
     assert PLUGIN.filter(pod(), NodeInfo.of(node(False, Taint(CORDON, effect="NoSchedule")))) is None
 
 
-def test_verdicts_outlive_a_change_of_the_node() -> None:
+def test_verdicts_do_not_change_with_the_node() -> None:
     table = NodeTable()
     table.set_node(node(True))
     verdicts = PLUGIN.filter_rows(pod(), table.rows())

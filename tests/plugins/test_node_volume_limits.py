@@ -1,4 +1,4 @@
-"""NodeVolumeLimits: what counts as a volume, what is attached already, and how many there may be."""
+"""NodeVolumeLimits: what counts as a volume, attached volumes, and limits."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def limits(node: str, count: int | None) -> CSINode:
 
 
 def claims(*names: str) -> list[Any]:
-    """Claims with a volume each, of which the handle is the name."""
+    """Return claims with a volume each, whose handle is the name."""
     bound = [make_claim(name, volume=f"v-{name}") for name in names]
     return [*bound, *(make_volume(f"v-{claim.name}", claim=claim, handle=claim.name) for claim in bound)]
 
@@ -77,7 +77,7 @@ def test_pods_without_volumes_to_attach_are_skipped() -> None:
         assert plugin.pre_filter(pod) is None
 
 
-def test_a_node_has_room_for_so_many_volumes_of_a_driver() -> None:
+def test_a_node_has_a_limit_per_driver() -> None:
     running = [make_pod("a", name="r1", node="one"), make_pod("b", name="r2", node="one")]
     nodes = [make_node(name) for name in ("one", "two", "none", "unlimited", "unknown")]
     known = [limits("one", 2), limits("two", 1), limits("none", 0), limits("unlimited", None)]
@@ -85,13 +85,13 @@ def test_a_node_has_room_for_so_many_volumes_of_a_driver() -> None:
     plugin = NodeVolumeLimits(handle)
     found = verdicts(plugin, handle, make_pod("c"))
     assert found == {"one": FULL, "two": Status(), "none": FULL, "unlimited": Status(), "unknown": Status()}
-    # One that is there already takes no further place, even where there are too many.
+    # A volume that is attached already does not count again, even beyond the limit.
     handle.objects.set(limits("one", 1))
     assert open_nodes(plugin, handle, make_pod("a")) == {"one", "two", "unlimited", "unknown"}
     assert open_nodes(plugin, handle, make_pod("a", "c")) == {"unlimited", "unknown"}
 
 
-def test_volumes_are_told_apart_by_driver_and_handle() -> None:
+def test_volumes_are_identified_by_driver_and_handle() -> None:
     first, second, other = (make_claim(name, volume=f"v-{name}") for name in ("a", "b", "c"))
     handle = make_handle(
         make_node(),
@@ -115,11 +115,11 @@ def test_unbound_claims_are_volumes_of_their_own() -> None:
     ]
     unbound = [make_claim("a"), make_claim("b"), make_claim("e", "ebs"), make_claim("f", "odd")]
     lost = make_claim("gone", volume="gone")
-    nobody = [make_claim("x", None), make_claim("y", "unknown")]
+    without_class = [make_claim("x", None), make_claim("y", "unknown")]
     handle = make_handle(
         make_node(),
         make_csi_node("n", disks_example_com=1, ebs_csi_aws_com=0, file_csi_azure_com=0),
-        *(*classes, *unbound, *nobody, lost),
+        *(*classes, *unbound, *without_class, lost),
         pods=[make_pod("a", name="r", node="n")],
     )
     plugin = NodeVolumeLimits(handle)
@@ -131,7 +131,7 @@ def test_unbound_claims_are_volumes_of_their_own() -> None:
 
 
 @pytest.mark.parametrize("annotation", ["", "kubernetes.io/aws-ebs", "kubernetes.io/gce-pd"])
-def test_in_tree_disks_count_for_their_driver_whatever_is_migrated(annotation: str) -> None:
+def test_in_tree_disks_count_for_their_driver_migrated_or_not(annotation: str) -> None:
     claim = make_claim("c", volume="v")
     volume = make_volume("v", claim=claim, csi=None, aws_elastic_block_store=AWSElasticBlockStore("vol-1"))
     handle = make_handle(
@@ -150,7 +150,7 @@ def test_in_tree_disks_count_for_their_driver_whatever_is_migrated(annotation: s
     }
 
 
-def test_a_disk_that_the_driver_cannot_have() -> None:
+def test_a_disk_that_cannot_be_translated() -> None:
     bad = Volume("bad", azure_disk=AzureDisk("d", "/d", "Dedicated"))
     handle = make_handle(make_node(), make_node("m"), make_csi_node("n", disk_csi_azure_com=3))
     plugin = NodeVolumeLimits(handle)
@@ -158,14 +158,14 @@ def test_a_disk_that_the_driver_cannot_have() -> None:
     assert isinstance(found, dict)
     assert found["n"].message.startswith("converting volume(bad) from inline to csi")
     assert found["m"] == Status()
-    # In a volume object it is just not counted.
+    # In a volume object it does not count.
     claim = make_claim("c", volume="v")
     for obj in (claim, make_volume("v", claim=claim, csi=None, azure_disk=bad.azure_disk)):
         handle.objects.set(obj)
     assert open_nodes(plugin, handle, make_pod("c")) == {"n", "m"}
 
 
-def test_attachments_count_besides() -> None:
+def test_attachments_count() -> None:
     handle = make_handle(
         *(make_node(name) for name in "nmo"),
         *(limits("n", 2), limits("m", 2), limits("o", 2)),
@@ -179,7 +179,7 @@ def test_attachments_count_besides() -> None:
         pods=[make_pod("a", name=f"r-{node}", node=node) for node in "nm"],
     )
     plugin = NodeVolumeLimits(handle)
-    # On n there is b besides a, on m only a; on o the pod's own volume counts once more than it should.
+    # n has a and b, m only a; on o the pod's own volume counts twice, as in the reference.
     assert open_nodes(plugin, handle, make_pod("c")) == {"m", "o"}
     handle.objects.set(limits("o", 1))
     assert open_nodes(plugin, handle, make_pod("c")) == {"m"}
@@ -187,7 +187,7 @@ def test_attachments_count_besides() -> None:
     assert open_nodes(plugin, handle, make_pod("c")) == {"n", "m"}
 
 
-def test_claims_must_be_there_and_ephemeral_ones_the_pod_s_own() -> None:
+def test_claims_must_exist_and_belong_to_the_pod_if_ephemeral() -> None:
     stray = make_claim("r-e", volume="v")
     handle = make_handle(
         *(make_node(name) for name in "nmo"),
@@ -210,7 +210,7 @@ def test_claims_must_be_there_and_ephemeral_ones_the_pod_s_own() -> None:
     assert found == dict.fromkeys("nmo", Status())
 
 
-def test_without_limits_nobody_asks_what_is_attached() -> None:
+def test_without_limits_attached_volumes_do_not_matter() -> None:
     handle = make_handle(make_node(), limits("n", None), make_claim("r-e"), *claims("c"))
     handle.table.add_pod("n", make_pod(name="r", node="n", ephemeral=["e"]))
     assert open_nodes(NodeVolumeLimits(handle), handle, make_pod("c")) == {"n"}
@@ -234,7 +234,7 @@ def test_hints() -> None:
     assert not hint_of(plugin, CLAIM_ADDED, pod, None, make_claim("d"))
 
 
-def test_hint_of_a_volume_that_is_detached() -> None:
+def test_hint_of_a_detached_volume() -> None:
     plugin = NodeVolumeLimits(make_handle())
     gone, by_ebs = make_attachment("a", "n", "v"), make_attachment("a", "n", "v", EBS)
     assert hint_of(plugin, DETACHED, make_pod("c"), gone, None)
@@ -255,7 +255,7 @@ DISKS = (ebs("x"), ebs("y"), Volume("z", cinder=CinderVolume("z")), Volume("toke
 
 
 class Limits(RuleBasedStateMachine):
-    """Everything changes at random; after each change both forms must say the same of every node."""
+    """Random changes of all objects; after each one both forms must agree on every node."""
 
     @initialize()
     def start(self) -> None:
@@ -354,7 +354,7 @@ TestLimits = Limits.TestCase
 TestLimits.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
 
 
-def test_it_works_without_pre_filter() -> None:
+def test_filter_works_without_pre_filter() -> None:
     handle = make_handle(make_node(), limits("n", 0), *claims("c"))
     plugin = NodeVolumeLimits(handle)
     assert plugin.filter(make_pod("c"), handle.table.info(0)) == FULL
@@ -371,7 +371,7 @@ def test_it_works_without_pre_filter() -> None:
         ("pluginConfig[0]", lambda entry: {"pluginConfig": [entry]}),
     ],
 )
-def test_the_limits_of_old_are_refused_and_the_successor_named(name: str, where: str, profile: Any) -> None:
+def test_removed_limit_plugins_are_refused_with_their_successor(name: str, where: str, profile: Any) -> None:
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",

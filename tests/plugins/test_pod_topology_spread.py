@@ -262,7 +262,7 @@ def test_pods_without_constraints_are_skipped() -> None:
     plugin, pod = plugin_of(table), make_pod("p")
     assert plugin.pre_filter(CycleState(), pod, table.rows()) == Status.skip()
     assert plugin.pre_score(CycleState(), pod, table.rows()) == Status.skip()
-    assert table._groups is None, "nobody has to count pods for that"
+    assert table._groups is None, "skipping must not count pods"
 
 
 def test_filter_and_score_need_pre_filter_and_pre_score() -> None:

@@ -127,8 +127,8 @@ def test_a_node_info_outside_the_table_is_scored_by_its_own_pods() -> None:
     assert plugin.score(state, copy) == round(2 * weight)
     mixed = [make_pod("x"), make_pod("y", terminating=True), make_pod("z", labels={})]
     assert plugin.score(state, NodeInfo.of(make_node("new", zone="a"), mixed)) == round(weight)
-    state, everybody = CycleState(), make_pod("p", soft(HOSTNAME, selector=LabelSelector()))
-    plugin.pre_score(state, everybody, table.rows())
+    state, matching_all = CycleState(), make_pod("p", soft(HOSTNAME, selector=LabelSelector()))
+    plugin.pre_score(state, matching_all, table.rows())
     assert plugin.score(state, copy) == 0
 
 

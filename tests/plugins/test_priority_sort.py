@@ -1,4 +1,4 @@
-"""PrioritySort: who is scheduled next."""
+"""PrioritySort: order of the queue."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def in_order(*pods: QueuedPodInfo) -> list[str]:
     return [info.pod.name for info in sorted(pods, key=PLUGIN.queue_sort_key)]
 
 
-def test_higher_priority_goes_first_whenever_it_came() -> None:
+def test_higher_priority_goes_first_at_any_time() -> None:
     assert in_order(queued("low", 1, 0.0), queued("high", 10, 99.0)) == ["high", "low"]
 
 
@@ -37,9 +37,7 @@ def test_no_priority_is_zero() -> None:
     first=st.tuples(st.none() | st.integers(-3, 3), st.integers(0, 3)),
     second=st.tuples(st.none() | st.integers(-3, 3), st.integers(0, 3)),
 )
-def test_the_key_orders_as_the_rule_says(
-    first: tuple[int | None, int], second: tuple[int | None, int]
-) -> None:
+def test_the_key_orders_by_the_rule(first: tuple[int | None, int], second: tuple[int | None, int]) -> None:
     one, other = queued("one", *first), queued("other", *second)
     before = (first[0] or 0) > (second[0] or 0) or (
         (first[0] or 0) == (second[0] or 0) and first[1] < second[1]

@@ -1,4 +1,4 @@
-"""SchedulingGates: pods that somebody else holds back."""
+"""SchedulingGates: pods with gates stay out of the queue."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ def test_a_pod_without_gates_may_enter() -> None:
     assert PLUGIN.pre_enqueue(pod()) is None
 
 
-def test_a_gated_pod_is_told_its_gates_in_their_order() -> None:
+def test_the_reason_lists_the_gates_in_order() -> None:
     expected = Status.unresolvable(f"{REASON_PREFIX}[b example.com/quota a]")
     assert PLUGIN.pre_enqueue(pod("b", "example.com/quota", "a")) == expected
 
 
-def test_the_pods_own_last_gate_queues_it() -> None:
+def test_removing_its_last_gate_queues_the_pod() -> None:
     assert hint_of(PLUGIN, GATES_GONE, pod("a"), pod("a"), pod())
 
 
-def test_the_gates_of_another_pod_do_not() -> None:
+def test_removing_gates_of_another_pod_does_not() -> None:
     assert not hint_of(PLUGIN, GATES_GONE, pod("a"), pod("a", uid="other"), pod(uid="other"))

@@ -1,4 +1,4 @@
-"""SelectorSpread: the score of the older line, for those who register it."""
+"""SelectorSpread: the score of v1.15 to v1.18."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def scored(plugin: SelectorSpread, rows: Rows, pod: Pod = WEB) -> dict[str, int]
 
 
 def hosts(**pods: int) -> NodeTable:
-    """Nodes without zones, with so many pods."""
+    """Return a table of nodes without zones, with these numbers of pods."""
     table = NodeTable()
     for name, count in pods.items():
         table.set_node(make_node(name))
@@ -59,19 +59,19 @@ def test_without_any_pod_all_nodes_are_equal() -> None:
     assert scored(plugin_of(table), table.rows()) == {"a": 100, "b": 100}
 
 
-def test_a_pod_that_nothing_selects_finds_all_nodes_equal() -> None:
+def test_all_nodes_score_the_same_for_a_pod_without_workload() -> None:
     table = hosts(a=0, b=3)
     assert scored(plugin_of(table, served=False), table.rows()) == {"a": 100, "b": 100}
 
 
-def test_only_live_pods_of_the_namespace_count() -> None:
+def test_only_pods_of_the_namespace_that_are_not_terminating_count() -> None:
     table = hosts(a=1, b=1)
     run(table, "b", 2, terminating=True)
     run(table, "b", 2, namespace="other")
     assert scored(plugin_of(table), table.rows()) == {"a": 0, "b": 0}
 
 
-def test_pods_with_constraints_are_left_alone() -> None:
+def test_pods_with_constraints_are_skipped() -> None:
     plugin = plugin_of(hosts(a=1))
     assert plugin.pre_score(CycleState(), make_pod("p", constraint())) == Status.skip()
 
@@ -89,7 +89,7 @@ def test_it_does_not_score_without_pre_score() -> None:
 
 
 def test_the_zone_makes_up_two_thirds() -> None:
-    """One pod here and two there: half of the marks for the zone, as for the node."""
+    """One pod and two pods: half of the score for the zone, as for the node."""
     table = cluster(a=0, b=1, c=2)
     table.set_node(make_node("c2", zone="c"))
     assert scored(plugin_of(table), table.rows()) == {"a1": 100, "b1": 50, "c1": 0, "c2": 33}
@@ -102,7 +102,7 @@ def test_a_node_without_a_zone_is_scored_by_itself() -> None:
     assert scored(plugin_of(table), table.rows()) == {"a1": 100, "b1": 0, "bare": 50}
 
 
-def test_zones_are_told_apart_by_region_too() -> None:
+def test_zones_are_distinguished_by_region_too() -> None:
     table = NodeTable()
     for name, region, count in (("a", "eu", 2), ("b", "us", 0)):
         table.set_node(make_node(name, zone="z", **{"topology.kubernetes.io/region": region}))
@@ -122,7 +122,7 @@ def test_only_feasible_nodes_make_up_a_zone() -> None:
 
 
 def plainly(table: NodeTable, names: list[str], counts: list[int]) -> list[int]:
-    """The reference's normalisation, node by node."""
+    """Return the normalized scores of the reference, by a loop."""
     highest = max([0, *counts])
     zones: dict[tuple[str, str], int] = {}
     of = {}
@@ -144,7 +144,7 @@ def plainly(table: NodeTable, names: list[str], counts: list[int]) -> list[int]:
 
 @settings(max_examples=60, deadline=None)
 @given(table=tables(), pod=pods("p"), served=st.booleans())
-def test_both_forms_agree_and_are_normalised_as_plainly(table: NodeTable, pod: Pod, served: bool) -> None:
+def test_both_forms_and_the_normalization_equal_loops(table: NodeTable, pod: Pod, served: bool) -> None:
     plugin = plugin_of(table, served)
     check_score_agreement(plugin, table, pod)
     for part in parts_of(table.rows()):
@@ -171,7 +171,7 @@ def test_a_configuration_refuses_the_old_name() -> None:
         Scheduler(InMemoryCluster(), config_with("SelectorSpread"), plugins={"Mine": SelectorSpread})
 
 
-def test_registered_under_a_name_of_ones_own_it_spreads() -> None:
+def test_it_can_be_registered_under_another_name() -> None:
     cluster = InMemoryCluster()
     for name in ("n1", "n2", "n3"):
         cluster.create(evolve(make_node(name), status=NodeStatus(allocatable={"pods": Quantity.of(10)})))

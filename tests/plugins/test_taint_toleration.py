@@ -1,4 +1,4 @@
-"""TaintToleration: taints that keep pods away, and those that merely put them off."""
+"""TaintToleration: filter, score, signature and hints."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def score(pod: Pod, *taints: Taint) -> int:
 
 
 @pytest.mark.parametrize("effect", [NO_SCHEDULE, NO_EXECUTE])
-def test_an_untolerated_taint_keeps_the_pod_away(effect: str) -> None:
+def test_an_untolerated_hard_taint_rejects(effect: str) -> None:
     assert not passes(pod(), Taint("a", "", effect))
     assert passes(pod(Toleration(key="a", operator="Exists")), Taint("a", "", effect))
 
@@ -76,7 +76,7 @@ def test_every_taint_must_be_tolerated() -> None:
     assert passes(pod(FOR_GPU, Toleration(key="broken", operator="Exists")), DEDICATED, BROKEN)
 
 
-def test_a_preference_keeps_nobody_away() -> None:
+def test_a_soft_taint_does_not_reject() -> None:
     assert passes(pod(), BUSY)
 
 
@@ -94,7 +94,7 @@ def test_nodes_tainted_at_different_times_share_one_value() -> None:
     assert taints_of_nodes(table).values == [(BROKEN,)]
 
 
-def test_a_taint_that_appears_later_is_met_by_a_known_list_of_tolerations() -> None:
+def test_cached_answers_cover_taints_that_appear_later() -> None:
     table = NodeTable()
     for name, taint in (("a", DEDICATED), ("b", BUSY)):
         table.set_node(node(taint, name=name))
@@ -109,7 +109,7 @@ def test_a_taint_that_appears_later_is_met_by_a_known_list_of_tolerations() -> N
 # ---- score -----------------------------------------------------------------------------------------------
 
 
-def test_the_score_counts_untolerated_preferences() -> None:
+def test_the_score_counts_untolerated_soft_taints() -> None:
     other = Taint("noisy", "", PREFER_NO_SCHEDULE)
     assert score(pod(), BUSY, DEDICATED, other) == 2
     assert score(pod(Toleration(key="busy")), BUSY, DEDICATED, other) == 1
@@ -133,7 +133,7 @@ def test_scoring_without_pre_score_fails() -> None:
 # ---- signature and hints ---------------------------------------------------------------------------------
 
 
-def test_the_signature_leaves_out_how_long_a_taint_is_tolerated() -> None:
+def test_the_signature_ignores_toleration_seconds() -> None:
     brief, long = (pod(evolve(FOR_GPU, toleration_seconds=seconds)) for seconds in (3, 300))
     assert PLUGIN.pod_signature(brief) == PLUGIN.pod_signature(long)
     assert PLUGIN.pod_signature(brief) == PLUGIN.pod_signature(pod(evolve(FOR_GPU, operator="Equal")))

@@ -1,5 +1,4 @@
-"""VolumeBinding by columns and node by node, over clusters and claims made at random; and against a plain
-reading of the rules."""
+"""VolumeBinding on random clusters: both forms agree, and static matching equals a loop over all volumes."""
 
 from __future__ import annotations
 
@@ -8,13 +7,19 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plugins_builtin.args import VolumeBindingArgs
+from plugins_builtin.args import UtilizationShapePoint, VolumeBindingArgs
 from plugins_builtin.volume_binding import VolumeBinding
 from plugins_builtin.volume_binding.claims import CLAIMS
 from plugins_builtin.volume_binding.filtering import assign_claims
 from schedframe import CycleState, Node, Status
 from schedframe.api import AWSElasticBlockStore, LabelSelector, PersistentVolume, PersistentVolumeClaim, Pod
-from tests.plugins.agreement import StandInHandle, check_filter_agreement
+from tests.plugins.agreement import (
+    StandInHandle,
+    check_filter_agreement,
+    columnar_scores,
+    parts_of,
+    per_node_scores,
+)
 from tests.plugins.storage import (
     HOSTNAME,
     ZONE,
@@ -51,13 +56,13 @@ sizes = st.sampled_from(SIZES)
 
 @st.composite
 def claims(draw: st.DrawFn, name: str) -> PersistentVolumeClaim:
-    kind = draw(st.sampled_from(("bound", "wish", "wish", "wish", "sent")))
+    kind = draw(st.sampled_from(("bound", "unbound", "unbound", "unbound", "provisioning")))
     return make_claim(
         name,
         draw(st.sampled_from(CLASSES)),
         draw(sizes),
         volume=draw(st.sampled_from(("v0", "v1", "nowhere"))) if kind == "bound" else "",
-        selected=draw(st.sampled_from(NODES)) if kind == "sent" else "",
+        selected=draw(st.sampled_from(NODES)) if kind == "provisioning" else "",
         selector=draw(selectors),
         modes=draw(st.sampled_from((("A",), ("A", "B")))),
     )
@@ -86,7 +91,7 @@ def volumes(draw: st.DrawFn, name: str, of: list[PersistentVolumeClaim]) -> Pers
 
 @st.composite
 def clusters(draw: st.DrawFn) -> StandInHandle:
-    """Nodes, some with CSINode; claims of the pod; volumes; classes with and without provisioner."""
+    """Draw nodes, some with a CSINode, claims, volumes, and classes with and without provisioner."""
     handle = make_handle()
     for name in draw(st.lists(st.sampled_from(NODES), min_size=1, unique=True)):
         handle.table.set_node(make_node(name, draw(st.sampled_from(("a", "b", "")))))
@@ -118,8 +123,8 @@ pods = st.lists(st.sampled_from(CLAIMS_OF_POD), min_size=1, max_size=3, unique=T
 )
 
 
-def plugin_of(handle: StandInHandle) -> VolumeBinding:
-    return VolumeBinding(VolumeBindingArgs(), handle)
+def plugin_of(handle: StandInHandle, **args: Any) -> VolumeBinding:
+    return VolumeBinding(VolumeBindingArgs(**args), handle)
 
 
 @settings(max_examples=100)
@@ -127,7 +132,7 @@ def plugin_of(handle: StandInHandle) -> VolumeBinding:
 def test_both_forms_agree(handle: StandInHandle, pod: Pod, data: st.DataObject) -> None:
     plugin = plugin_of(handle)
     check_filter_agreement(plugin, handle.table, pod)
-    # The files of volumes and the columns follow every change.
+    # The indexes follow every change.
     for _ in range(data.draw(st.integers(0, 3))):
         known = [handle.objects.get("PersistentVolumeClaim", f"default/{name}") for name in CLAIMS_OF_POD]
         name = data.draw(st.sampled_from(("v0", "v1", "v8")))
@@ -140,17 +145,36 @@ def test_both_forms_agree(handle: StandInHandle, pod: Pod, data: st.DataObject) 
         check_filter_agreement(plugin, handle.table, pod)
 
 
+SHAPE = (UtilizationShapePoint(0, 3), UtilizationShapePoint(40, 10), UtilizationShapePoint(100, 0))
+
+
+@settings(max_examples=100)
+@given(clusters(), pods)
+def test_both_forms_of_the_capacity_score_agree(handle: StandInHandle, pod: Pod) -> None:
+    plugin, state = plugin_of(handle, shape=SHAPE), CycleState()
+    if plugin.pre_filter(state, pod) is not None:
+        return
+    assert plugin.pre_score(state) is None
+    for part in parts_of(handle.table.rows()):
+        expected = per_node_scores(plugin, state, pod, part)
+        assert columnar_scores(plugin, state, pod, part) == expected
+
+
 def naive_choice(
     claim: PersistentVolumeClaim, all_volumes: list[PersistentVolume], node: Node, taken: set[str]
 ) -> str | None:
-    """One loop over all volumes, as the rules are written."""
+    """Return the volume that a loop over all volumes finds."""
     best: PersistentVolume | None = None
     for volume in sorted(all_volumes, key=lambda each: each.name):
         spec, reference = volume.spec, volume.spec.claim_ref
-        meant = reference is not None and reference.name == claim.name and reference.uid in ("", claim.uid)
+        pre_bound = (
+            reference is not None and reference.name == claim.name and reference.uid in ("", claim.uid)
+        )
         if volume.name in taken or volume.metadata.deletion_timestamp is not None:
             continue
-        if (reference is not None and not meant) or spec.storage_class_name != claim.spec.storage_class_name:
+        if (
+            reference is not None and not pre_bound
+        ) or spec.storage_class_name != claim.spec.storage_class_name:
             continue
         if spec.capacity["storage"] < claim.spec.resources.requests["storage"]:
             continue
@@ -159,7 +183,7 @@ def naive_choice(
             all(node.labels.get(each.key) in each.values for each in term.match_expressions)
             for term in required.terms
         )
-        if meant:
+        if pre_bound:
             return volume.name if near else None
         wanted = claim.spec.selector.match_labels if claim.spec.selector is not None else {}
         if volume.status.phase != "Available" or not wanted.items() <= volume.labels.items():
@@ -173,7 +197,7 @@ def naive_choice(
 
 @settings(max_examples=100)
 @given(clusters(), pods)
-def test_claims_get_the_volumes_that_the_rules_give_them(handle: StandInHandle, pod: Pod) -> None:
+def test_static_matching_equals_a_loop_over_all_volumes(handle: StandInHandle, pod: Pod) -> None:
     plugin, state = plugin_of(handle), CycleState()
     answer = plugin.pre_filter(state, pod)
     if isinstance(answer, Status):

@@ -1,4 +1,4 @@
-"""Volumes are handed out once, whatever order events come in."""
+"""A volume is assigned once, in any order of events."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ NAMES = ("v0", "v1", "v2")
 PODS = ("p0", "p1", "p2", "p3")
 
 
-class HandingOut(RuleBasedStateMachine):
-    """Pods take volumes as the scheduler would; the cluster's events come late, twice, and out of order.
+class Assignment(RuleBasedStateMachine):
+    """Pods take volumes as the scheduler does; events arrive late, twice, and out of order.
 
-    Nobody is ever handed a volume that somebody else holds or that was written for somebody else.
+    No claim gets a volume that is assumed or written for another claim.
     """
 
     @initialize()
@@ -29,48 +29,48 @@ class HandingOut(RuleBasedStateMachine):
         self.store = ObjectStore()
         self.storage = Storage(self.store)
         self.late: list[WatchEvent] = []
-        self.heard: list[WatchEvent] = []
+        self.seen: list[WatchEvent] = []
         for name in NAMES:
             self.store.set(self.cluster.create(make_volume(name, version="")))
         self.cluster.watch(self.late.append, ["PersistentVolume"])
         self.late.clear()
         self.held: dict[str, tuple[str, Assumption[PersistentVolume]]] = {}
-        """Pod → volume and promise of the attempt that is under way."""
+        """Pod → volume and assumption of its current attempt."""
 
     def claim_of(self, pod: str) -> PersistentVolumeClaim:
         return make_claim(f"claim-{pod}", uid=f"uid-{pod}")
 
-    def offered(self) -> set[str]:
-        """Volumes that a claim of anybody would be offered."""
+    def free(self) -> set[str]:
+        """Return the volumes that look free."""
         return {
             entry[1]
-            for free in self.storage.volumes.of_class("wait").free.values()
-            for entries in free.usable_from({})
+            for indexed in self.storage.volumes.of_class("wait").free.values()
+            for entries in indexed.usable_from({})
             for entry in entries
         }
 
     @rule(pod=st.sampled_from(PODS), data=st.data())
     def take(self, pod: str, data: st.DataObject) -> None:
-        offered = self.offered()
-        if pod in self.held or not offered:
+        free = self.free()
+        if pod in self.held or not free:
             return
-        name = data.draw(st.sampled_from(sorted(offered)))
-        promise = self.storage.volumes.assumed.assume(name, pod, VolumeReservation(self.claim_of(pod)))
-        assert promise is not None
+        name = data.draw(st.sampled_from(sorted(free)))
+        assumption = self.storage.volumes.assumed.assume(name, pod, VolumeReservation(self.claim_of(pod)))
+        assert assumption is not None
         assert all(other != name for other, _ in self.held.values())
-        self.held[pod] = (name, promise)
+        self.held[pod] = (name, assumption)
 
     @precondition(lambda self: self.held)
     @rule(data=st.data(), lost=st.booleans())
     def write(self, data: st.DataObject, lost: bool) -> None:
         pod = data.draw(st.sampled_from(sorted(self.held)))
-        name, promise = self.held[pod]
+        name, assumption = self.held[pod]
         if lost:
             self.cluster.fail_next("update", OutcomeUnknown("no answer"), applied=True)
         try:
-            promise.write(self.cluster)
+            assumption.write(self.cluster)
         except Conflict:
-            # The promise was made on what events told, and they were late.
+            # The assumption was based on late events.
             self.give_up(pod)
         except NotFound:
             self.give_up(pod)
@@ -94,18 +94,18 @@ class HandingOut(RuleBasedStateMachine):
         self.storage.volumes.assumed.release(name, pod)
 
     @rule(data=st.data())
-    def an_event_comes(self, data: st.DataObject) -> None:
+    def an_event_arrives(self, data: st.DataObject) -> None:
         if self.late:
             event = self.late.pop(data.draw(st.integers(0, len(self.late) - 1)))
-            self.heard.append(event)
-            self.hear(event)
+            self.seen.append(event)
+            self.receive(event)
 
     @rule(data=st.data())
-    def an_event_comes_again(self, data: st.DataObject) -> None:
-        if self.heard:
-            self.hear(data.draw(st.sampled_from(self.heard)))
+    def an_event_arrives_again(self, data: st.DataObject) -> None:
+        if self.seen:
+            self.receive(data.draw(st.sampled_from(self.seen)))
 
-    def hear(self, event: WatchEvent) -> None:
+    def receive(self, event: WatchEvent) -> None:
         if event.new is not None:
             self.store.set(event.new)
 
@@ -116,20 +116,20 @@ class HandingOut(RuleBasedStateMachine):
         self.cluster.update(evolve(volume, metadata=evolve(volume.metadata, labels=labels)))
 
     @invariant()
-    def what_is_taken_is_not_offered(self) -> None:
-        offered = self.offered()
-        assert not offered & {name for name, _ in self.held.values()}
+    def taken_volumes_are_not_free(self) -> None:
+        free = self.free()
+        assert not free & {name for name, _ in self.held.values()}
         newest: dict[str, PersistentVolume] = {}
-        for event in self.heard:
+        for event in self.seen:
             known = newest.get(event.new.name)
             if known is None or version_of(known) < version_of(event.new):
                 newest[event.new.name] = event.new
         written = self.cluster.list("PersistentVolume")
-        assert not offered & {volume.name for volume in written if volume.spec.claim_ref is not None}
-        # Whatever came last, the newest that was heard of counts.
-        assert not offered & {name for name, volume in newest.items() if volume.spec.claim_ref is not None}
+        assert not free & {volume.name for volume in written if volume.spec.claim_ref is not None}
+        # The newest version that arrived counts, in any order.
+        assert not free & {name for name, volume in newest.items() if volume.spec.claim_ref is not None}
         self.storage.volumes.assumed.check_invariants()
 
 
-TestHandingOut = HandingOut.TestCase
-TestHandingOut.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)
+TestAssignment = Assignment.TestCase
+TestAssignment.settings = settings(max_examples=80, stateful_step_count=30, deadline=None)

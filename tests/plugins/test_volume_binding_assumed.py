@@ -1,4 +1,4 @@
-"""The assume cache: what is promised is taken, until it is given back or the cluster shows it."""
+"""The assume cache: an assumed volume is taken until it is released or the cluster shows it."""
 
 from __future__ import annotations
 
@@ -43,35 +43,35 @@ def reference_of(volume: PersistentVolume | None) -> str:
 
 
 class TestChanges:
-    def test_a_promise_names_the_claim(self) -> None:
-        promised = VolumeReservation(CLAIM).apply(make_volume())
+    def test_a_reservation_refers_to_the_claim(self) -> None:
+        reserved = VolumeReservation(CLAIM).apply(make_volume())
         expected = ObjectReference("PersistentVolumeClaim", "default", "c", "uid-c", "v1")
-        assert promised.spec.claim_ref == expected
-        assert promised.metadata.annotations == {BOUND_BY_CONTROLLER: "yes"}
-        assert VolumeReservation(CLAIM).is_applied(promised)
-        assert VolumeReservation(CLAIM).apply(promised) is promised
+        assert reserved.spec.claim_ref == expected
+        assert reserved.metadata.annotations == {BOUND_BY_CONTROLLER: "yes"}
+        assert VolumeReservation(CLAIM).is_applied(reserved)
+        assert VolumeReservation(CLAIM).apply(reserved) is reserved
 
-    def test_a_volume_that_the_user_meant_for_the_claim_is_not_marked(self) -> None:
-        promised = VolumeReservation(CLAIM).apply(make_volume(claim=CLAIM, claim_uid=False))
-        assert reference_of(promised) == "uid-c"
-        assert promised.metadata.annotations == {}
+    def test_a_volume_that_the_user_pre_bound_is_not_annotated(self) -> None:
+        reserved = VolumeReservation(CLAIM).apply(make_volume(claim=CLAIM, claim_uid=False))
+        assert reference_of(reserved) == "uid-c"
+        assert reserved.metadata.annotations == {}
 
     @pytest.mark.parametrize(
         "other", [OTHER, make_claim("c", uid="namesake"), make_claim("c", namespace="x")]
     )
-    def test_a_volume_of_somebody_else_stays_so(self, other: PersistentVolumeClaim) -> None:
+    def test_a_volume_of_another_claim_is_not_changed(self, other: PersistentVolumeClaim) -> None:
         volume = make_volume(claim=other)
         assert VolumeReservation(CLAIM).apply(volume) is volume
         assert not VolumeReservation(CLAIM).is_applied(volume)
 
-    def test_claims_without_uids_are_told_apart_by_name(self) -> None:
+    def test_claims_without_uids_are_distinguished_by_name(self) -> None:
         named = (make_claim("c"), make_claim("d"))
         one, two = (evolve(each, metadata=evolve(each.metadata, uid="")) for each in named)
         volume = VolumeReservation(one).apply(make_volume())
         assert VolumeReservation(one).is_applied(volume)
         assert not VolumeReservation(two).is_applied(volume)
 
-    def test_a_selection_names_the_node(self) -> None:
+    def test_a_node_selection_annotates_the_claim(self) -> None:
         sent = NodeSelection("n").apply(make_claim(annotations={"x": "y"}))
         assert sent.metadata.annotations == {"x": "y", SELECTED_NODE: "n"}
         assert NodeSelection("n").is_applied(sent)
@@ -81,18 +81,18 @@ class TestChanges:
         bound = make_claim(volume="v")
         assert NodeSelection("n").apply(bound) is bound
 
-    def test_a_claim_is_bound_once_both_sides_say_so(self) -> None:
+    def test_a_claim_is_bound_if_both_sides_confirm(self) -> None:
         assert is_fully_bound(make_claim(volume="v"))
         assert not is_fully_bound(make_claim(volume="v", bound=False))
         assert not is_fully_bound(make_claim(annotations={"pv.kubernetes.io/bind-completed": "yes"}))
 
-    def test_versions_are_numbers(self) -> None:
+    def test_versions_compare_as_numbers(self) -> None:
         assert version_of(make_volume(version="12")) == 12
         assert version_of(make_volume(version="")) == version_of(make_volume(version="x1")) == 0
 
 
 class TestAssumedObjects:
-    def test_what_is_promised_is_taken(self) -> None:
+    def test_an_assumed_volume_is_taken(self) -> None:
         _, volumes = volumes_of(make_volume("v"))
         assumption = volumes.assume("v", "pod", VolumeReservation(CLAIM))
         assert assumption is not None
@@ -101,7 +101,7 @@ class TestAssumedObjects:
             volumes.assume("v", "another", VolumeReservation(OTHER))
         volumes.check_invariants()
 
-    def test_it_is_given_back_once_and_for_all(self) -> None:
+    def test_releasing_is_idempotent(self) -> None:
         store, volumes = volumes_of(make_volume("v"))
         volumes.assume("v", "pod", VolumeReservation(CLAIM))
         for _ in range(2):
@@ -111,7 +111,7 @@ class TestAssumedObjects:
         volumes.release("v", "pod")
         assert reference_of(volumes.get("v")) == "uid-d"
 
-    def test_pods_that_share_a_claim_hold_the_volume_together(self) -> None:
+    def test_pods_that_share_a_claim_share_the_assumption(self) -> None:
         _, volumes = volumes_of(make_volume("v"))
         first = volumes.assume("v", "one", VolumeReservation(CLAIM))
         assert volumes.assume("v", "two", VolumeReservation(CLAIM)) is first
@@ -120,14 +120,14 @@ class TestAssumedObjects:
         volumes.release("v", "two")
         assert reference_of(volumes.get("v")) == ""
 
-    def test_what_is_so_already_needs_no_promise(self) -> None:
+    def test_an_object_with_the_change_needs_no_assumption(self) -> None:
         _, volumes = volumes_of(make_volume("v", claim=CLAIM))
         assert volumes.assume("v", "pod", VolumeReservation(CLAIM)) is None
         volumes.release("v", "pod")
         with pytest.raises(Conflict, match="gone"):
             volumes.assume("unknown", "pod", VolumeReservation(CLAIM))
 
-    def test_newer_versions_are_promised_too(self) -> None:
+    def test_an_assumption_applies_to_newer_versions(self) -> None:
         store, volumes = volumes_of(make_volume("v"))
         volumes.assume("v", "pod", VolumeReservation(CLAIM))
         store.set(make_volume("v", labels={"new": "yes"}, version="5"))
@@ -136,7 +136,7 @@ class TestAssumedObjects:
         assert (present.labels, reference_of(present)) == ({"new": "yes"}, "uid-c")
         assert present.metadata.resource_version == "5"
 
-    def test_an_older_version_that_comes_late_is_not_believed(self) -> None:
+    def test_an_older_version_that_arrives_late_is_ignored(self) -> None:
         store, volumes = volumes_of(make_volume("v", version="7", claim=CLAIM))
         assert reference_of(volumes.get("v")) == "uid-c"
         store.set(make_volume("v", version="3"))
@@ -145,7 +145,7 @@ class TestAssumedObjects:
         assert reference_of(volumes.get("v")) == ""
 
     @pytest.mark.parametrize("successor", [None, "namesake"])
-    def test_a_promise_ends_with_its_volume(self, successor: str | None) -> None:
+    def test_an_assumption_ends_with_its_volume(self, successor: str | None) -> None:
         store, volumes = volumes_of(make_volume("v"))
         volumes.assume("v", "pod", VolumeReservation(CLAIM))
         store.remove("PersistentVolume", "v")
@@ -166,7 +166,7 @@ class TestAssumedObjects:
         store.set(evolve(fresh, metadata=evolve(fresh.metadata, uid="namesake")))
         assert reference_of(volumes.get("v")) == ""
 
-    def test_more_changes_than_are_remembered(self) -> None:
+    def test_more_changes_than_the_log_holds(self) -> None:
         store, volumes = volumes_of(make_volume("v"), make_volume("w"))
         volumes.assume("v", "pod", VolumeReservation(CLAIM))
         for i in range(10_000):
@@ -175,7 +175,7 @@ class TestAssumedObjects:
         assert volumes.get("w") is None
         assert reference_of(volumes.get("v")) == "uid-c"
 
-    def test_who_listens_hears_of_every_change(self) -> None:
+    def test_the_callback_gets_every_change(self) -> None:
         store, heard = objects_with(make_volume("v")), []
         volumes = AssumedObjects[PersistentVolume]("PersistentVolume", store, heard.append)
         volumes.sync()
@@ -199,7 +199,7 @@ class TestWriting:
         assert assumption is not None
         return assumption
 
-    def test_what_was_written_stays_until_events_tell(self) -> None:
+    def test_a_written_change_stays_assumed_until_an_event_shows_it(self) -> None:
         cluster, store, volumes = self.prepared()
         written = self.assume(volumes).write(cluster)
         volumes.release("v", "pod")
@@ -216,7 +216,7 @@ class TestWriting:
         assumption = self.assume(volumes)
         assert assumption.write(cluster) is assumption.write(cluster)
 
-    def test_the_event_may_come_before_the_answer(self) -> None:
+    def test_the_event_can_arrive_before_the_answer(self) -> None:
         cluster, store, volumes = self.prepared()
         assumption = self.assume(volumes)
         cluster.watch(lambda event: store.set(event.new), ["PersistentVolume"])
@@ -230,7 +230,7 @@ class TestWriting:
         cluster.fail_next("update", OutcomeUnknown("timeout"), applied=True)
         assert reference_of(self.assume(volumes).write(cluster)) == "uid-c"
 
-    def test_a_request_that_got_lost_is_a_failure(self) -> None:
+    def test_a_lost_request_is_a_failure(self) -> None:
         cluster, _, volumes = self.prepared()
         cluster.fail_next("update", OutcomeUnknown("timeout"))
         assumption = self.assume(volumes)
@@ -239,7 +239,7 @@ class TestWriting:
         volumes.release("v", "pod")
         assert reference_of(volumes.get("v")) == ""
 
-    def test_somebody_else_was_faster(self) -> None:
+    def test_another_client_was_faster(self) -> None:
         cluster, store, volumes = self.prepared()
         assumption = self.assume(volumes)
         cluster.update(VolumeReservation(OTHER).apply(cluster.get("PersistentVolume", "v")))
@@ -250,13 +250,13 @@ class TestWriting:
         with pytest.raises(Conflict, match="taken"):
             assumption.write(cluster)
 
-    def test_somebody_else_wrote_the_same(self) -> None:
+    def test_another_client_wrote_the_same(self) -> None:
         cluster, _, volumes = self.prepared()
         assumption = self.assume(volumes)
         cluster.update(VolumeReservation(CLAIM).apply(cluster.get("PersistentVolume", "v")))
         assert reference_of(assumption.write(cluster)) == "uid-c"
 
-    def test_the_volume_is_gone(self) -> None:
+    def test_the_volume_was_deleted(self) -> None:
         cluster, _, volumes = self.prepared()
         assumption = self.assume(volumes)
         cluster.delete("PersistentVolume", "v")
@@ -264,7 +264,7 @@ class TestWriting:
             assumption.write(cluster)
 
 
-def test_an_inconsistent_cache_is_noticed() -> None:
+def test_check_invariants_reports_an_inconsistent_cache() -> None:
     _, volumes = volumes_of(make_volume("v"), make_volume("w"))
     assumption = volumes.assume("v", "pod", VolumeReservation(CLAIM))
     assert assumption is not None

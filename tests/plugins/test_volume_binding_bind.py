@@ -1,4 +1,4 @@
-"""VolumeBinding from reserve to the bound pod, in a scheduler, with somebody who binds volumes."""
+"""VolumeBinding from reserve to the bound pod, in a scheduler with a volume controller."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class TestStatic:
         assert not world.faults
         world.check()
 
-    def test_a_volume_is_promised_to_one_claim(self) -> None:
+    def test_a_volume_is_assumed_for_one_claim(self) -> None:
         world = World(delay=True)
         world.create(make_claim("c", "local"), make_claim("d", "local"), local("v"))
         world.create(make_pod("c"), make_pod("d", name="q"))
@@ -54,7 +54,7 @@ class TestStatic:
         assert world.claim("d").spec.volume_name == "w"
         world.check()
 
-    def test_profiles_do_not_promise_the_same_volume(self) -> None:
+    def test_profiles_do_not_assume_the_same_volume(self) -> None:
         world = World(
             delay=True,
             config={
@@ -69,7 +69,7 @@ class TestStatic:
         world.settle()
         assert [world.waits("p"), world.waits("q")] == [True, False]
 
-    def test_pods_may_share_a_claim(self) -> None:
+    def test_pods_can_share_a_claim(self) -> None:
         world = World(delay=True)
         world.create(make_claim("c", "local"))
         world.create(*(local(f"v-{node}", only={HOSTNAME: [node]}) for node in "nm"))
@@ -93,7 +93,7 @@ class TestStatic:
         assert world.claim().spec.volume_name == "v"
         assert world.volume("w").spec.claim_ref is None
 
-    def test_a_volume_that_names_the_claim_already_is_left_as_it_is(self) -> None:
+    def test_a_pre_bound_volume_is_not_written(self) -> None:
         world = World(delay=True)
         world.create(make_claim("c", "local"))
         world.create(local("v", claim=world.claim()), make_pod("c"))
@@ -107,14 +107,14 @@ class TestStatic:
 
 
 class TestProvisioning:
-    def test_the_claim_is_sent_to_the_node_and_the_pod_waits_there(self) -> None:
+    def test_the_claim_is_annotated_with_the_node_and_the_pod_waits(self) -> None:
         world = World(delay=True)
         world.create(make_claim("c"), make_pod("c"), make_pod(name="other"))
         world.settle()
         node_name = world.claim().metadata.annotations[SELECTED_NODE]
         assert world.waits()
         assert not world.pod().spec.node_name
-        assert world.pod("other").spec.node_name, "waiting holds nobody up"
+        assert world.pod("other").spec.node_name, "waiting delays no other pod"
         assert world.scheduler.next_deadline() == world.clock() + 600
         world.controller.work()
         world.settle()
@@ -122,7 +122,7 @@ class TestProvisioning:
         assert world.claim().spec.volume_name == "made-1"
         world.check()
 
-    def test_with_volumes_besides(self) -> None:
+    def test_provisioning_beside_static_binding(self) -> None:
         world = World()
         world.create(make_claim("c"), make_claim("d", "local"), local("v", only={ZONE: ["b"]}))
         world.create(make_claim("b", volume="w"))
@@ -133,7 +133,7 @@ class TestProvisioning:
         assert world.claim("d").spec.volume_name == "v"
         assert world.claim("c").metadata.annotations[SELECTED_NODE] == "m"
 
-    def test_where_no_volume_can_be_made_the_claim_comes_back(self) -> None:
+    def test_a_failed_provisioning_removes_the_annotation(self) -> None:
         world = World(delay=True)
         refused: list[str] = []
         world.controller.refuse = lambda claim: not refused and not refused.append(claim.name)  # type: ignore[func-returns-value]  # append
@@ -149,7 +149,7 @@ class TestProvisioning:
         world.settle()
         assert world.pod().spec.node_name
 
-    def test_a_volume_that_the_claim_names_may_show_up_later(self) -> None:
+    def test_the_volume_of_a_claim_can_appear_later(self) -> None:
         world = World(delay=True)
         world.create(make_claim("c"), make_pod("c"))
         world.settle()

@@ -1,4 +1,4 @@
-"""VolumeBinding where binding fails, is given up or comes to nothing: what was promised is free again."""
+"""VolumeBinding if binding fails or is aborted: assumed volumes become free again."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ from tests.plugins.storage import (
     make_node,
     make_pod,
 )
-from tests.plugins.volume_world import NO_PROVISIONER, Meanwhile, World, assumptions, local
+from tests.plugins.volume_world import NO_PROVISIONER, ChangingWorld, World, assumptions, local
 
 
 class TestFailing:
-    def test_it_waits_only_so_long(self) -> None:
+    def test_the_wait_ends_at_the_timeout(self) -> None:
         world = World(delay=True)
         world.create(make_claim("c", "local"), local("v"), make_pod("c"))
         world.settle(599)
@@ -36,7 +36,7 @@ class TestFailing:
         assert world.faults == ["binding volumes: context deadline exceeded"]
         assert not world.waits()
         world.check()
-        # The volume was written for the claim, so it is the one that the next attempt waits for.
+        # The volume was written for the claim, so the next attempt waits for it.
         world.settle(60)
         assert world.waits()
         world.controller.work()
@@ -73,8 +73,8 @@ class TestFailing:
         ],
         ids=["claim gone", "volume gone", "node gone", "node moved", "claim reference reset"],
     )
-    def test_what_goes_wrong_meanwhile(self, happens: Callable[[Any], object], reason: str) -> None:
-        world = Meanwhile(delay=True)
+    def test_what_goes_wrong_while_waiting(self, happens: Callable[[Any], object], reason: str) -> None:
+        world = ChangingWorld(delay=True)
         world.create(make_claim("c", "local"), local("v", only={ZONE: ["a", "b"]}), make_pod("c"))
         world.settle()
         assert world.waits()
@@ -85,7 +85,7 @@ class TestFailing:
         assert not world.waits()
         world.check()
 
-    def test_a_claim_that_is_made_anew_is_another_one(self) -> None:
+    def test_a_recreated_claim_is_another_one(self) -> None:
         world = World(delay=True)
         world.create(make_claim("c"), make_pod("c"))
         world.settle()
@@ -98,7 +98,7 @@ class TestFailing:
         world.settle()
         assert world.pod().spec.node_name
 
-    def test_a_deleted_pod_gives_its_volume_back(self) -> None:
+    def test_a_deleted_pod_releases_its_volume(self) -> None:
         world = World(delay=True)
         world.cluster.fail_next("update", Conflict("busy"))
         world.create(make_claim("c"), make_pod("c"))
@@ -112,7 +112,7 @@ class TestFailing:
         assert not world.scheduler.core.binding
         world.check()
 
-    def test_somebody_else_changes_the_volume_at_the_same_time(self) -> None:
+    def test_another_client_changes_the_volume_at_the_same_time(self) -> None:
         world = World()
         world.cluster.fail_next("update", Conflict("the object has been modified"))
         world.create(make_claim("c", "local"), local("v"), make_pod("c"))
@@ -131,14 +131,14 @@ class TestFailing:
         assert world.pod().spec.node_name
         assert not world.faults
 
-    def test_what_was_promised_before_a_failure_is_given_back(self) -> None:
+    def test_assumptions_before_a_failure_are_released(self) -> None:
         handle = make_handle(make_node("n"), make_class("local", NO_PROVISIONER))
         for obj in (make_claim("c", "local", "1Gi"), make_claim("d", "local"), local("v", "5Gi"), local("w")):
             handle.objects.set(obj)
         plugin, state, pod = VolumeBinding(VolumeBindingArgs(), handle), CycleState(), make_pod("c", "d")
         assert plugin.pre_filter(state, pod) is None
         storage = Storage.of(handle.objects)
-        # Between pre_filter and reserve, which in a scheduler nothing comes between.
+        # Between pre_filter and reserve; a scheduler does nothing in between.
         handle.objects.set(local("w", claim=make_claim("x"), version="2"))
         answer = plugin.reserve(state, pod, "n")
         assert answer is not None
@@ -165,7 +165,7 @@ class TestMigratedVolumes:
             world.cluster.apply(make_node("n", "a", **{"topology.ebs.csi.aws.com/zone": "a"}))
         world.create(make_pod("c"))
         world.settle()
-        # Free volumes are judged as they are; what the driver makes of them is seen when they are bound.
+        # Free volumes are matched untranslated; translation applies once they are bound.
         assert world.waits() is labelled
         assert bool(world.faults) is not labelled
 
@@ -179,7 +179,7 @@ class TestMigratedVolumes:
         assert "failed to translate pv to csi" in world.faults[0]
 
 
-def test_late_events_hand_no_volume_out_twice() -> None:
+def test_late_events_assign_no_volume_twice() -> None:
     world = World()
     flaky = FlakyCluster(world.cluster)
     scheduler = world.make_scheduler(flaky)
@@ -192,7 +192,7 @@ def test_late_events_hand_no_volume_out_twice() -> None:
     watch.deliver()
     for name in "abc":
         world.create(make_pod(name, name=name))
-        # Only the pod is heard of: of volumes and claims the scheduler knows what it wrote itself.
+        # Only events of the pod arrive; of volumes and claims the scheduler knows its own writes.
         for event in [each for each in watch.pending if each.kind == "Pod" and each.new.name == name]:
             watch.move(watch.pending.index(event), 0)
             watch.deliver(1)

@@ -1,4 +1,4 @@
-"""Pods, claims and volumes come, go and come again while writes fail and events are late: a state machine."""
+"""State machine: pods, claims and volumes are added and deleted while writes fail and events are late."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ from tests.plugins.volume_world import World, assumptions, local
 CLAIMS = ("a", "b", "c")
 PODS = ("p", "q", "r")
 LONGEST = 700.0
-"""Seconds: longer than binding volumes may take, and any backoff."""
+"""Seconds, longer than the binding timeout and any backoff."""
 
 
 class Binding(RuleBasedStateMachine):
-    """A scheduler that hears of everything late; pods of several claims, which some of them share.
+    """A scheduler whose events arrive late; pods with several claims, some of them shared.
 
     No volume is ever bound to two claims, no claim gets two volumes, and nothing is held that no attempt is
     under way for.
@@ -51,7 +51,7 @@ class Binding(RuleBasedStateMachine):
     def run(self) -> None:
         self.world.scheduler.run_until_idle()
 
-    # ---- what people do ----------------------------------------------------------------------------------
+    # ---- users ---------------------------------------------------------------------------------------
 
     @rule(name=st.sampled_from(PODS), claims=st.lists(st.sampled_from(CLAIMS), min_size=1, max_size=2))
     def a_pod_comes_or_goes(self, name: str, claims: list[str]) -> None:
@@ -80,11 +80,11 @@ class Binding(RuleBasedStateMachine):
             self.world.cluster.delete("PersistentVolume", data.draw(st.sampled_from(names)))
 
     @rule()
-    def a_node_is_made_anew(self) -> None:
+    def a_node_is_recreated(self) -> None:
         self.world.cluster.delete("Node", "m")
         self.world.create(make_node("m", "b"))
 
-    # ---- what the cluster does ---------------------------------------------------------------------------
+    # ---- the cluster ----------------------------------------------------------------------------------
 
     @rule(refuses=st.booleans())
     def volumes_are_bound(self, refuses: bool) -> None:
@@ -105,7 +105,7 @@ class Binding(RuleBasedStateMachine):
             self.watch.duplicate(data.draw(st.integers(0, len(self.watch.pending) - 1)))
 
     @rule(resync=st.booleans())
-    def the_connection_is_made_anew(self, resync: bool) -> None:
+    def the_connection_is_renewed(self, resync: bool) -> None:
         self.watch.relist(resync=resync)
         self.run()
 
@@ -126,7 +126,7 @@ class Binding(RuleBasedStateMachine):
     def time_passes(self, seconds: float) -> None:
         self.world.settle(seconds)
 
-    # ---- what must hold ----------------------------------------------------------------------------------
+    # ---- invariants --------------------------------------------------------------------------------------
 
     @invariant()
     def nothing_is_given_twice(self) -> None:
@@ -143,11 +143,11 @@ class Binding(RuleBasedStateMachine):
             assert owners.get(claim.uid, claim.spec.volume_name) == claim.spec.volume_name
 
     @invariant()
-    def nothing_is_held_for_nobody(self) -> None:
+    def every_assumption_has_an_attempt(self) -> None:
         self.world.check()
 
     def teardown(self) -> None:
-        """When all is told and all pods are gone nothing is held, and nothing waits."""
+        """When all is messages and all pods are gone nothing is held, and nothing waits."""
         if not hasattr(self, "world"):
             return
         for pod in self.world.cluster.list("Pod"):

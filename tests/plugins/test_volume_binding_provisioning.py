@@ -1,4 +1,4 @@
-"""VolumeBinding: where volumes can be made, how storage is scored, and what may help."""
+"""VolumeBinding: dynamic provisioning, score by capacity, and hints."""
 
 from __future__ import annotations
 
@@ -32,41 +32,43 @@ from tests.plugins.volume_filtering import (
     NO_VOLUME,
     NODES,
     OPEN,
-    judged,
     local,
     make_plugin,
+    statuses_of,
 )
 
 
 class TestProvisioning:
-    def test_a_class_without_a_provisioner_makes_nothing(self) -> None:
+    def test_a_class_without_a_provisioner_creates_no_volume(self) -> None:
         for provisioner, expected in ((NO_PROVISIONER, NO_VOLUME), ("", NO_VOLUME), ("any", OPEN)):
-            assert judged(make_class(provisioner=provisioner), make_claim())["n"] == expected
+            assert statuses_of(make_class(provisioner=provisioner), make_claim())["n"] == expected
 
-    def test_a_free_volume_is_not_needed_but_taken(self) -> None:
-        found = judged(make_class(topologies=[{ZONE: ["b"]}]), make_claim(), make_volume(only={ZONE: ["a"]}))
+    def test_a_free_volume_is_preferred_to_provisioning(self) -> None:
+        found = statuses_of(
+            make_class(topologies=[{ZONE: ["b"]}]), make_claim(), make_volume(only={ZONE: ["a"]})
+        )
         assert found == {"n": OPEN, "m": OPEN, "o": NO_VOLUME}
 
-    def test_one_of_the_terms_must_match_with_all_its_expressions(self) -> None:
+    def test_one_term_must_match_in_all_its_expressions(self) -> None:
         terms = [{ZONE: ["a", "b"], HOSTNAME: ["m", "x"]}, {ZONE: ["c"]}]
-        assert judged(make_class(topologies=terms), make_claim()) == {
+        assert statuses_of(make_class(topologies=terms), make_claim()) == {
             "n": NO_VOLUME,
             "m": OPEN,
             "o": NO_VOLUME,
         }
-        assert judged(make_class(topologies=[{}]), make_claim())["n"] == NO_VOLUME
+        assert statuses_of(make_class(topologies=[{}]), make_claim())["n"] == NO_VOLUME
 
-    def test_there_must_be_capacity_where_the_driver_reports_it(self) -> None:
+    def test_capacity_must_suffice_if_the_driver_publishes_it(self) -> None:
         storage = [
             make_class(),
             make_claim(),
             make_capacity("1", "10Gi", zone="a"),
             make_capacity("2", "9Gi", zone="b"),
         ]
-        assert judged(*storage) == dict.fromkeys("nmo", OPEN)
+        assert statuses_of(*storage) == dict.fromkeys("nmo", OPEN)
         for says in (None, False):
-            assert judged(*storage, make_driver(capacity=says)) == dict.fromkeys("nmo", OPEN)
-        assert judged(*storage, make_driver()) == {"n": OPEN, "m": NO_SPACE, "o": NO_SPACE}
+            assert statuses_of(*storage, make_driver(capacity=says)) == dict.fromkeys("nmo", OPEN)
+        assert statuses_of(*storage, make_driver()) == {"n": OPEN, "m": NO_SPACE, "o": NO_SPACE}
 
     @pytest.mark.parametrize(
         ("capacity", "expected"),
@@ -99,15 +101,15 @@ class TestProvisioning:
         ],
     )
     def test_which_capacity_counts(self, capacity: Any, expected: Status) -> None:
-        assert judged(make_class(), make_claim(), make_driver(), capacity)["n"] == expected
+        assert statuses_of(make_class(), make_claim(), make_driver(), capacity)["n"] == expected
 
-    def test_capacity_is_not_summed_up_and_not_asked_without_a_size(self) -> None:
+    def test_capacity_is_checked_per_claim_and_only_with_a_size(self) -> None:
         storage = [make_class(), make_driver(), make_capacity("1", "10Gi", zone="a")]
         claims = [make_claim("c"), make_claim("d")]
-        assert judged(*storage, *claims, claims=("c", "d"))["n"] == OPEN
-        assert judged(*storage, make_claim(size="")) == dict.fromkeys("nmo", OPEN)
+        assert statuses_of(*storage, *claims, claims=("c", "d"))["n"] == OPEN
+        assert statuses_of(*storage, make_claim(size="")) == dict.fromkeys("nmo", OPEN)
 
-    def test_capacities_come_and_go(self) -> None:
+    def test_capacities_can_be_added_and_deleted(self) -> None:
         handle = make_handle(*NODES, make_class(), make_claim("c"), make_driver())
         plugin, pod = make_plugin(handle), make_pod("c")
         steps = [
@@ -126,14 +128,14 @@ class TestProvisioning:
         handle.objects.remove("CSIStorageCapacity", "default/1")
         assert open_nodes(plugin, handle, pod) == set()
 
-    def test_topology_comes_before_capacity(self) -> None:
+    def test_topology_is_checked_before_capacity(self) -> None:
         storage = [make_class(topologies=[{ZONE: ["a"]}]), make_claim(), make_driver()]
-        assert judged(*storage) == {"n": NO_SPACE, "m": NO_VOLUME, "o": NO_VOLUME}
+        assert statuses_of(*storage) == {"n": NO_SPACE, "m": NO_VOLUME, "o": NO_VOLUME}
 
-    def test_the_first_claim_that_fails_tells_why(self) -> None:
+    def test_the_first_failing_claim_gives_the_reason(self) -> None:
         classes = [make_class(), make_class("picky", "other", topologies=[{ZONE: ["a"]}]), make_driver()]
         small, large = make_claim("c", "picky", "1Gi"), make_claim("d", "wait", "2Gi")
-        assert judged(*classes, small, large, claims=("d", "c")) == {
+        assert statuses_of(*classes, small, large, claims=("d", "c")) == {
             "n": NO_SPACE,
             "m": NO_VOLUME,
             "o": NO_VOLUME,
@@ -141,12 +143,12 @@ class TestProvisioning:
 
     def test_a_claim_that_is_being_provisioned_stays_on_its_node(self) -> None:
         sent = make_claim("c", selected="m")
-        assert judged(make_class(), sent, make_volume()) == {"n": NO_VOLUME, "m": OPEN, "o": NO_VOLUME}
-        assert judged(make_class(topologies=[{ZONE: ["a"]}]), sent) == dict.fromkeys("nmo", NO_VOLUME)
+        assert statuses_of(make_class(), sent, make_volume()) == {"n": NO_VOLUME, "m": OPEN, "o": NO_VOLUME}
+        assert statuses_of(make_class(topologies=[{ZONE: ["a"]}]), sent) == dict.fromkeys("nmo", NO_VOLUME)
         other = make_claim("d", selected="n")
-        assert judged(make_class(), sent, other, claims=("c", "d")) == dict.fromkeys("nmo", NO_VOLUME)
-        wishing = make_claim("d", "local")
-        found = judged(LOCAL, make_class(), sent, wishing, local("v", "10Gi"), claims=("c", "d"))
+        assert statuses_of(make_class(), sent, other, claims=("c", "d")) == dict.fromkeys("nmo", NO_VOLUME)
+        unbound = make_claim("d", "local")
+        found = statuses_of(LOCAL, make_class(), sent, unbound, local("v", "10Gi"), claims=("c", "d"))
         assert found == {"n": NO_VOLUME, "m": OPEN, "o": NO_VOLUME}
 
     def test_bound_and_unbound_reasons_add_up(self) -> None:
@@ -154,7 +156,7 @@ class TestProvisioning:
         volume = make_volume("v", claim=bound, only={ZONE: ["a"]})
         storage = [bound, volume, make_class(provisioner=NO_PROVISIONER), make_claim("c")]
         both = Status.unresolvable(ERR_REASON_AFFINITY, ERR_REASON_NO_VOLUME)
-        assert judged(*storage, claims=("b", "c")) == {"n": NO_VOLUME, "m": both, "o": both}
+        assert statuses_of(*storage, claims=("b", "c")) == {"n": NO_VOLUME, "m": both, "o": both}
 
 
 class TestScore:
@@ -173,7 +175,7 @@ class TestScore:
         assert columnar_scores(plugin, state, pod, rows) == found
         return found
 
-    def test_volumes_that_are_used_well_are_preferred(self) -> None:
+    def test_higher_utilization_scores_by_the_shape(self) -> None:
         volumes = [local("v", "20Gi", only={ZONE: ["a"]}), local("w", "40Gi", only={ZONE: ["b"]})]
         assert self.scores(LOCAL, make_claim("c", "local"), *volumes, local("x", "10Ti")) == [50, 25, 0]
 
@@ -183,7 +185,7 @@ class TestScore:
         volumes = [local("v", "10Gi"), make_volume("w", "other", "20Gi"), make_volume("x", "other", "20Gi")]
         assert self.scores(*classes, *claims, *volumes, claims=("c", "d", "e")) == [75, 75, 75]
 
-    def test_storage_for_new_volumes_counts_where_there_are_none(self) -> None:
+    def test_without_matched_volumes_the_storage_for_new_ones_counts(self) -> None:
         capacities = [
             make_capacity("1", "20Gi", zone="a"),
             make_capacity("2", "40Gi", zone="a", host="n"),

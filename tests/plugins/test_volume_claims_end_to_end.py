@@ -1,4 +1,4 @@
-"""A pod whose claim cannot be used waits, and says why; others go on, and the right event brings it back.
+"""A pod whose claim cannot be used waits with a reason, other pods go on, and the right event requeues it.
 
 What it says was measured on kube-scheduler v1.36.
 """
@@ -17,12 +17,12 @@ from tests.plugins.storage import ZONE, affinity, make_claim, make_class, make_n
 from tests.plugins.volume_world import World, local
 
 BACKOFF = 20.0
-"""Seconds in which whatever is in backoff is tried again, and nothing else is."""
+"""Seconds after which backoff has ended and nothing has been flushed."""
 NOWHERE = "0/2 nodes are available: "
 EARLY = " not found"
-"""What post_filter says when no node was looked at."""
+"""Message of post_filter if no node was evaluated."""
 POST_FILTER_FAULT = "not found"
-"""DynamicResources, which lacks what its pre_filter would have noted: as in kube-scheduler."""
+"""Message of DynamicResources without its pre_filter, as in kube-scheduler."""
 LATE = " no new claims to deallocate, preemption: " + NOWHERE + "2 Preemption is not helpful for scheduling."
 
 Step = Callable[[World], Any]
@@ -30,22 +30,22 @@ Step = Callable[[World], Any]
 
 @frozen
 class Case:
-    """What is wrong with the claim of pod ``p``, and what mends it."""
+    """A problem of the claim of pod ``p``, and the change that solves it."""
 
     name: str
     objects: tuple[Any, ...]
     reason: str
     mend: Step
     pod: Pod = field(factory=lambda: make_pod("c"))
-    told_late: bool = False
-    """Whether the nodes were looked at, rather than the claim alone."""
+    after_filter: bool = False
+    """Whether filter rejected, rather than pre_filter."""
     node_name: str = ""
-    """Where the pod must go in the end; empty if any will do."""
+    """Node of the pod in the end; empty if any is right."""
 
     @property
     def message(self) -> str:
-        """Of the pod's condition."""
-        return f"{NOWHERE}{self.reason}.{LATE if self.told_late else EARLY}"
+        """Message of the pod's condition."""
+        return f"{NOWHERE}{self.reason}.{LATE if self.after_filter else EARLY}"
 
 
 def create(*objects: Any) -> Step:
@@ -93,7 +93,7 @@ CASES = (
         EPHEMERAL,
     ),
     Case(
-        "ephemeral volume with somebody else's claim",
+        "ephemeral volume with a claim of another owner",
         (make_claim("p-e", owner="namesake"),),
         "PVC default/p-e was not created for pod default/p (pod is not owner)",
         replace(evolve(MADE_FOR_IT, metadata=evolve(MADE_FOR_IT.metadata, uid="another"))),
@@ -116,7 +116,7 @@ CASES = (
         (BOUND, ELSEWHERE),
         "2 node(s) didn't match PersistentVolume's node affinity",
         create(make_node("o", "c")),
-        told_late=True,
+        after_filter=True,
         node_name="o",
     ),
     Case(
@@ -124,7 +124,7 @@ CASES = (
         (BOUND, ELSEWHERE),
         "2 node(s) didn't match PersistentVolume's node affinity",
         apply(make_node("m", "c")),
-        told_late=True,
+        after_filter=True,
         node_name="m",
     ),
     Case(
@@ -134,7 +134,7 @@ CASES = (
         lambda world: world.cluster.update(
             evolve(world.volume(), spec=evolve(world.volume().spec, node_affinity=affinity({ZONE: ["a"]})))
         ),
-        told_late=True,
+        after_filter=True,
         node_name="n",
     ),
     Case(
@@ -142,7 +142,7 @@ CASES = (
         (BOUND, make_volume(claim=BOUND, labels={ZONE: "c"})),
         "2 node(s) had no available volume zone",
         apply(make_node("m", "c")),
-        told_late=True,
+        after_filter=True,
         node_name="m",
     ),
     Case(
@@ -165,7 +165,7 @@ CASES = (
         (make_claim(storage_class="local"), local("small", "1Gi")),
         "2 node(s) didn't find available persistent volumes to bind",
         create(local("v", only={ZONE: ["b"]})),
-        told_late=True,
+        after_filter=True,
         node_name="m",
     ),
     Case(
@@ -179,13 +179,13 @@ CASES = (
         (make_claim(storage_class="local", uid="second"), local("v", claim=make_claim(uid="first"))),
         "2 node(s) didn't find available persistent volumes to bind",
         create(local("w")),
-        told_late=True,
+        after_filter=True,
     ),
 )
 
 
 def waiting(world: World) -> QueuedPodInfo | None:
-    """The pod of the case, if it waits."""
+    """Return the pod of the case, if it waits."""
     return next((info for info in world.scheduler.pending() if info.key == "default/p"), None)
 
 
@@ -202,7 +202,7 @@ def case(request: pytest.FixtureRequest) -> Case:
 
 @pytest.fixture
 def world(case: Case) -> World:
-    """The pod was tried once; so were two others, one of them with a claim of its own."""
+    """Return a world after one attempt of the pod and of two others, one with a claim of its own."""
     world = World()
     world.create(*case.objects, case.pod)
     world.create(make_claim("own"), make_pod("own", name="other"), make_pod(name="plain"))
@@ -210,7 +210,7 @@ def world(case: Case) -> World:
     return world
 
 
-def test_it_says_why_and_others_go_on(case: Case, world: World) -> None:
+def test_the_condition_says_why_and_others_go_on(case: Case, world: World) -> None:
     assert pool(world) == "unschedulable"
     condition = world.pod().status.conditions[0]
     assert (condition.type, condition.status, condition.reason) == ("PodScheduled", "False", "Unschedulable")
@@ -221,7 +221,7 @@ def test_it_says_why_and_others_go_on(case: Case, world: World) -> None:
     world.check()
 
 
-def test_events_about_others_leave_it_alone(case: Case, world: World) -> None:
+def test_events_about_other_objects_do_not_requeue_it(case: Case, world: World) -> None:
     world.create(make_claim("another"), make_claim("c", namespace="elsewhere"), make_pod(name="more"))
     world.cluster.delete("PersistentVolumeClaim", "default/own")
     world.settle(BACKOFF)
@@ -229,7 +229,7 @@ def test_events_about_others_leave_it_alone(case: Case, world: World) -> None:
     assert world.pod("more").spec.node_name
 
 
-def test_the_right_event_brings_it_back(case: Case, world: World) -> None:
+def test_the_right_event_requeues_it(case: Case, world: World) -> None:
     case.mend(world)
     world.scheduler.sync()
     assert pool(world) in ("active", "backoff")
@@ -241,8 +241,8 @@ def test_the_right_event_brings_it_back(case: Case, world: World) -> None:
     world.check()
 
 
-def test_a_namesake_is_not_given_what_the_first_one_was_promised() -> None:
-    """The claim is recreated while its volume is being bound: the new one gets a volume of its own."""
+def test_a_recreated_claim_does_not_get_the_volume_of_the_first_one() -> None:
+    """The claim is recreated while its volume is being bound; the new one gets another volume."""
     world = World(delay=True)
     world.create(make_claim("c", "local", uid="first"), local("v"), make_pod("c"))
     world.settle()
@@ -261,19 +261,19 @@ def test_a_namesake_is_not_given_what_the_first_one_was_promised() -> None:
 
 
 def test_a_claim_that_changes_during_the_attempt_is_not_missed() -> None:
-    """The event comes while the pod is being scheduled: it is tried again, and not left waiting."""
+    """The event arrives during the attempt; the pod is tried again."""
     world = World()
     world.create(make_pod("c"))
     world.scheduler.sync()
-    told: list[str] = []
+    messages: list[str] = []
 
     def on_condition(event: Any) -> None:
-        # The scheduler has decided, and tells so: only now the claim appears.
-        if not told and event.type == "MODIFIED":
-            told.append(event.new.status.conditions[0].message)
+        # The scheduler has decided and writes its condition; only now the claim appears.
+        if not messages and event.type == "MODIFIED":
+            messages.append(event.new.status.conditions[0].message)
             world.create(make_claim())
 
     world.cluster.watch(on_condition, ["Pod"])
     world.settle(BACKOFF)
-    assert told == [f'{NOWHERE}persistentvolumeclaim "c" not found.{EARLY}']
+    assert messages == [f'{NOWHERE}persistentvolumeclaim "c" not found.{EARLY}']
     assert world.pod().spec.node_name

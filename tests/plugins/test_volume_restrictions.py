@@ -38,7 +38,7 @@ def rbd(image: str, *monitors: str, pool: str = "rbd", read_only: bool = False) 
 
 
 def conflict(wanted: Volume, used: Volume) -> bool:
-    """Whether a pod with one disk cannot run beside a pod with the other."""
+    """Return whether a pod with one disk conflicts with a pod with the other."""
     handle = make_handle(make_node(), make_node("m"), pods=[make_pod(name="other", node="n", volumes=[used])])
     found = verdicts(VolumeRestrictions(handle), handle, make_pod(volumes=[wanted]))
     assert found in ({"n": DISK, "m": Status()}, {"n": Status(), "m": Status()})
@@ -64,7 +64,7 @@ def conflict(wanted: Volume, used: Volume) -> bool:
         (rbd("a", read_only=True), rbd("a", read_only=True), False),
     ],
 )
-def test_disks_are_shared_only_to_read_from(wanted: Volume, used: Volume, expected: bool) -> None:
+def test_disks_are_shared_only_read_only(wanted: Volume, used: Volume, expected: bool) -> None:
     assert conflict(wanted, used) is expected
 
 
@@ -81,7 +81,7 @@ def test_a_claim_must_exist() -> None:
     assert answer == Status.unresolvable('persistentvolumeclaim "c" not found')
 
 
-def test_a_claim_for_one_pod_is_taken_wherever_it_is_used() -> None:
+def test_a_read_write_once_pod_claim_rejects_all_nodes_if_used() -> None:
     claim = make_claim("c", modes=ONE_POD)
     holder = make_pod("c", name="holder", node="n")
     handle = make_handle(make_node(), make_node("m"), claim, pods=[holder])
@@ -101,12 +101,12 @@ def test_a_claim_for_one_pod_is_taken_wherever_it_is_used() -> None:
     ],
     ids=["another namespace", "no such node", "another mode", "another claim"],
 )
-def test_not_every_user_of_a_claim_is_in_the_way(holder: Pod, modes: tuple[str, ...]) -> None:
+def test_not_every_use_of_a_claim_conflicts(holder: Pod, modes: tuple[str, ...]) -> None:
     handle = make_handle(make_node(), make_claim("c", modes=modes), make_claim("d"), pods=[holder])
     assert verdicts(VolumeRestrictions(handle), handle, make_pod("c")) == Status.skip()
 
 
-def test_a_disk_comes_before_a_claim() -> None:
+def test_a_conflicting_disk_is_reported_before_a_claim() -> None:
     users = [
         make_pod("c", name="holder", node="n"),
         make_pod(name="disk", node="n", volumes=[gce("a")]),
@@ -116,7 +116,7 @@ def test_a_disk_comes_before_a_claim() -> None:
     assert verdicts(VolumeRestrictions(handle), handle, pod) == {"n": DISK, "m": CLAIM}
 
 
-def test_dry_runs_count_users_as_they_come_and_go() -> None:
+def test_dry_runs_count_uses() -> None:
     holder = make_pod("c", name="holder", node="n")
     handle = make_handle(make_node(), make_claim("c", modes=ONE_POD), make_claim("d"), pods=[holder])
     plugin, pod, state = VolumeRestrictions(handle), make_pod("c"), CycleState()
@@ -131,7 +131,7 @@ def test_dry_runs_count_users_as_they_come_and_go() -> None:
     assert plugin.filter(state, pod, info) == CLAIM
 
 
-def test_without_pre_filter_it_fails() -> None:
+def test_filter_needs_pre_filter() -> None:
     handle = make_handle(make_node(), make_node("m"), pods=[make_pod(node="n", volumes=[gce("a")])])
     plugin, pod = VolumeRestrictions(handle), make_pod(name="q", volumes=[gce("a")])
     assert plugin.filter(CycleState(), pod, handle.table.info(0)) == DISK

@@ -94,12 +94,12 @@ def test_a_label_with_an_empty_zone_counts_as_absent(label: str) -> None:
         ([make_claim("c", "now"), make_class("now", mode="")], ERR_REASON_NO_VOLUME),
     ],
 )
-def test_claims_that_no_node_can_help(objects: list[PersistentVolumeClaim], reason: str) -> None:
+def test_claims_that_reject_all_nodes(objects: list[PersistentVolumeClaim], reason: str) -> None:
     handle = make_handle(node("n", zone="a"), node("m"), *objects)
     plugin, pod = VolumeZone(handle), make_pod("c")
     status = Status.unresolvable(reason)
     assert plugin.pre_filter(CycleState(), pod) == status
-    # Without pre_filter every node says so.
+    # Without pre_filter, every node is rejected with that reason.
     assert plugin.filter(CycleState(), pod, handle.table.info(0)) == status
     answer = plugin.filter_rows(CycleState(), pod, handle.table.rows())
     assert answer is not None
@@ -118,7 +118,7 @@ def test_the_beta_annotation_names_the_class() -> None:
     assert VolumeZone(handle).pre_filter(CycleState(), make_pod("c")) == Status.skip()
 
 
-def test_it_works_without_pre_filter() -> None:
+def test_filter_works_without_pre_filter() -> None:
     handle = make_handle(*bound(zone="a"), node("x", zone="a"), node("y", zone="b"))
     plugin, pod, state = VolumeZone(handle), make_pod("c"), CycleState()
     assert [plugin.filter(state, pod, info) for info in handle.table.rows()] == [

@@ -1,4 +1,4 @@
-"""Disks of the time before CSI: handles, drivers and topology under the drivers that took over."""
+"""In-tree volume plugins: handles, drivers and topology after migration to CSI."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def disk(**source: object) -> PersistentVolume:
         ),
     ],
 )
-def test_disks_used_directly(volume: Volume, plugin: str, driver: str, handle: str) -> None:
+def test_inline_disks(volume: Volume, plugin: str, driver: str, handle: str) -> None:
     found = plugin_of(volume)
     assert found is not None
     assert (found.name, found.driver) == (plugin, driver)
@@ -97,14 +97,14 @@ def test_disks_used_directly(volume: Volume, plugin: str, driver: str, handle: s
         (Volume("v", vsphere_volume=VsphereVolume("[ds] disk")), "csi.vsphere.vmware.com"),
     ],
 )
-def test_kinds_whose_migration_plays_no_role_here(volume: Volume, driver: str) -> None:
+def test_plugins_whose_volumes_are_not_translated(volume: Volume, driver: str) -> None:
     found = plugin_of(volume)
     assert found is not None
     assert found.driver == driver
     assert found.handle is None
 
 
-def test_plugins_go_by_name_and_other_volumes_have_none() -> None:
+def test_plugins_by_name() -> None:
     assert [plugin_named(plugin.name) for plugin in PLUGINS] == list(PLUGINS)
     assert plugin_named("disks.example.com") is None
     assert plugin_of(Volume("v")) is None
@@ -120,7 +120,7 @@ def test_plugins_go_by_name_and_other_volumes_have_none() -> None:
         ({ZONE: "us-east1-b__us-east1-c"}, "projects/UNSPECIFIED/regions/us-east1/disks/pd"),
     ],
 )
-def test_disks_of_gce_are_told_apart_by_zone(labels: dict[str, str], handle: str) -> None:
+def test_disks_of_gce_are_distinguished_by_zone(labels: dict[str, str], handle: str) -> None:
     volume = disk(gce_persistent_disk=GCEPersistentDisk("pd"), labels=labels)
     plugin = plugin_of(volume)
     assert plugin is not None
@@ -137,7 +137,7 @@ def test_disks_of_gce_are_told_apart_by_zone(labels: dict[str, str], handle: str
         disk(azure_disk=AzureDisk("d", "/d", "Dedicated")),
     ],
 )
-def test_disks_that_no_driver_can_have(volume: PersistentVolume) -> None:
+def test_disks_that_cannot_be_translated(volume: PersistentVolume) -> None:
     plugin = plugin_of(volume)
     assert plugin is not None
     with pytest.raises(InputError):
@@ -166,7 +166,7 @@ def selector(*terms: dict[str, list[str]]) -> NodeSelector | None:
     return affinity(*terms).required
 
 
-def test_zones_are_asked_of_the_driver_s_own_label() -> None:
+def test_zones_move_to_the_label_of_the_driver() -> None:
     assert translated(only={ZONE: ["a", "b"], "disk": ["ssd"]}) == selector(
         {EBS_ZONE: ["a", "b"], "disk": ["ssd"]}
     )
@@ -185,7 +185,7 @@ def test_zones_of_the_labels_are_a_last_resort() -> None:
     assert translated(labels={ZONE: " __"}) is None
 
 
-def test_the_beta_region_gets_its_present_name() -> None:
+def test_the_beta_region_becomes_the_stable_one() -> None:
     both = {BETA_ZONE: ["a"], BETA_REGION: ["eu"]}
     assert translated(only=both) == selector({EBS_ZONE: ["a"], REGION: ["eu"]})
     assert translated(only={BETA_REGION: ["eu"]}, labels={BETA_ZONE: "a"}) == selector(
@@ -213,7 +213,7 @@ def test_azure_keeps_its_topology() -> None:
     assert translated_affinity(plugin, volume) == selector({ZONE: ["a"]})
 
 
-def test_gce_has_a_label_of_its_own() -> None:
+def test_gce_uses_its_own_label() -> None:
     volume = disk(gce_persistent_disk=GCEPersistentDisk("pd"), labels={ZONE: "us-east1-b"})
     plugin = plugin_of(volume)
     assert plugin is not None

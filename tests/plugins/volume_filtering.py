@@ -1,4 +1,4 @@
-"""Nodes, and what VolumeBinding says of each about a pod with claims."""
+"""Nodes, and the statuses that VolumeBinding gives them for a pod with claims."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ def make_plugin(handle: StandInHandle, **args: Any) -> VolumeBinding:
     return VolumeBinding(VolumeBindingArgs(**args), handle)
 
 
-def judged(*objects: Any, claims: tuple[str, ...] = ("c",)) -> dict[str, Status]:
-    """The verdict of each of NODES about a pod with these *claims*."""
+def statuses_of(*objects: Any, claims: tuple[str, ...] = ("c",)) -> dict[str, Status]:
+    """Return the status of each of NODES for a pod with these *claims*."""
     handle = make_handle(*NODES, *objects)
     found = verdicts(make_plugin(handle), handle, make_pod(*claims))
     assert isinstance(found, dict), found

@@ -1,4 +1,4 @@
-"""A cluster with storage, a scheduler, and somebody who binds volumes."""
+"""A cluster with storage, a scheduler, and a volume controller."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PREFIX = 'running PreBind plugin "VolumeBinding": '
 
 @define(eq=False)
 class World:
-    """Two nodes, a class with a provisioner and one without, a scheduler, and a volume controller."""
+    """Two nodes, a class with and one without provisioner, a scheduler, and a volume controller."""
 
     delay: bool = False
     config: Any = None
@@ -48,7 +48,7 @@ class World:
             self.cluster.create(evolve(obj, metadata=evolve(obj.metadata, resource_version="")))
 
     def settle(self, seconds: float = 0.0) -> None:
-        """Let *seconds* pass, step by step, and do what is due."""
+        """Let *seconds* pass, step by step, and run what is due."""
         self.scheduler.run_until_idle()
         end = self.clock() + seconds
         while (deadline := self.scheduler.next_deadline()) is not None and deadline <= end:
@@ -72,7 +72,7 @@ class World:
         return self.scheduler.core.parked.get(f"default-{name}") is not None
 
     def check(self) -> None:
-        """Nothing is held that no attempt is under way for."""
+        """Assert that every unwritten assumption belongs to a current attempt."""
         storage = Storage.of(self.scheduler.core.objects)
         storage.volumes.assumed.check_invariants()
         storage.claims.check_invariants()
@@ -89,8 +89,8 @@ def local(name: str, size: str = "10Gi", **fields: Any) -> PersistentVolume:
     return make_volume(name, "local", size, **fields)
 
 
-class Meanwhile(World):
-    """What may happen while a pod waits for its volumes."""
+class ChangingWorld(World):
+    """Changes that can happen while a pod waits for its volumes."""
 
     def node(self) -> str:
         attempt = self.scheduler.core.binding["default-p"]

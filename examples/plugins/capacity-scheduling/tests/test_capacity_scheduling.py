@@ -82,7 +82,7 @@ def later(world: Simulation, seconds: float = 15) -> None:
 
 
 def run(world: Simulation, *pods: dict[str, Any]) -> list[str]:
-    """Schedule, let victims go and their preemptors come; who runs in the end."""
+    """Schedule until victims have terminated and preemptors run; return the running pods."""
     world.schedule(pods)
     later(world)
     return running(world)
@@ -111,7 +111,7 @@ def test_a_namespace_below_its_min_gets_back_what_others_borrowed(world: Simulat
     assert [key for key in running(world) if key.startswith("quota2")] == ["quota2/a", "quota2/b"]
 
 
-def test_what_is_guaranteed_to_others_is_not_taken_back(world: Simulation) -> None:
+def test_guaranteed_quota_of_others_is_not_preempted(world: Simulation) -> None:
     world.schedule([pod(f"quota1/p{i}") for i in range(2)])
     run(world, *(pod(f"quota2/p{i}", priority=100) for i in range(3)))
     assert [key for key in running(world) if key.startswith("quota1")] == ["quota1/p0", "quota1/p1"]
@@ -121,7 +121,7 @@ def test_what_is_guaranteed_to_others_is_not_taken_back(world: Simulation) -> No
 # ---- the stories of the KEP ------------------------------------------------------------------------------
 
 
-def test_story_1_borrowed_gpus_come_back_and_guaranteed_ones_stay() -> None:
+def test_story_1_borrowed_gpus_are_returned_and_guaranteed_ones_stay() -> None:
     world = simulation(
         node(**{GPU: "10"}),
         quota("a", {GPU: 4}, {GPU: 6}),
@@ -143,7 +143,7 @@ def placed(world: Simulation, namespace: str) -> list[Pod]:
     return [found for found in pods if found.spec.node_name and found.namespace == namespace]
 
 
-def test_story_2_only_those_above_their_min_are_displaced() -> None:
+def test_story_2_only_namespaces_above_their_min_lose_pods() -> None:
     world = simulation(
         node(**{GPU: "10"}),
         quota("a", {GPU: 3}, {GPU: 4}),
@@ -156,7 +156,7 @@ def test_story_2_only_those_above_their_min_are_displaced() -> None:
     assert {name: len(placed(world, name)) for name in "abc"} == {"a": 3, "b": 4, "c": 3}
 
 
-def test_beyond_its_min_a_pod_displaces_less_important_ones_of_its_own_namespace_only() -> None:
+def test_beyond_its_min_a_pod_preempts_only_in_its_own_namespace() -> None:
     world = simulation(
         node(cpu="8"),
         quota("a", {"cpu": 2}, {"cpu": 8}),
@@ -168,7 +168,7 @@ def test_beyond_its_min_a_pod_displaces_less_important_ones_of_its_own_namespace
     assert {"a/1", "a/2", "b/2"} < set(running(world))
 
 
-def test_a_high_priority_does_not_reach_into_other_namespaces() -> None:
+def test_a_high_priority_does_not_preempt_in_other_namespaces() -> None:
     """The example of the KEP: quota1 borrows from quota3, and quota2 is above its min from the start."""
     world = simulation(
         node(cpu="1"),
@@ -184,7 +184,7 @@ def test_a_high_priority_does_not_reach_into_other_namespaces() -> None:
 # ---- limits ----------------------------------------------------------------------------------------------
 
 
-def test_all_quotas_together_use_no_more_than_is_guaranteed_to_them() -> None:
+def test_all_quotas_together_stay_within_the_sum_of_min() -> None:
     world = simulation(node(cpu="64"), quota("a", {"cpu": 4}), quota("b", {"cpu": 4}))
     placements = world.schedule([pod(f"a/{i}") for i in range(5)])
     assert [placement.node_name for placement in placements] == ["n1"] * 4 + [None]
@@ -213,21 +213,21 @@ def test_a_pod_that_may_never_preempt_does_not(world: Simulation) -> None:
 # ---- changes ---------------------------------------------------------------------------------------------
 
 
-def test_a_larger_quota_brings_waiting_pods_back(world: Simulation) -> None:
+def test_a_larger_quota_requeues_waiting_pods(world: Simulation) -> None:
     world.schedule([pod(f"quota1/p{i}") for i in range(4)])
     world.add(quota("quota1", {"cpu": 4}, {"cpu": 8}))
     later(world)
     assert len(running(world)) == 4
 
 
-def test_a_pod_that_ends_brings_waiting_pods_back(world: Simulation) -> None:
+def test_a_pod_that_ends_requeues_waiting_pods(world: Simulation) -> None:
     world.schedule([pod(f"quota1/p{i}") for i in range(4)])
     world.cluster.delete("Pod", "quota1/p0")
     later(world)
     assert running(world) == ["quota1/p1", "quota1/p2", "quota1/p3"]
 
 
-def test_use_is_what_the_table_says_whatever_happens(world: Simulation) -> None:
+def test_usage_equals_a_recount_after_any_change(world: Simulation) -> None:
     (framework,) = world.scheduler.core.frameworks.values()
     plugin = framework.plan.plugins["CapacityScheduling"]
     world.schedule([pod("quota1/p0"), pod("quota1/p1"), pod("free/p")])
@@ -239,7 +239,7 @@ def test_use_is_what_the_table_says_whatever_happens(world: Simulation) -> None:
     assert plugin.usage.sync()["free"] == {"cpu": 2000}
 
 
-def test_pods_that_come_and_go_in_a_dry_run_leave_the_quotas_as_they_were(world: Simulation) -> None:
+def test_a_dry_run_does_not_change_the_quotas(world: Simulation) -> None:
     (framework,) = world.scheduler.core.frameworks.values()
     plugin = framework.plan.plugins["CapacityScheduling"]
     world.schedule([pod("quota1/p0")])
@@ -254,7 +254,7 @@ def test_pods_that_come_and_go_in_a_dry_run_leave_the_quotas_as_they_were(world:
     assert clone.read(QUOTAS).used == before == state.read(QUOTAS).used
 
 
-def test_the_kind_and_the_wrong_args() -> None:
+def test_the_kind_and_wrong_args() -> None:
     made = from_manifest(quota("a", {"cpu": "500m"}), kinds=[ElasticQuota])
     assert isinstance(made, ElasticQuota)
     assert made.spec.min["cpu"].milli_value() == 500

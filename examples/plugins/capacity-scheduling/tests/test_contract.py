@@ -17,6 +17,6 @@ quotas = st.lists(st.builds(ElasticQuotaSpec, amounts, amounts), max_size=2).map
 )
 
 
-def test_it_keeps_the_contract() -> None:
+def test_contract() -> None:
     pods = strategies.pods(namespaces=("a", "b", "free"))
     check_plugin(CapacityScheduling, pods=pods, objects=quotas, max_examples=25)

@@ -23,5 +23,5 @@ groups = st.tuples(specs, specs).map(
 )
 
 
-def test_it_keeps_the_contract() -> None:
+def test_contract() -> None:
     check_plugin(Coscheduling, pods=strategies.pods(labels=GROUPS), objects=groups, max_examples=15)

@@ -95,7 +95,7 @@ def test_with_room_for_three_of_six_a_group_of_at_least_four_does_not_run_at_all
         assert running(world) == []
 
 
-def test_none_holds_room_after_the_group_was_given_up() -> None:
+def test_no_pod_holds_resources_after_its_group_was_rejected() -> None:
     world = simulation(node(), group(minimum=4))
     world.schedule(pods(6))
     world.schedule([pod("other", of="", cpu="9")])
@@ -113,7 +113,7 @@ def test_pods_wait_for_the_last_one_and_then_go_together() -> None:
     assert running(world) == ["nginx-0", "nginx-1", "nginx-2"]
 
 
-def test_the_timeout_of_the_group_gives_all_of_them_up() -> None:
+def test_the_timeout_rejects_the_whole_group() -> None:
     world = simulation(node(cpu="6"), node("n2", cpu="1"), group(minimum=3), podGroupRejectPercentage=100)
     world.schedule(pods(3))
     assert sorted(pools(world).values()) == ["in_flight", "in_flight", "unschedulable"]
@@ -124,7 +124,7 @@ def test_the_timeout_of_the_group_gives_all_of_them_up() -> None:
     assert running(world) == []
 
 
-def test_a_group_that_does_not_say_waits_as_long_as_the_args_say() -> None:
+def test_a_group_without_a_limit_waits_as_long_as_the_args_say() -> None:
     world = simulation(
         node(cpu="6"),
         group(minimum=3, scheduleTimeoutSeconds=None),
@@ -138,7 +138,7 @@ def test_a_group_that_does_not_say_waits_as_long_as_the_args_say() -> None:
     assert "in_flight" not in pools(world).values()
 
 
-def test_members_that_run_already_count() -> None:
+def test_running_members_count() -> None:
     world = simulation(node(), group(minimum=3))
     for made in pods(2):
         made["spec"]["nodeName"] = "n1"
@@ -158,7 +158,7 @@ def test_a_pod_whose_group_is_missing_waits_for_it() -> None:
     assert running(world) == ["early"]
 
 
-def test_pods_without_the_label_are_not_concerned() -> None:
+def test_pods_without_the_label_are_not_affected() -> None:
     world = simulation(node())
     world.schedule([pod("free", of="")])
     assert running(world) == ["free"]
@@ -167,15 +167,15 @@ def test_pods_without_the_label_are_not_concerned() -> None:
 # ---- pre_filter ------------------------------------------------------------------------------------------
 
 
-def test_too_few_pods_are_turned_down_before_any_node_is_looked_at() -> None:
+def test_too_few_pods_are_rejected_before_filtering() -> None:
     world = simulation(node(cpu="30"), group(minimum=4))
     placements = world.schedule(pods(3))
     assert all(TOO_FEW in placement.message for placement in placements)
-    world.schedule([pod("nginx-3")])  # the last one brings the others back
+    world.schedule([pod("nginx-3")])  # the last one requeues the others
     assert len(running(world)) == 4
 
 
-def test_a_group_that_cannot_fit_into_the_cluster_is_turned_down_at_once() -> None:
+def test_a_group_that_cannot_fit_is_rejected_at_once() -> None:
     wanted = {"cpu": "9", "pods": "3"}
     world = simulation(node(cpu="8"), group(minimum=3, minResources=wanted))
     placements = world.schedule(pods(3))
@@ -185,7 +185,7 @@ def test_a_group_that_cannot_fit_into_the_cluster_is_turned_down_at_once() -> No
     assert len(running(world)) == 3
 
 
-def test_what_the_group_has_already_counts_for_what_it_needs() -> None:
+def test_resources_of_placed_members_count() -> None:
     world = simulation(node(cpu="9"), group(minimum=3, minResources={"cpu": "9"}))
     made = pod("nginx-0")
     made["spec"]["nodeName"] = "n1"
@@ -197,7 +197,7 @@ def test_what_the_group_has_already_counts_for_what_it_needs() -> None:
 # ---- post_filter -----------------------------------------------------------------------------------------
 
 
-def test_a_group_that_is_nearly_complete_is_not_given_up() -> None:
+def test_a_group_that_is_nearly_complete_is_not_rejected() -> None:
     few = {"cpu": "1"}
     world = simulation(node(cpu="9"), group(minimum=10))
     world.schedule(pods(10, cpu=few["cpu"]))
@@ -207,14 +207,14 @@ def test_a_group_that_is_nearly_complete_is_not_given_up() -> None:
     assert "in_flight" not in pools(world).values()
 
 
-def test_a_complete_group_is_not_given_up_for_one_pod_more() -> None:
+def test_a_complete_group_is_not_rejected_for_one_more_pod() -> None:
     world = simulation(node(), group(minimum=3))
     placements = world.schedule(pods(4))
     assert [placement.node_name for placement in placements].count("n1") == 3
     assert not any("given up" in placement.message for placement in placements)
 
 
-def test_a_rejected_group_backs_off_if_told_so() -> None:
+def test_a_rejected_group_backs_off_as_configured() -> None:
     world = simulation(node(), group(minimum=4), podGroupBackoffSeconds=30)
     world.schedule(pods(4))
     world.add(node("n2"))
@@ -258,7 +258,7 @@ def test_with_room_for_one_group_only_the_older_one_runs() -> None:
     assert running(world) == ["b-0", "b-1"]
 
 
-def test_a_group_that_was_given_up_queues_anew() -> None:
+def test_a_rejected_group_queues_by_the_time_of_its_rejection() -> None:
     world = simulation(node(cpu="6"), group("big", 3))
     world.clock.advance(5)
     world.add(group("small", 2))
@@ -266,10 +266,10 @@ def test_a_group_that_was_given_up_queues_anew() -> None:
     assert running(world) == ["small-0", "small-1"]
 
 
-# ---- things that go wrong --------------------------------------------------------------------------------
+# ---- failures ----------------------------------------------------------------------------------------
 
 
-def test_a_member_that_is_deleted_while_it_waits_gives_the_others_up() -> None:
+def test_deleting_a_waiting_member_rejects_the_others() -> None:
     world = simulation(node(cpu="6"), group(minimum=3), podGroupRejectPercentage=100)
     world.schedule(pods(3))
     waiting = next(name for name, pool in pools(world).items() if pool == "in_flight")
@@ -279,7 +279,7 @@ def test_a_member_that_is_deleted_while_it_waits_gives_the_others_up() -> None:
     assert "in_flight" not in pools(world).values()
 
 
-def test_a_member_whose_bind_fails_is_tried_again_and_counts_then() -> None:
+def test_a_member_whose_bind_fails_is_retried() -> None:
     world = simulation(node(), group(minimum=3))
     world.cluster.fail_next("bind", BindRefused("not now"))
     world.schedule(pods(3))
@@ -288,7 +288,7 @@ def test_a_member_whose_bind_fails_is_tried_again_and_counts_then() -> None:
     assert len(running(world)) == 3
 
 
-def test_the_kind_and_the_wrong_args() -> None:
+def test_the_kind_and_wrong_args() -> None:
     made = from_manifest(group(), kinds=[PodGroup])
     assert isinstance(made, PodGroup)
     assert (made.key, made.spec.min_member) == ("default/nginx", 3)
@@ -296,7 +296,7 @@ def test_the_kind_and_the_wrong_args() -> None:
         simulation(podGroupRejectPercentage=101)
 
 
-def test_members_follow_the_table_whatever_happens() -> None:
+def test_members_follow_the_table() -> None:
     world = simulation(node(cpu="100"), node("n2"), group(minimum=1))
     (framework,) = world.scheduler.core.frameworks.values()
     plugin = framework.plan.plugins["Coscheduling"]

@@ -61,12 +61,12 @@ def plugin_of(world: Simulation) -> FGD:
 
 
 def devices(world: Simulation, name: str) -> str | None:
-    """The annotation of a placed pod."""
+    """Return the annotation of a placed pod."""
     return stored(world, name).metadata.annotations.get("fgd.schedframe.example/devices")
 
 
 def stored(world: Simulation, name: str) -> Pod:
-    """The pod as the cluster has it."""
+    """Return the pod from the cluster."""
     found = world.cluster.get("Pod", f"default/{name}")
     assert isinstance(found, Pod)
     return found

@@ -43,7 +43,7 @@ def test_the_trace_becomes_nodes_tasks_and_types(folder: Path) -> None:
     assert 0.5 <= sum(kind.weight for kind in task_types(trace.tasks, 0.5)) / 60 < 0.9
 
 
-def test_tasks_are_drawn_until_they_ask_for_enough(folder: Path) -> None:
+def test_tasks_are_drawn_up_to_the_ratio(folder: Path) -> None:
     trace = read_trace(folder)
     for ratio in (0.4, 1.3):
         asked = sum(task.gpu_milli for task in inflated(trace, ratio, Random(1)))
@@ -74,7 +74,7 @@ def test_the_table_is_printed_for_a_folder_given_by_option_or_variable(
     assert "most allocated" in capsys.readouterr().out
 
 
-def test_a_missing_trace_is_said_so(tmp_path: Path) -> None:
+def test_a_missing_trace_is_reported(tmp_path: Path) -> None:
     with pytest.raises(SystemExit, match="cannot read the trace"):
         main(["--trace", str(tmp_path)])
 

@@ -35,5 +35,5 @@ pods = st.builds(
 )
 
 
-def test_it_keeps_the_contract() -> None:
+def test_contract() -> None:
     check_plugin(FGD, {"tasks": TASKS}, nodes=nodes, pods=pods, max_examples=8)

@@ -1,4 +1,4 @@
-"""The measure and its gradient, against their definition written down plainly."""
+"""The measure and its gradient, compared with a direct implementation of the definition."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ devices = st.lists(st.sampled_from([0, 190, 300, 530, 1000]), min_size=1, max_si
 
 
 def wasted(tasks: list[TaskType], free: list[int], cpu: int, model: str) -> int:
-    """The definition: per type, what is free and of no use to it."""
+    """Return the fragmentation by its definition."""
     total = 0
     for task in tasks:
         part, count = min(task.gpu_milli, 1000), max(1, task.gpu_milli // 1000)
@@ -45,16 +45,14 @@ def measured(tasks: list[TaskType], free: list[int], cpu: int, model: str) -> in
 
 @given(st.lists(tasks, min_size=1, max_size=6), devices, st.sampled_from([0, 999, 4000, 9000]))
 @settings(max_examples=50, deadline=None)
-def test_fragmentation_is_what_the_definition_says(tasks: list[TaskType], free: list[int], cpu: int) -> None:
+def test_fragmentation_equals_its_definition(tasks: list[TaskType], free: list[int], cpu: int) -> None:
     for model in ("T4", "G2", "other"):
         assert measured(tasks, free, cpu, model) == wasted(tasks, free, cpu, model)
 
 
 @given(st.lists(tasks, min_size=1, max_size=6), devices, st.sampled_from(PARTS))
 @settings(max_examples=50, deadline=None)
-def test_a_gain_is_the_difference_that_placing_the_task_makes(
-    tasks: list[TaskType], free: list[int], gpu: int
-) -> None:
+def test_a_gain_is_the_difference_of_fragmentation(tasks: list[TaskType], free: list[int], gpu: int) -> None:
     workload, cpu = compile_workload(tasks), 6000
     found = gains(workload, np.array([free]), np.array([cpu]), np.array([workload.model("T4")]), (2000, gpu))[
         0
@@ -72,14 +70,14 @@ def test_a_gain_is_the_difference_that_placing_the_task_makes(
     assert found == [before - wasted(tasks, rest, cpu - 2000, "T4") if possible else IMPOSSIBLE]
 
 
-def test_all_that_is_free_is_waste_for_a_task_that_cannot_run_or_asks_for_no_gpu() -> None:
+def test_all_free_parts_are_fragments_for_a_task_that_cannot_run() -> None:
     assert measured([TaskType(gpu_milli=0)], [1000, 300], 9000, "T4") == 1300
     assert measured([TaskType(cpu_milli=9001, gpu_milli=100)], [1000, 300], 9000, "T4") == 1300
     assert measured([TaskType(gpu_milli=100, models=("G2",))], [1000, 300], 9000, "T4") == 1300
     assert measured([TaskType(gpu_milli=2000)], [1000, 300], 9000, "T4") == 1300
 
 
-def test_a_task_that_runs_wastes_the_devices_that_are_too_full_for_it() -> None:
+def test_too_full_devices_are_fragments_for_a_task_that_can_run() -> None:
     assert measured([TaskType(gpu_milli=500)], [1000, 300, 500], 9000, "T4") == 300
     assert measured([TaskType(gpu_milli=1000)], [1000, 300, 500], 9000, "T4") == 800
 

@@ -1,4 +1,4 @@
-"""The plugin in a scheduler: single devices, parts of them, and what is written about them."""
+"""The plugin in a scheduler: shared devices, whole devices, and the annotation."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def placed(world: Simulation, *pods: dict[str, Any]) -> list[str | None]:
     return [placement.node_name for placement in world.schedule(pods)]
 
 
-def test_parts_are_cut_from_one_device_and_not_from_the_sum() -> None:
+def test_a_part_must_fit_on_one_device() -> None:
     world = simulation(node("n1", gpus=2), deviceChoice="emptiest")
     assert placed(world, pod("a", 600), pod("b", 600)) == ["n1", "n1"]
     assert {devices(world, "a"), devices(world, "b")} == {"0", "1"}
@@ -49,7 +49,7 @@ def test_pods_without_gpus_carry_no_annotation_and_keep_away_from_gpus() -> None
     assert devices(world, "a") is None
 
 
-def test_a_part_goes_where_something_was_cut_off_already() -> None:
+def test_a_part_goes_to_a_device_that_is_shared_already() -> None:
     world = simulation(node("fresh"), node("begun"))
     world.schedule([pod("first", 500)])
     (first,) = [p.node_name for p in world.schedule([pod("second", 500)])]
@@ -58,7 +58,7 @@ def test_a_part_goes_where_something_was_cut_off_already() -> None:
 
 
 @pytest.mark.parametrize(("choice", "expected"), [("fullest", "0"), ("emptiest", "2"), ("first", "0")])
-def test_other_ways_to_choose_a_device(choice: str, expected: str) -> None:
+def test_other_device_choices(choice: str, expected: str) -> None:
     world = simulation(node("n1", gpus=3), deviceChoice=choice)
     world.add(*(assigned(f"p{i}", 300 * (2 - i) + 100, str(i)) for i in range(3)))
     world.schedule([pod("x", 200)])
@@ -72,19 +72,19 @@ def assigned(name: str, gpu: int, device: str | None) -> dict[str, Any]:
     return made
 
 
-def test_a_scheduler_that_starts_anew_reads_the_annotations() -> None:
+def test_a_restarted_scheduler_reads_the_annotations() -> None:
     world = simulation(node("n1", gpus=2), assigned("a", 700, "1"), assigned("b", 200, "1"))
     assert plugin_of(world).devices.free()[0].tolist() == [1000, 100]
 
 
-def test_pods_of_unknown_devices_count_on_the_fullest_that_has_room() -> None:
+def test_pods_with_unknown_devices_count_on_the_fullest_that_fits() -> None:
     world = simulation(node("n1", gpus=3), assigned("a", 700, "1"), assigned("b", 300, None))
     assert plugin_of(world).devices.free()[0].tolist() == [1000, 0, 1000]
     world.add(assigned("c", 1000, None), assigned("d", 500, "x"))
     assert plugin_of(world).devices.free()[0].tolist() == [0, 0, 500]
 
 
-def test_what_a_deleted_pod_had_is_free_and_brings_waiting_pods_back() -> None:
+def test_devices_of_a_deleted_pod_are_free_and_requeue_waiting_pods() -> None:
     world = simulation(node("n1", gpus=1))
     placed(world, pod("a", 800), pod("b", 500))
     world.cluster.delete("Pod", "default/a")
@@ -96,7 +96,7 @@ def test_what_a_deleted_pod_had_is_free_and_brings_waiting_pods_back() -> None:
     assert devices(world, "b") == "0"
 
 
-def test_choices_are_forgotten_once_they_are_written_or_undone() -> None:
+def test_choices_are_dropped_once_written_or_undone() -> None:
     world = simulation(node("n1", gpus=2))
     plugin = plugin_of(world)
     placed(world, pod("a", 500), pod("b", 500), pod("c", 500))
@@ -111,7 +111,7 @@ def test_choices_are_forgotten_once_they_are_written_or_undone() -> None:
     assert plugin.devices.chosen == {}
 
 
-def test_a_failed_bind_gives_the_device_back() -> None:
+def test_a_failed_bind_releases_the_device() -> None:
     from schedframe import BindRefused
 
     world = simulation(node("n1", gpus=1))
@@ -123,7 +123,7 @@ def test_a_failed_bind_gives_the_device_back() -> None:
     assert plugin_of(world).devices.free()[0].tolist() == [500]
 
 
-def test_people_are_told_what_is_free() -> None:
+def test_explanations_list_the_free_devices() -> None:
     world = simulation(node("n1", gpus=2), assigned("a", 700, "0"), assigned("b", 900, "1"))
     assert "free by device: 300, 100" in str(world.evaluate(pod("c", 400)).to_dict())
 

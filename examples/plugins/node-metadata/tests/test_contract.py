@@ -15,5 +15,5 @@ ARGS = {
 COSTS = {"example.com/cost": ["1", "2.5", "-7", "much"]}
 
 
-def test_it_keeps_the_contract() -> None:
+def test_contract() -> None:
     check_plugin(NodeMetadata, ARGS, nodes=strategies.nodes(annotations=COSTS), max_examples=25)

@@ -86,13 +86,13 @@ def test_layouts(layout: str, early: str, late: str) -> None:
     assert scores([early, late], "Annotation", "Timestamp", "Newest", timestampFormat=layout) == [1, 100]
 
 
-def test_nodes_without_a_value_that_can_be_read_score_0_and_all_others_more() -> None:
+def test_nodes_without_a_valid_value_score_0_and_all_others_more() -> None:
     assert scores(["7", None, "many", "nan", "3"], "Label", "Number", "Highest") == [100, 0, 0, 0, 1]
     assert scores(["soon", "2025-12-04"], "Label", "Timestamp", "Newest") == [0, 0]
     assert scores(["-5", None], "Label", "Number", "Lowest") == [1, 0]
 
 
-def test_equal_values_leave_the_choice_to_others() -> None:
+def test_equal_values_score_the_same() -> None:
     assert scores(["7", "7"], "Label", "Number", "Highest") == [1, 1]
     assert scores([None, None], "Label", "Number", "Highest") == [0, 0]
 

@@ -1,4 +1,4 @@
-"""The scenarios of KEP 48, and what the args say."""
+"""The scenarios of KEP 48, and the args."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def scores(world: Simulation) -> dict[str, int]:
     return dict(zip(decision.scores.rows.names(), decision.scores.total.tolist(), strict=True))
 
 
-def test_small_nodes_are_filled_first_so_that_all_pods_find_room() -> None:
+def test_small_nodes_are_filled_first_so_that_all_pods_fit() -> None:
     world = simulation(node("small", 10), node("large", 200))
     placements = world.schedule([pod(f"p{cpu}-{i}", cpu) for i, cpu in enumerate((5, 5, 100, 100))])
     assert [placed.node_name for placed in placements] == ["small", "small", "large", "large"]
 
 
-def test_scores_do_not_depend_on_what_runs_there() -> None:
+def test_scores_do_not_depend_on_running_pods() -> None:
     world = simulation(node("small", 10), node("large", 200))
     before = scores(world)
     world.schedule([pod("a", 5), pod("b", 50)])
@@ -70,7 +70,7 @@ def test_most_is_the_opposite() -> None:
     assert scores(simulation(*nodes, mode="Least")) == {"a": 100, "b": 75, "c": 0}
 
 
-def test_weights_say_what_size_is() -> None:
+def test_weights_define_the_size() -> None:
     nodes = (node("much-cpu", 64, "1Gi"), node("much-memory", 1, "640Gi"))
     by_cpu = [{"name": "cpu", "weight": 1}]
     by_memory = [{"name": "memory", "weight": 1}]
@@ -78,7 +78,7 @@ def test_weights_say_what_size_is() -> None:
     assert scores(simulation(*nodes, mode="Most", resources=by_memory)) == {"much-cpu": 0, "much-memory": 100}
 
 
-def test_equal_nodes_are_equal() -> None:
+def test_equal_nodes_score_the_same() -> None:
     assert set(scores(simulation(node("a", 4), node("b", 4))).values()) == {0}
 
 

@@ -7,6 +7,6 @@ from schedframe_node_resources_allocatable import AllocatableArgs, NodeResources
 from schedframe.testing import check_plugin
 
 
-def test_it_keeps_the_contract() -> None:
+def test_contract() -> None:
     check_plugin(NodeResourcesAllocatable, max_examples=15)
     check_plugin(NodeResourcesAllocatable, AllocatableArgs("Most"), max_examples=15)

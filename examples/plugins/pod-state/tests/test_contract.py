@@ -7,5 +7,5 @@ from schedframe_pod_state import PodState
 from schedframe.testing import check_plugin
 
 
-def test_it_keeps_the_contract() -> None:
+def test_contract() -> None:
     check_plugin(PodState, max_examples=25)

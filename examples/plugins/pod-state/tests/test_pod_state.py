@@ -1,4 +1,4 @@
-"""Scores by what happens to the pods of a node."""
+"""Scores by terminating and nominated pods."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ def test_both_count_together(world: Simulation) -> None:
     assert scores(world) == {"n1": 0, "n2": 100, "n3": 0}
 
 
-def test_a_pod_that_begins_to_go_counts_from_then_on(world: Simulation) -> None:
+def test_a_pod_counts_from_the_start_of_its_termination(world: Simulation) -> None:
     world.add(pod("a", "n1"))
     assert scores(world) == {"n1": 0, "n2": 0, "n3": 0}
     world.add(pod("a", "n1", **GOING))

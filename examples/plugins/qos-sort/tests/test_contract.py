@@ -7,5 +7,5 @@ from schedframe_qos_sort import QOSSort
 from schedframe.testing import check_plugin
 
 
-def test_it_keeps_the_contract() -> None:
+def test_contract() -> None:
     check_plugin(QOSSort, max_examples=15)

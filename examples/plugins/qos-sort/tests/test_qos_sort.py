@@ -46,10 +46,10 @@ def test_classes(resources: list[dict[str, Any]], expected: QOSClass) -> None:
     made = from_manifest(pod("p", *resources))
     assert isinstance(made, Pod)
     assert qos_class(made.spec) is expected
-    assert qos_class(made.spec) is expected  # as remembered
+    assert qos_class(made.spec) is expected  # from the cache
 
 
-def test_resources_of_the_pod_as_a_whole_decide_where_there_are_any() -> None:
+def test_resources_at_pod_level_take_precedence() -> None:
     made = from_manifest(pod("p", {}, resources={"requests": SOME, "limits": SOME}))
     assert isinstance(made, Pod)
     assert qos_class(made.spec) is QOSClass.GUARANTEED
