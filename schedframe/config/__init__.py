@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration: read, defaulted, validated, and worked out into what runs where."""
+"""KubeSchedulerConfiguration: read, defaulted, validated, and expanded into the plugins of each profile."""
 
 from __future__ import annotations
 

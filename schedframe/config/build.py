@@ -1,4 +1,4 @@
-"""Third stage: which plugins run where. Needs names and extension points of plugins, never the plugins."""
+"""Third stage: which plugins run where. Reads names and extension points of plugins, never the plugins."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _INT64_MAX: Final = 2**63 - 1
 def build(
     config: KubeSchedulerConfiguration, catalogue: Catalogue, *, keep_extenders: bool = False
 ) -> EffectiveConfig:
-    """Return what a scheduler is made from. ConfigBuildError with everything that stands in the way.
+    """Return the configuration to build a scheduler from. ConfigBuildError with all errors of this stage.
 
     *keep_extenders*: accept extenders, as the reference does, though no scheduler can be made of the result.
     """
@@ -34,7 +34,7 @@ def build(
     errors.extend(problems)
     profiles = []
     for index, profile in enumerate(config.profiles):
-        builder = _Builder(f"profiles[{index}]", profile, profile.plugins or Plugins(), catalogue)
+        builder = _ProfileBuilder(f"profiles[{index}]", profile, profile.plugins or Plugins(), catalogue)
         profiles.append(builder.build())
         errors.extend(builder.errors)
     if not errors:
@@ -47,7 +47,7 @@ def build(
 def _ignore_managed_resources(
     config: KubeSchedulerConfiguration, catalogue: Catalogue
 ) -> tuple[KubeSchedulerConfiguration, list[FieldError]]:
-    """Tell the plugin that counts resources, in every profile, which ones are an extender's own business."""
+    """Add the resources that extenders manage to the ignored ones of the plugin that counts resources."""
     ignored = ignored_resources(config.extenders)
     if not ignored:
         return config, []
@@ -88,8 +88,8 @@ def _one_queue(profiles: Sequence[EffectiveProfile]) -> Iterator[FieldError]:
 
 
 @define(eq=False)
-class _Builder:
-    """Makes one profile, noting what is wrong on the way."""
+class _ProfileBuilder:
+    """Builds one profile and collects its errors."""
 
     path: str
     profile: KubeSchedulerProfile
@@ -150,7 +150,7 @@ class _Builder:
         seen.add(name)
 
     def _runs_twice(self, name: str) -> bool:
-        """Whether a plugin that is in multiPoint twice would really run twice somewhere."""
+        """Return whether a plugin that is in multiPoint twice would run twice at some point."""
         entry = self.catalogue.get(name)
         points = entry.points if entry is not None else ()
         return any(name in _spread(self.plugins, point, self.catalogue) for point in points)
@@ -176,7 +176,7 @@ class _Builder:
             self.errors.append(FieldError.required(f"{self.path}.plugins.bind", detail))
 
     def _weights(self, point: str) -> dict[str, int]:
-        """Weight of every plugin that scores there: the point's own list counts first, 0 and none mean 1."""
+        """Return the weight of each plugin of the point; its own list comes first, 0 and None mean 1."""
         weights: dict[str, int] = {}
         total = 0
         for plugin in chain(self.plugins.at(point).enabled, self.plugins.multi_point.enabled):
@@ -193,12 +193,12 @@ class _Builder:
 
 
 def _int64(value: int) -> int:
-    """Wrap around as the reference's 64-bit arithmetic does: negative weights get through by that."""
+    """Wrap around as the reference's 64-bit arithmetic does, which accepts some negative weights."""
     return (value + 2**63) % 2**64 - 2**63
 
 
 def _spread(plugins: Plugins, point: str, catalogue: Catalogue) -> list[str]:
-    """Plugins of multiPoint that run at a point without being in its own list."""
+    """Return the plugins of multiPoint that run at a point without being in its own list."""
     at = plugins.at(point)
     disabled = {plugin.name for plugin in at.disabled}
     if ALL in disabled:
@@ -218,7 +218,7 @@ def _spread(plugins: Plugins, point: str, catalogue: Catalogue) -> list[str]:
 
 
 def expand(plugins: Plugins, point: str, catalogue: Catalogue) -> tuple[str, ...]:
-    """Names of the plugins that run at a point, in order.
+    """Return the names of the plugins that run at a point, in order.
 
     First those of the point's own list that are in multiPoint too and not disabled, then the rest of
     multiPoint, then the rest of the own list. ``*`` among the disabled leaves only the own list.

@@ -1,4 +1,4 @@
-"""What config has to know of plugins, as data: it never sees the plugins themselves."""
+"""Descriptions of plugins, as data: config never imports the plugins themselves."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ POINTS: Final = (
     "placementGenerate",
     "placementScore",
 )
-"""Extension points as the document names them, in the order in which a pod (then a pod group) meets them."""
+"""Extension points by their names in documents, in the order of calls for a pod, then for a pod group."""
 
 WEIGHTED_POINTS: Final = frozenset({"score", "placementScore"})
 ENTRY_POINT_GROUP: Final = "schedframe.catalogues"
 
 ArgsCheck = Callable[[Any, str], Iterable[FieldError]]
-"""Takes the args and their path in the document, gives everything wrong with them."""
+"""Takes the args and their path in the document, returns all errors in them."""
 
 
 @frozen
@@ -89,7 +89,7 @@ class CatalogueEntry:
 
 @frozen
 class RemovedPlugin:
-    """A plugin that used to exist: refused with the name of what does its work now.
+    """A former plugin: refused with the name of its successor.
 
     ``refused_at`` is the stage at which an extension point (or plugin config) that names it is refused.
     """
@@ -100,25 +100,25 @@ class RemovedPlugin:
 
 
 class Catalogue(Protocol):
-    """What config asks about plugins."""
+    """The look-ups of plugins by config."""
 
     def get(self, name: str) -> CatalogueEntry | None:
-        """The plugin of that name, None if there is none."""
+        """Return the plugin of that name, None if there is none."""
 
     def removed(self, name: str) -> RemovedPlugin | None:
-        """The former plugin of that name, None if there was none."""
+        """Return the former plugin of that name, None if there was none."""
 
     def why_not(self, name: str) -> str | None:
-        """What stands in the way of a plugin that could not be found; None if there is nothing to say."""
+        """Return why there is no plugin of that name, None if no reason is known."""
 
     def defaults(self) -> tuple[CatalogueEntry, ...]:
-        """The plugins enabled by default, in order."""
+        """Return the plugins enabled by default, in order."""
 
     def names(self) -> tuple[str, ...]:
-        """All names, for suggestions."""
+        """Return all names, for suggestions."""
 
     def extended(self, entries: Iterable[CatalogueEntry]) -> Catalogue:
-        """This catalogue and *entries*; PluginError if a name is taken."""
+        """Return this catalogue with *entries* added; PluginError if a name is taken."""
 
 
 @define(eq=False, init=False)
@@ -144,15 +144,15 @@ class PluginCatalogue:
         self._defaults = tuple(self._by_name[name] for _, name in sorted(by_default))
 
     def get(self, name: str) -> CatalogueEntry | None:
-        """The plugin of that name, None if there is none."""
+        """Return the plugin of that name, None if there is none."""
         return self._by_name.get(name)
 
     def removed(self, name: str) -> RemovedPlugin | None:
-        """The former plugin of that name, None if there was none or if there is one again."""
+        """Return the former plugin of that name, None if there was none or if it exists again."""
         return None if name in self._by_name else self._removed.get(name)
 
     def why_not(self, name: str) -> str | None:
-        """Nothing: a plugin that is not here is just not here."""
+        """Return how to enable import paths, None for other names."""
         if ":" in name:
             return (
                 "import paths are looked up by a registry of plugins; give load_config its full_catalogue()"
@@ -160,24 +160,24 @@ class PluginCatalogue:
         return None
 
     def defaults(self) -> tuple[CatalogueEntry, ...]:
-        """The plugins enabled by default, in order."""
+        """Return the plugins enabled by default, in order."""
         return self._defaults
 
     def names(self) -> tuple[str, ...]:
-        """All names, in the order of the entries."""
+        """Return all names, in the order of the entries."""
         return tuple(self._by_name)
 
     def extended(self, entries: Iterable[CatalogueEntry]) -> PluginCatalogue:
-        """This catalogue and *entries*; PluginError if a name is taken."""
+        """Return this catalogue with *entries* added; PluginError if a name is taken."""
         added = tuple(entries)
         return PluginCatalogue((*self.entries, *added), self._removed.values()) if added else self
 
 
 @cache
 def installed_catalogue() -> PluginCatalogue:
-    """The catalogues that installed distributions declare (entry points ``schedframe.catalogues``), as one.
+    """Return one catalogue of all entry points ``schedframe.catalogues`` of installed distributions.
 
-    Found once a process: reading the metadata of all distributions takes tens of milliseconds.
+    Cached for the process: reading the metadata of all distributions takes tens of milliseconds.
     """
     from importlib.metadata import entry_points
 

@@ -1,4 +1,4 @@
-"""Between JSON data and attrs values: one strict converter, built when first needed.
+"""Conversion between JSON data and attrs values: one strict converter, built on first use.
 
 Field names are camelCase in JSON unless :func:`schedframe.api._wire.wire` says otherwise. Unknown fields and
 wrong types are refused, all of them at once, each with its path.
@@ -31,7 +31,7 @@ _ZEROS: Final[Mapping[Any, Any]] = {str: "", int: 0, float: 0.0, bool: False}
 
 
 class StructureError(ConfigError):
-    """Data that does not fit its class; ``errors`` has one :class:`FieldError` for each misfit."""
+    """Data that does not fit its class; ``errors`` has one :class:`FieldError` for each problem."""
 
     def __init__(self, errors: Sequence[FieldError]) -> None:
         self.errors = tuple(errors)
@@ -41,20 +41,20 @@ class StructureError(ConfigError):
 def structure(data: object, cls: type[T], path: str = "$") -> T:
     """Make an instance of *cls* from JSON data; fields may hold ready instances instead.
 
-    StructureError with all misfits, their paths beginning with *path*.
+    Raises StructureError with all problems, their paths beginning with *path*.
     """
     try:
         return converter().structure(data, cls)
-    except Exception as error:  # whatever an author's class raises is a misfit of its data
-        raise StructureError(list(_misfits(error, path))) from error
+    except Exception as error:  # whatever an author's class raises is a problem of its data
+        raise StructureError(list(_field_errors(error, path))) from error
 
 
 def unstructure(value: object) -> Any:
-    """JSON data of a value: fields that are empty by default and were left empty are left out."""
+    """Return the JSON data of a value, without fields that are empty and empty by default."""
     return converter().unstructure(value)
 
 
-class _Misfit(ValueError):
+class _WrongType(ValueError):
     """One value of the wrong type."""
 
     def __init__(self, value: object, detail: str) -> None:
@@ -62,14 +62,14 @@ class _Misfit(ValueError):
         self.detail = detail
 
 
-class _Items(ValueError):
-    """Misfits in the items of a list or of a map, by index or key."""
+class _ItemErrors(ValueError):
+    """Errors in the items of a list or map, by index or key."""
 
     def __init__(self, items: Sequence[tuple[str, Exception]]) -> None:
         self.items = items
 
 
-def _misfits(error: BaseException, path: str) -> Iterator[FieldError]:
+def _field_errors(error: BaseException, path: str) -> Iterator[FieldError]:
     from cattrs import ClassValidationError, ForbiddenExtraKeysError
 
     if isinstance(error, ClassValidationError):
@@ -80,16 +80,16 @@ def _misfits(error: BaseException, path: str) -> Iterator[FieldError]:
             if isinstance(inner, KeyError):
                 yield FieldError.required(where)
             else:
-                yield from _misfits(inner, where)
+                yield from _field_errors(inner, where)
         for other in others:
             if isinstance(other, ForbiddenExtraKeysError):
                 yield from _unknown(other, path)
             else:
                 yield _refused_by_class(other, path, error.cl)
-    elif isinstance(error, _Items):
+    elif isinstance(error, _ItemErrors):
         for key, inner in error.items:
-            yield from _misfits(inner, f"{path}{key}")
-    elif isinstance(error, _Misfit):
+            yield from _field_errors(inner, f"{path}{key}")
+    elif isinstance(error, _WrongType):
         yield FieldError.wrong_type(path, error.value, error.detail)
     else:
         yield _refused_by_class(error, path)
@@ -101,7 +101,7 @@ def _unknown(error: ForbiddenExtraKeysError, path: str) -> Iterator[FieldError]:
 
 
 def _refused_by_class(error: BaseException, path: str, cls: type[Any] | None = None) -> FieldError:
-    """What an attrs class said: its message, and the field and value if it was a validator who said it."""
+    """Return the error of an attrs class: its message, and field and value if a validator raised it."""
     message = str(error.args[0]) if error.args else type(error).__name__
     named = _QUOTED.search(message)  # attrs' own validators put the name of the field in quotes
     attribute = attrs.fields_dict(cls).get(named[1]) if named and cls else None
@@ -135,7 +135,7 @@ def _wire_name(attribute: attrs.Attribute[Any]) -> str:
 
 
 def json_names(cls: type[Any]) -> dict[str, str]:
-    """Attribute → name in JSON."""
+    """Return attribute → name in JSON."""
     return {a.name: _wire_name(a) for a in attrs.fields(cls) if a.init and not _wire(a).skip}
 
 
@@ -144,11 +144,11 @@ def _article(value: object) -> str:
     return "null" if value is None else kinds.get(type(value), "an object")
 
 
-def _expect(what: str, fix: str = "") -> Callable[[object], _Misfit]:
-    def misfit(value: object) -> _Misfit:
-        return _Misfit(value, f"expected {what}, got {_article(value)}" + (f"; {fix}" if fix else ""))
+def _expect(what: str, fix: str = "") -> Callable[[object], _WrongType]:
+    def error(value: object) -> _WrongType:
+        return _WrongType(value, f"expected {what}, got {_article(value)}" + (f"; {fix}" if fix else ""))
 
-    return misfit
+    return error
 
 
 _no_integer = _expect("an integer", "write digits without quotes")
@@ -170,7 +170,9 @@ def _integer(bits: int) -> Callable[[Any, Any], int]:
         if isinstance(value, bool) or not isinstance(value, int):
             raise _no_integer(value)
         if not -limit <= value < limit:
-            raise _Misfit(value, f"does not fit into {bits} bits; use a number from {-limit} to {limit - 1}")
+            raise _WrongType(
+                value, f"does not fit into {bits} bits; use a number from {-limit} to {limit - 1}"
+            )
         return value
 
     return hook
@@ -202,7 +204,7 @@ def _duration(value: Any, _: Any = None) -> Duration:
     try:
         return Duration.parse(value)
     except ValueError as error:
-        raise _Misfit(value, str(error)) from error
+        raise _WrongType(value, str(error)) from error
 
 
 def _bytes(value: Any, _: Any = None) -> bytes:
@@ -212,7 +214,7 @@ def _bytes(value: Any, _: Any = None) -> bytes:
     try:
         return base64.b64decode(text.replace("\n", "").replace("\r", ""), validate=True)
     except (binascii.Error, ValueError) as error:
-        raise _Misfit(value, f"is not base64 ({error}); encode the bytes") from error
+        raise _WrongType(value, f"is not base64 ({error}); encode the bytes") from error
 
 
 @cache
@@ -270,14 +272,14 @@ def _list_hook(cls: Any, made: Converter) -> Callable[[Any, Any], Any]:
         if not isinstance(value, list | tuple):
             raise _no_list(value)
         one = _item_hook(item, made)
-        result, misfits = [], []
+        result, errors = [], []
         for index, element in enumerate(value):
             try:
                 result.append(one(element))
             except Exception as error:  # noqa: BLE001  # collected, not swallowed
-                misfits.append((f"[{index}]", error))
-        if misfits:
-            raise _Items(misfits)
+                errors.append((f"[{index}]", error))
+        if errors:
+            raise _ItemErrors(errors)
         return build(result)
 
     return hook
@@ -290,14 +292,14 @@ def _map_hook(cls: Any, made: Converter) -> Callable[[Any, Any], Any]:
         if not isinstance(value, Mapping):
             raise _no_object(value)
         one = _item_hook(item, made)
-        result, misfits = {}, []
+        result, errors = {}, []
         for key, element in value.items():
             try:
                 result[_string(key)] = one(element)
             except Exception as error:  # noqa: BLE001  # collected, not swallowed
-                misfits.append((f".{key}", error))
-        if misfits:
-            raise _Items(misfits)
+                errors.append((f".{key}", error))
+        if errors:
+            raise _ItemErrors(errors)
         return result
 
     return hook
@@ -344,20 +346,20 @@ def _record_hook(cls: type[Any], made: Converter) -> Callable[[Any, Any], Any]:
 
 
 def _with_string_keys(value: Mapping[Any, Any], build: Callable[[], Any]) -> Any:
-    """Return what *build* makes of the fields of *value*; keys that are no strings are misfits too.
+    """Return the result of *build*; keys of *value* that are no strings are errors beside those of *build*.
 
     Documents made in Python may have such keys: YAML 1.1 reads the word ``on`` as a boolean.
     """
-    misfits: list[tuple[str, Exception]] = [
+    errors: list[tuple[str, Exception]] = [
         (f"[{key!r}]", _no_field_name(key)) for key in value if not isinstance(key, str)
     ]
-    if not misfits:
+    if not errors:
         return build()
     try:
         build()
     except Exception as error:  # noqa: BLE001  # collected, not swallowed
-        misfits.append(("", error))
-    raise _Items(misfits)
+        errors.append(("", error))
+    raise _ItemErrors(errors)
 
 
 def _decoded(decode: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:

@@ -1,4 +1,4 @@
-"""First stage: from a document (or Python values) to a KubeSchedulerConfiguration, nothing defaulted yet."""
+"""First stage: from a document (or Python values) to a KubeSchedulerConfiguration without defaults."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ Source = str | Path | Mapping[str, Any] | KubeSchedulerConfiguration | None
 
 
 def decode(source: Source, catalogue: Catalogue) -> tuple[KubeSchedulerConfiguration, Document]:
-    """Read *source*; arguments of plugins that have a kind come out as instances of their args classes.
+    """Read *source*; arguments of plugins that have a kind become instances of their args classes.
 
-    ConfigDecodeError with everything that is wrong.
+    Raises ConfigDecodeError with all errors.
     """
     if source is None:
         return KubeSchedulerConfiguration(), Document(None)
@@ -49,7 +49,7 @@ def _with_type_meta(data: Any) -> dict[str, Any]:
 
 
 def _body(document: Document) -> dict[str, Any]:
-    """The fields besides apiVersion and kind; ConfigDecodeError if these are not what can be read."""
+    """Return the fields besides apiVersion and kind; ConfigDecodeError if these two are not supported."""
     data = document.data
     error: FieldError | None = None
     if data is None or data == {}:
@@ -100,7 +100,7 @@ def _decode_args(
 
 
 def _args_of_kind(args: Any, entry: CatalogueEntry, path: str, errors: list[FieldError]) -> Any:
-    """Arguments of the v1 API; apiVersion and kind may be left out of them but not be others."""
+    """Structure arguments of the v1 API, in which apiVersion and kind are optional but must be right."""
     assert entry.args_class is not None
     if isinstance(args, Mapping):
         for key, expected in zip(_TYPE_META, (GROUP_VERSION, entry.args_kind), strict=True):
@@ -115,10 +115,10 @@ def _args_of_kind(args: Any, entry: CatalogueEntry, path: str, errors: list[Fiel
 
 
 def structure_args(args: Any, args_class: type[Any], path: str = "$") -> Any:
-    """Arguments from JSON data (None: the defaults), or an instance of the class as it is.
+    """Structure arguments from JSON data (None: the defaults); an instance of the class is returned as it is.
 
-    ``apiVersion`` and ``kind`` are left aside if the class has no such fields. StructureError with the path
-    of every misfit (``$.resources[0].weight``).
+    ``apiVersion`` and ``kind`` are ignored if the class has no such fields. Raises StructureError with the
+    path of each problem (``$.resources[0].weight``).
     """
     if isinstance(args, args_class):
         return args
@@ -136,7 +136,7 @@ def structure_args(args: Any, args_class: type[Any], path: str = "$") -> Any:
 def resolve_args(
     config: KubeSchedulerConfiguration, catalogue: Catalogue
 ) -> tuple[KubeSchedulerConfiguration, list[FieldError]]:
-    """Structure the arguments of plugins that have an args class but no kind; also gives what does not fit.
+    """Structure the arguments of plugins that have an args class but no kind; also return the errors.
 
     The field of an error is its path in the document; the detail repeats the path within the arguments.
     """
@@ -159,13 +159,13 @@ def _args_without_kind(args: Any, args_class: type[Any], path: str, errors: list
     try:
         return structure_args(args, args_class)
     except StructureError as error:
-        for misfit in error.errors:
-            detail = f"{misfit.field}: {misfit.detail}"
-            errors.append(FieldError.invalid(path + misfit.field.removeprefix("$"), misfit.value, detail))
+        for each in error.errors:
+            detail = f"{each.field}: {each.detail}"
+            errors.append(FieldError.invalid(path + each.field.removeprefix("$"), each.value, detail))
         return args
 
 
 def suggestion(name: str, known: tuple[str, ...]) -> str:
-    """A hint at what may have been meant, with a leading space, or nothing."""
+    """Return ``; did you mean …?`` for a similar name, else an empty string."""
     close = get_close_matches(name, known, n=1)
     return f'; did you mean "{close[0]}"?' if close else ""

@@ -31,7 +31,7 @@ DEFAULT_MAX_BACKOFF_SECONDS: Final = 10
 
 
 def apply_defaults(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> KubeSchedulerConfiguration:
-    """The configuration with everything set that has a default, plugins merged with the default ones.
+    """Return the configuration with all defaults filled in and plugins merged with the default ones.
 
     Applying it twice changes nothing, unless a list enables a plugin twice, which cannot be built.
     """
@@ -99,7 +99,7 @@ def _needing_args(plugins: Plugins, catalogue: Catalogue) -> Iterator[tuple[str,
 
 
 def required_args(entry: CatalogueEntry) -> tuple[str, ...]:
-    """Arguments without a default: a plugin that has some cannot be enabled without configuring it."""
+    """Return the arguments without a default; a plugin with some can be enabled only with a configuration."""
     if entry.args_class is None or not attrs.has(entry.args_class):
         return ()
     fields = attrs.fields(entry.args_class)
@@ -107,19 +107,19 @@ def required_args(entry: CatalogueEntry) -> tuple[str, ...]:
 
 
 def enabled_names(plugins: Plugins) -> set[str]:
-    """Plugins enabled in any list, whether or not they run anywhere in the end: these are instantiated."""
+    """Return the plugins enabled in any list. They are instantiated, even if they run at no point."""
     return {plugin.name for point in ATTRIBUTES for plugin in plugins.at(point).enabled}
 
 
 def default_plugins(catalogue: Catalogue) -> tuple[Plugin, ...]:
-    """The default ``multiPoint`` list."""
+    """Return the default ``multiPoint`` list."""
     return tuple(Plugin(entry.name, entry.weight) for entry in catalogue.defaults())
 
 
 def merge_plugin_set(defaults: tuple[Plugin, ...], given: PluginSet) -> PluginSet:
-    """Defaults less the disabled ones, those enabled again replaced where they stand, then the others.
+    """Return the defaults without the disabled ones, then the other enabled plugins.
 
-    Of several entries for one default plugin the last replaces it.
+    A default plugin that is enabled again keeps its position, and is replaced by its last entry.
     """
     disabled = {plugin.name for plugin in given.disabled}
     replacements = {plugin.name: index for index, plugin in enumerate(given.enabled)}

@@ -40,12 +40,12 @@ class Duration:
 
     @classmethod
     def of(cls, seconds: float) -> Duration:
-        """From seconds, rounded to the nearest nanosecond."""
+        """Return the duration of *seconds*, rounded to the nearest nanosecond."""
         return cls(round(seconds * 1_000_000_000))
 
     @property
     def seconds(self) -> float:
-        """In seconds; inexact beyond 104 days."""
+        """Return the seconds; inexact beyond 104 days."""
         return self.nanoseconds / 1_000_000_000
 
     def __bool__(self) -> bool:

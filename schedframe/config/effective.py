@@ -1,4 +1,4 @@
-"""What a scheduler is built from: everything defaulted, checked and expanded."""
+"""The effective configuration: defaulted, validated and expanded."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class EffectiveProfile:
 
     @property
     def plugin_args(self) -> dict[str, Any]:
-        """Arguments for the plugins to instantiate, without those that get none."""
+        """Return the arguments of the plugins to instantiate, without plugins that have none."""
         args = ((name, self.plugin_config.get(name)) for name in self.names)
         return {name: value for name, value in args if value is not None}
 
     @property
     def queue_sort(self) -> str:
-        """The plugin that sorts the queue."""
+        """Return the plugin that sorts the queue."""
         return self.plugins["queueSort"][0].name
 
 
@@ -55,7 +55,7 @@ class EffectiveProfile:
 class EffectiveConfig:
     """The configuration of a scheduler after decoding, defaulting, validation and expansion.
 
-    ``config`` is the document with everything filled in, ``profiles`` what it means, ``extenders`` are in the
+    ``config`` is the document with all defaults, ``profiles`` are expanded, and ``extenders`` are in the
     order in which the reference calls them; a scheduler can be made only if there are none.
     """
 
@@ -71,30 +71,30 @@ class EffectiveConfig:
 
     @property
     def parallelism(self) -> int:
-        """How many things may be done at a time."""
+        """Return the degree of parallelism."""
         return self.config.parallelism or 0
 
     @property
     def percentage_of_nodes_to_score(self) -> int:
-        """For profiles that do not set it; 0: by the size of the cluster."""
+        """Return the value for profiles that do not set it; 0 means by the size of the cluster."""
         return self.config.percentage_of_nodes_to_score or 0
 
     @property
     def pod_initial_backoff_seconds(self) -> int:
-        """How long a pod waits after its first failure."""
+        """Return the backoff after the first failure of a pod."""
         return self.config.pod_initial_backoff_seconds or 0
 
     @property
     def pod_max_backoff_seconds(self) -> int:
-        """How long a pod waits at most."""
+        """Return the longest backoff of a pod."""
         return self.config.pod_max_backoff_seconds or 0
 
     def profile(self, scheduler_name: str) -> EffectiveProfile | None:
-        """The profile of pods with this ``spec.schedulerName``, None if they are not for this scheduler."""
+        """Return the profile of that ``spec.schedulerName``, None for pods of other schedulers."""
         return next((profile for profile in self.profiles if profile.scheduler_name == scheduler_name), None)
 
     def args_manifest(self, name: str, args: Any) -> Any:
-        """Arguments of the plugin *name* as they stand in a document."""
+        """Return the arguments of the plugin *name* in the form of a document."""
         if not attrs.has(type(args)):
             return args
         entry = self._catalogue.get(name)
@@ -104,7 +104,7 @@ class EffectiveConfig:
         return {**type_meta, **unstructure(args)}
 
     def to_manifest(self) -> dict[str, Any]:
-        """The document; loading it again (with the same plugins) gives an equal configuration."""
+        """Return the document; loading it with the same plugins gives an equal configuration."""
         data: dict[str, Any] = {"apiVersion": GROUP_VERSION, "kind": KIND, **unstructure(self.config)}
         for profile in data["profiles"]:
             for plugin in profile.get("pluginConfig", ()):
@@ -114,5 +114,5 @@ class EffectiveConfig:
 
 
 def dump_config(config: EffectiveConfig) -> str:
-    """The effective configuration as YAML text, for files and logs."""
+    """Return the effective configuration as YAML text, for files and logs."""
     return to_yaml(config.to_manifest())

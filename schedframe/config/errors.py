@@ -1,4 +1,4 @@
-"""What is wrong with a configuration, field by field, and the three errors that carry it."""
+"""Errors of a configuration, field by field, and the three exceptions that hold them."""
 
 from __future__ import annotations
 
@@ -69,17 +69,17 @@ class FieldError:
 
     @classmethod
     def required(cls, path: str, detail: str = "must be set") -> FieldError:
-        """The field has to have a value."""
+        """The field must have a value."""
         return cls(FieldErrorType.REQUIRED, path, None, detail)
 
     @classmethod
     def duplicate(cls, path: str, value: object, detail: str = "may occur only once") -> FieldError:
-        """The value is there already."""
+        """The value occurs already."""
         return cls(FieldErrorType.DUPLICATE, path, value, detail)
 
     @classmethod
     def not_supported(cls, path: str, value: object, supported: Iterable[str]) -> FieldError:
-        """The value is none of a fixed set."""
+        """The value is not in a fixed set."""
         known = ", ".join(f'"{item}"' for item in supported)
         return cls(FieldErrorType.NOT_SUPPORTED, path, value, f"use one of {known}")
 
@@ -104,8 +104,8 @@ def _shown(value: object) -> str:
     return text if len(text) <= 80 else f"{text[:77]}..."
 
 
-class _StageError(ConfigError):
-    """A configuration refused at one stage, with everything found wrong there."""
+class ConfigStageError(ConfigError):
+    """A configuration refused at one stage; ``errors`` has all field errors of the stage."""
 
     stage: ClassVar[Stage]
 
@@ -115,23 +115,23 @@ class _StageError(ConfigError):
         count = f"{len(listed)} errors:\n  " if len(listed) > 1 else ""
         super().__init__(f"configuration refused ({self.stage}): {count}" + "\n  ".join(listed))
 
-    def __reduce__(self) -> tuple[type[_StageError], tuple[tuple[FieldError, ...]]]:
+    def __reduce__(self) -> tuple[type[ConfigStageError], tuple[tuple[FieldError, ...]]]:
         return type(self), (self.errors,)
 
 
-class ConfigDecodeError(_StageError):
+class ConfigDecodeError(ConfigStageError):
     """The document is not a KubeSchedulerConfiguration: syntax, unknown or repeated fields, wrong types."""
 
     stage: ClassVar[Stage] = "decode"
 
 
-class ConfigValidationError(_StageError):
+class ConfigValidationError(ConfigStageError):
     """The values do not make sense; ``errors`` has all of them."""
 
     stage: ClassVar[Stage] = "validate"
 
 
-class ConfigBuildError(_StageError):
-    """No scheduler can be built from it: plugins that do not exist, points they do not implement, …"""
+class ConfigBuildError(ConfigStageError):
+    """No scheduler can be built from it: unknown plugins, points they do not implement, extenders, …"""
 
     stage: ClassVar[Stage] = "build"

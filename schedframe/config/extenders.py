@@ -1,4 +1,4 @@
-"""What building has to know of extenders: their order, the resources they manage, their certificates.
+"""Extenders at the build stage: order, managed resources, certificates, and their refusal.
 
 Extenders are read and checked as kube-scheduler does, but schedframe does not call them yet. A scheduler that
 left them out would place pods on nodes that an extender rejects: a configuration with extenders is refused.
@@ -22,12 +22,12 @@ def refusals(extenders: Iterable[Extender]) -> Iterator[FieldError]:
 
 
 def in_call_order(extenders: Iterable[Extender]) -> tuple[Extender, ...]:
-    """Extenders as they are called: those that may be ignored come after all others."""
+    """Return the extenders in the order of their calls: ignorable ones come last."""
     return tuple(sorted(extenders, key=lambda extender: extender.ignorable))
 
 
 def ignored_resources(extenders: Iterable[Extender]) -> tuple[str, ...]:
-    """Resources that plugins have to leave to an extender, in the order of the configuration."""
+    """Return the resources that plugins must ignore, in the order of the configuration."""
     return tuple(
         resource.name
         for extender in extenders
@@ -37,7 +37,7 @@ def ignored_resources(extenders: Iterable[Extender]) -> tuple[str, ...]:
 
 
 def transport_problems(extenders: Iterable[Extender]) -> Iterator[FieldError]:
-    """What keeps connections to extenders from being set up. Reads the certificate files they name."""
+    """Yield the errors in the settings of connections to extenders. Reads certificate files."""
     for index, extender in enumerate(extenders):
         if extender.tls_config is not None:
             yield from _tls_problems(

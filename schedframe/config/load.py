@@ -1,4 +1,4 @@
-"""From a source to the effective configuration in three stages; the first that fails ends it."""
+"""From a source to the effective configuration, in three stages. The first stage with errors raises them."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """KubeSchedulerConfiguration, version ``kubescheduler.config.k8s.io/v1``, as values.
 
 Field for field the document: camelCase there is snake_case here, ``None`` is a field that was left out.
-Nothing is defaulted or checked in the values themselves; that is what :mod:`.defaults` and :mod:`.validation`
-do.
+Nothing is defaulted or checked in the values themselves; that is done by :mod:`.defaults` and
+:mod:`.validation`.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ MULTI_POINT: Final = "multiPoint"
 
 @frozen
 class LeaderElectionConfiguration:
-    """How replicas agree on the one that schedules. Durations of zero mean the default."""
+    """Leader election between replicas. Durations of zero mean the default."""
 
     leader_elect: bool | None = None
     lease_duration: Duration = field(default=Duration(), metadata=wire(always=True))
@@ -38,7 +38,7 @@ class LeaderElectionConfiguration:
 
 @frozen
 class ClientConnectionConfiguration:
-    """How to talk to the API server; ``qps`` and ``burst`` of zero mean the default."""
+    """The connection to the API server; ``qps`` and ``burst`` of zero mean the default."""
 
     kubeconfig: str = field(default="", metadata=wire(always=True))
     accept_content_types: str = field(default="", metadata=wire(always=True))
@@ -49,7 +49,7 @@ class ClientConnectionConfiguration:
 
 @frozen
 class Plugin:
-    """A plugin in a list. ``weight`` counts where scores are given; 0 and None mean 1."""
+    """A plugin in a list. ``weight`` is used at scoring points; 0 and None mean 1."""
 
     name: str = field(default="", metadata=wire(always=True))
     weight: int | None = field(default=None, metadata=wire(bits=32))
@@ -57,7 +57,7 @@ class Plugin:
 
 @frozen
 class PluginSet:
-    """What to enable besides the defaults of a list, and which of its defaults to leave out."""
+    """Plugins to enable in a list besides its defaults, and defaults to disable."""
 
     enabled: tuple[Plugin, ...] = ()
     disabled: tuple[Plugin, ...] = ()
@@ -84,7 +84,7 @@ class Plugins:
     placement_score: PluginSet = PluginSet()
 
     def at(self, point: str) -> PluginSet:
-        """The list of an extension point (or of ``multiPoint``) by its name in the document."""
+        """Return the list of an extension point (or of ``multiPoint``) by its name in the document."""
         plugins: PluginSet = getattr(self, ATTRIBUTES[point])
         return plugins
 
@@ -118,7 +118,7 @@ class KubeSchedulerProfile:
 
 @frozen
 class ExtenderManagedResource:
-    """An extended resource that an extender looks after; plugins ignore it if ``ignored_by_scheduler``."""
+    """An extended resource that an extender manages; plugins ignore it if ``ignored_by_scheduler``."""
 
     name: str = field(default="", metadata=wire(always=True))
     ignored_by_scheduler: bool = False
@@ -126,7 +126,7 @@ class ExtenderManagedResource:
 
 @frozen
 class ExtenderTLSConfig:
-    """How to trust an extender and be trusted; ``*_data`` is PEM and wins over the ``*_file``."""
+    """TLS to an extender; ``*_data`` is PEM and takes precedence over the ``*_file``."""
 
     insecure: bool = False
     server_name: str = ""
@@ -140,7 +140,7 @@ class ExtenderTLSConfig:
 
 @frozen
 class Extender:
-    """A process asked over HTTP; an empty verb is a call it does not want, a timeout of 0 the default."""
+    """An extender, called over HTTP. An empty verb disables a call; a timeout of 0 means the default."""
 
     url_prefix: str = field(default="", metadata=wire("urlPrefix", always=True))
     filter_verb: str = ""

@@ -14,7 +14,7 @@ _NATIVE: Final = "kubernetes.io/"
 
 
 def qualified_name_problems(name: str) -> list[str]:
-    """What keeps *name* from being a qualified name or label key (``example.com/name``); [] if nothing."""
+    """Return why *name* is no qualified name or label key (``example.com/name``); [] if it is one."""
     prefix, slash, last = name.rpartition("/")
     problems = []
     if slash:
@@ -38,7 +38,7 @@ def qualified_name_problems(name: str) -> list[str]:
 
 
 def label_value_problems(value: str) -> list[str]:
-    """What keeps *value* from being the value of a label; [] if nothing. The empty value is fine."""
+    """Return why *value* is no label value; [] if it is one, as the empty value is."""
     if not value or (len(value) <= _NAME_MAX and _NAME.fullmatch(value)):
         return []
     return [
@@ -48,7 +48,7 @@ def label_value_problems(value: str) -> list[str]:
 
 
 def is_extended_resource_name(name: str) -> bool:
-    """Whether a qualified name is that of a resource that Kubernetes does not know (``example.com/gpu``)."""
+    """Return whether a qualified name is that of an extended resource (``example.com/gpu``)."""
     if "/" not in name or _NATIVE in name or name.startswith(_QUOTA_PREFIX):
         return False
     return not qualified_name_problems(_QUOTA_PREFIX + name)

@@ -26,7 +26,7 @@ _NO_QUEUE_SORT: Final = PluginSet()
 
 
 def validate(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> list[FieldError]:
-    """Everything wrong with a configuration that went through :func:`.defaults.apply_defaults`."""
+    """Return all errors of a configuration that went through :func:`.defaults.apply_defaults`."""
     return [
         *_client_connection(config.client_connection.burst),
         *_leader_election(config.leader_election),
@@ -132,7 +132,7 @@ def _plugin_config(path: str, profile: KubeSchedulerProfile, catalogue: Catalogu
 
 
 def _common_queue_sort(profiles: Sequence[KubeSchedulerProfile]) -> Iterator[FieldError]:
-    """All profiles share one queue, so who sorts it, and with which arguments, must be the same."""
+    """All profiles share one queue, so they must sort it by the same plugin with the same arguments."""
     common = _queue_sort(profiles[0])
     if len(common.enabled) > 1:
         detail = (
@@ -159,7 +159,7 @@ def _queue_sort(profile: KubeSchedulerProfile) -> PluginSet:
 
 
 def _normal(plugins: PluginSet) -> object:
-    """For comparisons: no weight is the same as weight 0."""
+    """Return the lists in a form to compare, in which no weight equals weight 0."""
     return [
         [(plugin.name, plugin.weight or 0) for plugin in half] for half in (plugins.enabled, plugins.disabled)
     ]

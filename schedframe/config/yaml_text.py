@@ -30,20 +30,20 @@ _MERGE: Final = "<<"
 
 @define(eq=False)
 class Document:
-    """What was read: ``data`` as JSON, ``name`` of the file, and the line at which each field starts."""
+    """A document: ``data`` as JSON, ``name`` of the file, and the line at which each field starts."""
 
     data: Any
     name: str = ""
     lines: dict[str, int] = field(factory=dict)
 
     def locate(self, path: str) -> str:
-        """``file:line`` of a field, or of the nearest one around it; only the file if there is none."""
+        """Return ``file:line`` of a field or of the nearest one around it, else only the file."""
         while path and path not in self.lines:
             path = path[: max(path.rfind("."), path.rfind("["), 0)]
         return self.at_line(self.lines[path]) if path else self.name
 
     def at_line(self, line: int) -> str:
-        """How a line is spoken of."""
+        """Return a line number in the form of messages."""
         return f"{self.name}:{line}" if self.name else f"line {line}"
 
 
@@ -79,7 +79,7 @@ def parse_yaml(text: str, document: Document, problems: list[FieldError]) -> Non
 
 
 def _meaning(text: str) -> Any:
-    """What an unquoted word stands for: null, a boolean, a number, or itself."""
+    """Return the value of an unquoted word: null, a boolean, a number, or itself."""
     if text in _NULLS:
         return None
     if text in _BOOLEANS:
@@ -97,7 +97,7 @@ def _meaning(text: str) -> Any:
 
 
 def to_yaml(data: Any) -> str:
-    """JSON data as YAML text that reads back the same here and in the reference."""
+    """Return JSON data as YAML text with the same meaning here and in the reference."""
     import yaml
 
     class Dumper(yaml.SafeDumper):
@@ -116,7 +116,7 @@ def to_yaml(data: Any) -> str:
 
 @define(eq=False)
 class _Converter:
-    """Turns YAML nodes into JSON data, the way the reference's YAML library understands scalars."""
+    """Converts YAML nodes to JSON data, with scalars as in the YAML library of the reference."""
 
     document: Document
     problems: list[FieldError]

@@ -1,4 +1,4 @@
-"""Documents with wrong types in random places: every value, key and nesting may be something else."""
+"""Mutations of documents: wrong types of values, keys and nesting in random places."""
 
 from __future__ import annotations
 

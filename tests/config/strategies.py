@@ -1,4 +1,4 @@
-"""Configurations as hypothesis makes them: sensible documents over a small catalogue, most of them valid."""
+"""Hypothesis strategies of configurations over a small catalogue, most of them valid."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def implementing(point: str) -> tuple[str, ...]:
 
 @st.composite
 def plugins(draw: st.DrawFn) -> Plugins:
-    """Any lists, of plugins that implement the point; the queue is sorted and pods are bound in any case."""
+    """Lists of plugins that implement their point, with one queue sort and at least one bind plugin."""
     points = draw(st.lists(st.sampled_from([*POINTS, MULTI]), unique=True, max_size=5))
     lists = {ATTRIBUTES[point]: draw(plugin_sets(implementing(point))) for point in points}
     own = PluginSet((Plugin("Sort"),), (Plugin("*"),))

@@ -1,4 +1,4 @@
-"""Names and extension points, weights, extenders; and plugins that are not in the tree."""
+"""The build stage: names and extension points, weights, extenders, and plugins outside the tree."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Weight:
 
 @frozen
 class BinPackArgs:
-    """Arguments as an author outside the project writes them."""
+    """Arguments of a plugin outside the tree."""
 
     resources: tuple[Weight, ...] = ()
     max_pods: int | None = None
@@ -85,7 +85,7 @@ def test_removed_plugins_name_their_successor() -> None:
     assert "NodeVolumeLimits" in error
 
 
-def test_everything_in_the_way_is_reported_at_once() -> None:
+def test_all_build_errors_are_reported_at_once() -> None:
     plugins = {
         "multiPoint": {"enabled": [{"name": "Gone"}], "disabled": [{"name": "*"}]},
         "filter": enabled("ImageLocality"),
@@ -104,7 +104,7 @@ def test_everything_in_the_way_is_reported_at_once() -> None:
     ]
 
 
-def test_twice_in_multi_point_is_harmless_where_the_plugin_runs_nowhere() -> None:
+def test_a_duplicate_in_multi_point_is_accepted_if_the_plugin_runs_nowhere() -> None:
     plugins = {"multiPoint": enabled("DefaultBinder", "DefaultBinder"), "bind": enabled("DefaultBinder")}
     assert [plugin.name for plugin in load(profile(plugins)).profiles[0].plugins["bind"]] == ["DefaultBinder"]
     assert errors_of(profile({"multiPoint": enabled("DefaultBinder", "DefaultBinder")}))
@@ -130,7 +130,7 @@ def test_profiles_by_scheduler_name() -> None:
     assert config.profile("default-scheduler") is None
 
 
-def test_queue_sorts_that_differ_through_their_arguments() -> None:
+def test_queue_sorts_with_different_arguments_are_refused() -> None:
     profiles = [
         {"schedulerName": name, "pluginConfig": [{"name": "PrioritySort", "args": name}]} for name in "ab"
     ]
@@ -149,7 +149,7 @@ def test_arguments_are_structured() -> None:
     assert load(config.to_manifest()) == config
 
 
-def test_without_arguments_their_defaults() -> None:
+def test_missing_arguments_get_defaults() -> None:
     config = load(profile({"multiPoint": enabled("BinPack")}))
     assert config.profiles[0].plugin_args["BinPack"] == BinPackArgs()
 
@@ -179,14 +179,14 @@ def test_arguments_that_do_not_fit_are_validation_errors() -> None:
     assert found[".maxPod"] == '$.maxPod: did you mean "maxPods"?'
 
 
-def test_what_validators_say_is_reported_with_the_field() -> None:
+def test_errors_of_validators_have_the_field() -> None:
     with pytest.raises(StructureError) as caught:
         structure_args({"resources": [{"name": "cpu", "weight": -1}]}, BinPackArgs)
     assert [error.field for error in caught.value.errors] == ["$.resources[0].weight"]
     assert "must be >= 0" in str(caught.value)
 
 
-def test_a_plugin_that_cannot_do_without_arguments() -> None:
+def test_a_plugin_with_required_arguments() -> None:
     with pytest.raises(ConfigValidationError, match="Needy, which cannot do without endpoint"):
         load(profile({"filter": enabled("Needy")}))
     load(profile({"filter": enabled("Needy")}, {"name": "Needy", "args": {"endpoint": "e"}}))
@@ -301,7 +301,7 @@ def test_catalogues_are_checked() -> None:
         CatalogueEntry("X", ("preScoring",))
 
 
-def test_a_catalogue_of_ones_own() -> None:
+def test_a_custom_catalogue() -> None:
     catalogue = PluginCatalogue(
         [
             CatalogueEntry("Second", ("bind",), default_order=2, events=(RegisteredEvent("Node", ("Add",)),)),

@@ -1,4 +1,4 @@
-"""The builtin catalogue against what was written down of the reference."""
+"""The builtin catalogue equals the plugins recorded of the reference."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_events(name: str) -> None:
     assert registered == (table(EVENTS[name]) if name in EVENTS else set())
 
 
-def test_it_is_found_by_its_entry_point() -> None:
+def test_the_catalogue_is_an_entry_point() -> None:
     assert set(CATALOGUE.names()) <= set(installed_catalogue().names())
 
 
@@ -77,7 +77,7 @@ def test_arguments_have_defaults_that_are_valid() -> None:
             assert list(entry.check_args(entry.args_class(), "$")) == []
 
 
-def test_groups_are_there_to_be_enabled() -> None:
+def test_group_plugins_can_be_enabled() -> None:
     default = load_config(None).profiles[0]
     for name, points in {
         "GangScheduling": {"preEnqueue", "permit"},

@@ -1,4 +1,4 @@
-"""Every configuration among the measured cases: refused or not as measured, read back as written."""
+"""Every configuration of the conformance cases: accepted or refused as recorded, and read back as written."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""From a document to values: strict, everything wrong at once, with paths, lines and suggestions."""
+"""The decode stage: strict, with all errors at once, their paths, lines and suggestions."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def profile_with_args(name: str, args: Any) -> dict[str, Any]:
     return {**META, "profiles": [{"pluginConfig": [{"name": name, "args": args}]}]}
 
 
-def test_everything_wrong_is_reported_at_once_with_its_line(tmp_path: Path) -> None:
+def test_all_errors_are_reported_at_once_with_their_lines(tmp_path: Path) -> None:
     path = tmp_path / "scheduler.yaml"
     path.write_text(
         HEAD
@@ -68,7 +68,7 @@ profiles:
     assert f"{path}:10: profiles[0].plugins.score.enabled[0].wieght" in text
 
 
-def test_misfits_of_several_args_are_reported_together() -> None:
+def test_errors_of_several_args_are_reported_together() -> None:
     config = profile_with_args("InterPodAffinity", {"hardPodAffinityWeight": 2**31, "x": 1})
     config["profiles"][0]["pluginConfig"].append({"name": "DefaultPreemption", "args": []})
     assert [error.field for error in refused(config).errors] == [
@@ -115,7 +115,7 @@ def test_args_of_another_plugin() -> None:
     assert "expected DefaultPreemptionArgs, got InterPodAffinityArgs" in str(error)
 
 
-def test_errors_are_ours_and_travel_between_processes() -> None:
+def test_errors_can_be_pickled() -> None:
     error = refused({**META, "x": 1})
     assert isinstance(error, ConfigError)
     assert isinstance(error, SchedframeError)
@@ -124,7 +124,7 @@ def test_errors_are_ours_and_travel_between_processes() -> None:
     assert str(copy) == str(error)
 
 
-def test_null_is_as_good_as_absent() -> None:
+def test_null_equals_absent() -> None:
     source = {**META, "parallelism": None, "profiles": [None], "extenders": None, "leaderElection": None}
     assert load_config(source) == load_config(None)
 

@@ -60,7 +60,7 @@ def test_parse(text: str, nanoseconds: int) -> None:
         "3000000h",
     ],
 )
-def test_what_is_not_a_duration(text: str) -> None:
+def test_invalid_durations(text: str) -> None:
     with pytest.raises(ValueError, match=r"use|write"):
         Duration.parse(text)
 

@@ -1,4 +1,4 @@
-"""What holds for every configuration: writing and reading, defaulting, expansion."""
+"""Properties of all configurations: writing and reading, defaulting, expansion, wrong types."""
 
 from __future__ import annotations
 
@@ -140,7 +140,7 @@ def test_broken_text_is_refused(random: Random, inserted: str) -> None:
         load_config(text[:position] + inserted + text[position + random.randrange(3) :])
 
 
-def test_the_document_of_the_mutations_is_good() -> None:
+def test_the_mutated_document_is_valid() -> None:
     load_config(FULL_DOCUMENT, keep_extenders=True)
 
 

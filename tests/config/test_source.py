@@ -1,4 +1,4 @@
-"""Reading text: YAML as the reference's library understands it, JSON, files, and where things are."""
+"""Sources: YAML as the library of the reference reads it, JSON, files, and the lines of fields."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def test_aliases_and_merged_maps() -> None:
     assert data["again"] == data["base"]
 
 
-def test_aliases_cost_nothing_to_repeat() -> None:
+def test_aliases_are_not_expanded_repeatedly() -> None:
     lines = ["a0: &a0 [x, x]", *(f"a{i}: &a{i} [*a{i - 1}, *a{i - 1}]" for i in range(1, 60))]
     assert len(read("\n".join(lines)).data) == 60
 

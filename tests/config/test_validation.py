@@ -1,4 +1,4 @@
-"""What the measured cases do not reach of validation, and what messages say."""
+"""The validate stage beyond the conformance cases, and its messages."""
 
 from __future__ import annotations
 
@@ -189,7 +189,7 @@ def test_a_weight_of_zero_is_no_difference_between_queue_sorts() -> None:
     load_config({**META, "profiles": profiles})
 
 
-def test_errors_tell_the_line() -> None:
+def test_errors_have_lines() -> None:
     text = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\nparallelism: 0\n"
     with pytest.raises(
         ConfigValidationError, match=r"line 3: parallelism: invalid value 0: must be at least 1"
