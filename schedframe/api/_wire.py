@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, Final, NoReturn
 
+from attrs import frozen
+
 WIRE: Final = "schedframe.wire"
 """Metadata key of an attrs field for the result of :func:`wire`."""
 
@@ -38,31 +40,19 @@ EMPTY: Final[dict[str, Any]] = _EmptyMap()
 """Default of every mapping field."""
 
 
+@frozen(eq=False)
 class Wire:
-    """What the codec needs to know about a field besides its type."""
+    """What the codec needs to know about a field besides its type; see :func:`wire`."""
 
-    __slots__ = ("always", "bits", "decode", "encode", "name", "share", "skip", "unique")
-
-    def __init__(
-        self,
-        name: str = "",
-        *,
-        always: bool = False,
-        bits: int = 64,
-        decode: Callable[[Any], Any] | None = None,
-        encode: Callable[[Any], Any] | None = None,
-        unique: bool = False,
-        share: bool = False,
-        skip: bool = False,
-    ) -> None:
-        self.name = name
-        self.always = always
-        self.bits = bits
-        self.decode = decode
-        self.encode = encode
-        self.unique = unique
-        self.share = share
-        self.skip = skip
+    name: str = ""
+    always: bool = False
+    bits: int = 64
+    decode: Callable[[Any], Any] | None = None
+    encode: Callable[[Any], Any] | None = None
+    unique: bool = False
+    share: bool = False
+    skip: bool = False
+    """Whether the field is not in manifests."""
 
 
 def wire(

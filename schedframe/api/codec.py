@@ -208,14 +208,14 @@ def sharing(decode: Decode) -> Decode:
             key = marshal.dumps(value, 2)  # version 2 writes equal values as equal bytes
         except ValueError:
             return decode(value)  # not made of plain containers, so not from a file
-        found = memo.get(key)
-        if found is None:
-            found = decode(value)
+        decoded = memo.get(key)
+        if decoded is None:
+            decoded = decode(value)
             if len(key) <= _MAX_SHARED_BYTES:
                 if len(memo) >= _MAX_SHARED_VALUES:
                     memo.clear()
-                memo[key] = found
-        return found
+                memo[key] = decoded
+        return decoded
 
     return shared
 
@@ -265,9 +265,9 @@ def decoder(cls: type[T]) -> Callable[[Any], T]:
 
     The function raises :class:`InputError`, with the path from there.
     """
-    known: Callable[[Any], T] | None = _decoders.get(cls)
-    if known is not None:
-        return known
+    existing: Callable[[Any], T] | None = _decoders.get(cls)
+    if existing is not None:
+        return existing
     table = {
         each.key: (each.name, each.codec.expected, each.shared, each.codec.decode) for each in _fields(cls)
     }
@@ -278,20 +278,20 @@ def decoder(cls: type[T]) -> Callable[[Any], T]:
     def decode(value: Any) -> T:
         if not isinstance(value, Mapping):
             raise InputError("", f"expected an object, got {describe(value)}", "write members as key: value")
-        found = {}
+        values = {}
         for key, entry in value.items():
             wanted = find(key)
             if wanted is None or entry is None:
                 continue
             name, expected, shared, convert = wanted
             if type(entry) is expected:
-                found[name] = _share(entry) if shared else entry
+                values[name] = _share(entry) if shared else entry
                 continue
             try:
-                found[name] = convert(entry)
+                values[name] = convert(entry)
             except InputError as error:
                 raise error.at(key) from None
-        made = cls(**found) if found else empty
+        made = cls(**values) if values else empty
         if check is not None:
             check(made)
         return made
@@ -302,9 +302,9 @@ def decoder(cls: type[T]) -> Callable[[Any], T]:
 
 def encoder(cls: type[T]) -> Callable[[T], dict[str, Any]]:
     """Return the function that writes a *cls* as part of a manifest, without nulls, empties and defaults."""
-    known: Callable[[T], dict[str, Any]] | None = _encoders.get(cls)
-    if known is not None:
-        return known
+    existing: Callable[[T], dict[str, Any]] | None = _encoders.get(cls)
+    if existing is not None:
+        return existing
     fields = _fields(cls)
 
     def encode(value: T) -> dict[str, Any]:

@@ -126,14 +126,14 @@ def installed_kinds() -> tuple[type[ClusterObject], ...]:
     """
     from importlib.metadata import entry_points
 
-    found: list[type[ClusterObject]] = []
+    classes: list[type[ClusterObject]] = []
     for entry in sorted(entry_points(group=KIND_GROUP), key=lambda entry: (entry.name, entry.value)):
         try:
             loaded = entry.load()
         except Exception as error:
             raise PluginError(f"kind {entry.name} cannot be loaded from {entry.value}: {error}") from error
-        found.append(check_kind(loaded))
-    return tuple(found)
+        classes.append(check_kind(loaded))
+    return tuple(classes)
 
 
 def check_kind(cls: Any) -> type[ClusterObject]:

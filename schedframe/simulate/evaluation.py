@@ -109,8 +109,8 @@ class Evaluation:
     @property
     def preemption(self) -> Preemption | None:
         """What preemption would do and why, ``None`` if it was not tried or frees no node."""
-        found = self.post_filter.preemption if self.post_filter is not None else None
-        return found if found is not None and found.chosen is not None else None
+        preemption = self.post_filter.preemption if self.post_filter is not None else None
+        return preemption if preemption is not None and preemption.chosen is not None else None
 
     @property
     def scores(self) -> dict[str, dict[str, int]]:

@@ -42,17 +42,17 @@ class Trial:
 
     def smallest(self, candidates: Iterable[Change], most: int) -> list[VerifiedChange]:
         """Return the smallest changes that help, one of each kind and at most *most*; smallest first."""
-        found: list[VerifiedChange] = []
+        helping: list[VerifiedChange] = []
         kinds: set[ChangeKind] = set()
         for change in _distinct(sorted(candidates, key=lambda each: each.order)):
-            if len(found) >= most or self.budget <= 0:
+            if len(helping) >= most or self.budget <= 0:
                 break
             if change.kind not in kinds and self.helps(change):
                 verified = self.verified(change)
                 if verified is not None:
                     kinds.add(change.kind)
-                    found.append(verified)
-        return found
+                    helping.append(verified)
+        return helping
 
     @contextmanager
     def applied(self, change: Change) -> Iterator[Pod]:

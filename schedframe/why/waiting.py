@@ -54,13 +54,13 @@ class Waiting:
     def lines(self) -> list[str]:
         """Return the wait as lines for people."""
         until = f", until {self.until_s:g} s from now" if self.until_s is not None else ""
-        found = []
+        lines = []
         if self.place:
             on = f" on {self.node}" if self.node else ""
             by = f" ({', '.join(self.plugins)})" if self.plugins else ""
             tried = f", tried {self.attempts} time{'s' * (self.attempts != 1)}" if self.attempts else ""
-            found.append(f"{self.place}{on}{by}{until}{tried}")
-        return found + [str(each) for each in self.events]
+            lines.append(f"{self.place}{on}{by}{until}{tried}")
+        return lines + [str(each) for each in self.events]
 
 
 def waiting_of(
@@ -68,9 +68,9 @@ def waiting_of(
 ) -> Waiting | None:
     """Return where *pod* waits and for what, ``None`` if it does not wait; O(pods of the queue)."""
     if scheduler is not None:
-        found = _on_its_node(scheduler, pod)
-        if found is not None:
-            return found
+        on_node = _on_its_node(scheduler, pod)
+        if on_node is not None:
+            return on_node
     plugins = _rejecting(evaluation)
     events = _events(framework, plugins)
     queued = None
@@ -118,13 +118,13 @@ def _rejecting(evaluation: Evaluation | None) -> tuple[str, ...]:
 
 def _events(framework: Framework | None, plugins: Iterable[str]) -> tuple[WaitedEvents, ...]:
     registered = framework.events() if framework is not None else {}
-    found = []
+    waited = []
     for plugin in plugins:
         if plugin in registered:
             own = registered[plugin]
             labels = ("every event",) if own is None else _labels(each.event for each in own)
-            found.append(WaitedEvents(plugin, labels))
-    return tuple(found)
+            waited.append(WaitedEvents(plugin, labels))
+    return tuple(waited)
 
 
 def _labels(events: Iterable[ClusterEvent | EventOf]) -> tuple[str, ...]:

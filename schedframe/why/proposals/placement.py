@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Final
 
-from attrs import evolve
+from attrs import evolve, frozen
 
 from ...api import (
     DOES_NOT_EXIST,
@@ -26,6 +27,8 @@ from ...api import (
 from ...api.node import LABEL_HOSTNAME, TAINT_UNSCHEDULABLE, Node
 from ..change import Change, ChangeKind, Edit
 from .case import Case
+
+_REQUIRED: Final = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 
 Labels = dict[str, str | None]
 """Label → value to set, ``None`` to remove it."""
@@ -88,7 +91,7 @@ def _labels(pod: Pod, node: Node) -> Iterator[Change]:
         required = None
     if required is None:
         if missing:
-            yield _relaxed(pod, missing, None, None)
+            yield _relaxed(pod, missing)
             yield from _labelled(node, dict(missing))
         return
     for i, term in enumerate(required.terms):
@@ -97,13 +100,13 @@ def _labels(pod: Pod, node: Node) -> Iterator[Change]:
         fields = all(_field_holds(each, node) for each in term.match_fields)
         if left or (term.match_fields and fields):
             kept = evolve(term, match_expressions=left, match_fields=term.match_fields if fields else ())
-            yield _relaxed(pod, missing, i, kept)
+            yield _relaxed(pod, missing, _with_term(required, i, kept))
         if fields:
             labels: Labels = dict(missing)
             for each in failing:
                 labels |= _satisfying(each, node)
             yield from _labelled(node, labels)
-    yield _relaxed(pod, missing, None, None, drop=True)
+    yield _relaxed(pod, missing, _without_affinity(required))
 
 
 def _holds(each: NodeSelectorRequirement, node: Node) -> bool:
@@ -145,44 +148,55 @@ def _labelled(node: Node, labels: Labels) -> Iterator[Change]:
     yield Change(ChangeKind.LABEL_NODE, " and ".join(parts), len(labels), edits, objects=(after,))
 
 
-def _relaxed(
-    pod: Pod, missing: Mapping[str, str], index: int | None, term: NodeSelectorTerm | None, drop: bool = False
-) -> Change:
-    """Propose to drop *missing* labels of the selector and to replace the required term at *index* by *term*.
+@frozen(eq=False)
+class _AffinityEdit:
+    """A change of the required node affinity."""
 
-    With *drop*, the required node affinity is dropped.
-    """
+    required: NodeSelector | None
+    """The required affinity after the change."""
+    path: str
+    """The changed field."""
+    dropped: tuple[str, ...]
+    """The keys of dropped expressions, in order and with repetitions."""
+
+    @property
+    def keys(self) -> list[str]:
+        """The dropped keys without repetitions."""
+        return list(dict.fromkeys(self.dropped))
+
+
+def _without_affinity(required: NodeSelector) -> _AffinityEdit:
+    keys = [each.key for term in required.terms for each in (*term.match_expressions, *term.match_fields)]
+    return _AffinityEdit(None, _REQUIRED, tuple(keys))
+
+
+def _with_term(required: NodeSelector, index: int, term: NodeSelectorTerm) -> _AffinityEdit:
+    """Replace the term at *index* by *term*, which has fewer expressions."""
+    terms = list(required.terms)
+    old = terms[index]
+    keys = [each.key for each in old.match_expressions if each not in term.match_expressions]
+    keys += [each.key for each in old.match_fields if each not in term.match_fields]
+    terms[index] = term
+    return _AffinityEdit(NodeSelector(tuple(terms)), f"{_REQUIRED}.nodeSelectorTerms[{index}]", tuple(keys))
+
+
+def _relaxed(pod: Pod, missing: Mapping[str, str], affinity_edit: _AffinityEdit | None = None) -> Change:
+    """Propose to drop *missing* labels of the node selector, and to change the required affinity."""
     spec, name = pod.spec, f"Pod {pod.key}"
+    steps, parts = len(missing), []
     edits = [Edit(name, f"spec.nodeSelector[{key}]", value, None) for key, value in missing.items()]
-    parts = (
-        [f"drop {', '.join(f'{k}={v}' for k, v in missing.items())} from the node selector"]
-        if missing
-        else []
-    )
-    steps = len(missing)
+    if missing:
+        parts.append(f"drop {', '.join(f'{k}={v}' for k, v in missing.items())} from the node selector")
     after = evolve(spec, node_selector={k: v for k, v in spec.node_selector.items() if k not in missing})
-    if drop or term is not None:
+    if affinity_edit is not None:
         assert spec.affinity is not None
-        affinity = spec.affinity.node_affinity
-        assert affinity is not None
-        assert affinity.required is not None
-        terms = list(affinity.required.terms)
-        where = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
-        if term is None:
-            gone = [each.key for one in terms for each in (*one.match_expressions, *one.match_fields)]
-            required, path = None, where
-        else:
-            assert index is not None
-            gone = [each.key for each in terms[index].match_expressions if each not in term.match_expressions]
-            gone += [each.key for each in terms[index].match_fields if each not in term.match_fields]
-            terms[index] = term
-            required, path = NodeSelector(tuple(terms)), f"{where}.nodeSelectorTerms[{index}]"
-        after = evolve(
-            after, affinity=evolve(spec.affinity, node_affinity=evolve(affinity, required=required))
-        )
-        keys = ", ".join(dict.fromkeys(gone))
-        parts.append(f"drop the required node affinity{f' for {keys}' if keys else ''}")
-        edits.append(Edit(name, path, list(dict.fromkeys(gone)), None))
-        steps += max(1, len(gone))
+        assert spec.affinity.node_affinity is not None
+        node_affinity = evolve(spec.affinity.node_affinity, required=affinity_edit.required)
+        after = evolve(after, affinity=evolve(spec.affinity, node_affinity=node_affinity))
+        keys = affinity_edit.keys
+        for_keys = f" for {', '.join(keys)}" if keys else ""
+        parts.append(f"drop the required node affinity{for_keys}")
+        edits.append(Edit(name, affinity_edit.path, keys, None))
+        steps += max(1, len(affinity_edit.dropped))
     changed = evolve(pod, spec=after)
     return Change(ChangeKind.RELAX_NODE_SELECTION, " and ".join(parts), steps, tuple(edits), pod=changed)
