@@ -16,12 +16,11 @@ from .following import FollowingColumns
 from .images import ImageIndex, ImageState
 from .node_info import NodeInfo
 from .node_order import NodeOrder, zone_of
-from .node_table import NodeTable
+from .node_table import LazyRows, NodeTable, Rows
 from .objects import ObjectStore
-from .pod_counts import CountColumn, DomainSums
-from .pod_groups import PodGroup, PodGroups, TermClass
+from .pod_counts import CountColumn, DomainSums, PodGroup, TermClass
+from .pod_groups import PodGroups
 from .ports import port_conflicts
-from .rows import LazyRows, Rows
 from .snapshot import Snapshot
 from .trial import substituted_row
 

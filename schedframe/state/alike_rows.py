@@ -12,7 +12,7 @@ from attrs import define, field
 
 from ..api import PodResources
 from ..errors import InvariantError
-from .rows import LazyRows, Rows
+from .node_table import LazyRows, Rows
 
 if TYPE_CHECKING:
     from .node_table import NodeTable

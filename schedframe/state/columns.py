@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from itertools import repeat
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
 from ..api import Node
-from .rows import read_only
-
-if TYPE_CHECKING:
-    from .node_info import NodeInfo
-    from .node_table import NodeTable
+from .node_info import NodeInfo
+from .read_only import read_only
+from .table_store import TableStore
 
 V = TypeVar("V", bound=Hashable)
 Scalar = TypeVar("Scalar", bound=np.generic)
@@ -36,7 +34,7 @@ class DictionaryColumn(Generic[V]):
     they outnumber the rows.
     """
 
-    _table: NodeTable
+    _table: TableStore
     _value_of: Callable[[Node], V | None]
     _among: Mapping[int, object] | None = None
     """Rows that may have a value, with what alone decides about it, one object for many; ``None``: any."""
@@ -194,7 +192,7 @@ class DerivedColumn:
     Catching up is O(touched rows) calls.
     """
 
-    _table: NodeTable
+    _table: TableStore
     _value_of: Callable[[NodeInfo], float]
     _dtype: npt.DTypeLike
     array: npt.NDArray[np.generic] = field(init=False)

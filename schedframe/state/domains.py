@@ -1,20 +1,19 @@
-"""Topology domains: nodes that share a value of a label, all of them or those that count for somebody."""
+"""Topology domains: nodes that share a value of a label, all nodes or a subset of them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, TypeVar
+from typing import Any, Generic, Protocol
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
+from typing_extensions import TypeVar
 
 from ..api import Node
+from .change_log import ChangeLog
 from .columns import ABSENT, DictionaryColumn
-from .rows import Rows, read_only
-
-if TYPE_CHECKING:
-    from .node_table import NodeTable
+from .read_only import read_only
 
 Scalar = TypeVar("Scalar", bound=np.generic)
 Codes = npt.NDArray[np.int32]
@@ -22,30 +21,60 @@ Counts = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 _REBUILD_SHARE = 8
-"""All rows are looked at by columns when one in so many changed: cheaper than as many calls, one by one."""
+"""If more than one row in this many changed, computing all rows by columns is cheaper than one by one."""
+
+
+class HasIndex(Protocol):
+    """Rows of a table: see :class:`.Rows`."""
+
+    @property
+    def index(self) -> slice | npt.NDArray[np.intp]:
+        """Positions of the rows."""
+        ...
+
+
+AnyRows = TypeVar("AnyRows", bound=HasIndex, default=Any)
+
+
+class LabelledTable(Protocol):
+    """The part of a :class:`.NodeTable` that domains read."""
+
+    size: int
+    node_log: ChangeLog
+
+    def label(self, key: str) -> DictionaryColumn[str]:
+        """Return the values of a node label, up to date."""
+        ...
+
+    def node_at(self, row: int) -> Node | None:
+        """Return the node of a row, ``None`` for a hole."""
+        ...
+
+    def rows(self) -> HasIndex:
+        """Return all rows that have a node."""
+        ...
 
 
 @frozen
-class NodeSubset:
-    """Some of the nodes, chosen by what the node says alone; both forms must choose the same."""
+class NodeSubset(Generic[AnyRows]):
+    """Some of the nodes, chosen by the node object alone; both forms must choose the same nodes."""
 
     key: Hashable
-    """Equal keys choose the same nodes, for good."""
+    """Identifies the subset: equal keys must always choose the same nodes."""
     accepts: Callable[[Node], bool] = field(eq=False)
-    mask: Callable[[Rows], Mask] = field(eq=False)
-    """One truth value per row, shape ``(len(rows),)``."""
+    mask: Callable[[AnyRows], Mask] = field(eq=False)
+    """``mask(rows)``, with :class:`.Rows`: one truth value per row, shape ``(len(rows),)``."""
 
 
 @define(eq=False)
 class Domains:
-    """The domains of a topology key: values of that label, with the nodes of *subset* (``None``: all)
-    counted.
+    """The domains of a topology key, the values of that label, with the number of nodes of *subset* in each.
 
-    Catching up costs O(nodes that changed since), O(rows) after many changes or when the label's values were
-    numbered anew. Memory: 4 bytes a row.
+    ``subset=None``: all nodes. Catching up costs O(nodes that changed since), O(rows) after many changes or
+    when the codes of the label's values were assigned again. Memory: 4 bytes per row.
     """
 
-    _table: NodeTable
+    _table: LabelledTable
     topology_key: str
     subset: NodeSubset | None = None
     codes: Codes = field(init=False)
@@ -55,7 +84,7 @@ class Domains:
     """Per code: number of nodes, 0 for a value that is no domain; at least as long as ``labels.values``,
     read-only."""
     count: int = 0
-    """Number of domains: values that some node has."""
+    """Number of domains: values that any node has."""
     total: int = 0
     """Number of nodes in all domains together."""
     epoch: int = -1
@@ -67,13 +96,13 @@ class Domains:
     _nodes: Counts = field(factory=lambda: np.zeros(0, np.int64))
     """What ``codes`` and ``nodes`` show."""
     _wide: npt.NDArray[np.intp] | None = None
-    """``codes`` as numpy wants them, once somebody took something for all rows."""
+    """``codes`` in NumPy's index type, from the first :meth:`take` for all rows on."""
 
     def __attrs_post_init__(self) -> None:
         self.codes, self.nodes = read_only(self._codes), read_only(self._nodes)
 
-    def take(self, per_code: npt.NDArray[Scalar], rows: Rows) -> npt.NDArray[Scalar]:
-        """An entry by code for each row, and the last one where there is no such node; O(rows)."""
+    def take(self, per_code: npt.NDArray[Scalar], rows: HasIndex) -> npt.NDArray[Scalar]:
+        """Return the entry by code for each row, the last one for rows outside of all domains; O(rows)."""
         if not isinstance(rows.index, slice):
             return per_code.take(self.codes.take(rows.index))
         wide = self._wide
@@ -150,7 +179,7 @@ class Domains:
     def _show(self) -> None:
         """Renew the read-only views of arrays that were replaced; a view that is still right stays.
 
-        Callers tell by the identity of ``codes`` whether rows were numbered again.
+        Callers compare the identity of ``codes`` to notice that codes were assigned again.
         """
         if self.codes.base is not self._codes:
             self.codes = read_only(self._codes)
@@ -159,7 +188,7 @@ class Domains:
 
 
 def at_least(counts: Counts, size: int) -> Counts:
-    """*counts* with room for *size* entries, zeros added if need be; growth is amortised."""
+    """Return *counts* with room for *size* entries, zeros added as needed; growth is amortised."""
     if len(counts) >= size:
         return counts
     longer = np.zeros(max(2 * len(counts), size), np.int64)

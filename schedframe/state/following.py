@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-if TYPE_CHECKING:
-    from .node_table import NodeTable
+from .table_store import TableStore
+
+Table = TypeVar("Table", bound=TableStore)
 
 Following = TypeVar("Following", bound="FollowingColumns")
 
@@ -31,7 +32,7 @@ class FollowingColumns(ABC):
     nobody pays who does not ask. See :meth:`NodeTable.following`.
     """
 
-    table: NodeTable
+    table: TableStore
     version: int = -1
     """Position in the table's log of row changes up to which the arrays are true."""
     _layout: int = -1
@@ -78,15 +79,15 @@ class FollowingColumns(ABC):
 
 
 @define(eq=False)
-class KeptColumns:
+class KeptColumns(Generic[Table]):
     """The columns that are kept for one table, by a key that names them for good."""
 
-    _table: NodeTable
+    _table: Table
     _kept: dict[Hashable, FollowingColumns] = field(factory=dict)
     _asked: dict[Hashable, int] = field(factory=dict)
     """Of columns that are not kept yet: about how many rows they could have told something."""
 
-    def get(self, key: Hashable, make: Callable[[NodeTable], Following]) -> Following:
+    def get(self, key: Hashable, make: Callable[[Table], Following]) -> Following:
         """The columns of that key, made if need be, and up to date."""
         found: Any = self._kept.get(key)
         if found is None:
@@ -96,7 +97,7 @@ class KeptColumns:
         found.sync()
         return found  # type: ignore[no-any-return]  # what make gives for that key
 
-    def if_busy(self, key: Hashable, make: Callable[[NodeTable], Following], rows: int) -> Following | None:
+    def if_busy(self, key: Hashable, make: Callable[[Table], Following], rows: int) -> Following | None:
         """As :meth:`get` once more rows were asked about than there are, *rows* now; until then ``None``."""
         if key not in self._kept:
             asked = self._asked.pop(key, 0) + rows

@@ -9,7 +9,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ..api import Node
-from .rows import read_only
+from .read_only import read_only
 
 Mask = npt.NDArray[np.bool_]
 

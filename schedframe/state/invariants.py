@@ -1,18 +1,14 @@
-"""The table against what its nodes and pods say, recomputed from nothing."""
+"""Checks of the rows of a table against its nodes and pods, recomputed from nothing."""
 
 from __future__ import annotations
-
-from typing import TYPE_CHECKING
 
 from ..errors import InvariantError
 from .node_info import NodeInfo
 from .sparse_resources import FIRST_RESOURCES
-
-if TYPE_CHECKING:
-    from .node_table import NodeTable
+from .table_store import TableStore
 
 
-def check_table(table: NodeTable) -> None:
+def check_store(table: TableStore) -> None:
     """Raise :class:`InvariantError` at the first difference; O(nodes × resources + pods)."""
     used = list(table.used_rows())
     for log in (table.row_log, table.node_log, table.replaced_log):
@@ -27,54 +23,51 @@ def check_table(table: NodeTable) -> None:
             ports.setdefault(key, {})[row] = users
         if info is None:
             continue
-        _same(f"node info of {info.name}: pods", info.pods, table.pods_at(row))
-        _same(f"node info of {info.name}: requested", _without_zeros(info.requested), fresh.requested)
-        _same(f"node info of {info.name}: ports", info.used_ports, fresh.used_ports)
-        _same(
+        same(f"node info of {info.name}: pods", info.pods, table.pods_at(row))
+        same(f"node info of {info.name}: requested", _without_zeros(info.requested), fresh.requested)
+        same(f"node info of {info.name}: ports", info.used_ports, fresh.used_ports)
+        same(
             f"node info of {info.name}: non-zero requests",
             (info.non_zero_cpu, info.non_zero_memory),
             (fresh.non_zero_cpu, fresh.non_zero_memory),
         )
-        _same(f"node info of {info.name}: node", info.node, table.node_at(row))
-    _same("ports", table.ports, ports)
+        same(f"node info of {info.name}: node", info.node, table.node_at(row))
+    same("ports", table.ports, ports)
     _check_sparse(table, used)
     affinities = [pod.spec.affinity for row in used for pod in table.pods_at(row).values()]
     with_terms = sum(1 for a in affinities if a is not None and (a.pod_affinity or a.pod_anti_affinity))
-    _same("pods with affinity", table.pods_with_affinity, with_terms)
-    if table._groups is not None:
-        table._groups.check_invariants()
+    same("pods with affinity", table.pods_with_affinity, with_terms)
     _check_images(table, used)
 
 
-def _check_rows(table: NodeTable, used: list[int]) -> None:
+def _check_rows(table: TableStore, used: list[int]) -> None:
     live = [row for row in used if table.node_at(row) is not None]
-    _same("number of nodes", table.num_nodes, len(live))
-    _same("rows with a node", set(table.alive.nonzero()[0].tolist()), set(live))
-    _same("rows()", table.rows().positions.tolist(), live)
+    same("number of nodes", table.num_nodes, len(live))
+    same("rows with a node", set(table.alive.nonzero()[0].tolist()), set(live))
     _check_free(table, used)
     tainted = {
         row: node.spec.taints for row in live if (node := table.node_at(row)) is not None and node.spec.taints
     }
-    _same("rows with taints", table.tainted, tainted)
+    same("rows with taints", table.tainted, tainted)
     for row in used:
         name = table.name_of(row)
-        _same(f"row of {name}", table.row_of(name), row)
+        same(f"row of {name}", table.row_of(name), row)
         if table.node_at(row) is None and not table.pods_at(row) and not table._trials.marks:
             raise InvariantError(f"row {row} of {name} has neither node nor pods, and is not free")
 
 
-def _check_free(table: NodeTable, used: list[int]) -> None:
+def _check_free(table: TableStore, used: list[int]) -> None:
     amounts = table._amounts
     free = sorted(set(range(table.size)).difference(used))
-    _same("free rows", sorted(table._free), free)
+    same("free rows", sorted(table._free), free)
     for row in [*free, *range(table.size, table.capacity)]:
         columns = [table.pod_count, table.allowed_pods, amounts.room, table.unschedulable, *amounts.non_zero]
         columns += [*amounts.first_allocatable, *amounts.first_requested]
-        _same(f"what row {row} of nobody holds", [int(column[row]) for column in columns if column[row]], [])
+        same(f"amounts of the unused row {row}", [int(column[row]) for column in columns if column[row]], [])
 
 
-def _check_sparse(table: NodeTable, used: list[int]) -> None:
-    scarce = table._amounts.sparse
+def _check_sparse(table: TableStore, used: list[int]) -> None:
+    sparse = table._amounts.sparse
     there: dict[str, dict[int, int]] = {}
     asked: dict[str, dict[int, int]] = {}
     for row in used:
@@ -86,56 +79,57 @@ def _check_sparse(table: NodeTable, used: list[int]) -> None:
             for name, amount in amounts.items():
                 if name not in dense and amount:
                     found.setdefault(name, {})[row] = amount
-    for name in scarce:
-        _same(f"amounts of {name} by row", scarce.by_row(name), (there.pop(name, {}), asked.pop(name, {})))
-    _same("resources that are not there", (there, asked), ({}, {}))
+    for name in sparse:
+        same(f"amounts of {name} by row", sparse.by_row(name), (there.pop(name, {}), asked.pop(name, {})))
+    same("missing resources", (there, asked), ({}, {}))
 
 
-def _check_images(table: NodeTable, used: list[int]) -> None:
+def _check_images(table: TableStore, used: list[int]) -> None:
     rows: dict[str, set[int]] = {}
     for row in used:
         node = table.node_at(row)
         for image in node.status.images if node is not None else ():
             for name in image.names:
                 rows.setdefault(name, set()).add(row)
-    _same("number of image names", len(table.images), len(rows))
+    same("number of image names", len(table.images), len(rows))
     for name, where in rows.items():
         state = table.images.get(name)
-        _same(f"rows with image {name}", state.rows if state is not None else None, where)
+        same(f"rows with image {name}", state.rows if state is not None else None, where)
         if state is not None:
             present = state.present(table.capacity)
-            _same(f"column of image {name}", set(present.nonzero()[0].tolist()), where)
+            same(f"column of image {name}", set(present.nonzero()[0].tolist()), where)
 
 
-def _recount(table: NodeTable, row: int) -> NodeInfo:
+def _recount(table: TableStore, row: int) -> NodeInfo:
     info = NodeInfo(table.name_of(row), table.node_at(row))
     for uid, pod in table.pods_at(row).items():
-        _same("uid under which a pod is filed", uid, pod.uid)
+        same("uid of a pod", uid, pod.uid)
         info.add_pod(pod)
     info.requested = _without_zeros(info.requested)
     return info
 
 
-def _check_columns(table: NodeTable, row: int, fresh: NodeInfo) -> None:
+def _check_columns(table: TableStore, row: int, fresh: NodeInfo) -> None:
     where = f"row {row} ({fresh.name})"
     for resource in FIRST_RESOURCES:
         allocatable = int(table.allocatable(resource)[row])
-        _same(f"{where}: allocatable {resource}", allocatable, fresh.allocatable.get(resource, 0))
+        same(f"{where}: allocatable {resource}", allocatable, fresh.allocatable.get(resource, 0))
         requested = int(table.requested(resource)[row])
-        _same(f"{where}: requested {resource}", requested, fresh.requested.get(resource, 0))
-    _same(f"{where}: non-zero cpu", int(table.non_zero_requested("cpu")[row]), fresh.non_zero_cpu)
-    _same(f"{where}: non-zero memory", int(table.non_zero_requested("memory")[row]), fresh.non_zero_memory)
-    _same(f"{where}: pods", int(table.pod_count[row]), len(fresh.pods))
-    _same(f"{where}: allowed pods", int(table.allowed_pods[row]), fresh.allowed_pods)
-    _same(f"{where}: room", int(table._amounts.room[row]), int(len(fresh.pods) < fresh.allowed_pods))
+        same(f"{where}: requested {resource}", requested, fresh.requested.get(resource, 0))
+    same(f"{where}: non-zero cpu", int(table.non_zero_requested("cpu")[row]), fresh.non_zero_cpu)
+    same(f"{where}: non-zero memory", int(table.non_zero_requested("memory")[row]), fresh.non_zero_memory)
+    same(f"{where}: pods", int(table.pod_count[row]), len(fresh.pods))
+    same(f"{where}: allowed pods", int(table.allowed_pods[row]), fresh.allowed_pods)
+    same(f"{where}: room", int(table._amounts.room[row]), int(len(fresh.pods) < fresh.allowed_pods))
     unschedulable = fresh.node is not None and fresh.node.spec.unschedulable
-    _same(f"{where}: unschedulable", bool(table.unschedulable[row]), unschedulable)
+    same(f"{where}: unschedulable", bool(table.unschedulable[row]), unschedulable)
 
 
 def _without_zeros(amounts: dict[str, int]) -> dict[str, int]:
     return {name: amount for name, amount in amounts.items() if amount}
 
 
-def _same(what: str, found: object, expected: object) -> None:
+def same(what: str, found: object, expected: object) -> None:
+    """Raise :class:`InvariantError` unless *found* equals *expected*."""
     if found != expected:
         raise InvariantError(f"{what}: {found!r}, recomputed {expected!r}")

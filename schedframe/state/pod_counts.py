@@ -1,41 +1,115 @@
-"""Numbers of pods per row, and their sums per topology domain; kept in step pod by pod."""
+"""Numbers of pods per row, and their sums per topology domain: incrementally maintained aggregates.
+
+Each pod that is added or removed changes the counts of its row in every column that counts its group, and the
+sums of that row's domains. Nothing is ever recounted, except after the codes of a label were assigned again.
+"""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Callable, Hashable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any, Protocol
 
 import numpy as np
 from attrs import define, field
 
+from ..api import Affinity, Pod
 from .columns import ABSENT, DictionaryColumn
-from .domains import Codes, Counts, Domains, Mask, NodeSubset, at_least
-from .rows import read_only
-
-if TYPE_CHECKING:
-    from .pod_groups import PodGroup, PodGroups
-
-Weigh = Callable[["PodGroup"], int]
-"""Weight of a group in a column, 0 if it does not count; a function of what its pods have in common."""
+from .domains import Codes, Counts, Domains, LabelledTable, Mask, NodeSubset, at_least
+from .read_only import read_only
 
 Scope = tuple[str, tuple[str, str] | None]
 """A namespace, and a label (key, value); ``None``: any labels."""
 
 _SUMS_PER_COLUMN = 16
+"""Sums by domain that a column keeps; beyond, the least recently used are dropped."""
+
+
+class CountableTable(LabelledTable, Protocol):
+    """The part of a :class:`.NodeTable` that counts of pods read."""
+
+    capacity: int
+
+    @property
+    def on_trial(self) -> bool:
+        """Whether a trial is under way, or is being undone."""
+        ...
+
+    def used_rows(self) -> Iterator[int]:
+        """Return the rows that belong to a name."""
+        ...
+
+    def pods_at(self, row: int) -> dict[str, Pod]:
+        """Return the pods of a row by uid."""
+        ...
+
+
+class DomainSource(Protocol):
+    """The part of :class:`.PodGroups` that a column reads."""
+
+    @property
+    def table(self) -> CountableTable:
+        """The table whose pods are counted."""
+        ...
+
+    def domains(self, topology_key: str, subset: NodeSubset | None = None) -> Domains:
+        """Return the domains of that topology key, up to date."""
+        ...
+
+
+@define(eq=False)
+class TermClass:
+    """Class of equivalent pod affinity terms of existing pods.
+
+    Equivalent terms are equal, and their pods agree in the namespace and in the labels that the terms refer
+    to (matchLabelKeys).
+    """
+
+    namespace: str
+    labels: Mapping[str, str]
+    """Labels of one of the pods; only the labels that the terms refer to may be read."""
+    affinity: Affinity
+    memo: dict[object, Any] = field(factory=dict)
+    """For compiled forms of the terms."""
+    groups: int = 0
+    """Number of pod groups with these terms."""
+
+
+@define(eq=False)
+class PodGroup:
+    """Pods that agree in everything below, counted by row."""
+
+    namespace: str
+    labels: Mapping[str, str]
+    affinity: Affinity | None
+    terminating: bool
+    """Whether they are being deleted."""
+    sample: Pod
+    """One of the pods, possibly deleted by now; only what the group has in common may be read of it."""
+    term_class: TermClass | None = None
+    """Their pod affinity terms, if they have any."""
+    rows: dict[int, int] = field(factory=dict)
+    """Row → number of pods, only positive ones."""
+    columns: list[tuple[CountColumn, int]] = field(factory=list)
+    """Columns that count this group, with its weight there."""
+    pods: int = 0
+
+
+Weigh = Callable[[PodGroup], int]
+"""Weight of a group in a column, 0 if it does not count; a function of what its pods have in common."""
 
 
 @define(eq=False)
 class CountColumn:
     """Weighted number of pods per row: ``counts``, int64 of shape ``(capacity,)``, always up to date."""
 
-    groups: PodGroups
+    groups: DomainSource
     weigh: Weigh
     scopes: tuple[Hashable, ...]
-    """See :meth:`PodGroups.column`; none: any group may count."""
+    """See :meth:`.PodGroups.column`; none: any group may count."""
     _counts: Counts
     dropped: bool = False
-    """Whether the column was dropped to save memory, and is not kept in step any more."""
+    """Whether the column was dropped to save memory, and is no longer maintained."""
     counts: Counts = field(init=False)
     """Read-only."""
     _sums: OrderedDict[Hashable, DomainSums] = field(factory=OrderedDict)
@@ -70,7 +144,7 @@ class CountColumn:
         self._positive = None
 
     def by_domain(self, topology_key: str, subset: NodeSubset | None = None) -> DomainSums:
-        """The counts summed over the nodes (of *subset*) with each value of that label, up to date."""
+        """Return the counts summed over the nodes (of *subset*) with each value of that label, up to date."""
         key = (topology_key, None if subset is None else subset.key)
         sums = self._sums.get(key)
         if sums is None:
@@ -82,7 +156,7 @@ class CountColumn:
         return sums.sync()
 
     def all_sums(self) -> list[DomainSums]:
-        """The sums by domain that are kept, up to date."""
+        """Return the sums by domain that are kept, up to date."""
         return [sums.sync() for sums in self._sums.values()]
 
 
@@ -90,9 +164,9 @@ class CountColumn:
 class DomainSums:
     """Sums of a :class:`CountColumn` per topology domain.
 
-    ``sums[code]`` belongs to ``labels.values[code]``; a node without the label, or outside of the subset,
-    counts nowhere. Kept in step pod by pod; :meth:`sync` catches up with the nodes that changed since: O(1)
-    if none did, O(rows) after the label's values were numbered anew.
+    ``sums[code]`` belongs to ``labels.values[code]``; a node without the label, or outside of the subset, is
+    in no domain. Maintained pod by pod; :meth:`sync` catches up with the nodes that changed since: O(1) if
+    none did, O(rows) after the codes of the label's values were assigned again.
     """
 
     column: CountColumn
@@ -103,7 +177,7 @@ class DomainSums:
     nonzero: int = 0
     """Number of sums that are not 0."""
     _total: Counts = field(factory=lambda: np.zeros(0, np.int64))
-    """What ``sums`` shows."""
+    """The array behind ``sums``."""
     _codes: Codes = field(factory=lambda: np.zeros(0, np.int32))
     """Codes under which the counts are summed."""
     _epoch: int = -1
@@ -118,7 +192,7 @@ class DomainSums:
         return self.domains.labels
 
     def add(self, row: int, amount: int) -> None:
-        """The count of a row grew; nothing for a row that has joined since the last :meth:`sync`."""
+        """Add to the sum of a row's domain; nothing for a row that was added since the last :meth:`sync`."""
         if row < len(self._codes):
             code = self._codes.item(row)
             if code != ABSENT:
@@ -169,9 +243,9 @@ class DomainSums:
     def _recount(self) -> None:
         codes = self._codes = self.domains.codes.copy()
         counts = self.column.counts
-        here = (codes[: len(counts)] != ABSENT).nonzero()[0]
+        in_domain = (codes[: len(counts)] != ABSENT).nonzero()[0]
         # Sums of counts are far below 2**53, so going through floats loses nothing.
-        sums = np.bincount(codes[here], counts[here], len(self.labels.values) + 1)
+        sums = np.bincount(codes[in_domain], counts[in_domain], len(self.labels.values) + 1)
         self._total = sums.astype(np.int64)
         self.sums = read_only(self._total)
         self.nonzero = int(np.count_nonzero(sums))

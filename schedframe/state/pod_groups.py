@@ -1,16 +1,16 @@
-"""Pods counted by row and by topology domain: what spreading and pod affinity ask, without a loop over pods.
+"""Index of pods by what selectors can read of them, for counts by row and by topology domain without a loop
+over pods.
 
-Pods with equal namespace, labels, affinity and deletion state form a group: whoever looks at nothing else
-cannot tell them apart. A :class:`CountColumn` gives each group a weight and holds the weighted number of pods
-per row; it is made once, by asking for the weight of each group, and from then on a pod that comes or goes
-costs one addition per column that counts its group, and one for each of the column's sums by domain.
+Pods with equal namespace, labels, affinity and deletion state form a group. A :class:`CountColumn` gives each
+group a weight and holds the weighted number of pods per row. It is built once, from the weight of each group.
+From then on a pod that is added or removed costs one addition for each column that counts its group, and one
+for each of the column's sums by domain.
 """
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Hashable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Hashable, Iterable
 
 import numpy as np
 from attrs import define, field
@@ -18,81 +18,42 @@ from attrs import define, field
 from ..api import Affinity, Pod, PodAffinity, PodAntiAffinity
 from ..errors import InvariantError
 from .domains import Domains, NodeSubset
-from .pod_counts import CountColumn, DomainSums, Scope, Weigh
-
-if TYPE_CHECKING:
-    from .node_table import NodeTable
+from .pod_counts import CountableTable, CountColumn, DomainSums, PodGroup, Scope, TermClass, Weigh
 
 MAX_BYTES = 128 * 2**20
-"""Memory that count columns, and domains, may take each; the least recently used go first."""
+"""Bytes that count columns, and domains, may take each; the least recently used are dropped first."""
 FEWEST_KEPT = 64
-"""As many are kept whatever they take."""
+"""Count columns, and domains, that are kept whatever memory they take."""
 _BYTES_PER_ROW = 16
-"""Of a column with its sums by domain, about; domains take less."""
-_KINDS_TOLD = 1024
-"""So many kinds that appeared are told one by one, besides twice those that there are."""
+"""Approximate memory of a column with its sums by domain; domains take less."""
+_LOGGED_TERM_CLASSES = 1024
+"""Entries of the log of new term classes, besides twice the present ones; a full log is cleared."""
 _MEMO = object()
 
 
 @define(eq=False)
-class TermClass:
-    """Pod affinity terms that running pods have, told apart by what they mean: by the namespace of the pods
-    and the labels that the terms refer to (matchLabelKeys) as well.
-    """
-
-    namespace: str
-    labels: Mapping[str, str]
-    """Labels of one of the pods; only those that the terms refer to may be read."""
-    affinity: Affinity
-    memo: dict[object, Any] = field(factory=dict)
-    """Scratch space for whoever compiles the terms."""
-    groups: int = 0
-    """Groups whose pods have these terms."""
-
-
-@define(eq=False)
-class PodGroup:
-    """Pods that agree in everything below; ``rows`` tells where how many of them are."""
-
-    namespace: str
-    labels: Mapping[str, str]
-    affinity: Affinity | None
-    terminating: bool
-    """Whether they are being deleted."""
-    sample: Pod
-    """One of them, possibly gone by now; only what the group has in common may be read of it."""
-    term_class: TermClass | None = None
-    """The pod affinity terms that they have, if any."""
-    rows: dict[int, int] = field(factory=dict)
-    """Row → number of pods, only positive ones."""
-    columns: list[tuple[CountColumn, int]] = field(factory=list)
-    """Columns that count this group, with its weight there."""
-    pods: int = 0
-
-
-@define(eq=False)
 class PodGroups:
-    """All groups of the pods in a table, and the columns that count them. Made when somebody first asks."""
+    """All groups of the pods in a table, and the columns that count them."""
 
-    table: NodeTable
+    table: CountableTable
     term_classes_version: int = 0
-    """Kinds of pod affinity terms that ever appeared; one that comes back counts again."""
+    """Number of term classes that ever appeared; one that comes back counts again."""
     _term_classes: dict[Hashable, TermClass] = field(factory=dict)
     _appeared: list[TermClass] = field(factory=list)
-    """The last kinds that appeared."""
+    """The last classes that appeared."""
     _groups: dict[Hashable, PodGroup] = field(factory=dict)
     _namespaces: dict[str, dict[int, PodGroup]] = field(factory=dict)
     """The groups of each namespace, by identity."""
     _columns: OrderedDict[Hashable, CountColumn] = field(factory=OrderedDict)
     _scopes: dict[Hashable, list[CountColumn]] = field(factory=dict)
-    """Columns by their scope, so that a new group is weighed only by those that may count it."""
+    """Columns by scope, so that only columns that may count a new group weigh it."""
     _domains: OrderedDict[Hashable, Domains] = field(factory=OrderedDict)
     _vacant: list[tuple[Hashable, PodGroup]] = field(factory=list)
-    """Groups that lost their last pod in the trial under way."""
+    """Groups whose last pod was removed in the trial under way."""
 
     @classmethod
-    def of(cls, table: NodeTable) -> PodGroups:
-        """The groups of the pods that are in the table now; O(pods)."""
+    def of(cls, table: CountableTable) -> PodGroups:
+        """Return the groups of the pods in the table; O(pods)."""
         groups = cls(table)
         for row in table.used_rows():
             for pod in table.pods_at(row).values():
@@ -102,17 +63,17 @@ class PodGroups:
     # ---- looking -----------------------------------------------------------------------------------------
 
     def column(self, key: Hashable, weigh: Weigh, *scopes: Scope | TermClass) -> CountColumn:
-        """The column known as *key*, made with *weigh* if there is none.
+        """Return the column of *key*, built with *weigh* if there is none.
 
-        O(groups + their rows) when made, else O(1). The same key must always come with an equivalent *weigh*
-        and *scopes*. These say that only groups of that namespace with that label, or of that kind, can have
-        a weight: no others are asked about then.
+        O(groups + their rows) when built, else O(1). The same key must always come with an equivalent *weigh*
+        and *scopes*. With scopes only groups of that namespace with that label, or of that term class, can
+        have a weight, so *weigh* is not called for others.
         """
         column = self._columns.get(key)
         if column is not None:
             self._columns.move_to_end(key)
             return column
-        column, weights = self._made(weigh, scopes)
+        column, weights = self._build(weigh, scopes)
         for group, weight in weights:
             group.columns.append((column, weight))
         self._columns[key] = column
@@ -123,38 +84,38 @@ class PodGroups:
         return column
 
     def domains(self, topology_key: str, subset: NodeSubset | None = None) -> Domains:
-        """The domains of that topology key, of the nodes of *subset*, up to date; O(rows) when made."""
+        """Return the domains of that key for the nodes of *subset*, up to date; O(rows) when built."""
         key = (topology_key, None if subset is None else subset.key)
         domains = self._domains.get(key)
         if domains is None:
             domains = self._domains[key] = Domains(self.table, topology_key, subset)
             if len(self._domains) > self._most_kept():
-                # Sums in use hold on to their domains, which follow the nodes by themselves.
+                # Sums in use keep a reference to their domains, which sync themselves.
                 self._domains.popitem(last=False)
         else:
             self._domains.move_to_end(key)
         return domains.sync()
 
     def groups(self) -> list[PodGroup]:
-        """All groups that have pods, or had some before the trial under way."""
+        """Return all groups that have pods, or had some before the trial under way."""
         return list(self._groups.values())
 
     def term_classes(self) -> list[TermClass]:
-        """The kinds of pod affinity terms that pods have."""
+        """Return the classes of the pod affinity terms of all pods."""
         return list(self._term_classes.values())
 
     def term_classes_since(self, version: int) -> list[TermClass] | None:
-        """The kinds that appeared since ``term_classes_version`` was *version*, those gone by now included.
+        """Return the classes that appeared since that ``term_classes_version``, including those gone by now.
 
-        ``None`` if that was too long ago to tell.
+        ``None`` if the log does not reach back that far.
         """
         start = self.term_classes_version - len(self._appeared)
         return self._appeared[version - start :] if version >= start else None
 
-    def _made(
+    def _build(
         self, weigh: Weigh, scopes: tuple[Scope | TermClass, ...]
     ) -> tuple[CountColumn, list[tuple[PodGroup, int]]]:
-        """A column and the groups that it counts, with their weights."""
+        """Build a column; return it and the groups that it counts, with their weights."""
         counts = np.zeros(self.table.capacity, np.int64)
         column = CountColumn(self, weigh, scopes, counts)
         weights = [(group, weight) for group in self._within(scopes) if (weight := weigh(group))]
@@ -167,29 +128,29 @@ class PodGroups:
         return max(FEWEST_KEPT, MAX_BYTES // (_BYTES_PER_ROW * self.table.capacity))
 
     def _within(self, scopes: tuple[Scope | TermClass, ...]) -> Iterable[PodGroup]:
-        """The groups in any of *scopes*, each once."""
+        """Return the groups in any of *scopes*, each once."""
         if not scopes:
             return self._groups.values()
-        kinds = {scope for scope in scopes if isinstance(scope, TermClass)}
-        found = (
-            {id(group): group for group in self._groups.values() if group.term_class in kinds}
-            if kinds
+        classes = {scope for scope in scopes if isinstance(scope, TermClass)}
+        matching = (
+            {id(group): group for group in self._groups.values() if group.term_class in classes}
+            if classes
             else {}
         )
         for scope in scopes:
             if not isinstance(scope, TermClass):
                 namespace, label = scope
-                found |= {
+                matching |= {
                     i: group
                     for i, group in self._namespaces.get(namespace, {}).items()
                     if label is None or group.labels.get(label[0]) == label[1]
                 }
-        return found.values()
+        return matching.values()
 
     # ---- pods that come and go ---------------------------------------------------------------------------
 
     def count(self, row: int, pod: Pod, sign: int) -> None:
-        """A pod came to (1) or left (-1) a row; O(columns that count it)."""
+        """Count a pod that was added to (1) or removed from (-1) a row; O(columns that count it)."""
         group, key = self._group(pod)
         left = group.rows.get(row, 0) + sign
         if left:
@@ -205,30 +166,30 @@ class PodGroups:
             group.columns = [entry for entry in group.columns if not entry[0].dropped]
         if not group.pods:
             if self.table.on_trial:
-                # It may come back, and columns know its kind by identity.
+                # It may come back, and columns compare term classes by identity.
                 self._vacant.append((key, group))
             else:
                 self._forget(key, group)
 
     def end_trial(self) -> None:
-        """The outermost trial is over: forget the groups that it left without pods."""
+        """Remove the groups that the outermost trial left without pods."""
         vacant, self._vacant = self._vacant, []
         for key, group in vacant:
             if not group.pods and self._groups.get(key) is group:
                 self._forget(key, group)
 
     def _group(self, pod: Pod) -> tuple[PodGroup, Hashable]:
-        """The group of a pod, made if need be; found through the spec for a pod like an earlier one."""
-        known = pod.spec.memo.get(_MEMO)
-        if known is not None and known[0] is self:
-            group: PodGroup = known[1]
+        """Return the group of a pod, made if there is none; cached on the spec for pods that share it."""
+        cached = pod.spec.memo.get(_MEMO)
+        if cached is not None and cached[0] is self:
+            group: PodGroup = cached[1]
             if (
                 group.pods
                 and group.labels == pod.labels
                 and group.namespace == pod.namespace
                 and group.terminating == pod.is_terminating
             ):
-                return group, known[2]
+                return group, cached[2]
         key = _key(pod)
         group = self._groups.get(key) or self._new_group(key, pod)
         pod.spec.memo[_MEMO] = (self, group, key)
@@ -259,7 +220,7 @@ class PodGroups:
         self._leave_term_class(group)
 
     def _drop(self, column: CountColumn) -> None:
-        """Its groups let go of it when they next change."""
+        """Drop a column. Its groups remove their references when they change next."""
         column.dropped = True
         for scope in column.scopes or (None,):
             columns = self._scopes[scope]
@@ -271,17 +232,17 @@ class PodGroups:
         key = _term_class_key(group)
         if key is None:
             return None
-        kind = self._term_classes.get(key)
-        if kind is None:
+        term_class = self._term_classes.get(key)
+        if term_class is None:
             assert group.affinity is not None
-            kind = self._term_classes[key] = TermClass(group.namespace, group.labels, group.affinity)
+            term_class = self._term_classes[key] = TermClass(group.namespace, group.labels, group.affinity)
             self.term_classes_version += 1
-            if len(self._appeared) > 2 * len(self._term_classes) + _KINDS_TOLD:
+            if len(self._appeared) > 2 * len(self._term_classes) + _LOGGED_TERM_CLASSES:
                 self._appeared.clear()
             else:
-                self._appeared.append(kind)
-        kind.groups += 1
-        return kind
+                self._appeared.append(term_class)
+        term_class.groups += 1
+        return term_class
 
     def _leave_term_class(self, group: PodGroup) -> None:
         if group.term_class is None:
@@ -291,25 +252,25 @@ class PodGroups:
             del self._term_classes[_term_class_key(group)]
 
     def grow(self) -> None:
-        """The table has more rows now; O(columns × rows)."""
+        """Make room for the table's capacity; O(columns × rows)."""
         for column in self._columns.values():
             column.grow()
 
     # ---- self-check --------------------------------------------------------------------------------------
 
     def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` unless everything equals what is made from nothing; O(everything)."""
+        """Raise :class:`InvariantError` unless everything equals a recomputation; O(everything)."""
         _check_groups(self, PodGroups.of(self.table))
         again = PodGroups(self.table)
-        # These very groups, which some columns tell apart by identity; scopes must not make a difference.
+        # The same groups, because some columns compare by identity; scopes must not make a difference.
         again._groups = self._groups
         for key, column in self._columns.items():
-            fresh, _ = again._made(column.weigh, ())
+            fresh, _ = again._build(column.weigh, ())
             size = self.table.size
             mine = np.zeros(size, np.int64)
             mine[: len(column.counts)] = column.counts[:size]
             if not np.array_equal(mine, fresh.counts[:size]):
-                raise InvariantError(f"count column {key!r} differs from one made anew")
+                raise InvariantError(f"count column {key!r} differs from a recomputed one")
             if not np.array_equal(column.positive(), column.counts > 0):
                 raise InvariantError(f"count column {key!r} is wrong about where its counts are positive")
             for sums in column.all_sums():
@@ -323,10 +284,10 @@ def _check_groups(mine: PodGroups, fresh: PodGroups) -> None:
         key: group.rows for key, group in mine._groups.items() if group.pods
     }:
         raise InvariantError("pod groups are not those of the pods in the table")
-    if not mine._vacant and {key: kind.groups for key, kind in fresh._term_classes.items()} != {
-        key: kind.groups for key, kind in mine._term_classes.items()
+    if not mine._vacant and {key: each.groups for key, each in fresh._term_classes.items()} != {
+        key: each.groups for key, each in mine._term_classes.items()
     }:
-        raise InvariantError("kinds of pod affinity terms are not those of the groups")
+        raise InvariantError("classes of pod affinity terms are not those of the groups")
     filed = {i for groups in mine._namespaces.values() for i in groups}
     if filed != {id(group) for group in mine._groups.values()} or not all(mine._namespaces.values()):
         raise InvariantError("pod groups are not filed under their namespaces")
@@ -353,7 +314,7 @@ def _check_domains(mine: Domains, fresh: Domains) -> None:
         and (mine.count, mine.total) == (fresh.count, fresh.total)
     )
     if not agree:
-        raise InvariantError(f"domains of {mine.topology_key} differ from those made anew")
+        raise InvariantError(f"domains of {mine.topology_key} differ from recomputed ones")
 
 
 def _key(pod: Pod) -> Hashable:

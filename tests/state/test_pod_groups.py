@@ -350,10 +350,10 @@ def test_a_kind_whose_pods_are_away_in_a_trial_is_the_same_afterwards() -> None:
     table.pod_groups.check_invariants()
 
 
-def test_the_kinds_that_appeared_are_told_as_long_as_anybody_may_remember(
+def test_new_term_classes_are_logged_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pod_groups, "_KINDS_TOLD", 0)
+    monkeypatch.setattr(pod_groups, "_LOGGED_TERM_CLASSES", 0)
     table = table_of(a="east")
     groups = table.pod_groups
     assert groups.term_classes_since(0) == []
