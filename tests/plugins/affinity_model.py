@@ -40,7 +40,7 @@ EXISTING_ANTI_AFFINITY = "node(s) didn't satisfy existing pods anti-affinity rul
 
 
 def full_selector(term: PodAffinityTerm, owner: Pod) -> LabelSelector | None:
-    """The selector with matchLabelKeys and mismatchLabelKeys of its owner merged in."""
+    """Return the selector with matchLabelKeys and mismatchLabelKeys of its owner merged in."""
     selector = term.label_selector
     if selector is None:
         return None
@@ -124,7 +124,7 @@ class Model:
         return matched(pod) and not somewhere
 
     def filter_is_skipped(self, pod: Pod) -> bool:
-        """Whether no required term concerns the pod."""
+        """Return whether no required term applies to the pod."""
         if any(required_terms(pod)):
             return False
         return not any(
@@ -167,7 +167,7 @@ def normalized(raw: Mapping[str, int]) -> dict[str, int]:
 
 
 def same_domain(key: str, one: Node, other: Node) -> bool:
-    """Whether both nodes have that label with the same value."""
+    """Return whether both nodes have that label with equal values."""
     return key in one.labels and one.labels.get(key) == other.labels.get(key)
 
 

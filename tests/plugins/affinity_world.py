@@ -32,7 +32,7 @@ ZONE, HOST = "zone", "host"
 
 
 def make_node(name: str, **labels: str) -> Node:
-    """A node that is a host of its own."""
+    """Return a node that is its own host."""
     return Node(ObjectMeta(name=name, uid=name, labels={HOST: name, **labels}))
 
 
@@ -44,7 +44,7 @@ def make_pod(
     affinity: Affinity | None = None,
     **labels: str,
 ) -> Pod:
-    """A pod with these labels."""
+    """Return a pod with these labels."""
     metadata = ObjectMeta(name=name, namespace=namespace, uid=name, labels=labels)
     return Pod(metadata, PodSpec(affinity=affinity, node_name=node_name))
 

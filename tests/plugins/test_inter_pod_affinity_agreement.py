@@ -223,7 +223,7 @@ class AffinityMachine(RuleBasedStateMachine):
 
     @invariant()
     def counts_are_right(self) -> None:
-        """Counts equal recomputed ones."""
+        """The counts of the table equal recomputed ones."""
         self.cluster.table.check_invariants()
 
 

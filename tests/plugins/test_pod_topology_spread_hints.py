@@ -3,14 +3,42 @@
 from __future__ import annotations
 
 from attrs import evolve
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from plugins_builtin.args import PodTopologySpreadArgs
 from plugins_builtin.pod_topology_spread import PodTopologySpread
-from schedframe.api import NO_SCHEDULE, SCHEDULE_ANYWAY, Node, NodeSpec, Pod, PodStatus, Taint, Toleration
+from schedframe.api import (
+    DO_NOT_SCHEDULE,
+    NO_SCHEDULE,
+    SCHEDULE_ANYWAY,
+    Node,
+    NodeSpec,
+    Pod,
+    PodStatus,
+    Taint,
+    Toleration,
+)
 from schedframe.queue import Action, ClusterEvent, EventResource
+from schedframe.state import NodeTable
 from tests.plugins.agreement import StandInHandle
 from tests.plugins.events import hint_of
-from tests.plugins.spreading import RACK, constraint, make_node, make_pod
+from tests.plugins.spreading import (
+    HOSTNAME,
+    MISSING,
+    NAMES,
+    RACK,
+    cluster,
+    constraint,
+    make_node,
+    make_pod,
+    nodes,
+    plain,
+    pod_labels,
+    pods,
+    tables,
+    verdicts,
+)
 
 PLUGIN = PodTopologySpread(PodTopologySpreadArgs(), StandInHandle())
 WAITING = make_pod("waiting", constraint())
@@ -87,10 +115,10 @@ def tainted(node: Node) -> Node:
 
 
 def test_adding_or_deleting_nodes_with_all_keys_helps() -> None:
-    for action, nodes in ((Action.ADD, lambda n: (None, n)), (Action.DELETE, lambda n: (n, None))):
-        assert node_event(action, *nodes(COMPLETE))
-        assert not node_event(action, *nodes(BARE))
-        assert node_event(action, *nodes(BARE), FREE), "a pod without constraints takes any"
+    for action, change in ((Action.ADD, lambda n: (None, n)), (Action.DELETE, lambda n: (n, None))):
+        assert node_event(action, *change(COMPLETE))
+        assert not node_event(action, *change(BARE))
+        assert node_event(action, *change(BARE), FREE), "a pod without constraints takes any"
 
 
 def test_changes_of_topology_labels_help() -> None:
@@ -109,3 +137,70 @@ def test_changed_taints_help_on_nodes_with_all_keys() -> None:
     assert node_event(change, BARE, tainted(BARE), FREE)
     cordoned = Node(COMPLETE.metadata, NodeSpec(unschedulable=True))
     assert not node_event(change, cordoned, COMPLETE)
+
+
+# ---- at random -------------------------------------------------------------------------------------------
+
+
+def rejected(table: NodeTable, pod: Pod) -> dict[str, str]:
+    """Node → reason of its rejection; empty if feasible."""
+    hard = plain(pod.spec.topology_spread_constraints, DO_NOT_SCHEDULE, pod)
+    names = table.rows().names()
+    return dict(zip(names, verdicts(table, pod, hard, names), strict=True))
+
+
+def opened(before: dict[str, str], after: dict[str, str]) -> bool:
+    """Return whether a node is feasible that was not before, or did not exist."""
+    return any(not reason and before.get(name, MISSING) for name, reason in after.items())
+
+
+few = st.integers(0, 3)
+waiting_pods = st.builds(
+    lambda labels, *constraints: make_pod("p", *constraints, labels=labels),
+    pod_labels,
+    st.builds(constraint, max_skew=st.integers(1, 2), min_domains=st.sampled_from((None, 2, 4))),
+    st.builds(constraint, st.just(HOSTNAME), max_skew=st.integers(1, 3)),
+)
+
+
+@settings(max_examples=150, deadline=None)
+@given(table=st.builds(cluster, a=few, b=few, c=few), pod=waiting_pods, data=st.data())
+def test_the_hint_never_skips_a_change_of_a_pod_that_helps(
+    table: NodeTable, pod: Pod, data: st.DataObject
+) -> None:
+    before = rejected(table, pod)
+    running = [each for row in table.used_rows() for each in table.pods_at(row).values()]
+    action = data.draw(st.sampled_from((Action.ADD, Action.DELETE, Action.UPDATE_POD_LABEL)))
+    if action is Action.ADD or not running:
+        action, old = Action.ADD, None
+        new: Pod | None = data.draw(pods("new", data.draw(st.sampled_from(("a1", "b1", "c1")))))
+    else:
+        old = data.draw(st.sampled_from(running))
+        table.remove_pod(old.node_name, old.uid)
+        relabelled = evolve(old, metadata=evolve(old.metadata, labels=data.draw(pod_labels)))
+        new = relabelled if action is Action.UPDATE_POD_LABEL else None
+    if new is not None:
+        table.add_pod(new.node_name, new)
+    if opened(before, rejected(table, pod)):
+        assert pod_event(action, pod, old, new)
+
+
+@settings(max_examples=150, deadline=None)
+@given(table=tables(), pod=pods("p", spread=True), name=st.sampled_from(NAMES), data=st.data())
+def test_the_hint_never_skips_a_change_of_a_node_that_helps(
+    table: NodeTable, pod: Pod, name: str, data: st.DataObject
+) -> None:
+    """Only for pods without node affinity: other labels that it refers to help without a hint."""
+    pod = Pod(pod.metadata, evolve(pod.spec, affinity=None, node_selector={}))
+    before = rejected(table, pod)
+    row = table.live_row(name)
+    old = None if row is None else table.node_at(row)
+    if old is not None and table.num_nodes > 1 and data.draw(st.booleans()):
+        table.remove_node(name)
+        new, event = None, Action.DELETE
+    else:
+        new = data.draw(nodes(name))
+        table.set_node(new)
+        event = Action.ADD if old is None else Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
+    if opened(before, rejected(table, pod)):
+        assert node_event(event, old, new, pod)
