@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib
+import re
 import subprocess
 import sys
 import warnings
@@ -17,6 +18,7 @@ from tests.public_stub import STUB
 
 ROOT = Path(schedframe.__file__).parents[1]
 MOST_NAMES = 130
+FOLDERS = ("schedframe", "plugins_builtin", "examples", "tests", "docs")
 
 
 def stub_names() -> dict[str, str]:
@@ -84,6 +86,16 @@ def test_all_plugins_and_names_load_without_a_deprecation_warning() -> None:
     )
     command = [sys.executable, "-W", "error:schedframe:DeprecationWarning", "-c", code]
     subprocess.run(command, check=True, cwd=ROOT)
+
+
+def test_nothing_in_the_tree_imports_a_name_that_moved() -> None:
+    statement = re.compile(r"from schedframe import (\([^)]*\)|[^(\n]*)")
+    paths = [path for folder in FOLDERS for path in (ROOT / folder).rglob("*")]
+    for path in [*paths, ROOT / "README.md"]:
+        if path.suffix in (".py", ".md", ".txt") and path != Path(__file__):
+            for names in statement.findall(path.read_text(encoding="utf-8")):
+                old = set(re.findall(r"\w+", names)) & set(_moved._PACKAGE_OF)
+                assert not old, f"{path.relative_to(ROOT)}: import {sorted(old)} from the packages"
 
 
 def test_an_unknown_name_is_an_attribute_error() -> None:

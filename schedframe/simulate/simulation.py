@@ -124,7 +124,7 @@ class Simulation:
         self._core.cache.assume_pod(_with_uid(as_pod(pod)).with_node_name(node_name))
 
     def cycle(self, pod: Any) -> CycleReport:
-        """Search a node for *pod*, with sampling if it is on. The pod is not placed."""
+        """Search for a node for *pod*, with sampling if it is on. The pod is not placed."""
         value = _with_uid(as_pod(pod))
         sampling = self._core.search.sampling
         start = sampling.next_start if sampling is not None else 0

@@ -13,7 +13,7 @@ from ..api import Pod
 
 
 class ChangeKind(StrEnum):
-    """What is changed; kinds that affect only the pod come first."""
+    """What is changed. Changes of equal size come in this order."""
 
     WAIT_FOR_DELETION = "wait-for-deletion"
     REMOVE_GATE = "remove-gate"

@@ -33,7 +33,7 @@ class Trial:
             return bool(self.simulation.evaluator.feasible(pod))
 
     def verified(self, change: Change) -> VerifiedChange | None:
-        """Return *change* with the nodes that are feasible after it, ``None`` if none is best."""
+        """Return *change* with the nodes that are feasible after it; ``None`` if the cycle finds no node."""
         with self.applied(change) as pod:
             evaluation = self.simulation.evaluator.evaluate(pod)
             # Read before the change is undone: rows have other names afterwards.
