@@ -33,6 +33,14 @@ app.add_typer(bench_app, name="bench")
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="KubeSchedulerConfiguration.")
 ]
+AllowImports = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow-import",
+        metavar="PREFIX",
+        help="Follow import paths of plugins in the configuration into this module or package.",
+    ),
+]
 
 
 def dispatch(arguments: Sequence[str]) -> int:
@@ -68,6 +76,7 @@ def schedule(
         typer.Argument(metavar="FILE", help="Manifests, YAML or JSON; a folder; - is stdin."),
     ] = None,
     config: ConfigFile = None,
+    allow_import: AllowImports = None,
     output: Annotated[Form, typer.Option("--output", "-o", help="How the answer is written.")] = Form.TABLE,
     explain: Annotated[
         str | None,
@@ -94,7 +103,7 @@ def schedule(
             raise typer.BadParameter(
                 "--explain has no place among bindings; use -o table, wide, json or yaml"
             )
-        request = ScheduleRequest(files, config, explain, seed, write_config_to, verbose)
+        request = ScheduleRequest(files, config, allow_import or [], explain, seed, write_config_to, verbose)
         outcome = run_schedule(request)
         text = render(outcome, output)
         if text:
@@ -111,6 +120,7 @@ def explain(
         typer.Argument(metavar="FILE", help="Manifests, YAML or JSON; a folder; - is stdin."),
     ] = None,
     config: ConfigFile = None,
+    allow_import: AllowImports = None,
     output: Annotated[
         ExplainForm, typer.Option("--output", "-o", help="How the answer is written.")
     ] = ExplainForm.TEXT,
@@ -131,7 +141,8 @@ def explain(
 
         if not files:
             raise typer.BadParameter("name at least one file with manifests, or - for standard input")
-        explanation = run_explain(ExplainRequest(pod, files, config, changes, nearest, verbose))
+        request = ExplainRequest(pod, files, config, allow_import or [], changes, nearest, verbose)
+        explanation = run_explain(request)
         emit(form(explanation, output))
         if not has_node(explanation):
             raise typer.Exit(exits.SOME_PENDING)

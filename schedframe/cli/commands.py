@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container
 from pathlib import Path
 
 from attrs import frozen
@@ -25,6 +25,7 @@ class ScheduleRequest:
 
     files: list[str]
     config: Path | None
+    allow_imports: list[str]
     explain: str | None
     seed: int
     write_config_to: Path | None
@@ -33,7 +34,7 @@ class ScheduleRequest:
 
 def run_schedule(request: ScheduleRequest) -> Outcome:
     """Read, schedule, and say on stderr what the answer does not tell."""
-    registry = Registry.installed()
+    registry = Registry.installed(request.allow_imports)
     config = configuration(request.config, registry)
     if request.write_config_to is not None:
         write_text(request.write_config_to, dump_config(config))
@@ -44,7 +45,9 @@ def run_schedule(request: ScheduleRequest) -> Outcome:
     _note_left_out(config, registry)
     pending = sum(isinstance(obj, Pod) and not obj.node_name for obj in manifests.objects)
     with faults_shown(request.verbose), progress("scheduling pods", pending) as advance:
-        return schedule(manifests, config, seed=request.seed, explain=request.explain, advance=advance)
+        return schedule(
+            manifests, config, registry, seed=request.seed, explain=request.explain, advance=advance
+        )
 
 
 def configuration(file: Path | None, registry: Registry) -> EffectiveConfig:
@@ -56,8 +59,11 @@ def configuration(file: Path | None, registry: Registry) -> EffectiveConfig:
 
 
 def check_config(file: Path) -> str:
-    """One line if a scheduler can be made from *file*. Raises ConfigError, InputError."""
-    registry = Registry.installed()
+    """One line if a scheduler can be made from *file*. Raises ConfigError, InputError.
+
+    Nothing is imported that only the file names.
+    """
+    registry = Registry.installed(skip_imports=True)
     config = configuration(file, registry)
     with Scheduler(InMemoryCluster(), config, registry=registry):
         names = ", ".join(profile.scheduler_name for profile in config.profiles)
@@ -67,7 +73,7 @@ def check_config(file: Path) -> str:
 
 def effective_config(file: Path | None) -> str:
     """The effective configuration as YAML text. Raises ConfigError, InputError."""
-    return dump_config(configuration(file, Registry.installed()))
+    return dump_config(configuration(file, Registry.installed(skip_imports=True)))
 
 
 def write_text(path: Path, text: str) -> None:
@@ -76,6 +82,9 @@ def write_text(path: Path, text: str) -> None:
         path.write_text(text, encoding="utf-8")
 
 
-def _note_left_out(config: EffectiveConfig, plugins: Iterable[str]) -> None:
-    if names := left_out(config, plugins):
+def _note_left_out(config: EffectiveConfig, plugins: Container[str]) -> None:
+    absent = left_out(config, plugins)
+    if paths := [name for name in absent if ":" in name]:
+        note(f"import paths, which are not followed here and so not checked: {', '.join(paths)}")
+    if names := [name for name in absent if ":" not in name]:
         note(f"enabled but not part of this release, so left out: {', '.join(names)}")

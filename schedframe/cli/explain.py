@@ -26,6 +26,7 @@ class ExplainRequest:
     pod: str
     files: list[str]
     config: Path | None
+    allow_imports: list[str]
     changes: int
     nearest: int
     verbose: bool
@@ -33,7 +34,7 @@ class ExplainRequest:
 
 def run_explain(request: ExplainRequest) -> Explanation:
     """Read, and explain. Raises ConfigError, InputError."""
-    config = configuration(request.config, Registry.installed())
+    config = configuration(request.config, Registry.installed(request.allow_imports))
     with progress("reading manifests") as advance:
         manifests = read_manifests(request.files, advance)
     if skipped := manifests.skipped_note():
@@ -41,7 +42,12 @@ def run_explain(request: ExplainRequest) -> Explanation:
     with faults_shown(request.verbose):
         try:
             return explain(
-                manifests.objects, request.pod, config, changes=request.changes, nearest=request.nearest
+                manifests.objects,
+                request.pod,
+                config,
+                allow_imports=request.allow_imports,
+                changes=request.changes,
+                nearest=request.nearest,
             )
         except InputError as error:
             raise (_as_argument(error) if error.path == "pod" else error) from None

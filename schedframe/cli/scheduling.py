@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from contextlib import contextmanager
 
 from attrs import define, field
@@ -14,7 +14,7 @@ from ..config import EffectiveConfig
 from ..cycle import Decision
 from ..cycle.search.search import Search
 from ..errors import InputError
-from ..framework import Framework
+from ..framework import Framework, Registry
 from ..simulate import Evaluation, Placement, Simulation
 from .outcome import Fate, Outcome, usage_of
 from .sources import Manifests
@@ -80,6 +80,7 @@ class ExplainingSearch(Search):
 def schedule(
     manifests: Manifests,
     config: EffectiveConfig,
+    registry: Registry,
     *,
     seed: int,
     explain: str | None,
@@ -90,7 +91,7 @@ def schedule(
     *explain* is a pod (``name`` or ``namespace/name``) or :data:`EVERY_PENDING`. Raises :class:`InputError`
     if there is no such pending pod.
     """
-    simulation = Simulation(manifests.objects, config, seed=seed)
+    simulation = Simulation(manifests.objects, config, seed=seed, registry=registry)
     before = [pod for pod in simulation.cluster.list("Pod") if pod.spec.node_name]
     pending = simulation.pending()
     search = None
@@ -142,13 +143,12 @@ def find(wanted: str, pending: Iterable[Pod], placed: Iterable[Pod]) -> Pod:
     raise InputError("--explain", f"no pod is named {wanted}", "write its name or namespace/name")
 
 
-def left_out(config: EffectiveConfig, simulation_plugins: Iterable[str]) -> list[str]:
-    """Plugins that the profiles enable and nobody installed."""
-    there = set(simulation_plugins)
+def left_out(config: EffectiveConfig, plugins: Container[str]) -> list[str]:
+    """Return the plugins that the profiles enable and *plugins* does not have."""
     enabled = {
         name for profile in config.profiles for plugins in profile.plugins.values() for name, _ in plugins
     }
-    return sorted(enabled - there)
+    return sorted(name for name in enabled if name not in plugins)
 
 
 @contextmanager

@@ -155,7 +155,8 @@ class PluginCatalogue:
         """Return how to enable import paths, None for other names."""
         if ":" in name:
             return (
-                "import paths are looked up by a registry of plugins; give load_config its full_catalogue()"
+                "import paths are followed by a registry of plugins, where allowed; give load_config the "
+                "full_catalogue() of one: Registry.installed(allow_imports=[...])"
             )
         return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from random import Random
 from typing import Any, Literal
 
@@ -30,9 +30,9 @@ from .search.search import Search
 ScoreAllNodes = bool | Literal["auto"]
 
 
-def registry_with(plugins: Mapping[str, Factory] | None) -> Registry:
-    """The installed plugins and *plugins* (name → factory)."""
-    registry = Registry.installed()
+def registry_with(plugins: Mapping[str, Factory] | None, allow_imports: str | Iterable[str] = ()) -> Registry:
+    """Return a registry of the installed plugins and *plugins* (name → factory)."""
+    registry = Registry.installed(allow_imports)
     for name, factory in (plugins or {}).items():
         registry.register(name, factory)
     return registry

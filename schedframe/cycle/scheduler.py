@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Self
 
 from ..api import Pod
@@ -32,6 +32,8 @@ class Scheduler:
     ``cluster``: the world, such as an :class:`InMemoryCluster`.
     ``config``: a KubeSchedulerConfiguration (path, text, dict or value), ``None`` for the default.
     ``plugins``: out-of-tree plugins, name → factory; those of installed packages are known anyway.
+    ``allow_imports``: modules and packages of which the configuration may name plugins by import path, which
+    imports them; none by default. ``registry``: in place of ``plugins`` and ``allow_imports``.
     ``clock``: seconds since the epoch; the machine's by default.
     ``seed``: makes ties reproducible.
     ``executor``: runs pre_bind and bind; in the core by default, see :class:`ThreadExecutor`.
@@ -56,6 +58,7 @@ class Scheduler:
         config: Any = None,
         *,
         plugins: Mapping[str, Factory] | None = None,
+        allow_imports: str | Iterable[str] = (),
         registry: Registry | None = None,
         clock: Clock | None = None,
         seed: int | None = None,
@@ -69,7 +72,7 @@ class Scheduler:
         wake_up: Callable[[], None] | None = None,
         assume_ttl: float | None = None,
     ) -> None:
-        registry = registry if registry is not None else registry_with(plugins)
+        registry = registry if registry is not None else registry_with(plugins, allow_imports)
         self.registry = registry
         self.recorder = recorder
         self.config: EffectiveConfig = load(config, registry)

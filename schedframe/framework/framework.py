@@ -91,7 +91,9 @@ class Framework:
         plugin that breaks the contract or cannot be made, with the plugin's own error as cause.
         """
         names = dict.fromkeys(name for entries in profile.plugins.values() for name, _ in entries)
-        plugins = {name: _make(name, profile, registry, handle) for name in names if name in registry}
+        plugins = {
+            name: _make(name, profile, registry, handle) for name in names if registry.takes_part(name)
+        }
         return cls(profile, compile_plan(plugins, profile.plugins, observer), handle)
 
     @property

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -15,6 +15,7 @@ from ..config import (
     POINTS,
     Catalogue,
     CatalogueEntry,
+    FieldError,
     PluginCatalogue,
     RemovedPlugin,
     installed_catalogue,
@@ -30,6 +31,16 @@ _ANY_POINT = tuple(point for point in POINTS if point not in ("queueSort", "bind
 
 Factory = Callable[..., Any]
 """Makes a plugin from ``(args, handle)``; usually the plugin's class, which may take less."""
+
+
+def _prefixes(given: str | Iterable[str]) -> tuple[str, ...]:
+    return (given,) if isinstance(given, str) else tuple(given)
+
+
+def _expect_object(args: Any, path: str) -> Iterator[FieldError]:
+    """Arguments of a plugin by import path are an object, whatever the plugin would take."""
+    if args is not None and not isinstance(args, Mapping):
+        yield FieldError.wrong_type(path, args, "expected an object with the arguments of the plugin")
 
 
 @frozen
@@ -48,20 +59,24 @@ class Registry:
     """Plugin names and the factories that make them. An entry point is loaded when its name is first used.
 
     A name of the form ``package.module:Class`` is an import path: it needs no registration, and is the name
-    of the plugin.
+    of the plugin. Importing a module runs its code, so paths are followed only below ``allow_imports``.
     """
 
     catalogue: PluginCatalogue
+    allow_imports: tuple[str, ...] = field(default=(), converter=_prefixes)
+    """Modules and packages in which import paths are followed: ``mine`` allows ``mine.plugins:Rank``."""
+    skip_imports: bool = False
+    """Accept import paths without following them, and leave their plugins out: to check a configuration."""
     _entry_points: dict[str, EntryPoint] = field(factory=dict)
     _factories: dict[str, Factory] = field(factory=dict)
 
     @classmethod
-    def installed(cls) -> Registry:
-        """All plugins of installed packages.
+    def installed(cls, allow_imports: str | Iterable[str] = (), *, skip_imports: bool = False) -> Registry:
+        """Return a registry of all plugins of installed packages.
 
         Raises :class:`PluginError` if two packages claim the same name.
         """
-        registry = cls(installed_catalogue())
+        registry = cls(installed_catalogue(), allow_imports, skip_imports)
         for entry in entry_points(group=PLUGIN_GROUP):
             other = registry._entry_points.get(entry.name)
             if other is not None and other.value != entry.value:
@@ -91,7 +106,7 @@ class Registry:
         factory = self._factories.get(name)
         if factory is not None:
             return factory
-        entry = _import_path(name) if ":" in name else self._entry_points.get(name)
+        entry = self._import_path(name) if ":" in name else self._entry_points.get(name)
         if entry is None:
             raise PluginError(f"plugin {name} is not installed; installed are {', '.join(self)}")
         try:
@@ -99,9 +114,35 @@ class Registry:
         except Exception as error:
             told = f"plugin {name} cannot be loaded from {entry.value}: {error}"
             raise PluginError(f"{told}{_made_for(entry, error)}") from error
+        if ":" in name and not inspect.isclass(loaded):
+            raise PluginError(
+                f"plugin {name}: an import path must name a class of a plugin, not {loaded!r:.80}"
+            )
         check_plugin_class(name, loaded)
         self._factories[name] = loaded
         return loaded
+
+    def allows(self, name: str) -> bool:
+        """Whether *name* is an import path that may be followed."""
+        module, colon, _ = name.partition(":")
+        return bool(colon) and any(module == p or module.startswith(f"{p}.") for p in self.allow_imports)
+
+    def takes_part(self, name: str) -> bool:
+        """Whether a profile that enables *name* needs the plugin; ``False`` for one that is not installed."""
+        return name in self or (":" in name and not self.skip_imports)
+
+    def _import_path(self, name: str) -> EntryPoint:
+        """Return an entry point for an import path; :class:`PluginError` unless it may be followed."""
+        entry = EntryPoint(name, name, PLUGIN_GROUP)
+        if EntryPoint.pattern.fullmatch(name) is None:
+            raise PluginError(f"plugin {name} is no import path; write package.module:Class")
+        if not self.allows(name):
+            module = name.partition(":")[0]
+            raise PluginError(
+                f"plugin {name} is an import path, which is followed only where the caller allows it: "
+                f'allow_imports=["{module}"] in Python, --allow-import {module} on the command line'
+            )
+        return entry
 
     def args_class(self, name: str) -> type | None:
         """Type of the plugin's args; ``None`` if it takes none, or is made by a plain function."""
@@ -119,7 +160,11 @@ class Registry:
         return _WithImportPaths(self.catalogue.extended(entries), self)
 
     def _entry(self, name: str) -> CatalogueEntry:
-        return CatalogueEntry(name, self.points(name) or _ANY_POINT, args_class=self.args_class(name))
+        if ":" in name and self.skip_imports:
+            return CatalogueEntry(name, _ANY_POINT, check_args=_expect_object)
+        args_class = self.args_class(name)
+        check = _expect_object if ":" in name and args_class is None else None
+        return CatalogueEntry(name, self.points(name) or _ANY_POINT, args_class=args_class, check_args=check)
 
     def origins(self) -> list[Origin]:
         """Every plugin with where it comes from, sorted by name."""
@@ -133,7 +178,9 @@ class Registry:
 
     def __contains__(self, name: object) -> bool:
         return (
-            name in self._factories or name in self._entry_points or (isinstance(name, str) and ":" in name)
+            name in self._factories
+            or name in self._entry_points
+            or (isinstance(name, str) and self.allows(name))
         )
 
     def __iter__(self) -> Iterator[str]:
@@ -179,14 +226,6 @@ class _WithImportPaths:
     def extended(self, entries: Iterable[CatalogueEntry]) -> Catalogue:
         """This catalogue and *entries*."""
         return _WithImportPaths(self.inner.extended(entries), self.registry)
-
-
-def _import_path(name: str) -> EntryPoint:
-    """An entry point that nobody declared; :class:`PluginError` for what is no import path."""
-    entry = EntryPoint(name, name, PLUGIN_GROUP)
-    if EntryPoint.pattern.fullmatch(name) is None:
-        raise PluginError(f"plugin {name} is no import path; write package.module:Class")
-    return entry
 
 
 def _made_for(entry: EntryPoint, error: Exception) -> str:

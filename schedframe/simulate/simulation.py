@@ -62,6 +62,7 @@ class Simulation:
         seed: int | None = 0,
         score_all_nodes: ScoreAllNodes = "auto",
         plugins: Mapping[str, Factory] | None = None,
+        allow_imports: str | Iterable[str] = (),
         registry: Registry | None = None,
         verify: float = 0.0,
     ) -> None:
@@ -74,6 +75,7 @@ class Simulation:
             clock=self.clock,
             score_all_nodes=score_all_nodes,
             plugins=plugins,
+            allow_imports=allow_imports,
             registry=registry,
             verify=verify,
         )
@@ -189,13 +191,16 @@ class Simulation:
         return self._core.cache.table.rows().names()
 
 
-def evaluate(objects: Iterable[Any], pod: Any, config: Any = None) -> Evaluation:
+def evaluate(
+    objects: Iterable[Any], pod: Any, config: Any = None, *, allow_imports: str | Iterable[str] = ()
+) -> Evaluation:
     """Return what the scheduler would do with *pod* in a cluster of *objects*, and why. Changes nothing.
 
-    Everything may be API values or manifests. Raises :class:`ConfigError` for a configuration that is
-    refused, :class:`InputError` for a manifest that cannot be used.
+    Everything may be API values or plain manifests; *allow_imports* as for :class:`Scheduler`. Raises
+    :class:`ConfigError` for a configuration that is refused, :class:`InputError` for a manifest that cannot
+    be used.
     """
-    return Simulation(objects, config).evaluate(pod)
+    return Simulation(objects, config, allow_imports=allow_imports).evaluate(pod)
 
 
 def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = ()) -> Any:

@@ -39,7 +39,11 @@ class ClusterCopy:
 
 
 def copy_cluster(
-    source: Any, pod: Any, config: Any = None, plugins: Mapping[str, Factory] | None = None
+    source: Any,
+    pod: Any,
+    config: Any = None,
+    plugins: Mapping[str, Factory] | None = None,
+    allow_imports: str | Iterable[str] = (),
 ) -> ClusterCopy:
     """Copy the cluster of *source* and look up *pod* in it; O(cluster). Raises :class:`InputError`."""
     scheduler = source.scheduler if isinstance(source, Simulation) else source
@@ -48,7 +52,7 @@ def copy_cluster(
             copy = Simulation(objects_of(scheduler.core), scheduler.config, registry=scheduler.registry)
             return ClusterCopy(_pod_in(copy, pod), copy, scheduler)
         source = objects_of(scheduler.core)
-    copy = Simulation(_objects(source), config, plugins=plugins)
+    copy = Simulation(_objects(source), config, plugins=plugins, allow_imports=allow_imports)
     return ClusterCopy(_pod_in(copy, pod), copy)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
@@ -37,6 +37,7 @@ def explain(
     config: Any = None,
     *,
     plugins: Mapping[str, Factory] | None = None,
+    allow_imports: str | Iterable[str] = (),
     changes: int = 5,
     nearest: int = 5,
     budget: int = 400,
@@ -45,10 +46,10 @@ def explain(
 
     ``cluster``: a :class:`Scheduler` (called in its thread, or while it is stopped), a :class:`Simulation`,
     a cluster such as :class:`InMemoryCluster`, a :class:`Snapshot`, or a collection of API values or
-    manifests. ``pod``: its name, ``namespace/name``, a :class:`Pod` or the manifest of one. ``config`` and
-    ``plugins``: as for :class:`Simulation`; the default is those of the scheduler. ``changes``: number of
-    kinds of changes to find, 0 for none. ``nearest``: number of nodes to report. ``budget``: number of
-    changes that are tried out at most.
+    manifests. ``pod``: its name, ``namespace/name``, a :class:`Pod` or the manifest of one. ``config``,
+    ``plugins`` and ``allow_imports``: as for :class:`Simulation`; the default is those of the scheduler.
+    ``changes``: number of kinds of changes to find, 0 for none. ``nearest``: number of nodes to report.
+    ``budget``: number of changes that are tried out at most.
 
     Nothing is changed: changes are tried out in a copy, which costs O(cluster) to make and O(nodes) for each
     change. Raises :class:`InputError` for a pod or cluster that cannot be used, :class:`ConfigError` for a
@@ -57,7 +58,7 @@ def explain(
     for name, number in (("changes", changes), ("nearest", nearest), ("budget", budget)):
         if number < 0:
             raise InputError(name, f"{number} is below 0", "give a number from 0")
-    copy = copy_cluster(cluster, pod, config, plugins)
+    copy = copy_cluster(cluster, pod, config, plugins, allow_imports)
     if copy.pod.node_name:
         return _explain_placed(copy)
     return _PendingPod(copy, _Limits(changes, nearest, budget)).explain()
