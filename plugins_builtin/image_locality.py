@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, frozen
 
-from schedframe import MAX_SCORE, Handle, NodeInfo, Pod, PodSpec, Rows, hookimpl
+from schedframe import MAX_SCORE, Depends, Handle, NodeInfo, Pod, PodSpec, Rows, hookimpl
 
 _MIB: Final = 1024 * 1024
 _MIN_BYTES: Final = 23 * _MIB
@@ -29,8 +29,7 @@ class ImageLocality:
 
     handle: Handle
 
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
     reads: ClassVar[tuple[str, ...]] = ("Image",)
 
     @hookimpl

@@ -12,6 +12,7 @@ from attrs import define, field, frozen
 from schedframe import (
     Action,
     ClusterEvent,
+    Depends,
     EventRegistration,
     EventResource,
     InputError,
@@ -79,8 +80,7 @@ class NodeAffinity:
     _added: CompiledNodeSelector | None = field(init=False, default=None)
     _added_preferred: CompiledPreferredTerms | None = field(init=False, default=None)
 
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
     normalization: ClassVar[Normalization] = Normalization.BY_MAX
 
     def __attrs_post_init__(self) -> None:

@@ -12,6 +12,7 @@ from schedframe import (
     Action,
     ClusterEvent,
     CycleState,
+    Depends,
     EventRegistration,
     EventResource,
     Node,
@@ -44,8 +45,7 @@ _NO_FEATURES: Final[Features] = frozenset()
 class NodeDeclaredFeatures:
     """Reject nodes that do not declare (``status.declared_features``) a feature that the pod requires."""
 
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Features:

@@ -9,6 +9,7 @@ from attrs import define
 from schedframe import (
     Action,
     ClusterEvent,
+    Depends,
     EventRegistration,
     EventResource,
     NodeInfo,
@@ -29,8 +30,7 @@ _STATUS = Status.unresolvable(ERR_REASON)
 class NodeName:
     """Reject all nodes but the one that the pod names."""
 
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> str:

@@ -12,6 +12,7 @@ from schedframe import (
     Action,
     ClusterEvent,
     CycleState,
+    Depends,
     EventRegistration,
     EventResource,
     NodeInfo,
@@ -37,7 +38,7 @@ class NodePorts:
     Two ports conflict if protocol and number are equal, and the addresses are equal or one is 0.0.0.0.
     """
 
-    row_local: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:

@@ -10,6 +10,7 @@ from schedframe import (
     NO_SCHEDULE,
     Action,
     ClusterEvent,
+    Depends,
     EventRegistration,
     EventResource,
     Node,
@@ -33,8 +34,7 @@ _CORDON: Final = Taint(TAINT_UNSCHEDULABLE, effect=NO_SCHEDULE)
 class NodeUnschedulable:
     """Reject nodes with ``spec.unschedulable`` unless the pod tolerates the taint of that name."""
 
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> bool:

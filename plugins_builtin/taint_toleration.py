@@ -12,6 +12,7 @@ from schedframe import (
     Action,
     ClusterEvent,
     CycleState,
+    Depends,
     EventRegistration,
     EventResource,
     Node,
@@ -44,8 +45,7 @@ _PRE_SCORED: Final = StateKey[bool]("TaintToleration/pre_score")
 class TaintToleration:
     """Reject nodes with an untolerated NoSchedule or NoExecute taint; prefer few untolerated soft ones."""
 
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
     normalization: ClassVar[Normalization] = Normalization.BY_MAX_REVERSED
 
     @hookimpl

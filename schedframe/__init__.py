@@ -101,6 +101,7 @@ _EXPORTS: Final[dict[str, tuple[str, ...]]] = {
         "Code",
         "CycleState",
         "CycleStateError",
+        "Depends",
         "GroupScores",
         "GroupVerdicts",
         "Handle",

@@ -66,6 +66,7 @@ from .framework import Candidate as Candidate
 from .framework import Code as Code
 from .framework import CycleState as CycleState
 from .framework import CycleStateError as CycleStateError
+from .framework import Depends as Depends
 from .framework import GroupScores as GroupScores
 from .framework import GroupVerdicts as GroupVerdicts
 from .framework import Handle as Handle

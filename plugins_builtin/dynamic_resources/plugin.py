@@ -13,6 +13,7 @@ from attrs import define, field
 from schedframe import (
     Code,
     CycleState,
+    Depends,
     EventRegistration,
     Handle,
     NodeInfo,
@@ -64,8 +65,7 @@ class DynamicResources:
     _filter: ClaimFilter = field(init=False)
     _binding: ClaimBinding = field(init=False)
 
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
     reads: ClassVar[tuple[str, ...]] = (DEVICE_CLASS,)
     normalization: ClassVar[Normalization] = Normalization.BY_MAX
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define
 
-from schedframe import CycleState, NodeInfo, NodeTable, Pod, Rows, StateKey, Status, hookimpl
+from schedframe import CycleState, Depends, NodeInfo, NodeTable, Pod, Rows, StateKey, Status, hookimpl
 
 from ..args import NodeResourcesBalancedAllocationArgs
 from .balance import balance_score, balance_scores
@@ -25,8 +25,7 @@ class NodeResourcesBalancedAllocation:
 
     args: NodeResourcesBalancedAllocationArgs
 
-    row_local: ClassVar[bool] = True
-    amounts_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW_RESOURCES
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:

@@ -13,6 +13,7 @@ from schedframe import (
     Action,
     ClusterEvent,
     CycleState,
+    Depends,
     EventRegistration,
     EventResource,
     Handle,
@@ -53,8 +54,7 @@ class NodeResourcesFit:
     _ignored: frozenset[str] = field(init=False)
     _ignored_groups: frozenset[str] = field(init=False)
 
-    row_local: ClassVar[bool] = True
-    amounts_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW_RESOURCES
     reads: ClassVar[tuple[str, ...]] = (DEVICE_CLASS,)
 
     def __attrs_post_init__(self) -> None:

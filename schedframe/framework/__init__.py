@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .cycle_state import RECORDED, CycleState, CycleStateError, StateKey
+from .declarations import Depends, depends_on
 from .filtering import PreFilterOutcome
 from .framework import Framework, PermitOutcome
 from .handle import Handle, PluginsRunner
@@ -35,6 +36,7 @@ __all__ = [
     "Code",
     "CycleState",
     "CycleStateError",
+    "Depends",
     "Diagnosis",
     "Framework",
     "GroupScores",
@@ -62,6 +64,7 @@ __all__ = [
     "WaitingPod",
     "WaitingRoom",
     "compile_plan",
+    "depends_on",
     "hookimpl",
     "hookspec",
     "normalize_by_max",

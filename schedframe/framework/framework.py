@@ -15,6 +15,7 @@ from ..errors import PluginError
 from ..queue import EventRegistration
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
+from .declarations import Depends, depends_on
 from .faults import as_error, from_exception, invalid_answer, read_status
 from .filtering import (
     NominatedFilter,
@@ -68,11 +69,15 @@ class Framework:
     handle: Handle
     nominated: NominatedFilter = field(init=False)
     _signatures: dict[str, Any] = field(init=False)
+    _row_local: frozenset[str] = field(init=False)
+    """Plugins whose answers about a row do not depend on other rows."""
     reads_snapshot: bool = field(init=False)
     """Whether some pre_bind or bind plugin declares (``reads_snapshot = True``) that it looks at nodes."""
 
     def __attrs_post_init__(self) -> None:
         self._signatures = {name: call for name, call in self.plan.signatures if call is not None}
+        plugins = self.plan.plugins.items()
+        self._row_local = frozenset(n for n, each in plugins if depends_on(each) is not Depends.CLUSTER)
         binders = [entry.name for entry in (*self.plan.pre_bind, *self.plan.bind)]
         self.reads_snapshot = any(getattr(self.plan.plugins[n], "reads_snapshot", False) for n in binders)
         self.nominated = NominatedFilter(self.plan, self.handle)
@@ -207,8 +212,7 @@ class Framework:
     def _row_local_key(self, state: CycleState, pod: Pod) -> Hashable | None:
         key: list[Hashable] = []
         for entry in self.plan.filter:
-            plugin = self.plan.plugins[entry.name]
-            if not getattr(plugin, "row_local", False):
+            if entry.name not in self._row_local:
                 if entry.name not in state.skip_filter_plugins:
                     return None
                 continue

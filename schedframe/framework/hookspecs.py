@@ -8,11 +8,13 @@ and node infos must not be changed.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from enum import Enum
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pluggy
+from attrs import frozen
 
 if TYPE_CHECKING:
     from ..api import Pod
@@ -30,12 +32,66 @@ hookimpl = pluggy.HookimplMarker(PROJECT)
 Scores = npt.NDArray[np.int64]
 
 
+class Tier(Enum):
+    """Who needs a hook; each tier is a page of the reference."""
+
+    ESSENTIAL = "essential"
+    """What an author begins with."""
+    FAST = "fast"
+    """Answers that can be kept or are given for many rows at once, and hooks that few plugins need."""
+    KERNEL = "kernel"
+    """Prepared and grouped forms, for plugins that every pod of a large cluster passes."""
+
+
+@frozen
+class Spec:
+    """What the specification of a hook says besides its arguments and its docstring."""
+
+    ATTRIBUTE: ClassVar[str] = "schedframe_hook"
+
+    points: tuple[str, ...]
+    """Extension points as profiles name them, the main one first; empty: any."""
+    tier: Tier
+    hot: bool
+    """Runs for every pod or node, so wrappers are refused."""
+    auxiliary: bool
+    """Does not make a plugin implement its points."""
+    form_of: str
+    """The hook of which this is another form: both must agree."""
+    needs: tuple[str, ...]
+    """Without one of these hooks it would never be called, and is refused."""
+
+
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+_FILTERS = ("filter", "filter_rows")
+_SCORES = ("score", "score_rows")
+_PREPARING = ("pre_filter", "pre_score")
+
+
+def _hook(
+    *points: str,
+    tier: Tier = Tier.ESSENTIAL,
+    hot: bool = False,
+    auxiliary: bool = False,
+    form_of: str = "",
+    needs: tuple[str, ...] = (),
+) -> Callable[[_Function], _Function]:
+    """Mark a specification. Validation, plan, kit and reference are derived from this by :mod:`.points`."""
+    spec = Spec(points, tier, hot, auxiliary, form_of, needs)
+
+    def mark(function: _Function) -> _Function:
+        setattr(function, Spec.ATTRIBUTE, spec)
+        return hookspec(function)
+
+    return mark
+
+
 class Hookspecs(Protocol):
     """All extension points. Hooks of the scheduling cycle run in the core, one pod at a time."""
 
     # ---- queue -----------------------------------------------------------------------------------------
 
-    @hookspec
+    @_hook("preEnqueue")
     def pre_enqueue(self, pod: Pod) -> Status | None:
         """Before a pod may wait in the active queue.
 
@@ -43,18 +99,18 @@ class Hookspecs(Protocol):
         idempotent and quick: it runs at every attempt to activate the pod.
         """
 
-    @hookspec
+    @_hook("queueSort")
     def queue_sort_key(self, pod_info: QueuedPodInfo) -> Any:
         """A comparable value; the pod with the smallest is scheduled first.
 
         Computed once per enqueueing. Exactly one plugin of a profile sorts, by key or by less.
         """
 
-    @hookspec
+    @_hook("queueSort", tier=Tier.FAST)
     def queue_sort_less(self, first: QueuedPodInfo, second: QueuedPodInfo) -> bool:
         """Whether *first* goes before *second*: a strict weak order. Slower than ``queue_sort_key``."""
 
-    @hookspec
+    @_hook(auxiliary=True)
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Cluster events that may make a pod schedulable which this plugin rejected, with queueing hints.
 
@@ -63,16 +119,18 @@ class Hookspecs(Protocol):
 
     # ---- scheduling cycle ------------------------------------------------------------------------------
 
-    @hookspec
+    @_hook("preFilter", "filter", "preScore", "score", tier=Tier.FAST, hot=True, auxiliary=True)
     def pod_signature(self, pod: Pod) -> Hashable:
         """All that this plugin's filter and score read of *pod*, as a hashable value.
 
-        Two pods with equal signatures must get equal verdicts and scores on every node. ``None`` means "this
-        pod cannot be compared": its class is not remembered, nor are those of a profile in which some plugin
-        with filter or score lacks this hook.
+        Two pods with equal signatures must get equal verdicts and scores on every node. With this hook, and
+        with ``depends_on`` other than ``Depends.CLUSTER``, the answers of the plugin are kept and shared by
+        pods with equal signatures. A plugin without either is asked about every pod, while the answers of the
+        other plugins in the profile are kept all the same. ``None`` means "this pod cannot be compared":
+        nothing is kept for it, and all plugins are asked.
         """
 
-    @hookspec
+    @_hook("preFilter", hot=True)
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Rows) -> Status | PreFilterResult | None:
         """Once per pod before filter: precompute into *state*, reject outright, or name the only candidates.
 
@@ -80,7 +138,9 @@ class Hookspecs(Protocol):
         restricts the nodes, a rejection ends the cycle (post_filter still runs).
         """
 
-    @hookspec
+    @_hook(
+        "preFilter", "preScore", tier=Tier.FAST, hot=True, auxiliary=True, needs=("pre_filter", "pre_score")
+    )
     def skip_reads(self, pod: Pod) -> Sequence[str] | None:
         """What decides, beside the fields of *pod*, whether pre_filter and pre_score answer Skip for it.
 
@@ -91,34 +151,34 @@ class Hookspecs(Protocol):
         are left out as well: for those that have nothing to do where filter and score have none.
         """
 
-    @hookspec
+    @_hook("preFilter")
     def add_pod(self, state: CycleState, pod: Pod, pod_to_add: Pod, node_info: NodeInfo) -> Status | None:
         """Update what pre_filter precomputed as if *pod_to_add* ran on that node; inverse of remove_pod.
 
         Runs on clones, in dry runs. Anything but success is an error.
         """
 
-    @hookspec
+    @_hook("preFilter")
     def remove_pod(
         self, state: CycleState, pod: Pod, pod_to_remove: Pod, node_info: NodeInfo
     ) -> Status | None:
         """Update what pre_filter precomputed as if *pod_to_remove* had left that node."""
 
-    @hookspec
+    @_hook("filter", hot=True)
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status | None:
         """Can the pod run on this node? ``None`` means yes.
 
         Pure in (state, pod, node_info). Must agree with ``filter_rows`` where the plugin has both.
         """
 
-    @hookspec
+    @_hook("filter", tier=Tier.FAST, hot=True)
     def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> RowVerdicts | None:
         """The same for many rows in one call; ``None`` means that all of them pass.
 
         Pure in (state, pod, rows) and free of side effects: called for rows that other plugins rejected too.
         """
 
-    @hookspec
+    @_hook("filter", tier=Tier.KERNEL, hot=True, form_of="filter", needs=_FILTERS)
     def prepare_filter(
         self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
     ) -> Callable[[int], RowVerdicts | Sequence[Status | None] | None] | None:
@@ -131,7 +191,7 @@ class Hookspecs(Protocol):
         all pods of the batch.
         """
 
-    @hookspec
+    @_hook("filter", tier=Tier.KERNEL, hot=True, form_of="filter", needs=_FILTERS)
     def filter_groups(self, state: CycleState, pod: Pod, table: NodeTable) -> GroupVerdicts | None:
         """Which rows pass, by group of rows, where few numbers decide that.
 
@@ -139,7 +199,7 @@ class Hookspecs(Protocol):
         which is better where most often all rows pass. It is not asked why rows do not pass.
         """
 
-    @hookspec
+    @_hook("postFilter")
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> tuple[PostFilterResult | None, Status | None] | PostFilterResult | Status | None:
@@ -150,20 +210,20 @@ class Hookspecs(Protocol):
         the point.
         """
 
-    @hookspec
+    @_hook("preScore", hot=True)
     def pre_score(self, state: CycleState, pod: Pod, nodes: Rows) -> Status | None:
         """Once per pod before score, with the feasible rows. ``Status.skip()`` leaves the plugin's score out;
         any other status but success is an error."""
 
-    @hookspec
+    @_hook("score", hot=True)
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> int:
         """How good is this node, 0 to 100 unless the plugin normalises. Pure in (state, pod, node_info)."""
 
-    @hookspec
+    @_hook("score", tier=Tier.FAST, hot=True)
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Scores:
         """The same for many rows in one call: int64, shape ``(len(rows),)``."""
 
-    @hookspec
+    @_hook("score", tier=Tier.KERNEL, hot=True, form_of="score", needs=_SCORES)
     def prepare_score(
         self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
     ) -> Callable[[int], Sequence[int] | Scores] | None:
@@ -173,30 +233,30 @@ class Hookspecs(Protocol):
         pods that a filter rejects on that row are not used.
         """
 
-    @hookspec
+    @_hook("score", tier=Tier.KERNEL, hot=True, form_of="score", needs=_SCORES)
     def score_groups(self, state: CycleState, pod: Pod, table: NodeTable) -> GroupScores | None:
         """The normalised scores of all feasible rows by group, where few numbers say what a row gets.
 
-        For plugins that are not ``row_local``, such as those that look at topology domains. It must agree
+        For plugins that depend on other rows, such as those that look at topology domains. It must agree
         with ``score_rows`` and ``normalize_scores``; ``None`` means to use these. Where there are few groups,
         the framework follows the best rows of each, and no row is scored by itself.
         """
 
-    @hookspec
+    @_hook("score", hot=True, needs=_SCORES)
     def normalize_scores(self, state: CycleState, pod: Pod, scores: Scores, nodes: Rows) -> Scores | None:
         """Bring the raw scores of all feasible rows into 0 to 100, aligned with *nodes*.
 
         Change *scores* in place (``None``) or return an array of the same shape.
         """
 
-    @hookspec
+    @_hook("reserve")
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Claim what the pod needs on the chosen node.
 
         On anything but success the plugins after this one are not asked, and every plugin's unreserve runs.
         """
 
-    @hookspec
+    @_hook("reserve")
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """Undo reserve, in reverse order of plugins; also called for plugins whose reserve failed or never
         ran.
@@ -204,7 +264,7 @@ class Hookspecs(Protocol):
         Must be idempotent and must not fail.
         """
 
-    @hookspec
+    @_hook("permit")
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """The last word before binding: ``None`` allows, ``Status.wait(seconds)`` parks the pod.
 
@@ -213,11 +273,11 @@ class Hookspecs(Protocol):
 
     # ---- binding cycle (off the core) ------------------------------------------------------------------
 
-    @hookspec
+    @_hook("preBind", tier=Tier.FAST, needs=("pre_bind",))
     def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """In the core, before the hand-off: ``Status.skip()`` if pre_bind has nothing to do for this pod."""
 
-    @hookspec
+    @_hook("preBind")
     def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
         """Prepare the outside world for the pod (attach, provision). Off the core; may be ``async``.
 
@@ -225,17 +285,17 @@ class Hookspecs(Protocol):
         at the latest at the deadline; any other status fails the attempt.
         """
 
-    @hookspec
+    @_hook("bind")
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
         """Tell the cluster. Off the core; may be ``async``. ``Status.skip()`` leaves it to the next one."""
 
-    @hookspec
+    @_hook("postBind")
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
         """After a successful bind, in the core: clean up. Informational."""
 
     # ---- explanations ----------------------------------------------------------------------------------
 
-    @hookspec
+    @_hook("filter", tier=Tier.FAST, auxiliary=True, needs=_FILTERS)
     def explain(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> str | None:
         """For people: what is behind this plugin's rejection of that node, as one short line.
 
@@ -245,7 +305,7 @@ class Hookspecs(Protocol):
         What nodes have in common may be kept in *state*. Raising is reported in place of the line.
         """
 
-    @hookspec
+    @_hook("filter", "score", tier=Tier.FAST, auxiliary=True)
     def explain_pod(self, state: CycleState, pod: Pod) -> Sequence[str]:
         """For people: what this plugin found out about the cluster as a whole, such as counts by domain.
 
@@ -256,6 +316,6 @@ class Hookspecs(Protocol):
 
     # ---- life of the plugin ----------------------------------------------------------------------------
 
-    @hookspec
+    @_hook(auxiliary=True)
     def close(self) -> None:
         """Once, when the scheduler stops: release threads, connections, files. Must be idempotent."""

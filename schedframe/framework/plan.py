@@ -235,28 +235,23 @@ def _pod_hooks(compiler: _Compiler) -> tuple[PodHooks, ...]:
     return tuple(hook for hook in hooks if hook.add_pod is not None or hook.remove_pod is not None)
 
 
-_FORMS_OF_FILTER = ("filter", "filter_rows", "filter_groups", "prepare_filter")
-
-
 def _filters(compiler: _Compiler) -> tuple[FilterEntry, ...]:
     entries = (
-        FilterEntry(name, *(compiler.call(hook, name) for hook in _FORMS_OF_FILTER))
+        FilterEntry(name, **{hook: compiler.call(hook, name) for hook in HOOKS_OF_POINT["filter"]})
         for name in compiler.names("filter")
     )
     return tuple(entry for entry in entries if entry.filter is not None or entry.filter_rows is not None)
 
 
 def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
+    forms = [hook for hook in HOOKS_OF_POINT["score"] if hook != "normalize_scores"]
     entries = (
         ScoreEntry(
             name,
             weight,
-            compiler.call("score", name),
-            compiler.call("score_rows", name),
-            _normalize(compiler, name),
-            getattr(compiler.plugins[name], "normalization", None),
-            compiler.call("score_groups", name),
-            compiler.call("prepare_score", name),
+            normalize=_normalize(compiler, name),
+            normalization=getattr(compiler.plugins[name], "normalization", None),
+            **{hook: compiler.call(hook, name) for hook in forms},
         )
         for name, weight in compiler.enabled.get("score", ())
         if name in compiler.plugins

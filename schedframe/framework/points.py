@@ -1,53 +1,65 @@
-"""Extension points as configuration spells them, and the hooks that make one up."""
+"""Tables about hooks, all derived from the specifications in :mod:`.hookspecs`."""
 
 from __future__ import annotations
 
 import inspect
 from typing import Any
 
-from .hookspecs import PROJECT, Hookspecs
+from attrs import frozen
 
-HOOKS_OF_POINT: dict[str, tuple[str, ...]] = {
-    "preEnqueue": ("pre_enqueue",),
-    "queueSort": ("queue_sort_key", "queue_sort_less"),
-    "preFilter": ("pre_filter", "add_pod", "remove_pod"),
-    "filter": ("filter", "filter_rows"),
-    "postFilter": ("post_filter",),
-    "preScore": ("pre_score",),
-    "score": ("score", "score_rows", "normalize_scores"),
-    "reserve": ("reserve", "unreserve"),
-    "permit": ("permit",),
-    "preBind": ("pre_bind_pre_flight", "pre_bind"),
-    "bind": ("bind",),
-    "postBind": ("post_bind",),
-}
+from .hookspecs import PROJECT, Hookspecs, Spec, Tier
+
+
+@frozen
+class Hook:
+    """One hook: its name, its arguments in order, and what its specification says of it."""
+
+    name: str
+    arguments: tuple[str, ...]
+    spec: Spec
+
+
+def _hooks() -> dict[str, Hook]:
+    found = {}
+    for name, function in vars(Hookspecs).items():
+        if getattr(function, f"{PROJECT}_spec", None) is not None:
+            arguments = tuple(each for each in inspect.signature(function).parameters if each != "self")
+            found[name] = Hook(name, arguments, getattr(function, Spec.ATTRIBUTE))
+    return found
+
+
+HOOKS: dict[str, Hook] = _hooks()
+"""Every hook by name, in the order in which a pod meets them."""
+
+HOOK_ARGUMENTS: dict[str, tuple[str, ...]] = {name: hook.arguments for name, hook in HOOKS.items()}
+"""Hook → names of its arguments, in order."""
+
+
+def _hooks_of_point() -> dict[str, tuple[str, ...]]:
+    points = dict.fromkeys(hook.spec.points[0] for hook in HOOKS.values() if not hook.spec.auxiliary)
+    return {
+        point: tuple(
+            name for name, hook in HOOKS.items() if point in hook.spec.points and not hook.spec.auxiliary
+        )
+        for point in points
+    }
+
+
+HOOKS_OF_POINT: dict[str, tuple[str, ...]] = _hooks_of_point()
 """Point → hooks; a plugin implements the point if it implements one of them."""
 
-HOT_HOOKS = frozenset(
-    {
-        "filter",
-        "filter_rows",
-        "score",
-        "score_rows",
-        "normalize_scores",
-        "pre_filter",
-        "pre_score",
-        "pod_signature",
-    }
-)
+HOT_HOOKS: frozenset[str] = frozenset(name for name, hook in HOOKS.items() if hook.spec.hot)
 """Hooks that run for every pod or node; wrappers are refused there."""
 
 
-def _arguments(function: Any) -> tuple[str, ...]:
-    return tuple(name for name in inspect.signature(function).parameters if name != "self")
+def hooks_of_tier(tier: Tier) -> tuple[str, ...]:
+    """Return the hooks of one tier, in the order in which a pod meets them."""
+    return tuple(name for name, hook in HOOKS.items() if hook.spec.tier is tier)
 
 
-HOOK_ARGUMENTS: dict[str, tuple[str, ...]] = {
-    name: _arguments(function)
-    for name, function in vars(Hookspecs).items()
-    if getattr(function, f"{PROJECT}_spec", None) is not None
-}
-"""Hook → names of its arguments, in order."""
+def forms_of(base: str) -> tuple[str, ...]:
+    """Return *base* (``filter`` or ``score``) and its other forms."""
+    return (base, *(name for name, hook in HOOKS.items() if hook.spec.form_of == base))
 
 
 def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Container
 from difflib import get_close_matches
 from typing import Any, get_args, get_type_hints
 
 import attrs
 
 from ..errors import PluginError
-from .points import HOOK_ARGUMENTS, HOT_HOOKS, hooks_of
+from .declarations import check_declarations
+from .points import HOOK_ARGUMENTS, HOOKS, HOT_HOOKS, hooks_of
 from .requirement import check_requirement
 
 
@@ -30,9 +32,11 @@ def check_plugin(name: str, plugin: Any) -> None:
     cls = plugin if inspect.isclass(plugin) else type(plugin)
     _check_equality(name, cls)
     check_requirement(name, cls)
+    check_declarations(name, plugin)
     hooks = hooks_of(plugin)
     for hook, options in hooks.items():
         _check_hook(name, plugin, hook, options)
+        _check_needs(name, cls, hook, hooks)
     if not hooks:
         raise PluginError(
             f"plugin {name}: {cls.__qualname__} implements no extension point; mark its methods with "
@@ -77,6 +81,16 @@ def _check_equality(name: str, cls: type) -> None:
         raise PluginError(
             f"plugin {name}: {cls.__qualname__} compares by value, so two instances with equal fields would "
             "count as one plugin; define it with @define(eq=False)"
+        )
+
+
+def _check_needs(name: str, cls: type, hook: str, hooks: Container[str]) -> None:
+    spec = HOOKS[hook].spec
+    if spec.needs and not any(each in hooks for each in spec.needs):
+        what = f"is a form of {spec.form_of} that" if spec.form_of else "belongs to another hook and"
+        raise PluginError(
+            f"plugin {name}: {cls.__qualname__}.{hook} {what} is never called by itself; implement "
+            f"{' or '.join(spec.needs)} too"
         )
 
 

@@ -10,18 +10,18 @@ from attrs import frozen
 from ..framework.hookspecs import Hookspecs
 
 DECLARATIONS: Final = {
-    "row_local": (
-        "A plugin with row_local = True answers for a row from that row, the pod and what reads names, and "
-        "from nothing else: what it precomputed for a pod stays true when other rows change."
+    "Depends.ROW": (
+        "A plugin with depends_on = Depends.ROW answers for a row from that row, the pod and what reads "
+        "names, and from nothing else: what it precomputed for a pod stays true when other rows change."
     ),
-    "node_only": (
-        "A row_local plugin with node_only = True looks at the node object of a row, and not at its pods."
+    "Depends.NODE_OBJECT": (
+        "A plugin with depends_on = Depends.NODE_OBJECT reads the node object of a row, and not its pods."
     ),
-    "amounts_only": (
-        "A row_local plugin with amounts_only = True looks at nothing of a row but its amounts: what the "
+    "Depends.ROW_RESOURCES": (
+        "A plugin with depends_on = Depends.ROW_RESOURCES reads nothing of a row but its resources: what the "
         "node has, what its pods request, and whether there is room for one more pod."
     ),
-    "reads": "reads names the kinds of objects that a row_local plugin looks at besides the row.",
+    "reads": "reads names the kinds of objects that a plugin reads besides what depends_on says.",
     "normalization": "A plugin that declares a normalization has no normalize_scores hook.",
     "args": (
         "Arguments are an attrs class: what does not fit is refused with the path of the field, before the "

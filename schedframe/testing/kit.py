@@ -28,6 +28,11 @@ DEFAULT_EXAMPLES = 50
 DEFAULT_SHRINKS = 150
 _SEEDS = 10_000
 """Runs of Hypothesis for one seed, at most."""
+_FORMER_NAMES = {
+    "row_local_is_true": "depends_on_row_is_true",
+    "node_only_is_true": "depends_on_node_object_is_true",
+    "amounts_only_is_true": "depends_on_row_resources_is_true",
+}
 _DELETIONS = 200
 """Worlds that are tried at most when things are left out of a counterexample."""
 
@@ -174,6 +179,7 @@ class _Inspection:
     def wanted(self, leave_out: Mapping[str, str]) -> Iterator[Check]:
         """The checks that concern the plugin."""
         known = {check.name for check in CHECKS}
+        leave_out = {_present_name(name): reason for name, reason in leave_out.items()}
         if unknown := sorted(set(leave_out) - known):
             raise ValueError(f"there are no checks {unknown}; the checks are {', '.join(sorted(known))}")
         checks = CHECKS if self._look() else CHECKS[:1]
@@ -224,6 +230,15 @@ class _Inspection:
         except (PluginError, ConfigError) as error:
             return Violation(str(error))
         return None
+
+
+def _present_name(check: str) -> str:
+    """Return the name of a check that was renamed."""
+    present = _FORMER_NAMES.get(check)
+    if present is None:
+        return check
+    warnings.warn(f"the check {check} is called {present} now", DeprecationWarning, stacklevel=5)
+    return present
 
 
 Fails = Callable[[World], "Violation | None"]

@@ -9,6 +9,7 @@ from typing import Any
 from attrs import define, field
 
 from ..config.decode import structure_args
+from ..framework import Depends, depends_on
 from ..framework.adapter import adapt
 from ..framework.points import HOOK_ARGUMENTS, hooks_of
 from ..framework.validation import args_class_of
@@ -42,8 +43,13 @@ class Subject:
         return args_class_of(self.factory)
 
     def declares(self, attribute: str) -> Any:
-        """A class attribute such as ``row_local``; ``None`` if there is none."""
+        """Return a class attribute such as ``normalization``; ``None`` if there is none."""
         return getattr(self.factory, attribute, None)
+
+    @property
+    def depends_on(self) -> Depends:
+        """What its answers about a row depend on."""
+        return depends_on(self.factory)
 
     @property
     def reads(self) -> tuple[str, ...]:

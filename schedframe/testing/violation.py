@@ -7,6 +7,7 @@ from typing import TypeAlias
 
 from attrs import frozen
 
+from ..framework.points import HOOKS
 from .contract import Clause
 from .subject import Subject
 from .world import World
@@ -46,5 +47,5 @@ def having_any(*hooks: str) -> Callable[[Subject], bool]:
     return lambda subject: not subject.hooks.isdisjoint(hooks)
 
 
-FILTERS = ("filter", "filter_rows")
-SCORES = ("score", "score_rows")
+FILTERS = HOOKS["filter_groups"].spec.needs
+SCORES = HOOKS["score_groups"].spec.needs

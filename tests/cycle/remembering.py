@@ -12,6 +12,7 @@ from attrs import define, evolve, field
 
 from schedframe import (
     Decision,
+    Depends,
     GroupScores,
     GroupVerdicts,
     Node,
@@ -96,7 +97,7 @@ BUSIER = Status.unresolvable("busier")
 class Local:
     """Looks at one row, and has no columns: remembered."""
 
-    row_local: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Any:
@@ -117,7 +118,7 @@ class Local:
 class Peak:
     """Remembered, with scores that depend on the highest of them; by node and by columns."""
 
-    row_local: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW
     normalization: ClassVar[Normalization] = Normalization.BY_MAX_REVERSED
 
     @hookimpl

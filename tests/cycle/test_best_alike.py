@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from schedframe import (
     NO_SCHEDULE,
     PREFER_NO_SCHEDULE,
+    Depends,
     Handle,
     Namespace,
     Node,
@@ -244,7 +245,7 @@ def test_where_one_node_is_feasible_nobody_is_asked_for_scores(monkeypatch: pyte
 class Door:
     """Lets nobody in while there is a namespace ``closed``."""
 
-    row_local = amounts_only = True
+    depends_on = Depends.ROW_RESOURCES
     reads = ("Namespace",)
 
     def __init__(self, handle: Handle) -> None:
@@ -278,7 +279,7 @@ def test_what_all_rows_have_in_common_may_change() -> None:
 class Breaks:
     """Judges nodes by themselves, and fails at one."""
 
-    row_local = node_only = True
+    depends_on = Depends.NODE_OBJECT
 
     @hookimpl
     def pod_signature(self) -> tuple[()]:

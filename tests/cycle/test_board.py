@@ -11,6 +11,7 @@ import pytest
 from schedframe import (
     PREFER_NO_SCHEDULE,
     CycleState,
+    Depends,
     NodeInfo,
     NodeTable,
     PluginError,
@@ -283,7 +284,7 @@ def test_where_each_pod_is_of_another_size_others_come_to_sit(monkeypatch: pytes
 class Half:
     """Nodes are used to the half at most, and better if the pod is small; node by node alone."""
 
-    row_local = amounts_only = True
+    depends_on = Depends.ROW_RESOURCES
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> int:

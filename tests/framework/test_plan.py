@@ -1,13 +1,15 @@
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import pytest
 from attrs import define, field
 
+from schedframe.config import POINTS as ALL_POINTS
 from schedframe.errors import PluginError
 from schedframe.framework import Normalization, compile_plan
-from schedframe.framework.points import HOOK_ARGUMENTS, HOOKS_OF_POINT
+from schedframe.framework.points import HOOK_ARGUMENTS, HOOKS, HOOKS_OF_POINT, HOT_HOOKS
 
 from .fakes import SORT, enable, plan_of, plugin, plugin_class
 
@@ -79,11 +81,16 @@ def test_a_hook_that_names_fewer_arguments_gets_just_those() -> None:
     assert entry.filter("the state", "the pod", "the node") == ("the node", "the state")
 
 
+_SCORES = tuple(hook for hook in HOOKS_OF_POINT["score"] if hook != "normalize_scores")
+
+
 @pytest.mark.parametrize("hook", sorted(HOOK_ARGUMENTS))
 def test_every_hook_finds_its_place(hook: str) -> None:
     specified = ", ".join(("self", *HOOK_ARGUMENTS[hook]))
     function = eval(f"lambda {specified}: 'hello'")
-    instance = plugin(**{hook: function, "filter_rows" if hook == "filter" else "filter": lambda self: None})
+    beside = HOOKS[hook].spec.needs or ("filter", "filter_rows")
+    others = {name: lambda self: None for name in beside if name != hook}
+    instance = plugin(**{hook: function, **others})
     plugins = {"P": instance} if hook.startswith("queue_sort") else {"P": instance, "Sort": SORT}
     plan = compile_plan(plugins, enable(plugins))
     attribute = {
@@ -97,16 +104,13 @@ def test_every_hook_finds_its_place(hook: str) -> None:
         "filter_rows": lambda: plan.filter[0].filter_rows,
         "filter_groups": lambda: plan.filter[0].filter_groups,
         "prepare_filter": lambda: plan.filter[0].prepare_filter,
-        "score": lambda: plan.score[0].score,
-        "score_rows": lambda: plan.score[0].score_rows,
+        **{each: partial(getattr, plan.score[0], each) for each in _SCORES if plan.score},
+        "normalize_scores": lambda: plan.score[0].normalize,
         "pre_bind_pre_flight": lambda: plan.pre_flight["P"],
         "explain": lambda: plan.explain["P"],
         "explain_pod": lambda: plan.explain_pod["P"],
         "skip_reads": lambda: plan.skip_reads["P"],
     }
-    if hook in ("normalize_scores", "score_groups", "prepare_score"):
-        assert plan.score == ()  # nothing is scored
-        return
     call = attribute.get(hook, lambda: getattr(plan, hook)[0].call)()
     assert call is not None
     assert call(*range(len(HOOK_ARGUMENTS[hook]))) == "hello"
@@ -166,12 +170,21 @@ def test_normalization_as_data() -> None:
                 score=lambda self: 1, normalize_scores=lambda self: None, normalization=Normalization.BY_MAX
             )
         )
-    with pytest.raises(PluginError, match="must be a Normalization"):
+    with pytest.raises(PluginError, match="declare a member of Normalization"):
         plan_of(P=plugin(score=lambda self: 1, normalization="by-max"))
 
 
-def test_every_hook_of_a_point_counts_for_it() -> None:
-    assert {hook for hooks in HOOKS_OF_POINT.values() for hook in hooks} <= HOOK_ARGUMENTS.keys()
+def test_tables_are_derived_from_the_specifications() -> None:
+    assert list(HOOKS) == list(HOOK_ARGUMENTS)
+    assert HOOKS_OF_POINT["filter"] == ("filter", "filter_rows", "prepare_filter", "filter_groups")
+    assert HOOKS_OF_POINT["preFilter"] == ("pre_filter", "add_pod", "remove_pod")
+    assert tuple(HOOKS_OF_POINT) == tuple(point for point in ALL_POINTS if not point.startswith("placement"))
+    forms = {name for name, hook in HOOKS.items() if hook.spec.form_of}
+    assert forms == {"prepare_filter", "filter_groups", "prepare_score", "score_groups"}
+    assert forms <= HOT_HOOKS
+    for name, hook in HOOKS.items():
+        assert hook.spec.auxiliary is not any(name in names for names in HOOKS_OF_POINT.values())
+        assert set(hook.spec.needs) <= set(HOOKS)
 
 
 # ---- observer ----------------------------------------------------------------------------------------------

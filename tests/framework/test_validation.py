@@ -42,9 +42,8 @@ def test_every_hookspec_is_known_and_belongs_to_a_point_or_to_the_plugin_itself(
     hooks = {name for name, value in vars(Hookspecs).items() if hasattr(value, "schedframe_spec")}
     assert hooks == HOOK_ARGUMENTS.keys()
     of_points = {hook for found in HOOKS_OF_POINT.values() for hook in found}
-    short_cuts = {"pod_signature", "skip_reads", "score_groups", "filter_groups"}
-    short_cuts |= {"prepare_filter", "prepare_score"}
-    assert hooks - of_points == short_cuts | {"events_to_register", "explain", "explain_pod", "close"}
+    of_plugins = {"pod_signature", "skip_reads", "events_to_register", "explain", "explain_pod", "close"}
+    assert hooks - of_points == of_plugins
     assert HOOK_ARGUMENTS["filter"] == ("state", "pod", "node_info")
     assert HOOK_ARGUMENTS["close"] == ()
 

@@ -109,8 +109,8 @@ def test_a_failure_says_what_is_broken_where_and_shows_little_more() -> None:
     assert failure.world is not None
     assert len(failure.world.nodes) == 1
     text = str(failure)
-    assert text.startswith("node_only_is_true: pod ")
-    assert DECLARATIONS["node_only"] in text
+    assert text.startswith("depends_on_node_object_is_true: pod ")
+    assert DECLARATIONS["Depends.NODE_OBJECT"] in text
     assert "smallest example found:" in text
 
 

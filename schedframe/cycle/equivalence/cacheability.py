@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
-from ...framework import Framework, Plan
+from ...framework import Depends, Framework, Plan, depends_on
 from ...state import NodeTable, ObjectStore
 
 
@@ -41,7 +41,8 @@ def split(framework: Framework) -> SplitPlan | None:
     """Divide the plan of a framework; ``None`` if nothing of it can be remembered."""
     plan = framework.plan
     signatures = {name: call for name, call in plan.signatures if call is not None}
-    local = {name for name in signatures if getattr(plan.plugins[name], "row_local", False)}
+    depends = {name: depends_on(plan.plugins[name]) for name in signatures}
+    local = {name for name, what in depends.items() if what is not Depends.CLUSTER}
     # A normalisation that the framework cannot follow row by row makes the scores of a plugin live.
     local -= {
         entry.name for entry in plan.score if entry.normalize is not None and entry.normalization is None
@@ -65,15 +66,13 @@ def split(framework: Framework) -> SplitPlan | None:
     def reads(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted({kind for name in names for kind in getattr(plan.plugins[name], "reads", ())}))
 
-    nodes = {name for name in local if getattr(plan.plugins[name], "node_only", False)}
+    nodes = {name for name in local if depends[name] is Depends.NODE_OBJECT}
     return SplitPlan(
         remembered=part(local),
         live=part(plan.plugins.keys() - local),
         node_plan=part(nodes),
         pod_plan=part(local - nodes),
-        amounts_only=frozenset(
-            name for name in local - nodes if getattr(plan.plugins[name], "amounts_only", False)
-        ),
+        amounts_only=frozenset(name for name in local if depends[name] is Depends.ROW_RESOURCES),
         order={entry.name: place for place, entry in enumerate(plan.filter)},
         node_signatures=tuple(signatures[name] for name in signatures if name in nodes),
         pod_signatures=tuple(signatures[name] for name in signatures if name in local - nodes),

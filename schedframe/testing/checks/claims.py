@@ -1,4 +1,4 @@
-"""What a plugin says of itself: row_local, node_only, amounts_only, reads, pod_signature."""
+"""What a plugin declares about its answers: depends_on, reads, pod_signature."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import numpy as np
 from attrs import evolve, fields
 
 from ...api import Node, NodeSpec, ObjectMeta, Pod, PodSpec
+from ...framework import Depends
 from ...state import Rows
 from ..contract import of_class, of_hook
 from ..naming import placed
@@ -86,7 +87,7 @@ def _answers(search: Search, names: list[str], scored: bool) -> dict[str, dict[s
     return found
 
 
-def row_local(subject: Subject, world: World) -> None:
+def row_answers_stay(subject: Subject, world: World) -> None:
     """Remembered answers stay true, and so does what they are refreshed from."""
     for pod in world.pods[:2]:
         kept = _Remembered(subject, world, pod)
@@ -172,7 +173,7 @@ def _nodes_of(change: Change) -> set[str]:
     return found
 
 
-def node_only(subject: Subject, world: World) -> None:
+def node_answers_stay(subject: Subject, world: World) -> None:
     """Pods that come and go change no verdict and no score."""
 
     def changes() -> Iterator[Change]:
@@ -184,7 +185,7 @@ def node_only(subject: Subject, world: World) -> None:
     _unmoved_by(subject, world, changes, "pods came to the node and left it")
 
 
-def amounts_only(subject: Subject, world: World) -> None:
+def resource_answers_stay(subject: Subject, world: World) -> None:
     """Nodes and pods with the same amounts, otherwise plain, get the same verdicts and scores."""
 
     def changes() -> Iterator[Change]:
@@ -314,23 +315,24 @@ def _afresh(spec: PodSpec) -> PodSpec:
     return attrs.evolve(spec)
 
 
-def _is_local(subject: Subject) -> bool:
-    return bool(subject.declares("row_local"))
-
-
 CHECKS = (
-    Check("row_local_is_true", of_class("row_local"), row_local, _is_local),
     Check(
-        "node_only_is_true",
-        of_class("node_only"),
-        node_only,
-        lambda subject: _is_local(subject) and bool(subject.declares("node_only")),
+        "depends_on_row_is_true",
+        of_class("Depends.ROW"),
+        row_answers_stay,
+        lambda subject: subject.depends_on is not Depends.CLUSTER,
     ),
     Check(
-        "amounts_only_is_true",
-        of_class("amounts_only"),
-        amounts_only,
-        lambda subject: _is_local(subject) and bool(subject.declares("amounts_only")),
+        "depends_on_node_object_is_true",
+        of_class("Depends.NODE_OBJECT"),
+        node_answers_stay,
+        lambda subject: subject.depends_on is Depends.NODE_OBJECT,
+    ),
+    Check(
+        "depends_on_row_resources_is_true",
+        of_class("Depends.ROW_RESOURCES"),
+        resource_answers_stay,
+        lambda subject: subject.depends_on is Depends.ROW_RESOURCES,
     ),
     Check(
         "pod_signature_is_true",

@@ -9,7 +9,6 @@ import attrs
 from ...config.codec import StructureError, json_names, unstructure
 from ...config.decode import structure_args
 from ...errors import ConfigError, PluginError
-from ...framework import Normalization
 from ...framework.validation import check_plugin, check_plugin_class
 from ..contract import of_class
 from ..subject import Subject
@@ -19,7 +18,7 @@ from ..world import World
 
 
 def registration(subject: Subject, world: World) -> None:
-    """The class is accepted, and an instance too; what it declares has the right types."""
+    """The class is accepted, and an instance too."""
     try:
         check_plugin_class(subject.name, subject.factory)
         handle = StandInHandle(world)
@@ -31,21 +30,6 @@ def registration(subject: Subject, world: World) -> None:
         raise Violation(str(error)) from error
     except Exception as error:
         raise Violation(f"cannot be made: {type(error).__name__}: {error}") from error
-    for attribute in ("row_local", "node_only", "amounts_only", "reads_snapshot"):
-        declared = subject.declares(attribute)
-        if declared is not None and not isinstance(declared, bool):
-            raise Violation(f"{attribute} is {declared!r}; declare True or False in the class")
-    reads = subject.declares("reads")
-    if reads is not None and (
-        isinstance(reads, str) or not all(isinstance(kind, str) and kind for kind in reads)
-    ):
-        raise Violation(f"reads is {reads!r}; declare a tuple of kinds, such as ('Namespace',)")
-    normalization = subject.declares("normalization")
-    if normalization is not None and not isinstance(normalization, Normalization):
-        raise Violation(f"normalization is {normalization!r}; declare a member of Normalization")
-    for attribute in ("node_only", "amounts_only"):
-        if subject.declares(attribute) and not subject.declares("row_local"):
-            raise Violation(f"{attribute} = True without row_local = True says nothing; declare both")
 
 
 # ---- args --------------------------------------------------------------------------------------------------

@@ -16,6 +16,7 @@ from schedframe import (
     Action,
     ClusterEvent,
     CycleState,
+    Depends,
     EventRegistration,
     EventResource,
     Handle,
@@ -54,8 +55,7 @@ class DiskByLabel:
     """Both forms of both, by a label of the node."""
 
     args: DiskArgs
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
@@ -98,7 +98,7 @@ class DiskByLabel:
 class SpareDevices:
     """By columns alone, and by what pods leave free."""
 
-    row_local: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> int:
@@ -125,7 +125,7 @@ class SpareDevices:
 class OneOfAnApp:
     """Node by node, by the pods there."""
 
-    row_local: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
@@ -300,7 +300,7 @@ class FewestPods:
 class MostPods:
     """Lets the framework normalise; by columns alone."""
 
-    row_local: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW
     normalization: ClassVar[Normalization] = Normalization.BY_MAX
 
     @hookimpl
@@ -317,8 +317,7 @@ class TeamOfNamespace:
     """Reads objects of another kind, and says so."""
 
     handle: Handle
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
     reads: ClassVar[tuple[str, ...]] = ("Namespace",)
 
     @hookimpl

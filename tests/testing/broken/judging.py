@@ -11,6 +11,7 @@ from attrs import define, field
 
 from schedframe import (
     CycleState,
+    Depends,
     Handle,
     NodeInfo,
     Pod,
@@ -165,9 +166,9 @@ class RowsTakenForAll:
 
 @define(eq=False)
 class LooksAtAllRows:
-    """Says row_local, and compares with the fullest node."""
+    """Says that other rows play no role, and compares with the fullest node."""
 
-    row_local: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW
 
     @hookimpl
     def pod_signature(self) -> Hashable:
@@ -185,9 +186,9 @@ _ROOM: Final = StateKey[dict[str, int]]("RemembersRoom")
 
 @define(eq=False)
 class RemembersRoom:
-    """Says row_local, and looks at the pods as they were at pre_filter."""
+    """Says that other rows play no role, and looks at the pods as they were at pre_filter."""
 
-    row_local: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW
 
     @hookimpl
     def pod_signature(self) -> Hashable:
@@ -206,22 +207,21 @@ class RemembersRoom:
 class NotNodeOnly(OneOfAnApp):
     """Says that pods on a node play no role."""
 
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
 
 
 @define(eq=False)
 class NotAmountsOnly(OneOfAnApp):
     """Says that labels of pods play no role."""
 
-    amounts_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW_RESOURCES
 
 
 @define(eq=False)
 class CountsPods:
     """Says that of the pods on a node only what they request plays a role, and whether there is room."""
 
-    row_local: ClassVar[bool] = True
-    amounts_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW_RESOURCES
 
     @hookimpl
     def pod_signature(self) -> Hashable:
@@ -414,12 +414,12 @@ JUDGING: Final[tuple[tuple[Any, str], ...]] = (
     (TooFewVerdictsOfPods, "filter_forms_agree"),
     (ScoresOfPodsDisagree, "score_forms_agree"),
     (RowsTakenForAll, "filter_forms_agree"),
-    (LooksAtAllRows, "row_local_is_true"),
-    (RemembersRoom, "row_local_is_true"),
-    (NotNodeOnly, "node_only_is_true"),
-    (NotAmountsOnly, "amounts_only_is_true"),
-    (CountsPods, "amounts_only_is_true"),
-    (ReadsInSecret, "row_local_is_true"),
+    (LooksAtAllRows, "depends_on_row_is_true"),
+    (RemembersRoom, "depends_on_row_is_true"),
+    (NotNodeOnly, "depends_on_node_object_is_true"),
+    (NotAmountsOnly, "depends_on_row_resources_is_true"),
+    (CountsPods, "depends_on_row_resources_is_true"),
+    (ReadsInSecret, "depends_on_row_is_true"),
     (SignatureForgetsLabels, "pod_signature_is_true"),
     (SignatureForgetsAnnotations, "pod_signature_is_true"),
     (SignatureOfTheMoment, "pod_signature_is_true"),

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attrs import define
 
 from schedframe import (
+    Depends,
     GroupScores,
     GroupVerdicts,
     NodeInfo,
@@ -28,7 +29,7 @@ NO = Status.unschedulable("no")
 class Prepared:
     """All forms of filter and of score but by group, prepared ones included."""
 
-    row_local: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW
 
     @hookimpl
     def pod_signature(self) -> Hashable:

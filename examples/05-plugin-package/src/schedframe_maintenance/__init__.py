@@ -9,6 +9,7 @@ from attrs import define, field, frozen
 from schedframe import (
     Action,
     ClusterEvent,
+    Depends,
     EventRegistration,
     EventResource,
     Node,
@@ -36,8 +37,7 @@ class Maintenance:
     args: MaintenanceArgs = field(factory=MaintenanceArgs)
 
     # A node's answer depends on that node and its own labels alone: answers may be kept until it changes.
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> bool:

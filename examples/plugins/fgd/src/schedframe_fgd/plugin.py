@@ -15,6 +15,7 @@ from schedframe import (
     MAX_SCORE,
     Action,
     ClusterEvent,
+    Depends,
     EventRegistration,
     EventResource,
     Handle,
@@ -65,7 +66,7 @@ class FGD:
     _threshold_array: Ints = field(init=False)
     _model_key: Hashable = field(factory=object, init=False)
 
-    row_local: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW
 
     def __attrs_post_init__(self) -> None:
         self.devices = Devices(self.handle, self.args)

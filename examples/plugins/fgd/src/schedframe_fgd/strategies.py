@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from schedframe import MAX_SCORE, Pod, Rows, hookimpl
+from schedframe import MAX_SCORE, Depends, Pod, Rows, hookimpl
 
 from .args import DEVICE, FGDArgs
 
@@ -31,7 +31,7 @@ class _ByRemainder:
     """Score by free CPU and GPUs of a node, as shares of the largest node."""
 
     args: LargestNode = field(factory=LargestNode)
-    row_local: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.ROW
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define
 
-from schedframe import MAX_SCORE, MIN_SCORE, Node, NodeInfo, Pod, Rows, hookimpl
+from schedframe import MAX_SCORE, MIN_SCORE, Depends, Node, NodeInfo, Pod, Rows, hookimpl
 
 from .args import ANNOTATION, LOWEST, NUMBER, OLDEST, NodeMetadataArgs
 from .layout import seconds
@@ -28,8 +28,7 @@ class NodeMetadata:
 
     args: NodeMetadataArgs
 
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen, validators
 
-from schedframe import MAX_SCORE, NodeInfo, Pod, Rows, hookimpl
+from schedframe import MAX_SCORE, Depends, NodeInfo, Pod, Rows, hookimpl
 
 Ints = npt.NDArray[np.int64]
 LEAST: Final = "Least"
@@ -40,8 +40,7 @@ class NodeResourcesAllocatable:
 
     args: AllocatableArgs = field(factory=AllocatableArgs)
 
-    row_local: ClassVar[bool] = True
-    node_only: ClassVar[bool] = True
+    depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:

@@ -1,0 +1,164 @@
+"""What a plugin declares of itself by class attributes, read and checked in one place."""
+
+from __future__ import annotations
+
+import inspect
+import warnings
+from collections.abc import Callable, Iterator
+from difflib import get_close_matches
+from enum import Enum
+from typing import Any, Final
+
+from ..errors import PluginError
+from .normalization import Normalization
+
+
+class Depends(Enum):
+    """What a plugin's answer about a row depends on, besides the pod and the kinds in ``reads``.
+
+    Declared as the class attribute ``depends_on``. The less an answer depends on, the longer it can be kept
+    and the more pods and nodes can share it. Only ``pod_signature`` together with another value than
+    ``CLUSTER`` lets the equivalence cache keep a plugin's answers.
+    """
+
+    CLUSTER = "cluster"
+    """Anything, such as other rows: the answer is not kept. The default."""
+    ROW = "row"
+    """The node and its pods: what pre_filter precomputed for a pod stays true when other rows change."""
+    ROW_RESOURCES = "row's resources"
+    """What the node has of each resource, what its pods request, and whether one more pod may come: rows with
+    equal numbers share an answer."""
+    NODE_OBJECT = "node object"
+    """The node alone and not its pods: the answer stays while pods come and go."""
+
+
+DECLARATIONS: Final[dict[str, str]] = {
+    "depends_on": "a member of Depends, such as Depends.ROW",
+    "reads": "a tuple of kinds, such as ('Namespace',)",
+    "normalization": "a member of Normalization",
+    "reads_snapshot": "True or False",
+    "kinds": "a tuple of classes",
+    "requires_schedframe": "versions such as '>=0.3,<0.5'",
+}
+"""Class attribute → what to write."""
+
+_FORMER: Final = ("row_local", "node_only", "amounts_only")
+"""Attributes that ``depends_on`` replaces. Those with the value True, in this order, → what they mean now."""
+_MEANING: Final = {
+    (): Depends.CLUSTER,
+    ("row_local",): Depends.ROW,
+    ("row_local", "node_only"): Depends.NODE_OBJECT,
+    ("row_local", "amounts_only"): Depends.ROW_RESOURCES,
+}
+
+
+def depends_on(plugin: Any) -> Depends:
+    """Return what the answers of *plugin* (a class or an instance) depend on.
+
+    The attributes that ``depends_on`` replaces are understood; combinations of them that mean nothing count
+    as :attr:`Depends.CLUSTER` (:func:`check_declarations` refuses them).
+    """
+    declared = getattr(plugin, "depends_on", None)
+    if isinstance(declared, Depends):
+        return declared
+    return _MEANING.get(_former(plugin), Depends.CLUSTER)
+
+
+def check_declarations(name: str, plugin: Any) -> None:
+    """Raise :class:`PluginError` for declarations of *plugin* that are misspelt, contradictory or of no use.
+
+    Warns of attributes that ``depends_on`` replaces.
+    """
+    cls = plugin if inspect.isclass(plugin) else type(plugin)
+    for attribute, value in _class_attributes(cls):
+        _check_spelling(name, cls, attribute, value)
+    for attribute, wanted in DECLARATIONS.items():
+        value = getattr(plugin, attribute, None)
+        if value is not None and not inspect.isdatadescriptor(value) and not _FITS[attribute](value):
+            raise PluginError(f"plugin {name}: {attribute} is {value!r}; declare {wanted}")
+    _check_former(name, plugin)
+
+
+def _is_kinds(value: Any) -> bool:
+    return isinstance(value, tuple | list | frozenset | set) and all(isinstance(k, str) and k for k in value)
+
+
+_FITS: Final[dict[str, Callable[[Any], bool]]] = {
+    "depends_on": lambda value: isinstance(value, Depends),
+    "reads": _is_kinds,
+    "normalization": lambda value: isinstance(value, Normalization),
+    "reads_snapshot": lambda value: isinstance(value, bool),
+    "kinds": lambda value: not isinstance(value, str),
+    "requires_schedframe": lambda value: True,  # :mod:`.requirement` reads it
+}
+
+
+def _former(plugin: Any) -> tuple[str, ...]:
+    return tuple(attribute for attribute in _FORMER if getattr(plugin, attribute, False) is True)
+
+
+def _check_former(name: str, plugin: Any) -> None:
+    used = [attribute for attribute in _FORMER if getattr(plugin, attribute, None) is not None]
+    if not used:
+        return
+    for attribute in used:
+        value = getattr(plugin, attribute)
+        if not isinstance(value, bool):
+            raise PluginError(
+                f"plugin {name}: {attribute} is {value!r}, and is replaced by depends_on; declare "
+                f"{DECLARATIONS['depends_on']}"
+            )
+    if isinstance(getattr(plugin, "depends_on", None), Depends):
+        raise PluginError(
+            f"plugin {name}: depends_on replaces {' and '.join(used)}; declare depends_on alone"
+        )
+    meaning = _MEANING.get(_former(plugin))
+    if meaning is None:
+        raise PluginError(
+            f"plugin {name}: {' and '.join(_former(plugin))} alone mean nothing; declare depends_on in their "
+            f"place, one of {', '.join(f'Depends.{each.name}' for each in Depends)}"
+        )
+    warnings.warn(
+        f"plugin {name}: {' and '.join(used)} are replaced by one declaration, "
+        f"depends_on = Depends.{meaning.name}",
+        DeprecationWarning,
+        stacklevel=4,
+    )
+
+
+def _class_attributes(cls: type) -> Iterator[tuple[str, Any]]:
+    """Public class attributes that are plain values, those of bases included."""
+    for base in cls.__mro__[:-1]:
+        for attribute, value in vars(base).items():
+            plain = not (callable(value) or hasattr(value, "__get__") or inspect.ismodule(value))
+            if plain and not attribute.startswith("_"):
+                yield attribute, value
+
+
+def _check_spelling(name: str, cls: type, attribute: str, value: Any) -> None:
+    """Refuse an attribute that looks like a declaration, by its name and by its value, and is none."""
+    if attribute in DECLARATIONS or attribute in _FORMER:
+        return
+    meant = ""
+    if isinstance(value, Depends):
+        meant = "depends_on"
+    elif isinstance(value, Normalization):
+        meant = "normalization"
+    else:
+        close = get_close_matches(attribute, (*DECLARATIONS, *_FORMER), 1, 0.8)
+        if close and _looks_like(close[0], value):
+            meant = close[0]
+    if meant:
+        instead = f" (now {DECLARATIONS['depends_on']}, as depends_on)" if meant in _FORMER else ""
+        raise PluginError(
+            f"plugin {name}: {cls.__qualname__}.{attribute} = {value!r} declares nothing; did you mean "
+            f"{meant}{instead}?"
+        )
+
+
+def _looks_like(declaration: str, value: Any) -> bool:
+    if declaration in _FORMER or declaration == "reads_snapshot":
+        return isinstance(value, bool)
+    if declaration in ("depends_on", "requires_schedframe"):
+        return isinstance(value, str | bool)
+    return isinstance(value, tuple | list | frozenset | set)
