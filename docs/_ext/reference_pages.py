@@ -9,8 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import schedframe
-from schedframe.framework.hookspecs import Hookspecs
-from schedframe.framework.points import HOOKS_OF_POINT
+from schedframe.framework import hookspecs
+from schedframe.framework.declarations import DECLARATIONS
+from schedframe.framework.hookspecs import Tier
+from schedframe.framework.points import HOOKS, hooks_of_tier
 
 TITLES = {
     "errors": "Errors",
@@ -26,6 +28,37 @@ TITLES = {
     "embed": "Embedding",
     "testing": "Testing",
 }
+TIERS = {
+    Tier.ESSENTIAL: (
+        "Hooks: essential",
+        """
+        What an author begins with: a plugin of these hooks alone is complete. See :doc:`hooks-2-fast` to make
+        it fast, and :doc:`hooks-3-kernel` for the forms that plugins on the path of every pod need.
+        """,
+    ),
+    Tier.FAST: (
+        "Hooks: fast plugins",
+        """
+        A plugin with ``pod_signature`` and ``depends_on`` is asked once for all pods alike, and only about
+        nodes that changed. Columnar forms answer for many nodes in one call. ``schedframe plugins`` and
+        ``check_plugin`` list plugins that are not cached, with the reason and the price. Also on this page:
+        hooks that few plugins need, to compare two pods in the queue and to explain answers.
+        """,
+    ),
+    Tier.KERNEL: (
+        "Hooks: kernels",
+        """
+        Prepared and grouped forms of filter and score. They change the speed and never an answer: each form
+        must agree with the hook that it replaces, which is needed too. The plugins for node resources, pod
+        affinity and topology spreading use them.
+        """,
+    ),
+}
+DECLARATIONS_TEXT = [
+    "Class attributes of a plugin. An attribute that looks like one of them and is none is refused.",
+    "",
+    *(f"- ``{name}``: {wanted}." for name, wanted in DECLARATIONS.items()),
+]
 
 
 def write(folder: Path) -> None:
@@ -42,7 +75,8 @@ def write(folder: Path) -> None:
 
 
 def _pages() -> Iterator[tuple[str, str]]:
-    yield "hooks", _hooks()
+    for number, tier in enumerate(TIERS, 1):
+        yield f"hooks-{number}-{tier.value}", _hooks(tier)
     for package, title in TITLES.items():
         yield package, "\n".join([title, "=" * len(title), "", *_names(package)])
 
@@ -68,23 +102,31 @@ def _entry(module: str, name: str, value: Any) -> list[str]:
     return [f".. autodata:: {module}.{name}", "   :no-value:", ""]
 
 
-def _hooks() -> str:
-    """Each hook with its contract, in the order in which a pod meets them."""
-    title = "Hooks"
-    lines = [title, "=" * len(title), "", inspect.getdoc(_module()) or "", ""]
-    point_of = {hook: point for point, hooks in HOOKS_OF_POINT.items() for hook in hooks}
-    for name, hook in vars(Hookspecs).items():
-        if not hasattr(hook, f"{schedframe.framework.hookspecs.PROJECT}_spec"):
-            continue
-        signature = inspect.signature(hook)
-        arguments = ", ".join(each for each in signature.parameters if each != "self")
+def _hooks(tier: Tier) -> str:
+    """Return the page of *tier*: each hook with its contract, in the order in which a pod meets them."""
+    title, text = TIERS[tier]
+    lines = [title, "=" * len(title), "", *inspect.cleandoc(text).splitlines(), ""]
+    if tier is Tier.ESSENTIAL:
+        lines += [inspect.getdoc(hookspecs) or "", ""]
+    for name in hooks_of_tier(tier):
+        hook, function = HOOKS[name], vars(hookspecs.Hookspecs)[name]
+        arguments = ", ".join(hook.arguments)
         lines += [name, "-" * len(name), "", f".. py:function:: {name}({arguments})", "   :no-index:", ""]
-        point = f"Extension point: ``{point_of[name]}``. " if name in point_of else ""
-        lines += [f"   {point}Returns ``{signature.return_annotation}``.", ""]
-        lines += [f"   {line}".rstrip() for line in (inspect.getdoc(hook) or "").splitlines()]
+        returns = inspect.signature(function).return_annotation
+        lines += [f"   {_points(hook.spec)} Returns ``{returns}``.", ""]
+        lines += [f"   {line}".rstrip() for line in (inspect.getdoc(function) or "").splitlines()]
         lines.append("")
+    if tier is Tier.FAST:
+        lines += ["Declarations", "-" * 12, "", *DECLARATIONS_TEXT, ""]
+        lines += [".. autoclass:: schedframe.framework.Depends", "   :members:", "   :no-index:", ""]
     return "\n".join(lines)
 
 
-def _module() -> Any:
-    return import_module("schedframe.framework.hookspecs")
+def _points(spec: hookspecs.Spec) -> str:
+    points = ", ".join(f"``{point}``" for point in spec.points) or "any at which the plugin is enabled"
+    text = f"Extension point{'s' if len(spec.points) > 1 else ''}: {points}."
+    if spec.form_of:
+        text += f" Another form of ``{spec.form_of}``."
+    if spec.needs:
+        text += f" Needs {' or '.join(f'``{each}``' for each in spec.needs)}."
+    return text

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -11,6 +12,7 @@ from attrs import asdict, frozen
 from ..config import POINTS, installed_catalogue
 from ..errors import PluginError
 from ..framework import Registry
+from ..framework.caching import decides, uncached
 from .terminal import columns
 
 DELIVERED = "delivered"
@@ -33,6 +35,10 @@ class PluginRow:
     """Package and version; empty if there is none."""
     target: str
     """Module and class."""
+    cached: bool | None = None
+    """Whether its answers are kept for pods alike; ``None`` where that is unknown, or it has none to keep."""
+    not_cached: str = ""
+    """Why they are not kept, and the price."""
     problem: str = ""
     """Why it cannot be loaded."""
 
@@ -46,6 +52,7 @@ def plugin_rows() -> list[PluginRow]:
     for name in sorted({*origins, *catalogue.names()}):
         entry, origin = catalogue.get(name), origins.get(name)
         points, problem = (entry.points, "") if entry is not None else _points(registry, name)
+        cached, not_cached = _caching(registry, name) if origin is not None and not problem else (None, "")
         found.append(
             PluginRow(
                 name,
@@ -55,6 +62,8 @@ def plugin_rows() -> list[PluginRow]:
                 points=points,
                 source=origin.source if origin is not None else "",
                 target=origin.target if origin is not None else "",
+                cached=cached,
+                not_cached=not_cached,
                 problem=problem,
             )
         )
@@ -69,16 +78,37 @@ def _points(registry: Registry, name: str) -> tuple[tuple[str, ...], str]:
         return (), str(error)
 
 
+def _caching(registry: Registry, name: str) -> tuple[bool | None, str]:
+    """Whether the answers of a plugin are kept, and why they are not."""
+    try:
+        factory = registry.factory(name)
+    except PluginError:
+        return None, ""
+    if not inspect.isclass(factory) or not decides(factory):
+        return None, ""
+    found = uncached(name, factory)
+    return found is None, "" if found is None else f"{found.reason}; {found.price}"
+
+
 def plugins_table(rows: list[PluginRow]) -> str:
     """For people."""
-    head = ("NAME", "STATE", "DEFAULT", "WEIGHT", "FROM", "EXTENSION POINTS")
-    return "\n".join(columns(map(_cells, rows), head, right=(3,)))
+    head = ("NAME", "STATE", "DEFAULT", "WEIGHT", "CACHED", "FROM", "EXTENSION POINTS")
+    lines = list(columns(map(_cells, rows), head, right=(3,)))
+    notes = [f"  {row.name}: {row.not_cached}" for row in rows if row.not_cached]
+    if notes:
+        lines += ["", "Not cached, so asked about every pod:", *notes]
+    return "\n".join(lines)
 
 
 def _cells(row: PluginRow) -> tuple[str, ...]:
     weight = str(row.weight) if row.weight is not None else ""
     points = row.problem or " ".join(row.points)
-    return row.name, row.state, "yes" if row.default else "no", weight, row.source or "-", points
+    cached = "-" if row.cached is None else _yes_or_no(row.cached)
+    return row.name, row.state, _yes_or_no(row.default), weight, cached, row.source or "-", points
+
+
+def _yes_or_no(value: bool) -> str:
+    return "yes" if value else "no"
 
 
 def plugins_json(rows: list[PluginRow]) -> str:
@@ -89,6 +119,7 @@ def plugins_json(rows: list[PluginRow]) -> str:
 def _documents(rows: list[PluginRow]) -> Iterator[dict[str, Any]]:
     for row in rows:
         data = asdict(row)
-        if not data["problem"]:
-            del data["problem"]
+        for text in ("not_cached", "problem"):
+            if not data[text]:
+                del data[text]
         yield data

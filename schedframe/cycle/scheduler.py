@@ -10,6 +10,7 @@ from ..api import Pod
 from ..cluster import ClusterPort, Subscription
 from ..config import EffectiveConfig
 from ..framework import Code, Framework, NominatingInfo, Observer, Registry, Status
+from ..framework.caching import uncached_of
 from ..framework.registry import Factory
 from ..queue import QueuedPodInfo
 from .binding.assume import place
@@ -17,7 +18,7 @@ from .binding.bind import resume
 from .binding.failure import CLEAR_NOMINATION, handle_failure
 from .binding.permit import WaitingDesk
 from .build import ScoreAllNodes, build_core, load, registry_with
-from .core import Attempt, Core
+from .core import Attempt, Core, logger
 from .handlers import EventHandlers
 from .observer import DecisionRecorder
 from .pending import PendingPods, pending_pods
@@ -109,6 +110,9 @@ class Scheduler:
         if self._subscription is None and not self._closed:
             tell = self.core.inbox.teller(self._handlers.on_event)
             self._subscription = self.core.cluster.watch(tell, self._handlers.kinds)
+            for framework in self.core.frameworks.values():
+                if uncached := uncached_of(framework.plan.plugins):
+                    logger.info("profile %s: %s", framework.profile_name, ". ".join(map(str, uncached)))
 
     def sync(self) -> None:
         """Take in everything that has happened, schedule nothing."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from .builders import ManifestBuilder, NodeBuilder, PodBuilder, node, pod
-    from .exercise import PluginNotExercised
+    from .exercise import PluginNotCached, PluginNotExercised
     from .kit import Failure, PluginCheck, PluginCheckFailed, check_plugin, plugin_checks
     from .recorder import CallRecorder, PluginCall
     from .surroundings import StandInHandle
@@ -27,6 +27,7 @@ __all__ = [
     "PluginCall",
     "PluginCheck",
     "PluginCheckFailed",
+    "PluginNotCached",
     "PluginNotExercised",
     "PodBuilder",
     "StandInHandle",
@@ -41,7 +42,7 @@ _HOME = {
     **dict.fromkeys(("ManifestBuilder", "NodeBuilder", "PodBuilder", "node", "pod"), "builders"),
     **dict.fromkeys(("Failure", "PluginCheck", "PluginCheckFailed", "check_plugin", "plugin_checks"), "kit"),
     **dict.fromkeys(("PluginCall", "CallRecorder"), "recorder"),
-    "PluginNotExercised": "exercise",
+    **dict.fromkeys(("PluginNotCached", "PluginNotExercised"), "exercise"),
     "StandInHandle": "surroundings",
     **dict.fromkeys(("Change", "World"), "world"),
 }

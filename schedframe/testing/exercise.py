@@ -15,6 +15,10 @@ class PluginNotExercised(UserWarning):
     """A plugin passed its checks without ever having made a difference."""
 
 
+class PluginNotCached(UserWarning):
+    """The equivalence cache cannot keep the answers of a plugin, which costs time at every pod."""
+
+
 def idle(subject: Subject, worlds: Iterable[World]) -> Iterator[str]:
     """What the plugin never did in *worlds*: reject a node, or tell two nodes apart by their scores."""
     filters = not subject.hooks.isdisjoint((*FILTERS, "pre_filter", "pre_enqueue"))

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, frozen
 
 from ..errors import ConfigError, PluginError
+from ..framework.caching import uncached
 from .checks import CHECKS
 from .contract import Clause
-from .exercise import PluginNotExercised, idle
+from .exercise import PluginNotCached, PluginNotExercised, idle
 from .fingerprint import contents
 from .probe import Trouble
 from .subject import Subject
@@ -105,7 +106,8 @@ def check_plugin(
     The clusters know the labels, taints and resources that the builtin plugins look at. A plugin that looks
     at others needs strategies of its own for *pods*, *nodes* (see :mod:`schedframe.testing.strategies`) or
     *objects* (sequences of objects of other kinds): what never occurs is never checked. A plugin
-    that passes without having rejected anything, or told nodes apart, causes a :class:`PluginNotExercised`.
+    that passes without having rejected anything, or told nodes apart, causes a :class:`PluginNotExercised`,
+    and one whose answers the equivalence cache cannot keep a :class:`PluginNotCached` with reason and price.
 
     *leave_out* maps names of checks to the reason why they are left out. Raises ``ValueError`` for a name
     that is none, :class:`schedframe.ConfigError` for *args* that do not fit.
@@ -121,6 +123,8 @@ def check_plugin(
                 break
     if failures:
         raise PluginCheckFailed(inspection.subject.name, failures)
+    if not_cached := uncached(inspection.subject.name, plugin):
+        warnings.warn(f"plugin {not_cached}", PluginNotCached, stacklevel=2)
     for nothing in idle(inspection.subject, inspection.worlds.all()):
         warnings.warn(
             f"plugin {inspection.subject.name} {nothing} in {max_examples} clusters, and little was checked; "

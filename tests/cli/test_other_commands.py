@@ -29,7 +29,12 @@ def test_plugins_say_where_they_come_from(cli: Cli) -> None:
         "points": ["filter", "preScore", "score"],
         "source": f"schedframe {__version__}",
         "target": "plugins_builtin.taint_toleration:TaintToleration",
+        "cached": True,
     }
+    assert rows["SchedulingGates"]["cached"] is None
+    assert rows["InterPodAffinity"]["cached"] is False
+    assert "depend on the whole cluster" in rows["InterPodAffinity"]["not_cached"]
+    assert "InterPodAffinity: it has no pod_signature" in cli("plugins").out
     assert rows["TopologyPlacementGenerator"]["default"] is False
 
 
