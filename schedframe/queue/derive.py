@@ -153,7 +153,7 @@ def _scaled_down(old: Pod, new: Pod) -> bool:
 def _request_inputs(pod: Pod) -> tuple[Any, ...]:
     """Return everything that the total requests of a pod depend on: comparing is cheaper than adding up."""
     spec, status = pod.spec, pod.status
-    asked = (spec.containers, spec.init_containers, spec.overhead, spec.resources)
+    requests = (spec.containers, spec.init_containers, spec.overhead, spec.resources)
     actual = (
         status.container_statuses,
         status.init_container_statuses,
@@ -161,7 +161,7 @@ def _request_inputs(pod: Pod) -> tuple[Any, ...]:
         status.allocated_resources,
     )
     # Conditions change at every failed attempt, and matter only for pods that can be resized.
-    return (*asked, *actual, status.conditions) if any(actual) else asked
+    return (*requests, *actual, status.conditions) if any(actual) else requests
 
 
 def _gates_gone(old: Pod, new: Pod) -> bool:

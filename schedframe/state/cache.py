@@ -1,4 +1,4 @@
-"""What the scheduler believes about the cluster: the truth as told by events, plus its own assumptions."""
+"""The scheduler's cache of the cluster: nodes and pods from events, and its own assumptions."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .snapshot import Snapshot
 
 @define(eq=False)
 class PodState:
-    """One pod that counts on a node."""
+    """A pod that counts on a node."""
 
     pod: Pod
     node_name: str
@@ -30,7 +30,7 @@ class PodState:
 class Cache:
     """Nodes and the pods on them, in a :class:`NodeTable`.
 
-    A pod's life here: ``assume_pod`` → ``finish_binding`` → ``add_pod`` (confirmed by an event) →
+    Life of a pod: ``assume_pod`` → ``finish_binding`` → ``add_pod`` (confirmed by an event) →
     ``update_pod`` → ``remove_pod``; ``forget_pod`` takes an assumption back. Events may come in any order and
     twice; each method is O(resources of the pod) unless it says otherwise. Times are seconds of the injected
     clock.
@@ -43,14 +43,14 @@ class Cache:
     table: NodeTable = field(factory=NodeTable)
     order: NodeOrder = field(factory=NodeOrder)
     states: dict[str, PodState] = field(factory=dict)
-    """All pods that count on a node, by uid; to be looked at only."""
+    """All pods that count on a node, by uid; read-only."""
     _deadlines: SortedList[tuple[float, str]] = field(factory=SortedList)
     _snapshot: Snapshot | None = None
 
     # ---- pods --------------------------------------------------------------------------------------------
 
     def assume_pod(self, pod: Pod) -> None:
-        """Count *pod* (with its ``spec.node_name`` set) before anybody confirmed it.
+        """Count *pod*, with its ``spec.node_name`` set, before an event confirms it.
 
         Raises :class:`InvariantError` if the cache already has that pod.
         """
@@ -62,7 +62,7 @@ class Cache:
         self.table.add_pod(name, pod)
 
     def finish_binding(self, pod: Pod, now: float) -> None:
-        """Binding is over: from now on the assumption may expire, if assumptions do."""
+        """Record that binding is over: from now on the assumption expires, if assumptions do."""
         state = self.states.get(pod.uid)
         if self.assume_ttl is None or state is None or not state.assumed:
             return
@@ -71,7 +71,7 @@ class Cache:
         self._deadlines.add((state.deadline, pod.uid))
 
     def forget_pod(self, pod: Pod) -> bool:
-        """Take an assumption back. Whether there was one; a confirmed pod stays."""
+        """Take an assumption back; return whether there was one. A confirmed pod stays."""
         state = self.states.get(pod.uid)
         if state is None or not state.assumed:
             return False
@@ -79,10 +79,10 @@ class Cache:
         return True
 
     def add_pod(self, pod: Pod) -> Pod | None:
-        """An event says that *pod* runs on its node, or changed there; it confirms or corrects an assumption.
+        """Process the event that *pod* was added to its node, or changed; confirm or correct an assumption.
 
-        The pod as it counted before. An update of a pod that the cache lacks adds it: the addition may have
-        been missed.
+        Return the pod as it counted before, ``None`` if it did not. An update of a pod that the cache lacks
+        adds it, because the event of the addition may have been missed.
         """
         state = self.states.get(pod.uid)
         if state is None:
@@ -99,7 +99,7 @@ class Cache:
     update_pod = add_pod
 
     def remove_pod(self, uid: str) -> bool:
-        """An event says that the pod is gone, assumed or not. Whether it was here."""
+        """Remove a deleted pod, assumed or not; return whether it was here."""
         state = self.states.get(uid)
         if state is None:
             return False
@@ -110,30 +110,30 @@ class Cache:
         return uid in self.states
 
     def get_pod(self, uid: str) -> Pod | None:
-        """The pod of that uid as counted here."""
+        """Return the pod of that uid as it counts here, ``None`` if it does not."""
         state = self.states.get(uid)
         return None if state is None else state.pod
 
     def is_assumed(self, uid: str) -> bool:
-        """Whether that pod is placed by this scheduler and not confirmed."""
+        """Return whether that pod was placed by this scheduler and is not confirmed."""
         state = self.states.get(uid)
         return state is not None and state.assumed
 
     def pods(self) -> Iterator[PodState]:
-        """All pods that count on a node."""
+        """Iterate over all pods that count on a node."""
         return iter(self.states.values())
 
     @property
     def pod_count(self) -> int:
-        """How many pods count on a node."""
+        """Number of pods that count on a node."""
         return len(self.states)
 
     def next_deadline(self) -> float | None:
-        """When the next assumption expires, ``None`` if none does."""
+        """Return when the next assumption expires, ``None`` if none does."""
         return self._deadlines[0][0] if self._deadlines else None
 
     def expire(self, now: float) -> list[Pod]:
-        """Take back the assumptions whose time is over; O(log n) each."""
+        """Take back the expired assumptions and return their pods; O(log n) each."""
         expired = []
         while self._deadlines and self._deadlines[0][0] <= now:
             state = self.states[self._deadlines[0][1]]
@@ -164,35 +164,35 @@ class Cache:
     # ---- nodes -------------------------------------------------------------------------------------------
 
     def set_node(self, node: Node) -> None:
-        """A node came, or changed."""
+        """Add a node, or replace the one of that name."""
         self.table.set_node(node)
         if self.ordered:
             self.order.add(node)
 
     def set_nodes(self, nodes: Iterable[Node]) -> None:
-        """Many nodes came."""
+        """Add or replace many nodes."""
         for node in nodes:
             self.set_node(node)
 
     def remove_node(self, name: str) -> bool:
-        """A node went; pods that ran there still count under its name. Whether it was here."""
+        """Remove a node; its pods still count under its name. Return whether it was here."""
         if self.ordered:
             self.order.remove(name)
         return self.table.remove_node(name)
 
-    # ---- the outside -------------------------------------------------------------------------------------
+    # ---- snapshot ----------------------------------------------------------------------------------------
 
     def snapshot(self) -> Snapshot:
-        """An immutable picture for code off the core; O(nodes), and O(pods) of the nodes that changed."""
+        """Return an immutable snapshot for code off the core; O(nodes), and O(pods) of changed nodes."""
         self._snapshot = Snapshot.take(self.table, self._snapshot)
         return self._snapshot
 
     def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` if pods, table and deadlines do not fit together; O(everything)."""
+        """Raise :class:`InvariantError` if pods, table and deadlines disagree; O(everything)."""
         self.table.check_invariants()
         self.order.check_invariants()
         if self.ordered and self.order.members() != set(self.table.rows().names()):
-            raise InvariantError("the search order holds other nodes than the table")
+            raise InvariantError("the search order has other nodes than the table")
         on_rows = {uid: row for row in self.table.used_rows() for uid in self.table.pods_at(row)}
         if on_rows.keys() != self.states.keys():
             raise InvariantError(
@@ -201,9 +201,9 @@ class Cache:
         for uid, state in self.states.items():
             row = self.table.row_of(state.node_name)
             if row != on_rows[uid]:
-                raise InvariantError(f"pod {state.pod.key} is filed under row {on_rows[uid]}, not {row}")
+                raise InvariantError(f"pod {state.pod.key} is in row {on_rows[uid]}, not {row}")
             if self.table.pods_at(on_rows[uid])[uid] is not state.pod:
-                raise InvariantError(f"pod {state.pod.key}: cache and table hold different objects")
+                raise InvariantError(f"pod {state.pod.key}: cache and table have different objects")
         timed = sorted(
             (state.deadline, uid) for uid, state in self.states.items() if state.deadline is not None
         )
@@ -212,7 +212,7 @@ class Cache:
 
 
 def _same_usage(old: Pod, new: Pod) -> bool:
-    """Whether no plugin that counts pods of a row can tell the two apart."""
+    """Return whether the two count the same for every plugin that reads the pods of a row."""
     one, other = old.metadata, new.metadata
     if (one.deletion_timestamp is None) != (other.deletion_timestamp is None) or (
         one.labels is not other.labels and one.labels != other.labels

@@ -1,4 +1,4 @@
-"""Which rows changed since a reader last looked."""
+"""Log of changed rows, for readers that catch up."""
 
 from __future__ import annotations
 
@@ -11,34 +11,35 @@ from attrs import define, field
 from ..errors import InvariantError
 
 _SMALLEST_LIMIT = 4096
+"""Entries that are kept at least; below, memory does not matter."""
 _SPARSE = 64
-"""Sorting rows costs so many times as much as looking through a mask."""
+"""Sorting a row costs about this many times what a pass over a mask costs per row."""
 
 
 @define(eq=False)
 class ChangeLog:
     """An append-only list of touched rows with a moving start, so that it never grows with history.
 
-    ``append`` is O(1) amortised. A reader remembers ``version`` and later asks ``since(version)``: the rows
-    touched meanwhile (possibly repeated), or ``None`` if that is longer ago than the log reaches back, and
-    then everything must be read anew.
+    ``append`` is O(1) amortised. A reader keeps ``version`` and later calls ``since(version)`` for the rows
+    that changed since, possibly repeated. ``None`` means that the log does not reach back that far: then the
+    reader processes all rows.
     """
 
     version: int = 0
     """Number of entries ever appended."""
     limit: int = _SMALLEST_LIMIT
-    """Entries kept at least; the owner raises it with the number of rows."""
+    """Entries that are kept at least; the owner raises it with the number of rows."""
     _rows: array[int] = field(factory=lambda: array("q"))
     _start: int = 0
     _full: int = field(init=False)
-    """The version after which there are too many entries."""
+    """Version at which the older half of the entries is dropped."""
 
     @_full.default
     def _first_full(self) -> int:
         return 2 * self.limit
 
     def append(self, row: int) -> None:
-        """Note that *row* changed."""
+        """Append a changed row."""
         self._rows.append(row)
         self.version = version = self.version + 1
         if version > self._full:
@@ -47,14 +48,14 @@ class ChangeLog:
             self._full = self._start + 2 * self.limit
 
     def forget(self) -> None:
-        """Make every reader start anew: more changed than is worth listing."""
+        """Drop all entries, so that every reader processes all rows."""
         self.version += 1
         del self._rows[:]
         self._start = self.version
         self._full = self._start + 2 * self.limit
 
     def since(self, version: int) -> list[int] | None:
-        """Rows touched after *version*, oldest first; ``None`` if the log does not reach back that far."""
+        """Return rows changed after *version*, oldest first; ``None`` if the log is too short."""
         if version == self.version:
             return []
         if version < self._start:
@@ -62,7 +63,7 @@ class ChangeLog:
         return self._rows[version - self._start :].tolist()
 
     def positions_since(self, version: int, size: int) -> npt.NDArray[np.intp] | None:
-        """As :meth:`since`, each row once and ascending, for a table of *size* rows."""
+        """As :meth:`since`, but each row once and ascending, for a table of *size* rows."""
         if version < self._start:
             return None
         rows = np.frombuffer(self._rows[version - self._start :], np.int64)
@@ -73,7 +74,7 @@ class ChangeLog:
         return touched.nonzero()[0]
 
     def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` if entries and version do not fit together; O(1)."""
+        """Raise :class:`InvariantError` if entries and version disagree; O(1)."""
         if self._start + len(self._rows) != self.version or len(self._rows) > 2 * self.limit:
             raise InvariantError(f"{len(self._rows)} entries from {self._start} on are not {self.version}")
 

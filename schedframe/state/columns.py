@@ -1,4 +1,4 @@
-"""Columns derived from nodes, built when first asked for and kept in step through the change logs."""
+"""Columns derived from nodes, built at first use; the change logs tell which rows to compute again."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ Codes = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
 ABSENT = -1
-_MAX_QUESTIONS = 128
-"""Questions that a column remembers the answers to; beyond, the oldest are dropped."""
+_MAX_TABLES = 128
+"""Cached tables of answers per column; beyond, the oldest is dropped."""
 
 
 @define(eq=False)
 class DictionaryColumn(Generic[V]):
     """A dictionary-encoded property of nodes: ``values[codes[row]]``, or absent where the code is -1.
 
-    Meant for properties of which many nodes share few values (zones, taint lists): decide once per value,
-    then take per row. Catching up is O(touched nodes); values that no node has any more are dropped when
-    they outnumber the rows.
+    For properties with few distinct values (zones, taint lists): evaluate once per value, then take per row.
+    Catching up is O(changed nodes). Values that no node has any more are dropped when they outnumber the
+    rows.
     """
 
     _table: TableStore
     _value_of: Callable[[Node], V | None]
     _among: Mapping[int, object] | None = None
-    """Rows that may have a value, with what alone decides about it, one object for many; ``None``: any."""
+    """Row → the object that determines its value, shared by many rows; ``None``: the node of any row does."""
     codes: Codes = field(init=False)
     """int32, shape ``(capacity,)``, read-only: valid up to the table's size."""
     values: list[V] = field(factory=list)
     epoch: int = 0
-    """Changes when codes were assigned anew, so that anything kept per code is stale."""
+    """Changes when codes are assigned again, so that everything kept per code is stale."""
     version: int = -1
     """Position in the table's log of node changes up to which this column is true."""
     _codes: Codes = field(factory=lambda: np.empty(0, np.int32))
-    """What ``codes`` shows."""
+    """The array behind ``codes``."""
     _wide: npt.NDArray[np.intp] | None = None
-    """``codes`` as numpy wants them, once somebody took something for all rows."""
+    """``codes`` in NumPy's index type, from the first :meth:`take` for all rows on."""
     _code_of: dict[V, int] = field(factory=dict)
     _answers: dict[Hashable, npt.NDArray[Any]] = field(factory=dict)
 
@@ -71,11 +71,11 @@ class DictionaryColumn(Generic[V]):
         return self
 
     def code_of(self, value: V) -> int:
-        """The code of *value*, -1 if no node has it."""
+        """Return the code of *value*, -1 if no node has it."""
         return self._code_of.get(value, ABSENT)
 
     def mask_of(self, values: Collection[V], index: slice | npt.NDArray[np.intp]) -> Mask:
-        """Per row of *index*: has it one of *values*."""
+        """Return per row of *index* whether it has one of *values*."""
         wanted = [code for value in values if (code := self._code_of.get(value)) is not None]
         codes = self.codes[index]
         if not wanted:
@@ -86,22 +86,22 @@ class DictionaryColumn(Generic[V]):
         return self.take(self._table_of(wanted), index)
 
     def decide(self, accept: Callable[[V], bool], absent: bool, index: slice | npt.NDArray[np.intp]) -> Mask:
-        """Per row of *index*: ``accept(value)``, *absent* where there is none; O(values + rows)."""
+        """Return per row of *index* ``accept(value)``, *absent* where there is none; O(values + rows)."""
         verdicts = np.fromiter((accept(value) for value in self.values), np.bool_, len(self.values))
         return self.take(np.append(verdicts, absent), index)
 
     def answers(
         self, question: Hashable, answer: Callable[[V], Any], absent: Any, dtype: npt.DTypeLike = np.bool_
     ) -> npt.NDArray[Any]:
-        """A table for :meth:`take`: ``answer(value)`` per code, and *absent* at the end; read-only.
+        """Return a table for :meth:`take`: ``answer(value)`` per code, and *absent* at the end. Read-only.
 
-        Remembered under *question*, which must always come with an equivalent *answer*: only values that are
-        new since then are asked about. O(new values).
+        Cached under *question*, which must always come with an equivalent *answer*: only new values are
+        evaluated. O(new values).
         """
         known = self._answers.get(question)
         if known is not None and len(known) == len(self.values) + 1:
             return known
-        if known is None and len(self._answers) >= _MAX_QUESTIONS:
+        if known is None and len(self._answers) >= _MAX_TABLES:
             del self._answers[next(iter(self._answers))]
         count, old = len(self.values), 0 if known is None else len(known) - 1
         table = self._answers[question] = np.empty(count + 1, dtype)
@@ -118,13 +118,13 @@ class DictionaryColumn(Generic[V]):
         index: slice | npt.NDArray[np.intp],
         out: npt.NDArray[Scalar] | None = None,
     ) -> npt.NDArray[Scalar]:
-        """Spread a table (one entry per value, and at the end one for "absent") over the rows of *index*.
+        """Return the entry of a table (one per value, the last one for "absent") for each row of *index*.
 
-        Into *out* if that is given.
+        Written to *out* if that is given.
         """
         if not isinstance(index, slice):
             return per_code.take(self.codes.take(index), out=out, mode="wrap")
-        # For narrow codes numpy makes wide ones each time: that costs more than all the rest.
+        # NumPy converts narrow codes at each call, which costs more than the rest.
         wide = self._wide
         if wide is None:
             if index.stop - index.start < self._table.size:
@@ -146,7 +146,7 @@ class DictionaryColumn(Generic[V]):
             self._wide = None
 
     def _rebuild(self) -> None:
-        # In passes that hardly leave C: this is what the first pod of a large cluster waits for.
+        # In passes that run in C, because the first pod of a large cluster waits for this.
         rows, keys, values = self._values()
         found = dict.fromkeys(keys if values is None else values.values())
         found.pop(None, None)
@@ -189,7 +189,7 @@ class DictionaryColumn(Generic[V]):
 class DerivedColumn:
     """A number per row computed from the node and its pods, 0 where there is no node.
 
-    Catching up is O(touched rows) calls.
+    Catching up is O(changed rows) calls.
     """
 
     _table: TableStore

@@ -1,4 +1,4 @@
-"""Cache against the cluster's truth: for operators who suspect that events were lost."""
+"""Comparison of the cache with the cluster, to find lost events."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .cache import Cache
 
 @frozen
 class Comparison:
-    """Names that one side has and the other lacks, sorted; all empty if they agree."""
+    """Differences between cache and cluster by name, sorted; all empty if they agree."""
 
     missed_nodes: tuple[str, ...] = ()
     """In the cluster, not in the cache."""
@@ -23,10 +23,10 @@ class Comparison:
     redundant_pods: tuple[str, ...] = ()
     """Confirmed in the cache, not assigned in the cluster."""
     misplaced_pods: tuple[str, ...] = ()
-    """On different nodes."""
+    """On different nodes in cache and cluster."""
 
     def __bool__(self) -> bool:
-        """Whether there is any difference."""
+        """Return whether there is any difference."""
         return any(
             (
                 self.missed_nodes,
@@ -39,7 +39,7 @@ class Comparison:
 
 
 def compare(cache: Cache, nodes: Iterable[Node], pods: Iterable[Pod]) -> Comparison:
-    """Differences between the cache and what the cluster lists now; O(nodes + pods).
+    """Return the differences between the cache and the objects of the cluster; O(nodes + pods).
 
     Assumptions of the scheduler that are not confirmed yet are no difference, nor are pods that ended.
     """

@@ -1,4 +1,4 @@
-"""Which images are present on how many nodes."""
+"""Index of container images: which rows have them, and their sizes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ Mask = npt.NDArray[np.bool_]
 
 @define(eq=False)
 class ImageState:
-    """One image name: its size in bytes, as the first node that has it said, and the rows that have it."""
+    """One image name: its size in bytes, from the first node that listed it, and the rows that have it."""
 
     size: int
     rows: set[int] = field(factory=set)
@@ -24,11 +24,11 @@ class ImageState:
 
     @property
     def num_nodes(self) -> int:
-        """On how many nodes the image is present."""
+        """Number of nodes with the image."""
         return len(self.rows)
 
     def present(self, capacity: int) -> Mask:
-        """Per row: has it the image? Bool of shape ``(capacity,)``, read-only.
+        """Return per row whether it has the image, bool of shape ``(capacity,)``, read-only.
 
         Made at first use and kept in step from then on; O(1), but O(rows) at first use and after growth.
         """
@@ -39,7 +39,7 @@ class ImageState:
         return read_only(mask)
 
     def mark(self, row: int, present: bool) -> None:
-        """Note that *row* has the image, or has it no more."""
+        """Record whether *row* has the image."""
         if present:
             self.rows.add(row)
         else:
@@ -61,7 +61,7 @@ class ImageIndex:
     _states: dict[str, ImageState] = field(factory=dict)
 
     def get(self, name: str) -> ImageState | None:
-        """What is known of image *name*."""
+        """Return the state of image *name*, ``None`` if no node has it."""
         return self._states.get(name)
 
     def add(self, row: int, node: Node) -> None:

@@ -69,19 +69,19 @@ def _check_free(table: TableStore, used: list[int]) -> None:
 def _check_sparse(table: TableStore, used: list[int]) -> None:
     sparse = table._amounts.sparse
     there: dict[str, dict[int, int]] = {}
-    asked: dict[str, dict[int, int]] = {}
+    requested: dict[str, dict[int, int]] = {}
     for row in used:
         fresh = _recount(table, row)
         for amounts, found, dense in (
             (fresh.allocatable, there, (*FIRST_RESOURCES, "pods")),
-            (fresh.requested, asked, FIRST_RESOURCES),
+            (fresh.requested, requested, FIRST_RESOURCES),
         ):
             for name, amount in amounts.items():
                 if name not in dense and amount:
                     found.setdefault(name, {})[row] = amount
     for name in sparse:
-        same(f"amounts of {name} by row", sparse.by_row(name), (there.pop(name, {}), asked.pop(name, {})))
-    same("missing resources", (there, asked), ({}, {}))
+        same(f"amounts of {name} by row", sparse.by_row(name), (there.pop(name, {}), requested.pop(name, {})))
+    same("missing resources", (there, requested), ({}, {}))
 
 
 def _check_images(table: TableStore, used: list[int]) -> None:

@@ -1,4 +1,4 @@
-"""One node with the pods on it, in plain Python numbers: what a per-node plugin sees."""
+"""One node with its pods in plain Python numbers: the argument of per-node plugins."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ class NodeInfo:
 
     name: str
     node: Node | None = None
-    """``None`` while pods are known to run on a node that is not."""
+    """``None`` while there are pods of a node that has not been added."""
     pods: dict[str, Pod] = field(factory=dict)
     """Pods by uid, in the order in which they were added."""
     requested: dict[str, int] = field(factory=dict)
@@ -42,7 +42,7 @@ class NodeInfo:
 
     @classmethod
     def of(cls, node: Node, pods: Iterable[Pod] = ()) -> NodeInfo:
-        """A node info outside of any table."""
+        """Return a node info outside of any table."""
         info = cls(node.name, node)
         for pod in pods:
             info.add_pod(pod)
@@ -55,11 +55,11 @@ class NodeInfo:
 
     @property
     def allowed_pods(self) -> int:
-        """How many pods may run here."""
+        """Number of pods that may run here."""
         return self.allocatable.get("pods", 0)
 
     def add_pod(self, pod: Pod) -> None:
-        """Count *pod* as running here."""
+        """Count *pod* on this node."""
         self.pods[pod.uid] = pod
         self.apply(pod, 1)
 
@@ -68,7 +68,7 @@ class NodeInfo:
         self.apply(self.pods.pop(pod.uid), -1)
 
     def apply(self, pod: Pod, sign: int) -> None:
-        """Add (1) or subtract (-1) what *pod* uses, leaving ``pods`` alone."""
+        """Add (1) or subtract (-1) the use of *pod*; ``pods`` does not change."""
         requested = self.requested
         for resource, amount in pod.requests.items():
             requested[resource] = requested.get(resource, 0) + sign * amount
@@ -79,14 +79,14 @@ class NodeInfo:
             count_port(self.used_ports, port, sign)
 
     def image_state(self, name: str) -> ImageState | None:
-        """What is known of image *name* if it is present on this node."""
+        """Return the state of image *name* if this node has it, else ``None``."""
         if self.images is None:
             return None
         state = self.images.get(name)
         return state if state is not None and self.row in state.rows else None
 
     def clone(self) -> NodeInfo:
-        """An independent copy for a dry run in the core; O(pods + resources)."""
+        """Return an independent copy for a dry run in the core; O(pods + resources)."""
         copy = self.detached()
         copy.row, copy.images = self.row, self.images
         return copy

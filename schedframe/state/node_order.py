@@ -14,7 +14,7 @@ Zone = tuple[str, str]
 
 
 def zone_of(node: Node) -> Zone:
-    """Region and zone of a node; the beta labels win, a missing label counts as empty."""
+    """Return region and zone of a node; the beta labels win, a missing label counts as empty."""
     labels = node.labels
     region, zone = (
         next((labels[key] for key in keys if key in labels), "") for keys in (REGION_LABELS, ZONE_LABELS)
@@ -38,7 +38,7 @@ class NodeOrder:
     _left: set[str] = field(factory=set)
 
     def add(self, node: Node) -> None:
-        """A node came, or was changed."""
+        """Add a node, or replace the one of that name."""
         name, zone = node.name, zone_of(node)
         old = self._zone_of.get(name)
         if old == zone:
@@ -53,7 +53,7 @@ class NodeOrder:
         self._zone_of[name] = zone
 
     def remove(self, name: str) -> None:
-        """A node went; nothing if it is not known."""
+        """Remove a node, if it is here."""
         zone = self._zone_of.pop(name, None)
         if zone is None:
             return
@@ -64,7 +64,7 @@ class NodeOrder:
             self._left.add(name)
 
     def names(self) -> list[str]:
-        """All names: the first of each zone, then the second of each, and so on. Not to be changed."""
+        """Return all names: the first of each zone, then the second of each, and so on. Read-only."""
         if self._arrived or self._left:
             self._names = self._interleave()
             self._arrived.clear()
@@ -72,11 +72,11 @@ class NodeOrder:
         return self._names
 
     def members(self) -> set[str]:
-        """All names, in no order; unlike :meth:`names` this never makes the list anew."""
+        """Return all names in no order, without rebuilding the list of :meth:`names`."""
         return set(self._zone_of)
 
     def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` if zones and names do not fit together; O(nodes)."""
+        """Raise :class:`InvariantError` if zones and names disagree; O(nodes)."""
         filed = {name: zone for zone, members in self._zones.items() for name in members}
         if filed != self._zone_of or not all(self._zones.values()):
             raise InvariantError(f"zones {self._zones} do not hold the nodes {self._zone_of}")

@@ -1,4 +1,4 @@
-"""Who uses which host port."""
+"""Host ports in use, with counts."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def count_port_at(
 
 
 def port_conflicts(used: Mapping[tuple[str, int], Mapping[str, int]], port: HostPort) -> bool:
-    """Whether *port* is taken: same protocol and number, and the same address or either one is 0.0.0.0."""
+    """Return whether *port* is in use: same protocol, number and address, or either is 0.0.0.0."""
     users = used.get((port.protocol, port.port))
     if not users:
         return False

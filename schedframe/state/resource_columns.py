@@ -1,4 +1,4 @@
-"""What nodes have, what their pods request, and how many pods there are: a column each."""
+"""Columns of what nodes have, what their pods request, and how many pods there are."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ Column = npt.NDArray[np.int64]
 
 FIRST_CAPACITY = 64
 _PAGE = 512
-"""So many numbers make a page of memory."""
+"""Numbers per page of memory."""
 _PODS = "pods"
 _FIRST = {name: i for i, name in enumerate(FIRST_RESOURCES)}
 _AMOUNTS = 2 * len(_FIRST) + 3
-"""What there is and what is requested of each; cpu and memory with defaults; room."""
+"""Rows of the matrix: allocatable and requested of each; cpu and memory with defaults; room."""
 _DENSE = frozenset((*FIRST_RESOURCES, _PODS))
 
 
 @frozen(eq=False)
 class Cells:
-    """Columns as memoryviews: to read or set one element of one costs a third of what it does in an array."""
+    """Columns as memoryviews: reading or setting one element costs a third of what it does in an array."""
 
     allocatable: list[memoryview[int]]
     """By number of the resource."""
@@ -45,15 +45,15 @@ class ResourceColumns:
     pod_count: Column = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.int64))
     allowed_pods: Column = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.int64))
     matrix: Column = field(factory=lambda: np.zeros((_AMOUNTS, FIRST_CAPACITY), np.int64))
-    """The amounts that have a column from the start, a row of the matrix each, of which others are parts."""
+    """The amounts that always have a column, one row each; other attributes are views of parts of it."""
     sparse: SparseResources = field(factory=lambda: SparseResources(FIRST_CAPACITY))
     first_allocatable: Column = field(init=False)
     """One row for each of the first resources."""
     first_requested: Column = field(init=False)
     non_zero: Column = field(init=False)
-    """Requests of cpu and of memory, containers without one counting as if they had one."""
+    """Requests of cpu and of memory, with a default for containers without one."""
     room: Column = field(init=False)
-    """1 where there are fewer pods than are allowed, else 0."""
+    """1 where there are fewer pods than allowed, else 0."""
     _zeros: Column = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.int64))
     _cells: Cells = field(init=False)
 
@@ -73,11 +73,11 @@ class ResourceColumns:
         self.non_zero, self.room = self.matrix[-3:-1], self.matrix[-1]
 
     def names(self) -> tuple[str, ...]:
-        """All resources that some node has or some pod requests, and those that always have a column."""
+        """Return all resources that any node has or any pod requests, and those that always have a column."""
         return tuple(dict.fromkeys((*FIRST_RESOURCES, _PODS, *self.sparse)))
 
     def allocatable(self, resource: str) -> Column:
-        """Allocatable amounts; zeros for a resource that nobody has."""
+        """Return allocatable amounts; zeros for an unknown resource."""
         i = _FIRST.get(resource)
         if i is not None:
             first: Column = self.first_allocatable[i]
@@ -88,7 +88,7 @@ class ResourceColumns:
         return self._zeros if columns is None else columns[0]
 
     def requested(self, resource: str) -> Column:
-        """Sums of requests of the pods on each row."""
+        """Return sums of requests of the pods on each row."""
         i = _FIRST.get(resource)
         if i is not None:
             first: Column = self.first_requested[i]
@@ -116,7 +116,7 @@ class ResourceColumns:
             yield from self.sparse.columns_of(name)
 
     def set_allocatable(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
-        """The node of *row* has *amounts*, and had those of *before*."""
+        """Set the allocatable amounts of the node of *row*; *before*: its earlier ones."""
         cells = self._cells
         for name, column in zip(FIRST_RESOURCES, cells.allocatable, strict=True):
             column[row] = amounts.get(name, 0)
@@ -126,7 +126,7 @@ class ResourceColumns:
             self.sparse.set_allocatable(row, _sparse_of(amounts), _sparse_of(before))
 
     def count(self, row: int, amounts: PodResources, sign: int) -> bool:
-        """A pod came to (1) or left (-1) the row; whether one more may come. O(resources of the pod)."""
+        """Add (1) or remove (-1) a pod; return whether the row allows another one. O(resources of the pod)."""
         cells = self._cells
         requested = cells.requested
         for name, amount in amounts.requests.items():
@@ -142,7 +142,7 @@ class ResourceColumns:
         return room
 
     def grow(self, capacity: int) -> None:
-        """There may be so many rows now."""
+        """Make room for *capacity* rows."""
         before = len(self.pod_count)
         self.pod_count = longer(self.pod_count, capacity)
         self.allowed_pods = longer(self.allowed_pods, capacity)
@@ -162,7 +162,7 @@ class ResourceColumns:
 
 
 def longer(old: npt.NDArray[Any], capacity: int) -> npt.NDArray[Any]:
-    """A copy with room for *capacity* rows, zeros at the end."""
+    """Return a copy with room for *capacity* rows, zeros at the end."""
     new = np.zeros((*old.shape[:-1], capacity), old.dtype)
     new[..., : old.shape[-1]] = old
     return new

@@ -1,4 +1,4 @@
-"""An immutable picture of the nodes, for code that runs outside of the core."""
+"""Immutable snapshot of the nodes, for code that runs outside of the core."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Snapshot:
 
     @classmethod
     def take(cls, table: NodeTable, previous: Snapshot | None = None) -> Snapshot:
-        """The present state; copies only the nodes that changed since *previous*."""
+        """Return the present state; copies only the nodes that changed since *previous*."""
         rows, exchanges = table.row_log, table.replaced_log
         versions = (rows.version, exchanges.version)
         generation = sum(versions)
@@ -47,12 +47,12 @@ class Snapshot:
                 info = table.info(row)
                 infos[info.name] = info.detached()
         if len(infos) != table.num_nodes:
-            # A row changed hands, or its node is gone: the earlier name is not in the log.
+            # A row has another node now, or none: its earlier name is not in the log.
             infos = {name: info for name, info in infos.items() if table.live_row(name) is not None}
         return cls(generation, MappingProxyType(infos), *versions)
 
     def get(self, name: str) -> NodeInfo | None:
-        """The node of that name."""
+        """Return the node of that name, ``None`` without one."""
         return self.infos.get(name)
 
     def __iter__(self) -> Iterator[NodeInfo]:

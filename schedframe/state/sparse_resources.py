@@ -1,4 +1,4 @@
-"""Resources that few nodes know (devices, huge pages), without a column of all nodes for each."""
+"""Resources that few nodes have (devices, huge pages), stored sparsely until they are read."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from attrs import define, field
 Column = npt.NDArray[np.int64]
 
 FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage")
-"""Those that have a column from the start."""
+"""Resources that always have a column."""
 MOST_ASKED = 32
-"""So many resources that few nodes have keep their columns after somebody asked for them."""
+"""Resources of few nodes that keep their columns after a read, the last ones to be read."""
 _FEW = 16
-"""A resource that one in so many rows has, or more, gets columns anyway."""
+"""A resource that at least one row in this many has always gets columns."""
 
 
 @define(eq=False)
@@ -24,7 +24,7 @@ class SparseAmounts:
     """One quantity of one resource by row: entries where it is not 0, or a column."""
 
     entries: dict[int, int] = field(factory=dict)
-    """Row → amount, as long as there is no column."""
+    """Row → amount, while there is no column."""
     column: Column | None = None
     cells: Any = None
     """The column as a memoryview, which stays writable; the array itself is read-only."""
@@ -50,18 +50,18 @@ class SparseAmounts:
             self.entries.pop(row, None)
 
     def at(self, row: int) -> int:
-        """The amount of a row."""
+        """Return the amount of a row."""
         return self.entries.get(row, 0) if self.cells is None else self.cells[row]
 
     def by_row(self) -> dict[int, int]:
-        """Row → amount where it is not 0, whatever form this has."""
+        """Return row → amount where it is not 0, in either form."""
         if self.column is None:
             return dict(self.entries)
         rows = self.column.nonzero()[0]
         return dict(zip(rows.tolist(), self.column[rows].tolist(), strict=True))
 
     def as_column(self, capacity: int) -> Column:
-        """The amounts of all rows; a fresh array."""
+        """Return the amounts of all rows as a new array."""
         old, column = self.column, np.zeros(capacity, np.int64)
         if old is not None:
             column[: len(old)] = old
@@ -83,46 +83,46 @@ class SparseAmounts:
 
 @define(eq=False)
 class SparseResource:
-    """A resource that is not among the first."""
+    """Allocatable and requested amounts of one resource."""
 
     allocatable: SparseAmounts = field(factory=SparseAmounts)
     requested: SparseAmounts = field(factory=SparseAmounts)
 
     @property
     def has_columns(self) -> bool:
-        """Whether there is a number for every row."""
+        """Whether both amounts have a column."""
         return self.allocatable.column is not None
 
     @property
     def is_unused(self) -> bool:
-        """Whether no node has it and no pod asks for it, as far as that is known without looking."""
+        """Whether no node has it and no pod requests it; always false with columns."""
         return not (self.has_columns or self.allocatable.entries or self.requested.entries)
 
     def densify(self, capacity: int) -> None:
-        """Have columns."""
+        """Turn both amounts into columns."""
         self.allocatable.densify(capacity)
         self.requested.densify(capacity)
 
     def sparsify(self) -> None:
-        """Have none."""
+        """Turn both amounts into entries."""
         self.allocatable.sparsify()
         self.requested.sparsify()
 
 
 @define(eq=False)
 class SparseResources:
-    """All resources but the first ones. Thousands of names, each known to a few nodes, cost what these cost.
+    """All resources other than ``FIRST_RESOURCES``. Memory is O(amounts that are not 0).
 
-    Columns are made when somebody asks, and kept in step from then on: of the resources asked for last, and
-    of those that many rows have.
+    A read turns a resource into columns, which are maintained from then on: for the resources read last, and
+    for those that many rows have.
     """
 
     capacity: int
     layout: int = 0
-    """Changes when columns are laid anew, given up, or when a resource appears that had none."""
+    """Changes when columns move or are dropped, and when a resource is new."""
     _resources: dict[str, SparseResource] = field(factory=dict)
     _recent: dict[str, SparseResource] = field(factory=dict)
-    """Those that few rows have but somebody asked for, the last one at the end."""
+    """Resources of few rows with columns, in order of their last read."""
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._resources)
@@ -131,7 +131,7 @@ class SparseResources:
         return len(self._resources)
 
     def amounts_at(self, row: int) -> list[tuple[str, int, int]]:
-        """Of each resource what a row has and what is requested there, if that is not 0; O(resources)."""
+        """Return (name, allocatable, requested) of the resources in use on a row; O(resources)."""
         found = []
         for name, resource in self._resources.items():
             there, used = resource.allocatable.at(row), resource.requested.at(row)
@@ -140,7 +140,7 @@ class SparseResources:
         return found
 
     def get(self, name: str) -> tuple[Column, Column] | None:
-        """What nodes have of it and what is requested, as columns; ``None`` if nobody knows it."""
+        """Return allocatable and requested as columns; ``None`` for an unknown resource."""
         resource = self._resources.get(name)
         if resource is None:
             return None
@@ -157,17 +157,17 @@ class SparseResources:
         return there, used
 
     def columns_of(self, name: str) -> tuple[Column, Column]:
-        """What nodes have of it and what is requested, for somebody who does not keep these columns."""
+        """Return allocatable and requested as columns that are not maintained."""
         resource = self._resources[name]
         return resource.allocatable.as_column(self.capacity), resource.requested.as_column(self.capacity)
 
     def by_row(self, name: str) -> tuple[dict[int, int], dict[int, int]]:
-        """What nodes have of it and what is requested, where that is not 0; makes no columns."""
+        """Return allocatable and requested by row where they are not 0, without making columns."""
         resource = self._resources[name]
         return resource.allocatable.by_row(), resource.requested.by_row()
 
     def set_allocatable(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
-        """The node of *row* has *amounts*, and had those of *before*; only scarce resources are given."""
+        """Set the sparse allocatable amounts of the node of *row*; *before*: its earlier ones."""
         for name in before:
             if not amounts.get(name) and name in self._resources:
                 self._resources[name].allocatable.set(row, 0)
@@ -181,7 +181,7 @@ class SparseResources:
                 resource.densify(self.capacity)
 
     def request(self, row: int, name: str, amount: int) -> None:
-        """So much more (or less) of it is requested by the pods of *row*."""
+        """Add *amount*, which may be negative, to the requests on *row*."""
         if not amount:
             return
         resource = self._resources.get(name) or self._new(name)
@@ -192,7 +192,7 @@ class SparseResources:
             resource.densify(self.capacity)
 
     def grow(self, capacity: int) -> None:
-        """The table has more rows now."""
+        """Make room for *capacity* rows."""
         self.capacity = capacity
         self.layout += 1
         for name, resource in self._resources.items():
@@ -207,7 +207,7 @@ class SparseResources:
         return resource
 
     def _drop_columns(self, name: str) -> None:
-        """Its columns, unless many rows have it by now."""
+        """Turn columns into entries, unless many rows have the resource by now."""
         resource = self._recent.pop(name)
         if not self._is_common(resource):
             resource.sparsify()
@@ -215,13 +215,13 @@ class SparseResources:
             self._drop_if_unused(name)
 
     def _is_common(self, resource: SparseResource) -> bool:
-        """Whether many rows have it, columns given."""
+        """Return whether many rows have the resource, which has columns."""
         there, used = resource.allocatable.column, resource.requested.column
         assert there is not None
         assert used is not None
         return bool(max(np.count_nonzero(there), np.count_nonzero(used)) * _FEW > self.capacity)
 
     def _drop_if_unused(self, name: str) -> None:
-        """Forget a resource that nobody knows any more."""
+        """Drop a resource that no node has and no pod requests any more."""
         if self._resources[name].is_unused:
             del self._resources[name]
