@@ -94,7 +94,7 @@ class WorkerProcess:
 
 @define(eq=False)
 class Pool:
-    """Decides nothing: starts what it is told to start, and tells what became of it.
+    """Decides nothing: starts the jobs that the embedding places, and reports their results.
 
     The thread that calls :meth:`run` decides and starts; a thread for each worker reads what it reports; any
     thread may add jobs. ``memory``: of each worker, in MiB. ``say`` is called by all of these threads.

@@ -1,4 +1,4 @@
-"""A worker process: runs the commands that come as lines of JSON on stdin, tells their ends on stdout."""
+"""A worker process: runs commands from lines of JSON on stdin, reports their results on stdout."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import threading
 
 def main() -> None:
     """Until stdin ends; then waits for what still runs."""
-    telling = threading.Lock()
+    writing = threading.Lock()
     threads = []
 
     def run(order: dict[str, str]) -> None:
@@ -28,7 +28,7 @@ def main() -> None:
             check=False,
         )
         end = {"key": order["key"], "code": done.returncode, "output": (done.stdout + done.stderr)[-200:]}
-        with telling:
+        with writing:
             print(json.dumps(end), flush=True)
 
     for line in sys.stdin:

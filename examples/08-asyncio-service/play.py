@@ -4,21 +4,21 @@ from __future__ import annotations
 
 import asyncio
 
-from service import HOST, Service, lines, tell
+from service import HOST, Service, lines, send
 
 
 async def worker(port: int, name: str, slots: int, difficult: set[str]) -> None:
     """Does everything at once, but fails the first time at what is difficult."""
     reader, writer = await asyncio.open_connection(HOST, port)
-    tell(writer, join=name, capacity={"slots": slots})
+    send(writer, join=name, capacity={"slots": slots})
     try:
         async for message in lines(reader):
             key = message["run"]
             if key in difficult:
                 difficult.remove(key)
-                tell(writer, failed=key)
+                send(writer, failed=key)
             else:
-                tell(writer, done=key)
+                send(writer, done=key)
     finally:
         writer.close()
 
@@ -27,8 +27,8 @@ async def client(port: int, number: int) -> dict[str, list[str]]:
     """Submits all at once, and a ping after them; what became of each."""
     reader, writer = await asyncio.open_connection(HOST, port)
     for i in range(number):
-        tell(writer, submit=f"task-{i:03}", requests={"slots": 2 if i % 10 == 0 else 1})
-    tell(writer, ping=1)
+        send(writer, submit=f"task-{i:03}", requests={"slots": 2 if i % 10 == 0 else 1})
+    send(writer, ping=1)
     story: dict[str, list[str]] = {}
     done = 0
     async for message in lines(reader):

@@ -1,7 +1,7 @@
 """A scheduling service in one event loop: workers and clients connect, and talk in lines of JSON.
 
-A worker says ``{"join": name, "capacity": {…}}``, is told ``{"run": key}``, and answers ``{"done": key}`` or
-``{"failed": key}``. A client says ``{"submit": key, "requests": {…}}`` and is told what becomes of it.
+A worker sends ``{"join": name, "capacity": {…}}``, receives ``{"run": key}``, and answers ``{"done": key}``
+or ``{"failed": key}``. A client sends ``{"submit": key, "requests": {…}}`` and receives what becomes of it.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from schedframe.embed import AsyncDriver, Backoff, Embedding, NotStarted, Placem
 HOST = "127.0.0.1"
 
 
-def tell(writer: StreamWriter, **message: Any) -> None:
+def send(writer: StreamWriter, **message: Any) -> None:
     """Send a line, unless the other end is gone."""
     if not writer.is_closing():
         writer.write(json.dumps(message).encode() + b"\n")
@@ -94,11 +94,11 @@ class Service:
     def _placed(self, order: Order, worker: Connected) -> None:
         if worker.writer.is_closing():
             raise NotStarted(f"{worker.key} hung up")
-        tell(worker.writer, run=order.key)
-        tell(order.client, placed=order.key, on=worker.key)
+        send(worker.writer, run=order.key)
+        send(order.client, placed=order.key, on=worker.key)
 
     def _waits(self, order: Order, why: PlacementFailure) -> None:
-        tell(order.client, waits=order.key, why=why.message)
+        send(order.client, waits=order.key, why=why.message)
 
     # ---- what others say ----
 
@@ -108,9 +108,9 @@ class Service:
         try:
             async for message in lines(reader):
                 try:
-                    self._hear(message, writer, joined)
+                    self._handle(message, writer, joined)
                 except (LookupError, SchedframeError) as error:
-                    tell(writer, error=f"{type(error).__name__}: {error}")
+                    send(writer, error=f"{type(error).__name__}: {error}")
                 await writer.drain()
         except (ConnectionError, json.JSONDecodeError):
             pass  # as good as the end of the stream: nothing sensible will follow
@@ -120,7 +120,7 @@ class Service:
                 self._embedding.remove_worker(worker)
             writer.close()
 
-    def _hear(self, message: dict[str, Any], writer: StreamWriter, joined: list[Connected]) -> None:
+    def _handle(self, message: dict[str, Any], writer: StreamWriter, joined: list[Connected]) -> None:
         embedding = self._embedding
         match message:
             case {"submit": key}:
@@ -132,10 +132,10 @@ class Service:
             case {"done": key}:
                 order = embedding.task_of(key)
                 if order is not None and embedding.finish(key, on=joined[0].key):
-                    tell(order.client, done=key, on=joined[0].key)
+                    send(order.client, done=key, on=joined[0].key)
             case {"failed": key}:
                 embedding.fail(key, on=joined[0].key)
             case {"ping": number}:
-                tell(writer, pong=number, tasks=len(embedding))
+                send(writer, pong=number, tasks=len(embedding))
             case _:
-                tell(writer, error=f"nothing is known about {sorted(message)}")
+                send(writer, error=f"unknown message {sorted(message)}")

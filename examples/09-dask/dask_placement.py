@@ -25,7 +25,7 @@ STIMULUS = "schedframe"
 
 @frozen
 class DaskTask:
-    """A task that is ready to run; it requests what dask was told: ``submit(…, resources={"gpu": 0.5})``."""
+    """A task that is ready to run; it requests what dask was given: ``submit(…, resources={"gpu": 0.5})``."""
 
     dask_key: Any
     requests: Mapping[str, float]
@@ -75,7 +75,7 @@ class Placement(SchedulerPlugin):
         await self._driving
         self.embedding.close()
 
-    # ---- what dask tells, in the thread of its event loop ----
+    # ---- hooks that dask calls, in the thread of its event loop ----
 
     def add_worker(self, scheduler: Scheduler, worker: str) -> None:
         self.embedding.add_worker(DaskWorker(worker, dict(scheduler.workers[worker].resources)))

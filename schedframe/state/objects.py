@@ -21,7 +21,7 @@ class ObjectStore:
     changes: int = 0
     """Number of changes of any kind so far."""
     memo: dict[Any, Any] = field(factory=dict, repr=False)
-    """Values derived from the objects and shared by plugins of several profiles, each under a key of its own."""
+    """Values derived from the objects, shared by plugins of several profiles; each under a key of its own."""
 
     _objects: dict[str, dict[str, Any]] = field(factory=dict)
     _versions: dict[str, int] = field(factory=dict)

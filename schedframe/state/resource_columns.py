@@ -126,7 +126,7 @@ class ResourceColumns:
             self.sparse.set_allocatable(row, _sparse_of(amounts), _sparse_of(before))
 
     def count(self, row: int, amounts: PodResources, sign: int) -> bool:
-        """Add (1) or remove (-1) a pod; return whether the row allows another one. O(resources of the pod)."""
+        """Add (1) or remove (-1) a pod; return whether the row allows another one. O(its resources)."""
         cells = self._cells
         requested = cells.requested
         for name, amount in amounts.requests.items():

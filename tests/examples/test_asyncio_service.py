@@ -118,7 +118,7 @@ def test_mistakes_are_answered_and_harm_nobody(serve: Any) -> None:
             '{"submit": 7, "requests": {}}': "InputError: key: 7 is not a key",
             '{"done": "t"}': "",
             '{"failed": "t"}': "IndexError",
-            '{"hello": 1}': "nothing is known about ['hello']",
+            '{"hello": 1}': "unknown message ['hello']",
         }.items():
             client.writer.write(message.encode() + b"\n")
             if answer:
