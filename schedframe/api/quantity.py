@@ -153,7 +153,7 @@ def parse_quantity(value: str | int | float) -> Quantity:
 _FIX: Final = "write a number with an optional suffix, such as 500m, 2, 1.5Gi or 1e3"
 
 
-@lru_cache(maxsize=65536)
+@lru_cache(maxsize=8192)
 def _parse(text: str) -> Quantity:
     match = _TEXT.fullmatch(text.strip()) if len(text) <= _MAX_LENGTH else None
     if match is None:

@@ -34,7 +34,7 @@ def parse_time(value: Any) -> float:
     raise InputError("", f"{value!r} is not a timestamp", _FIX)
 
 
-@lru_cache(maxsize=16384)
+@lru_cache(maxsize=8192)
 def _parse(text: str) -> float:
     match = _TIME.fullmatch(text)
     if match is None:

@@ -21,11 +21,17 @@ from .domains import Domains, NodeSubset
 from .pod_counts import CountableTable, CountColumn, DomainSums, PodGroup, Scope, TermClass, Weigh
 
 MAX_BYTES = 128 * 2**20
-"""Bytes that count columns, and domains, may take each; the least recently used are dropped first."""
+"""Bytes that count columns, and domains, may take each. The least recently used ones are dropped first."""
 FEWEST_KEPT = 64
-"""Count columns, and domains, that are kept whatever memory they take."""
+"""Columns that are kept whatever they take."""
+COLUMNS_PER_GROUP = 4
+"""Columns that are kept for each group of pods that exists, within MAX_BYTES."""
+MORE_COLUMNS = 1024
+"""Columns that are kept besides, for pods that have no group yet because none of their kind has a node."""
 _BYTES_PER_ROW = 16
-"""Approximate memory of a column with its sums by domain; domains take less."""
+"""Bytes of a column and its sums by domain per row, about; domains take less."""
+_BYTES_PER_COLUMN = 3072
+"""Bytes of a column, its sums and its selector apart from the rows; measured with tracemalloc."""
 _LOGGED_TERM_CLASSES = 1024
 """Entries of the log of new term classes, besides twice the present ones; a full log is cleared."""
 _MEMO = object()
@@ -79,8 +85,11 @@ class PodGroups:
         self._columns[key] = column
         for scope in scopes or (None,):
             self._scopes.setdefault(scope, []).append(column)
-        if len(self._columns) > self._most_kept():
+        most, drops = self._most_kept(), 0
+        # Two at most: what groups that are gone left behind goes bit by bit, not in one call.
+        while len(self._columns) > most and drops < 2:
             self._drop(self._columns.popitem(last=False)[1])
+            drops += 1
         return column
 
     def domains(self, topology_key: str, subset: NodeSubset | None = None) -> Domains:
@@ -125,7 +134,8 @@ class PodGroups:
         return column, weights
 
     def _most_kept(self) -> int:
-        return max(FEWEST_KEPT, MAX_BYTES // (_BYTES_PER_ROW * self.table.capacity))
+        affordable = MAX_BYTES // (_BYTES_PER_COLUMN + _BYTES_PER_ROW * self.table.capacity)
+        return max(FEWEST_KEPT, min(affordable, MORE_COLUMNS + COLUMNS_PER_GROUP * len(self._groups)))
 
     def _within(self, scopes: tuple[Scope | TermClass, ...]) -> Iterable[PodGroup]:
         """Return the groups in any of *scopes*, each once."""

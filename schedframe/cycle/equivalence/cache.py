@@ -19,6 +19,9 @@ from .spec_memo import Known
 from .status_codes import MOST_STATUSES
 
 DEFAULT_BYTES = 256 * 2**20
+MAX_CLASSES = 4096
+"""Classes that are kept unless ``remember`` says otherwise. One that was not used while that many others were
+has nearly every row to evaluate again, so keeping it saves little."""
 MADE_AT_ONCE = 16
 """Beyond so many classes one is made for the second of its pods: to make it costs more than to do without."""
 MOST_OUTLINED = 32
@@ -53,7 +56,7 @@ class RememberedClasses:
 
     objects: ObjectStore
     limit: int | None = None
-    """Classes kept at most; ``None``: as many as fit into ``max_bytes``."""
+    """Classes kept at most, besides ``max_bytes``; ``None``: :data:`MAX_CLASSES`."""
     max_bytes: int = DEFAULT_BYTES
     _classes: OrderedDict[ClassKey, PodClass] = field(factory=OrderedDict)
     _views: WeakValueDictionary[Any, NodeView] = field(factory=WeakValueDictionary)
@@ -169,7 +172,7 @@ class RememberedClasses:
         return view
 
     def _too_much(self) -> bool:
-        if self.limit is not None and len(self._classes) > self.limit:
+        if len(self._classes) > (MAX_CLASSES if self.limit is None else self.limit):
             return True
         if not self._trusted:
             self._bytes = self._counted()
