@@ -15,6 +15,7 @@ from ..errors import InputError
 from .codec import describe
 from .manifest import UnknownKindError, from_manifest
 from .metadata import ClusterObject
+from .nesting import is_too_deep
 
 OnUnknown = Literal["error", "skip"] | Callable[[str, Mapping[str, Any]], None]
 """Treatment of unknown kinds: raise, skip, or a function of location and manifest."""
@@ -109,14 +110,31 @@ def _documents(text: str, name: str) -> Iterator[Any]:
             if name.endswith(".json"):
                 where, fix = f"line {error.lineno}, column {error.colno}", "check commas, quotes and brackets"
                 raise InputError(where, f"cannot be read as JSON: {error.msg}", fix, location=name) from None
+        except RecursionError:
+            raise _too_deep(name) from None
+        except ValueError as error:
+            raise _unreadable_number(error, name) from None
         else:
             yield from documents
             return
+    if is_too_deep(text):
+        raise _too_deep(name)
     try:
         # the loader is a SafeLoader: it makes plain values only
         yield from yaml.load_all(text, Loader=_Loader)
     except yaml.YAMLError as error:
         raise _unreadable(error, name) from None
+    except ValueError as error:
+        raise _unreadable_number(error, name) from None
+
+
+def _too_deep(name: str) -> InputError:
+    return InputError("", "is nested too deeply", "check brackets and dashes", location=name)
+
+
+def _unreadable_number(error: ValueError, name: str) -> InputError:
+    """Return the error for a date that does not exist or an integer with thousands of digits."""
+    return InputError("", f"cannot be read: {error}", "correct it, or put it in quotes", location=name)
 
 
 def _json_documents(text: str) -> list[Any]:

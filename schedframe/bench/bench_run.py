@@ -79,11 +79,15 @@ class BenchRun:
         """Schedule until no pod is ready.
 
         *patience*: longest backoff in seconds that is waited for; the wait is skipped and does not count.
+        After :data:`TIMEOUT_S` of skipped waits, pods that are retried for ever are given up.
         """
+        end = self.fixture.clock.skipped + TIMEOUT_S * 1e9
 
         def skip_backoff() -> bool:
             deadline = self.fixture.scheduler.next_deadline() if patience else None
             if deadline is None or deadline - self.fixture.clock.now() > patience:
+                return False
+            if self.fixture.clock.skipped > end:
                 return False
             self.fixture.clock.skip_to(deadline)
             return True

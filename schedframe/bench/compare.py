@@ -85,7 +85,7 @@ def _runs(file: Path) -> Iterable[Figures]:
             continue
         try:
             figures = json.loads(line)
-        except json.JSONDecodeError as error:
+        except (ValueError, RecursionError) as error:
             raise InputError(
                 "", f"no JSON: {error}", "give lines as bench --json prints them", location=f"{file}:{number}"
             ) from error

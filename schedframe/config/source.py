@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from .errors import ConfigDecodeError, FieldError
-from .yaml_text import Document, parse_yaml
+from .yaml_text import Document, parse_yaml, too_deep
 
 
 def read(source: str | Path | Mapping[str, Any]) -> Document:
@@ -45,6 +45,10 @@ def _parse(text: str, name: str) -> Document:
             document.data = json.loads(text, object_pairs_hook=_unique, parse_constant=_no_constant)
         except json.JSONDecodeError:
             parse_yaml(text, document, problems)  # a flow mapping, perhaps
+        except RecursionError:
+            raise too_deep(document) from None
+        except ValueError as error:  # an integer with thousands of digits
+            problems.append(FieldError.invalid("", name, str(error)))
         except _RepeatedKey as error:
             problems.append(FieldError.duplicate(error.key, error.key, "remove one of the two"))
     else:

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from attrs import define, evolve, field
 
+from ..api.nesting import is_too_deep
 from .errors import ConfigDecodeError, FieldError
 
 _BOOLEANS: Final = {
@@ -59,6 +60,8 @@ def parse_yaml(text: str, document: Document, problems: list[FieldError]) -> Non
                 return _PLAIN
             return super().resolve(kind, value, implicit)
 
+    if is_too_deep(text):
+        raise too_deep(document)
     try:
         loader = Loader(text)
         try:
@@ -75,7 +78,16 @@ def parse_yaml(text: str, document: Document, problems: list[FieldError]) -> Non
         problem = FieldError.invalid("", document.name, f"not Unicode text: {error.reason}")
         raise ConfigDecodeError([problem]) from error
     if node is not None:
-        document.data = _Converter(document, problems).convert(node, "")
+        try:
+            document.data = _Converter(document, problems).convert(node, "")
+        except RecursionError:
+            raise too_deep(document) from None
+
+
+def too_deep(document: Document) -> ConfigDecodeError:
+    """Return the error for a text whose nesting ends the parser or the recursion limit."""
+    problem = FieldError.invalid("", document.name, "nested too deeply; check brackets and dashes")
+    return ConfigDecodeError([evolve(problem, location=document.name)])
 
 
 def _meaning(text: str) -> Any:
@@ -191,7 +203,11 @@ class _Converter:
         return text
 
     def _plain(self, text: str, path: str) -> Any:
-        value = _meaning(text)
+        try:
+            value = _meaning(text)
+        except ValueError as error:  # int() takes 4,300 digits at most
+            self._refuse(path, f"{text[:20]}…", str(error))
+            return None
         if isinstance(value, float) and not math.isfinite(value):
             self._refuse(path, text, "there is no such number in JSON; write a finite one")
         return value

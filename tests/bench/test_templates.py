@@ -52,6 +52,13 @@ def test_all_templates_have_the_same_figures(name: str) -> None:
     assert list(run(name, Options(nodes=10, init=1, pods=1))) == list(run("basic", Options(1, 0, 0)))
 
 
+@pytest.mark.parametrize("name", SCHEDULING)
+def test_a_template_ends_in_a_cluster_without_nodes(name: str) -> None:
+    """Pods without any node fail with an error, which is retried after each backoff for ever."""
+    figures = run(name, Options(nodes=0, init=1, pods=2))
+    assert (figures["pods"], figures["scheduled"]) == (2, 0)
+
+
 def spread(name: str, key: str) -> dict[str, int]:
     """Count the measured pods by node, or by a label of the node."""
     cluster = run_operations(TEMPLATES[name], Size(NODES, INIT, PODS)).fixture.cluster

@@ -49,6 +49,24 @@ def test_malformed_json(cli: Cli, write: Write) -> None:
     )
 
 
+@pytest.mark.parametrize("name", ["cluster.json", "cluster.yaml"])
+@pytest.mark.parametrize("text", ["[" * 10_000, "- " * 60_000, "{a: " + "[" * 40_000, "[" * 100_000])
+def test_deep_nesting_is_refused(cli: Cli, write: Write, name: str, text: str) -> None:
+    """libyaml's composer would end the process with a segmentation fault."""
+    file = write(name, text)
+    for command in (["schedule"], ["config", "check"], ["bench", "scheduler-perf"]):
+        assert refused(cli, *command, file).startswith(f"{name}:")
+
+
+@pytest.mark.parametrize(
+    "form", ['{"kind": "Pod", "spec": {"priority": %s}}', "kind: Pod\nspec: {priority: %s}"]
+)
+def test_integers_with_thousands_of_digits_are_refused(cli: Cli, write: Write, form: str) -> None:
+    file = write("pod.yaml", form % ("9" * 5000))
+    for command in (["schedule"], ["config", "check"], ["bench", "scheduler-perf"]):
+        assert "4300 digits" in refused(cli, *command, file)
+
+
 def test_the_same_name_twice(cli: Cli, write: Write) -> None:
     one, two = write("one.yaml", text(node("a"), pod("web"))), write("two.yaml", text(pod("web")))
     line = refused(cli, "schedule", one, two)

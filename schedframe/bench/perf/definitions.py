@@ -105,6 +105,8 @@ def read_yaml(file: Path, text: str | None = None) -> Any:
         parse_yaml(text, document, problems)
     except ConfigError as error:
         raise InputError("", f"is no YAML: {error}", "correct it", location=str(file)) from error
+    if problems:
+        raise InputError("", str(problems[0]), "correct it", location=str(file))
     return document.data
 
 

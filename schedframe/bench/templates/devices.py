@@ -46,7 +46,12 @@ def _running(i: int) -> str:
 def _allocated(i: int, size: Size) -> Any:
     """Return the claim of the i-th running pod, allocated to the next device of its node."""
     node = home_of(i, size.nodes)
-    result = {"request": _REQUEST, "driver": DRIVER, "pool": node, "device": device_name(i // size.nodes)}
+    result = {
+        "request": _REQUEST,
+        "driver": DRIVER,
+        "pool": node,
+        "device": device_name(i // max(size.nodes, 1)),
+    }
     field = {"key": "metadata.name", "operator": "In", "values": [node]}
     allocation = {
         "devices": {"results": [result]},
