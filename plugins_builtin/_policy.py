@@ -17,7 +17,7 @@ MAX_TABULATED_SPREAD: Final = 4096
 """Difference of the highest and the lowest score up to which normalized scores come from a cached table."""
 MAX_SCOPES: Final = 16
 """Namespaces of an affinity term beyond which its column considers pods of all namespaces."""
-MAX_POD_CLASSES: Final = 10_000
-"""Pod classes in the cache of matching affinity terms; one more empties it."""
+MAX_COMPILED_COUNTERS: Final = 10_000
+"""Sets of affinity counters that are compiled before their cache is emptied."""
 MAX_INDEXED_SIZES: Final = 8
 """Claim sizes per label for which the number of fitting volumes is indexed; one more empties that index."""

@@ -17,7 +17,7 @@ from schedframe import NodeTable, ObjectStore, Pod
 from schedframe.api import CompiledAffinityTerm
 from schedframe.state import TermClass
 
-from .._policy import MAX_POD_CLASSES
+from .._policy import MAX_COMPILED_COUNTERS
 from .counters import (
     ResolvedTerm,
     TermCounter,
@@ -81,6 +81,8 @@ class ExistingTerms:
     _namespaces_version: int = -1
     _matches: dict[Hashable, MatchingTerms] = field(factory=dict)
     """By pod class."""
+    _compiled: int = 0
+    """Counters compiled since the cache was emptied, a bound for its size."""
     _last: tuple[Pod, CompiledCounters] | None = None
 
     def counters(self, pod: Pod, terms: PodTerms) -> CompiledCounters:
@@ -95,7 +97,11 @@ class ExistingTerms:
         matching = self._matching_terms(pod, version)
         compiled = matching.compiled.get(terms)
         if compiled is None:
+            if self._compiled >= MAX_COMPILED_COUNTERS:
+                self._clear()
+                matching = self._matching_terms(pod, version)
             compiled = matching.compiled[terms] = self._compile(terms, matching)
+            self._compiled += 1
         self._last = (pod, compiled)
         return compiled
 
@@ -104,8 +110,6 @@ class ExistingTerms:
         pod_class = (pod.namespace, *[item for item in pod.labels.items() if item[0] in keys])
         matching = self._matches.get(pod_class)
         if matching is None or matching.version != version:
-            if len(self._matches) >= MAX_POD_CLASSES:
-                self._matches.clear()
             matching = self._matches[pod_class] = self._extended(pod, matching)
         return matching
 
@@ -120,9 +124,13 @@ class ExistingTerms:
         }
         namespaces = self.objects.version("Namespace")
         if namespaces != self._namespaces_version or not keys <= self._selected_labels:
-            self._matches.clear()
+            self._clear()
         self._selected_labels |= keys
         self._terms_version, self._namespaces_version = version, namespaces
+
+    def _clear(self) -> None:
+        self._matches.clear()
+        self._compiled = 0
 
     def _extended(self, pod: Pod, known: MatchingTerms | None) -> MatchingTerms:
         """Return *known* with the matching classes of terms that appeared since it was made."""

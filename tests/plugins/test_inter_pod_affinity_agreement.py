@@ -236,7 +236,7 @@ class TestAffinityMachine(AffinityMachine.TestCase):  # type: ignore[name-define
     def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setattr(pod_groups, "FEWEST_KEPT", 4)
         monkeypatch.setattr(pod_groups, "MAX_BYTES", 0)
-        monkeypatch.setattr(pod_groups, "_KINDS_TOLD", 1)
+        monkeypatch.setattr(pod_groups, "_LOGGED_TERM_CLASSES", 1)
         monkeypatch.setattr(domains, "_REBUILD_SHARE", 0)
 
 

@@ -170,3 +170,14 @@ def test_explanations_name_the_owner_of_the_term() -> None:
 def test_a_skipped_filter_has_no_explanation() -> None:
     world = World()
     assert world.plugin.explain(CycleState(), make_pod("p"), world.info("a")) is None
+
+
+def test_the_cache_of_counters_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pods of one class may have any number of different terms in the course of time."""
+    monkeypatch.setattr(existing_terms, "MAX_COMPILED_COUNTERS", 5, raising=False)
+    world = World(*(make_pod(f"app-{i}", "abc"[i % 3], app=f"app-{i}") for i in range(20)))
+    for i in range(20):
+        pod = make_pod("p", affinity=far_from(f"app-{i}", key=HOST))
+        assert world.rejected(pod) == {"abc"[i % 3]: ANTI_AFFINITY}
+    cached = world.plugin._existing._matches.values()
+    assert 0 < sum(len(matching.compiled) for matching in cached) <= 5
