@@ -31,7 +31,7 @@ def exact(amount: Amount) -> Fraction:
 
 
 class Anything(RuleBasedStateMachine):
-    """Every task is in exactly one place, nothing is ever given twice, and who can be placed is placed."""
+    """Every task is in exactly one place, no room is ever given twice, and every task that fits is placed."""
 
     @initialize(seed=st.integers(0, 3))
     def begin(self, seed: int) -> None:
@@ -129,7 +129,7 @@ class Anything(RuleBasedStateMachine):
             assert self.embedding.worker_of(key) is self.workers[at]
 
     def teardown(self) -> None:
-        """With room for everybody, everybody runs in the end."""
+        """With room for all tasks, all tasks run in the end."""
         self.refuses = False
         for key in ("w0", "w1", "w2"):
             change = self.embedding.update_worker if key in self.workers else self.embedding.add_worker

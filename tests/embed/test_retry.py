@@ -1,4 +1,4 @@
-"""When a failed task is tried again, also if what says so is wrong."""
+"""When a failed task is tried again, also if the retry option is wrong."""
 
 from __future__ import annotations
 

@@ -218,7 +218,7 @@ class TestNodes:
             "NodeUpdateNodeDeclaredFeature",
         ]
 
-    def test_cordoning_and_heartbeats_help_nobody(self) -> None:
+    def test_cordoning_and_heartbeats_give_no_event(self) -> None:
         old = node()
         assert labels(old, evolve(old, spec=evolve(old.spec, unschedulable=True))) == []
         assert labels(old, old.with_resource_version("9")) == []

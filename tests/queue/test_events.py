@@ -124,7 +124,7 @@ def test_a_new_node_implies_changed_taints() -> None:
     assert with_implied(others) == tuple(others)
 
 
-def test_actions_that_somebody_registered() -> None:
+def test_registered_actions() -> None:
     registrations = [
         EventRegistration(event("Node", "Add")),
         EventRegistration(event("Node", "Delete")),

@@ -70,7 +70,7 @@ def test_stale_unschedulable_plugins_after_an_error(clock: ManualClock) -> None:
 
 
 class TestPushWithoutWaking:
-    """Whatever makes a pod poppable must wake whoever waits to pop."""
+    """Every change that makes a pod poppable must call on_ready."""
 
     @pytest.fixture
     def calls(self) -> list[str]:
@@ -184,7 +184,7 @@ class TestRecreatedPod:
         assert pending.add_unschedulable(info, pod(uid="new")).pool is None
 
     def test_created_again_with_the_same_uid_while_in_flight(self, clock: ManualClock) -> None:
-        """A relist may tell of a deletion that was none."""
+        """A relist may report a deletion that did not happen."""
         pending = queue(clock)
         pending.add(pod())
         info = pending.pop()
@@ -238,7 +238,7 @@ def test_gated_pods_skipping_a_second_gate(clock: ManualClock) -> None:
 
 class TestPodsThatAnEventDoesNotConcern:
     class Untouchable(dict[str, Any]):
-        """Pods of a group that nobody may go through."""
+        """A group of pods that must not be iterated over."""
 
         def values(self) -> Any:
             raise AssertionError("pods were scanned")
@@ -273,7 +273,7 @@ class TestPodsThatAnEventDoesNotConcern:
 
 
 def test_a_node_add_dropped_and_its_later_update_hinted_skip(clock: ManualClock) -> None:
-    """Who registered Node/Add hears of the taint update by which a new node becomes usable."""
+    """A plugin that registered Node/Add gets the taint update by which a new node becomes usable."""
     hinted: list[str] = []
 
     def never(pod: Pod, old: Any, new: Any) -> bool:

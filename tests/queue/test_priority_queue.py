@@ -59,7 +59,7 @@ class TestOrder:
         pending.check_invariants()
         assert popped(pending) == ["x"]
 
-    def test_pods_without_uids_are_told_apart_by_key(self, clock: ManualClock) -> None:
+    def test_pods_without_uids_are_identified_by_key(self, clock: ManualClock) -> None:
         pending = PriorityQueue(QueueOptions(clock=clock))
         for name in "ab":
             pending.add(Pod(ObjectMeta(name=name)))
@@ -233,7 +233,7 @@ class TestWhatIsShown:
         with pytest.raises(InvariantError):
             pending.check_invariants()
 
-    def test_an_event_that_nobody_wants_costs_nothing(self, clock: ManualClock) -> None:
+    def test_an_event_without_registrations_costs_nothing(self, clock: ManualClock) -> None:
         pending = queue(clock, {"P": (on(NODE_ADD),)})
         pending.add(pod())
         pending.pop()

@@ -76,7 +76,7 @@ class TestUpdateAndDelete:
         pending.update(pod(), pod(version="2"))
         assert pool_of(pending, "p") == "active"
 
-    def test_adding_a_known_pod_again_updates_it(self, clock: ManualClock) -> None:
+    def test_adding_a_pod_again_updates_it(self, clock: ManualClock) -> None:
         pending = queue(clock)
         pending.add(pod())
         clock.advance(1)
@@ -145,7 +145,7 @@ class TestGates:
         assert info is not None
         assert (info.gating_plugin, info.unschedulable_plugins) == ("", frozenset({"G"}))
 
-    def test_every_gate_is_asked_first_the_one_that_held_the_pod(self, clock: ManualClock) -> None:
+    def test_every_gate_runs_the_one_that_held_the_pod_first(self, clock: ManualClock) -> None:
         closed = {"G", "H"}
         asked: list[str] = []
 
@@ -245,7 +245,7 @@ class TestTime:
         assert pool_of(pending, "p") == "active"
         assert pending.next_deadline() is None
 
-    def test_who_waits_too_long_is_tried_again(self, clock: ManualClock) -> None:
+    def test_a_pod_that_waits_too_long_is_tried_again(self, clock: ManualClock) -> None:
         pending = queue(clock, {"P": ()}, max_in_unschedulable=30.0)
         clock.advance(0.25)
         pending.add(pod())
@@ -262,7 +262,7 @@ class TestTime:
         fail(pending, "P")
         assert not info.flushed
 
-    def test_a_gate_that_time_does_not_open_wakes_nobody(self, clock: ManualClock) -> None:
+    def test_a_gate_without_the_timeout_sets_no_deadline(self, clock: ManualClock) -> None:
         pending = queue(clock, {"G": (on(NODE_ADD),)}, {"G": lambda pod: "shut"})
         pending.add(pod())
         assert pending.next_deadline() is None

@@ -91,7 +91,7 @@ class TestHints:
         assert "plugin G failed for pod default/p" in caplog.text
         assert "broken" in caplog.text
 
-    def test_only_rejectors_are_asked(self, clock: ManualClock) -> None:
+    def test_only_hints_of_rejectors_run(self, clock: ManualClock) -> None:
         asked: list[str] = []
 
         def hint(name: str) -> HintFn:
@@ -145,7 +145,7 @@ class TestHints:
             "self": "unschedulable",
         }
 
-    def test_the_wildcard_moves_everybody_or_the_one_it_names(self, clock: ManualClock) -> None:
+    def test_the_wildcard_moves_all_pods_or_the_one_it_names(self, clock: ManualClock) -> None:
         pending = queue(clock)
         for name in "ab":
             pending.add(pod(name))

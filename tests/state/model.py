@@ -76,7 +76,7 @@ def assert_info_agrees(info: NodeInfo, model: NaiveTable) -> None:
 
 
 def assert_table_agrees(table: NodeTable, model: NaiveTable) -> None:
-    """Every column says what the model says, and nothing is left over from nodes and pods that are gone."""
+    """Check that every column equals the model, without anything left of deleted nodes and pods."""
     assert table.num_nodes == len(model.nodes)
     assert sorted(table.rows().names()) == sorted(model.nodes)
     assert len(table.rows()) == len(model.nodes)
@@ -95,7 +95,7 @@ def assert_columns_agree(
     table: NodeTable, model: NaiveTable, names: list[str], rows: npt.NDArray[np.intp]
 ) -> None:
     allocatable, requested = ([of(name) for name in names] for of in (model.allocatable, model.requested))
-    resources = {*table.resources(), "example.com/nobody-has-it"}
+    resources = {*table.resources(), "example.com/unknown"}
     assert resources >= {name for found in (*allocatable, *requested) for name, n in found.items() if n}
     for name in resources:
         assert table.allocatable(name)[rows].tolist() == [found.get(name, 0) for found in allocatable]

@@ -81,7 +81,7 @@ def test_assuming_twice_names_the_pod(cache: Cache) -> None:
         cache.assume_pod(make_pod("p", "n1"))
 
 
-def test_order_is_kept_only_if_asked_for() -> None:
+def test_order_is_kept_only_with_the_option() -> None:
     plain, ordered = Cache(), Cache(ordered=True)
     for cache in (plain, ordered):
         cache.set_nodes([make_node("n0"), make_node("n1")])

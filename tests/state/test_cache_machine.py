@@ -91,7 +91,7 @@ class CacheMachine(RuleBasedStateMachine):
         self.gone = [*self.gone[-5:], entry.pod]
 
     @rule(pod=s.pods, node=s.node_names)
-    def somebody_elses_pod(self, pod: Pod, node: str) -> None:
+    def pod_of_another_scheduler(self, pod: Pod, node: str) -> None:
         self.serial += 1
         self._heard(evolve(pod, metadata=evolve(pod.metadata, uid=f"uid{self.serial}")).with_node_name(node))
 
@@ -118,7 +118,7 @@ class CacheMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.gone)
     @rule(data=st.data())
     def late_event(self, data: st.DataObject) -> None:
-        """For a pod that is gone already, or that was forgotten and runs all the same."""
+        """For a pod that is deleted already, or that was forgotten and runs nevertheless."""
         pod = data.draw(st.sampled_from(self.gone))
         if pod.uid not in self.entries:
             self._heard(pod)
@@ -183,8 +183,8 @@ class CacheMachine(RuleBasedStateMachine):
             assert cache.table.pods_at(row)[uid] is entry.pod
         deadlines = [e.deadline for e in self.entries.values() if e.deadline is not None]
         assert cache.next_deadline() == min(deadlines, default=None)
-        assert cache.get_pod("nobody") is None
-        assert not cache.is_assumed("nobody")
+        assert cache.get_pod("unknown") is None
+        assert not cache.is_assumed("unknown")
 
     @invariant()
     def counts(self) -> None:
@@ -199,7 +199,7 @@ class CacheMachine(RuleBasedStateMachine):
 
     @invariant()
     def nothing_missed(self) -> None:
-        """Told of exactly what it was told, the cache finds no difference."""
+        """Compared with the objects of its own events, the cache has no difference."""
         confirmed = [entry.pod for entry in self.entries.values() if not entry.assumed]
         assert not compare(self.cache, self.nodes.values(), confirmed)
 

@@ -19,7 +19,7 @@ def test_reader_gets_what_it_missed() -> None:
     assert log.since(0) == [3, 5, 3]
 
 
-def test_reader_who_is_too_late_reads_everything() -> None:
+def test_reader_that_is_too_late_reads_everything() -> None:
     log = ChangeLog(limit=2)
     for row in range(5):
         log.append(row)
@@ -27,7 +27,7 @@ def test_reader_who_is_too_late_reads_everything() -> None:
     assert log.since(log.version - 2) == [3, 4]
 
 
-def test_forget_makes_every_earlier_reader_start_anew() -> None:
+def test_forget_makes_every_earlier_reader_process_all_rows() -> None:
     log = ChangeLog()
     log.append(1)
     log.forget()

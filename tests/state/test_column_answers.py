@@ -1,4 +1,4 @@
-"""Answers that a column remembers: asked once for each value, right after every change."""
+"""Answers that a column caches: evaluated once for each value, right after every change."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def node(name: str, zone: str | None) -> Node:
     return Node(ObjectMeta(name=name, labels={} if zone is None else {"zone": zone}))
 
 
-def test_only_new_values_are_asked_about() -> None:
+def test_only_new_values_are_evaluated() -> None:
     table = NodeTable()
     asked: Counter[str] = Counter()
 
@@ -78,7 +78,7 @@ def test_the_oldest_question_is_forgotten_first() -> None:
     ),
     absent=st.booleans(),
 )
-def test_remembered_answers_are_those_of_asking_anew(
+def test_cached_answers_are_those_of_a_new_evaluation(
     steps: list[tuple[str, str | None]], absent: bool
 ) -> None:
     table = NodeTable()
@@ -89,6 +89,6 @@ def test_remembered_answers_are_those_of_asking_anew(
             table.set_node(node(name, zone))
         rows = table.rows()
         column = table.label("zone")
-        remembered = column.take(column.answers("double", lambda zone: len(zone) > 1, absent), rows.index)
-        anew = column.decide(lambda zone: len(zone) > 1, absent, rows.index)
-        assert remembered.tolist() == anew.tolist()
+        cached = column.take(column.answers("double", lambda zone: len(zone) > 1, absent), rows.index)
+        fresh = column.decide(lambda zone: len(zone) > 1, absent, rows.index)
+        assert cached.tolist() == fresh.tolist()

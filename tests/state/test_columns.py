@@ -60,7 +60,7 @@ def test_columns_have_the_length_of_the_table_although_only_pods_came() -> None:
     assert column.codes[1:101].tolist() == [-1] * 100
 
 
-def test_values_that_nobody_has_any_more_are_dropped() -> None:
+def test_values_that_no_node_has_any_more_are_dropped() -> None:
     table = table_with_zones("first")
     column = table.label("zone")
     epoch = column.epoch
@@ -120,7 +120,7 @@ def test_derived_column_follows_nodes_and_pods(dtype: type[np.generic]) -> None:
     assert table.derived("left", cpu_left, dtype).dtype == dtype
 
 
-def test_derived_column_survives_rows_that_nobody_uses() -> None:
+def test_derived_column_survives_unused_rows() -> None:
     """Made over a hole, and caught up after a row was given back."""
     table = table_with_zones("a", "b", "c")
     table.remove_node("n1")

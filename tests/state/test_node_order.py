@@ -77,7 +77,7 @@ def test_list_stays_while_the_names_do() -> None:
 
 @define(eq=False)
 class NaiveOrder:
-    """The rules as they are written down: zones in order of appearance, lists of names, a list made anew."""
+    """The rules as documented: zones in order of appearance, lists of names, a list computed at each call."""
 
     zones: list[tuple[tuple[str, str], list[str]]] = field(factory=list)
     listed: list[str] = field(factory=list)

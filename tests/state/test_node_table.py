@@ -30,7 +30,7 @@ def test_sums_per_row(table: NodeTable) -> None:
     assert table.pod_count[:3].tolist() == [0, 3, 0]
 
 
-def test_resources_appear_with_the_first_who_names_them(table: NodeTable) -> None:
+def test_resources_appear_with_their_first_use(table: NodeTable) -> None:
     assert table.allocatable(GPU).tolist() == table.requested(GPU).tolist() == [0] * table.capacity
     table.set_node(make_node("n1", {GPU: 8}))
     table.add_pod("n2", make_pod("p", "n2", {FPGA: 1}))
@@ -91,7 +91,7 @@ def test_pods_stay_under_the_name_of_a_node_that_went_and_came_back(table: NodeT
     assert not table.remove_node("n1")
 
 
-def test_pods_on_a_node_that_is_not_known_yet(table: NodeTable) -> None:
+def test_pods_on_a_node_that_is_added_later(table: NodeTable) -> None:
     row = table.add_pod("later", make_pod("p", "later", {"cpu": 5}))
     assert table.num_nodes == 3
     assert "later" not in table.rows().names()
@@ -99,7 +99,7 @@ def test_pods_on_a_node_that_is_not_known_yet(table: NodeTable) -> None:
     assert table.requested("cpu")[row] == 5
 
 
-def test_row_in_use_by_nobody_has_no_name(table: NodeTable) -> None:
+def test_unused_row_has_no_name(table: NodeTable) -> None:
     table.remove_node("n1")
     with pytest.raises(InvariantError, match="row 1 is not in use"):
         table.name_of(1)
@@ -138,7 +138,7 @@ def test_images_know_their_rows(table: NodeTable) -> None:
     assert table.images.version == version, "a heartbeat is no news of images"
 
 
-def test_node_changes_are_told_apart_from_pod_changes(table: NodeTable) -> None:
+def test_node_changes_are_logged_apart_from_pod_changes(table: NodeTable) -> None:
     rows, nodes = table.row_log.version, table.node_log.version
     table.add_pod("n0", make_pod("p", "n0"))
     assert (table.row_log.since(rows), table.node_log.since(nodes)) == ([0], [])
@@ -194,7 +194,7 @@ def test_rollback_keeps_the_order_of_pods(table: NodeTable) -> None:
     assert [pod.name for pod in table.pods_at(0).values()] == ["a", "b", "c", "d"]
 
 
-def test_rows_of_unknown_nodes_are_given_back_when_the_outermost_trial_ends(table: NodeTable) -> None:
+def test_rows_of_unknown_nodes_are_released_when_the_outermost_trial_ends(table: NodeTable) -> None:
     outer = table.mark()
     table.add_pod("n0", make_pod("p", "n0"))
     inner = table.mark()
@@ -276,7 +276,7 @@ def test_rows_in_portions(hole: bool) -> None:
     )
 
 
-def test_rows_that_are_found_when_somebody_asks(table: NodeTable) -> None:
+def test_rows_that_are_computed_at_first_use(table: NodeTable) -> None:
     calls: list[int] = []
 
     def find() -> np.ndarray[tuple[int], np.dtype[np.intp]]:

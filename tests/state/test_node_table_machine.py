@@ -1,4 +1,4 @@
-"""NodeTable driven at random, against a model that computes everything anew."""
+"""NodeTable driven at random, against a model that computes everything from nothing."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ class NodeTableMachine(RuleBasedStateMachine):
     @rule(name=s.node_names)
     def remove_unknown_pod(self, name: str) -> None:
         with pytest.raises(KeyError):
-            self.table.remove_pod(name, "nobody")
+            self.table.remove_pod(name, "unknown")
         with pytest.raises(KeyError):
-            self.table.replace_pod(name, make_pod("nobody", name))
+            self.table.replace_pod(name, make_pod("unknown", name))
 
     @precondition(lambda self: self.model.located() and not self.trials)
     @rule(data=st.data())
@@ -158,9 +158,9 @@ class NodeTableMachine(RuleBasedStateMachine):
         model = NaiveTable(dict(self.model.nodes), self.model.copy_of_pods())
         self.snapshots = [*self.snapshots[-3:], (self.latest, model)]
         assert Snapshot.take(self.table, self.latest) is self.latest
-        anew = Snapshot.take(self.table)
-        assert anew.generation == self.latest.generation
-        for snapshot in (self.latest, anew):
+        fresh = Snapshot.take(self.table)
+        assert fresh.generation == self.latest.generation
+        for snapshot in (self.latest, fresh):
             assert snapshot.infos.keys() == model.nodes.keys()
             assert len(snapshot) == len(list(snapshot)) == len(model.nodes)
 

@@ -60,7 +60,7 @@ def test_changes_longer_ago_than_is_remembered() -> None:
     assert len(store.changed_since("Namespace", 10_000 - 4096) or ()) == 4096
 
 
-def test_a_kind_nobody_has() -> None:
+def test_a_kind_without_objects() -> None:
     store = ObjectStore()
     assert store.list("Widget") == []
     assert store.get("Widget", "x") is None

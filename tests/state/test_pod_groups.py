@@ -186,8 +186,8 @@ def test_one_changed_node_among_many_is_looked_at_by_itself() -> None:
     assert (domains.count, domains.total, asked) == (1, 39, ["n3"])
 
 
-def test_domains_follow_when_the_values_of_a_label_are_numbered_anew() -> None:
-    """As they are when most of them are gone."""
+def test_domains_follow_when_codes_of_a_label_are_assigned_again() -> None:
+    """As happens when most values have no node any more."""
     table = table_of(**{f"n{i}": "home" for i in range(20)})
     column = web_column(table)
     place(table, "n0", "p0")
@@ -268,7 +268,7 @@ def test_sums_outlive_the_domains_that_are_kept_for_others(monkeypatch: pytest.M
     assert sums(column) == {"east": 1, "west": 1}
 
 
-def test_a_column_keeps_the_sums_that_are_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_column_keeps_the_sums_that_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
     table = table_of(a="east")
     column = web_column(table)
     place(table, "a", "p1")
@@ -283,7 +283,7 @@ def test_a_column_keeps_the_sums_that_are_asked_for(monkeypatch: pytest.MonkeyPa
 # ---- terms of running pods -------------------------------------------------------------------------------
 
 
-def test_kinds_of_terms_come_and_go_with_their_pods() -> None:
+def test_term_classes_come_and_go_with_their_pods() -> None:
     table = table_of(a="east")
     term = PodAffinityTerm(LabelSelector({"app": "db"}), topology_key="zone")
     affinity = Affinity(pod_affinity=PodAffinity(required=(term,)))
@@ -306,7 +306,7 @@ def near(app: str) -> Affinity:
     )
 
 
-def test_a_column_of_kinds_asks_about_their_groups_alone() -> None:
+def test_a_column_of_term_classes_weighs_only_their_groups() -> None:
     table = table_of(a="east")
     groups = table.pod_groups
     place(table, "a", "p1", app="api", affinity=near("db"))

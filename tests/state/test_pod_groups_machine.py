@@ -14,7 +14,7 @@ from . import strategies as s
 from .build import make_node
 
 NAMESPACES = ("default", "other")
-KEYS = ("zone", "disk", "nobody-has-it")
+KEYS = ("zone", "disk", "unknown")
 SUBSETS = {
     "all": None,
     "with a disk": NodeSubset(

@@ -56,7 +56,7 @@ def test_a_pod_exchanged_for_an_equivalent_one_is_seen() -> None:
     assert before.infos["n0"].pods[pod.uid] is pod
 
 
-def test_a_reader_too_late_for_the_log_gets_everything_anew() -> None:
+def test_a_reader_too_late_for_the_log_copies_everything() -> None:
     table = table_of("n0", "n1")
     table.row_log.limit = 1
     before = Snapshot.take(table)

@@ -26,8 +26,8 @@ steps = st.one_of(
 
 @settings(max_examples=50, deadline=None)
 @given(st.lists(steps, max_size=40))
-def test_whatever_is_asked_and_given_up(happening: list[tuple[str, int, object]]) -> None:
-    """A model in dictionaries; two resources that somebody asked for keep their columns."""
+def test_reads_and_dropped_columns(happening: list[tuple[str, int, object]]) -> None:
+    """A model in dictionaries; the two resources read last keep their columns."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sparse_resources, "MOST_ASKED", 2)
         resources = SparseResources(CAPACITY)
@@ -103,7 +103,7 @@ def test_the_layout_changes_when_columns_are_given_up_or_a_resource_appears() ->
     assert resources._resources["example.com/0"].has_columns
 
 
-def test_a_resource_that_many_rows_have_gets_columns_unasked() -> None:
+def test_a_resource_that_many_rows_have_gets_columns_without_a_read() -> None:
     resources = SparseResources(CAPACITY)
     for row in range(CAPACITY):
         resources.set_allocatable(row, {NAMES[0]: 1}, {})
@@ -111,7 +111,7 @@ def test_a_resource_that_many_rows_have_gets_columns_unasked() -> None:
     assert resources.by_row(NAMES[0])[0] == dict.fromkeys(range(CAPACITY), 1)
 
 
-def test_a_resource_that_nobody_knows_any_more_is_forgotten() -> None:
+def test_an_unused_resource_is_dropped() -> None:
     resources = SparseResources(CAPACITY)
     resources.set_allocatable(0, {NAMES[0]: 1}, {})
     resources.request(0, NAMES[0], 1)
