@@ -22,6 +22,7 @@ from .pod_counts import CountColumn, DomainSums, PodGroup, TermClass
 from .pod_groups import PodGroups
 from .ports import port_conflicts
 from .snapshot import Snapshot
+from .table_store import TableStore
 from .trial import substituted_row
 
 __all__ = [
@@ -50,6 +51,7 @@ __all__ = [
     "RowGroup",
     "Rows",
     "Snapshot",
+    "TableStore",
     "TermClass",
     "compare",
     "port_conflicts",
