@@ -25,7 +25,7 @@ Sums: TypeAlias = npt.NDArray[np.int64]
 
 @define(eq=False)
 class DomainCounts:
-    """Counts per value of one node label."""
+    """Count by value of one node label."""
 
     topology_key: str
     sums: DomainSums | None = None

@@ -35,7 +35,7 @@ EXISTING_ANTI_AFFINITY, ANTI_AFFINITY, AFFINITY = 1, 2, 3
 
 @define(eq=False)
 class FilterState:
-    """What pre_filter counted for one pod."""
+    """Required terms of one pod with their counts, made by pre_filter."""
 
     required: tuple[ResolvedTerm, ...]
     required_anti: tuple[ResolvedTerm, ...]

@@ -36,7 +36,7 @@ def counts_by_driver(attached: VolumeSet, attachments: Mapping[str, str]) -> Cou
 
 @define(eq=False)
 class VolumeCounts:
-    """Counts by driver in columns of shape ``(capacity,)``, and the rows that use a volume.
+    """Volumes by driver in columns of shape ``(capacity,)``, and the rows that use a volume.
 
     The first ``sync`` is O(pods); later ones are O(pods of rows that changed, or whose claims, volumes or
     attachments changed). A change of a storage class costs O(pods) again.

@@ -311,3 +311,18 @@ def test_members_follow_the_table() -> None:
     world.scheduler.sync()
     world.remove_pod("default/nginx-9")
     assert plugin.members.placed("default/nginx") == {}
+
+
+def test_deleted_groups_leave_nothing_behind() -> None:
+    world = simulation(node(cpu="100"))
+    (framework,) = world.scheduler.core.frameworks.values()
+    plugin = framework.plan.plugins["Coscheduling"]
+    for i in range(300):
+        # Every other group is complete; the others are rejected.
+        world.cluster.create(from_manifest(group(f"g{i}", minimum=1 + i % 2), kinds=[PodGroup]))
+        world.schedule(pods(1, of=f"g{i}"))
+        world.cluster.delete("Pod", f"default/g{i}-0")
+        world.cluster.delete(PodGroup.KIND, f"default/g{i}")
+        later(world, 100)
+    assert len(plugin._attempts) <= 64
+    assert not plugin._waiting

@@ -43,11 +43,26 @@ FIRST_BACKOFF: Final = 1.0
 """Seconds of backoff after the first rejection of a group, doubled with each further one."""
 LONGEST_BACKOFF: Final = 10.0
 """Longest backoff of a group in seconds; both are the defaults of single pods."""
+MIN_PRUNED: Final = 64
+"""Groups with attempts up to which deleted ones are not looked for."""
 
 _NO_GROUP = Status.unschedulable(NO_GROUP)
 _TOO_FEW = Status.unresolvable(TOO_FEW)
 _TOO_SMALL = Status.unresolvable(TOO_SMALL)
 _BACKING_OFF = Status.unresolvable(BACKING_OFF)
+
+
+@define(eq=False)
+class GroupAttempts:
+    """Attempts to schedule a group; times are those of the clock."""
+
+    checked_until: float = -inf
+    """Time until which pre_filter need not check the group again."""
+    backoff_until: float = -inf
+    rejected_at: float | None = None
+    """Time of the last rejection: the group queues as if created then, so that it does not block others."""
+    rejections: int = 0
+    """Rejections since the group was last complete."""
 
 
 @define(eq=False)
@@ -61,14 +76,9 @@ class Coscheduling:
     args: CoschedulingArgs
     handle: Handle
     members: Members = field(init=False)
-    _checked: dict[str, float] = field(factory=dict, init=False)
-    """Group → time until which pre_filter need not check it again."""
-    _backing_off: dict[str, float] = field(factory=dict, init=False)
-    """Group → end of its backoff."""
-    _failed: dict[str, float] = field(factory=dict, init=False)
-    """Group → time of its last rejection; it queues as if created then, so that it does not block others."""
-    _failures: dict[str, int] = field(factory=dict, init=False)
-    """Group → rejections since it was last complete."""
+    _attempts: dict[str, GroupAttempts] = field(factory=dict, init=False)
+    """By group; groups that were deleted are dropped when the number has doubled."""
+    _prune_at: int = field(default=MIN_PRUNED, init=False)
     _waiting: set[str] = field(factory=set, init=False)
     """Uids of pods that wait at permit or are being bound."""
 
@@ -89,7 +99,10 @@ class Coscheduling:
         if key is None or group is None:
             return -pod.priority, first, pod.key, pod_info.timestamp
         created = group.metadata.creation_timestamp
-        since = self._failed.get(key, first if created is None else created)
+        since = first if created is None else created
+        attempts = self._attempts.get(key)
+        if attempts is not None and attempts.rejected_at is not None:
+            since = attempts.rejected_at
         return -pod.priority, since, key, pod_info.timestamp
 
     @hookimpl
@@ -120,11 +133,11 @@ class Coscheduling:
         group = self._group(key)
         if key is None or group is None:
             return None  # permit rejects pods whose group does not exist
-        now = self.handle.clock()
-        if self._backing_off.get(key, -inf) > now:
+        now, attempts = self.handle.clock(), self._attempts_of(key)
+        if attempts.backoff_until > now:
             state.write(_REJECTED, True)
             return _BACKING_OFF
-        if self._checked.get(key, -inf) > now:
+        if attempts.checked_until > now:
             return None
         placed = self.members.placed(key)
         rejection = None
@@ -135,7 +148,7 @@ class Coscheduling:
         if rejection is not None:
             state.write(_REJECTED, True)
             return rejection
-        self._checked[key] = now + self._timeout(group)
+        attempts.checked_until = now + self._timeout(group)
         return None
 
     def _has_capacity(self, group: PodGroup, placed: Mapping[str, Pod], nodes: Rows) -> bool:
@@ -188,8 +201,8 @@ class Coscheduling:
                 state.write(PODS_TO_ACTIVATE, pods)
             self._waiting.add(pod.uid)
             return Status.wait(self._timeout(group))
-        for by_group in (self._failed, self._failures, self._backing_off):
-            by_group.pop(key, None)
+        attempts = self._attempts_of(key)
+        attempts.backoff_until, attempts.rejected_at, attempts.rejections = -inf, None, 0
         for waiting in self.handle.waiting_pods:
             if group_key(waiting.pod) == key:
                 waiting.allow(NAME)
@@ -218,20 +231,29 @@ class Coscheduling:
         for waiting in self.handle.waiting_pods:
             if group_key(waiting.pod) == key:
                 waiting.reject(NAME, reason)
-        now = self.handle.clock()
-        if self._backing_off.get(key, -inf) > now:
+        now, attempts = self.handle.clock(), self._attempts_of(key)
+        if attempts.backoff_until > now:
             return
-        failures = self._failures[key] = self._failures.get(key, 0) + 1
-        wait = max(backoff, min(FIRST_BACKOFF * 2 ** (failures - 1), LONGEST_BACKOFF))
-        self._checked.pop(key, None)
-        self._failed[key] = now
-        self._backing_off[key] = now + wait
+        wait = max(backoff, min(FIRST_BACKOFF * 2**attempts.rejections, LONGEST_BACKOFF))
+        attempts.rejections += 1
+        attempts.checked_until = -inf
+        attempts.rejected_at = now
+        attempts.backoff_until = now + wait
         self.handle.call_later(wait, lambda: self._activate(key))
 
     def _activate(self, key: str) -> None:
         self.handle.activate(self.members.waiting_for_a_node(key))
 
     # ---- helpers -----------------------------------------------------------------------------------------
+
+    def _attempts_of(self, key: str) -> GroupAttempts:
+        attempts = self._attempts.get(key)
+        if attempts is None:
+            if len(self._attempts) >= self._prune_at:
+                present = {name: each for name, each in self._attempts.items() if self._group(name)}
+                self._attempts, self._prune_at = present, max(MIN_PRUNED, 2 * len(present))
+            attempts = self._attempts[key] = GroupAttempts()
+        return attempts
 
     def _group(self, key: str | None) -> PodGroup | None:
         group = None if key is None else self.handle.objects.get(PodGroup.KIND, key)
