@@ -35,9 +35,14 @@ class PreFilterOutcome:
     @property
     def absent_status(self) -> Status | None:
         """The status of the nodes that are left out because of ``node_names``."""
+        return self.absent_status_with(())
+
+    def absent_status_with(self, also: Iterable[str]) -> Status | None:
+        """Return ``absent_status`` with the plugins *also* in its list."""
         if self.node_names is None:
             return None
-        return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(sorted(self.plugins))}]")
+        plugins = sorted({*self.plugins, *also})
+        return Status.unresolvable(f"node(s) didn't satisfy plugin(s) [{' '.join(plugins)}]")
 
 
 _ALL_PASS = PreFilterOutcome()

@@ -35,11 +35,14 @@ class Refused:
 def diagnose(
     outcome: PreFilterOutcome, verdicts: Verdicts, num_nodes: int, refused: Refused | None = None
 ) -> Diagnosis:
-    """Why no node is feasible.
+    """Return why no node is feasible.
 
-    A refused nominated node tells its own reason, also where pre_filter named others.
+    A refused nominated node has its own reason, also where pre_filter named others. As in the reference, the
+    plugin that rejected it is then listed in the status of the nodes that pre_filter left out.
     """
-    diagnosis = Diagnosis(verdicts, num_nodes, None, outcome.absent_status, set(outcome.plugins))
+    also = [refused.status.plugin] if refused is not None and refused.status.is_rejected else []
+    absent = outcome.absent_status_with(also)
+    diagnosis = Diagnosis(verdicts, num_nodes, None, absent, set(outcome.plugins))
     for status, _ in verdicts.counts():
         _blame(diagnosis, status)
     if refused is not None and outcome.node_names is not None and refused.name not in outcome.node_names:
