@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class CycleStateError(SchedframeError, KeyError):
-    """A plugin read something that nobody wrote in this cycle."""
+    """A plugin read an entry that was not written in this cycle."""
 
     @override
     def __str__(self) -> str:
@@ -23,7 +23,7 @@ class CycleStateError(SchedframeError, KeyError):
 class StateKey(Generic[T]):
     """A typed name for one entry of a :class:`CycleState`; make one module constant per entry.
 
-    Keys are told apart by identity, so two plugins never collide by choosing the same name.
+    Keys compare by identity, so two plugins never collide by choosing the same name.
     """
 
     __slots__ = ("name",)
@@ -65,7 +65,7 @@ class CycleState:
         self._entries[key] = value
 
     def read(self, key: StateKey[T]) -> T:
-        """The entry of *key*; :class:`CycleStateError` if nobody wrote it."""
+        """Return the entry of *key*; :class:`CycleStateError` if there is none."""
         try:
             value: T = self._entries[key]
         except KeyError:

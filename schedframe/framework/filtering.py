@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @frozen
 class PreFilterOutcome:
-    """What the pre_filter plugins said together."""
+    """The combined answers of the pre_filter plugins."""
 
     status: Status | None = None
     """A rejection or an error; ``None`` to go on."""
@@ -54,8 +54,8 @@ def run_pre_filter(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> PreFi
     """Run the pre_filter plugins in order.
 
     The first error ends the point, and so does the first rejection that no preemption can help. After any
-    other rejection the plugins that follow are still asked, because preemption needs what they precompute
-    (and one of them may know that it is in vain); the last such rejection counts.
+    other rejection the plugins that follow still run, because preemption needs what they precompute (and one
+    of them may reject the pod for good); the last such rejection counts.
     """
     names: frozenset[str] | None = None
     plugins: set[str] = set()
@@ -104,7 +104,7 @@ def _nothing_left(plugins: set[str]) -> Status:
 
 
 def run_filters(plan: Plan, state: CycleState, pod: Pod, info: NodeInfo, table: NodeTable) -> Status | None:
-    """Run the filter plugins for one node; the first that is not content, ``None`` if all are."""
+    """Run the filter plugins for one node; return the first rejection or error, ``None`` if it passes."""
     skip = state.skip_filter_plugins
     for entry in plan.filter:
         if entry.name in skip:
@@ -244,7 +244,7 @@ def _all_rows(rows: Rows, status: Status) -> RowVerdicts:
 class NominatedFilter:
     """Filters that also hold when the pods nominated to a node have taken their room there.
 
-    Both ways: with them, because they will come, and without them, because they may not.
+    A node must pass both ways: with these pods, because they will come, and without, because they may not.
     """
 
     plan: Plan
@@ -252,7 +252,7 @@ class NominatedFilter:
     _none: tuple[Pod, ...] = field(default=(), init=False)
 
     def pods_for(self, pod: Pod, node_name: str) -> Iterable[Pod]:
-        """Pods nominated to that node which *pod* must leave room for: of equal or higher priority."""
+        """Return the pods nominated to that node with a priority equal to that of *pod* or higher."""
         nominated = self.handle.nominator.nominated_pods_for_node(node_name)
         if not nominated:
             return self._none
@@ -285,7 +285,7 @@ class NominatedFilter:
         return trial_state, pod, trial_info
 
     def nodes_for(self, pod: Pod) -> list[str]:
-        """Nodes to which pods are nominated that *pod* must leave room for."""
+        """Return the nodes with nominated pods for which *pod* must leave room."""
         nominator = self.handle.nominator
         if not nominator.nominations:
             return []
@@ -308,7 +308,7 @@ class NominatedFilter:
 
 
 def _positions(rows: Rows) -> Callable[[int], int | None]:
-    """Row → its position among *rows*, found without listing them where they follow each other."""
+    """Return a function from a row to its position among *rows*; O(1) where they follow each other."""
     index = rows.index
     if not isinstance(index, slice):
         return {row: i for i, row in enumerate(index.tolist())}.get
@@ -317,12 +317,12 @@ def _positions(rows: Rows) -> Callable[[int], int | None]:
 
 
 def run_add_pod(plan: Plan, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
-    """Tell the pre_filter plugins that *other* joined the node; an error if one of them fails."""
+    """Update *state* as if *other* joined the node; return an error or ``None``."""
     return _run_pod_hook(plan, state, pod, other, info, "add_pod")
 
 
 def run_remove_pod(plan: Plan, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
-    """Tell the pre_filter plugins that *other* left the node; an error if one of them fails."""
+    """Update *state* as if *other* left the node; return an error or ``None``."""
     return _run_pod_hook(plan, state, pod, other, info, "remove_pod")
 
 

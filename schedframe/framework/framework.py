@@ -1,4 +1,4 @@
-"""One profile at work: its plugins, compiled, and how each extension point treats their answers."""
+"""One profile: its compiled plugins, and how each extension point treats their answers."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ logger = logging.getLogger("schedframe")
 
 @frozen
 class PermitOutcome:
-    """What the permit plugins said together."""
+    """The combined answers of the permit plugins."""
 
     status: Status | None = None
     """A rejection or an error; ``None`` if the pod may go, or must wait."""
@@ -53,7 +53,7 @@ _WAIT = frozenset({Code.WAIT})
 
 
 _ROW_LOCAL_KEY = object()
-"""Key under which a pod's spec remembers it."""
+"""Key of ``row_local_key`` in the memo of a spec."""
 
 
 @define(eq=False)
@@ -92,7 +92,7 @@ class Framework:
     ) -> Framework:
         """Make the profile's plugins and compile them.
 
-        Plugins that the catalogue knows and nobody installed are left out. Raises :class:`PluginError` for a
+        Plugins of the catalogue that are not installed are left out. Raises :class:`PluginError` for a
         plugin that breaks the contract or cannot be made, with the plugin's own error as cause.
         """
         names = dict.fromkeys(name for entries in profile.plugins.values() for name, _ in entries)
@@ -113,7 +113,7 @@ class Framework:
     # ---- queue -------------------------------------------------------------------------------------------
 
     def run_pre_enqueue(self, pod: Pod) -> Status | None:
-        """The first plugin that keeps the pod out of the queue; ``None`` if it may enter."""
+        """Return the first rejection or error, ``None`` if the pod may enter the queue."""
         for entry in self.plan.pre_enqueue:
             status = _simple(entry.name, "pre_enqueue", entry.call, pod)
             if status is not None:
@@ -121,7 +121,7 @@ class Framework:
         return None
 
     def events(self) -> dict[str, tuple[EventRegistration, ...] | None]:
-        """Plugin → what it registered; ``None`` for one that did not say and is asked about every event."""
+        """Return plugin → registrations; ``None`` for a plugin without the hook: all events."""
         found: dict[str, tuple[EventRegistration, ...] | None] = {}
         for name, call in self.plan.events:
             if call is None:
@@ -145,7 +145,7 @@ class Framework:
         return found
 
     def rejecting_plugins(self) -> frozenset[str]:
-        """Plugins that can turn a pod down, and whose events may therefore bring one back."""
+        """Return the plugins that can reject a pod, whose events may therefore make it schedulable."""
         points = ("preEnqueue", "preFilter", "filter", "postFilter", "reserve", "permit", "preBind", "bind")
         return frozenset(
             name
@@ -161,11 +161,11 @@ class Framework:
         return run_pre_filter(self.plan, state, pod, self.handle.table.rows() if nodes is None else nodes)
 
     def run_add_pod(self, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
-        """Tell *state* that *other* joined the node; an error or ``None``."""
+        """Update *state* as if *other* joined the node; return an error or ``None``."""
         return run_add_pod(self.plan, state, pod, other, info)
 
     def run_remove_pod(self, state: CycleState, pod: Pod, other: Pod, info: NodeInfo) -> Status | None:
-        """Tell *state* that *other* left the node; an error or ``None``."""
+        """Update *state* as if *other* left the node; return an error or ``None``."""
         return run_remove_pod(self.plan, state, pod, other, info)
 
     def run_filters(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
@@ -186,10 +186,10 @@ class Framework:
         return self.nominated.run(state, pod, info)
 
     def row_local_key(self, state: CycleState, pod: Pod) -> Hashable | None:
-        """What the filters see of *pod*, if all that have a say look at the row alone; else ``None``.
+        """Return what the filters read of *pod* if none of them reads other rows; else ``None``.
 
-        On a row that did not change, pods with equal keys meet the same verdicts. Kept on the spec, for pods
-        that agree in all that a plugin may read beside it.
+        On a row that did not change, pods with equal keys get the same verdicts. Kept on the spec, for pods
+        that agree in all that a plugin may read besides it.
         """
         metadata = pod.metadata
         asked = (
@@ -249,7 +249,7 @@ class Framework:
     def run_post_filter(
         self, state: CycleState, pod: Pod, diagnosis: Diagnosis
     ) -> tuple[PostFilterResult | None, Status]:
-        """Ask the post_filter plugins in order until one made room, failed or says that nothing helps."""
+        """Run the post_filter plugins in order until one made room, failed or answers that nothing helps."""
         result: PostFilterResult | None = None
         reasons: list[str] = []
         rejector = ""
@@ -270,7 +270,7 @@ class Framework:
         return result, Status(Code.UNSCHEDULABLE, tuple(reasons), rejector)
 
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """Reserve with every plugin; the first that is not content. The caller undoes it (run_unreserve)."""
+        """Reserve with every plugin; return the first rejection or error. The caller calls run_unreserve."""
         for entry in self.plan.reserve:
             status = _simple(entry.name, "reserve", entry.call, state, pod, node_name)
             if status is not None:
@@ -278,7 +278,7 @@ class Framework:
         return None
 
     def run_unreserve(self, state: CycleState, pod: Pod, node_name: str) -> list[Status]:
-        """Undo reserve with every plugin, last first; faults do not keep the others from undoing."""
+        """Undo reserve with every plugin, last first, also after faults, which are returned."""
         faults = []
         for entry in self.plan.unreserve:
             try:
@@ -288,7 +288,7 @@ class Framework:
         return faults
 
     def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> PermitOutcome:
-        """Ask every permit plugin; the first rejection or error, else all that want to wait."""
+        """Run every permit plugin; return the first rejection or error, else all timeouts."""
         if not self.plan.permit:
             return _PERMITTED
         waits: dict[str, float] = {}
@@ -311,7 +311,7 @@ class Framework:
     # ---- binding cycle -----------------------------------------------------------------------------------
 
     def pre_binders(self, state: CycleState, pod: Pod, node_name: str) -> tuple[str, ...] | Status:
-        """Names of the plugins whose pre_bind has something to do for the pod; an error if one cannot say."""
+        """Return the plugins whose pre_bind has something to do for the pod, or the error of one."""
         names = []
         for entry in self.plan.pre_bind:
             flight = self.plan.pre_flight.get(entry.name)
@@ -330,7 +330,7 @@ class Framework:
         return tuple(names)
 
     def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> list[Status]:
-        """Tell every post_bind plugin; their faults."""
+        """Run every post_bind plugin; return their faults."""
         faults = []
         for entry in self.plan.post_bind:
             try:
@@ -340,7 +340,7 @@ class Framework:
         return faults
 
     def close(self) -> list[Status]:
-        """Close every plugin; their faults."""
+        """Close every plugin; return their faults."""
         faults = []
         for entry in self.plan.close:
             try:

@@ -1,4 +1,4 @@
-"""What a plugin may use of the scheduler it lives in."""
+"""The part of a scheduler that plugins may use."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .waiting import WaitingPod
 
 
 class Nominations(Protocol):
-    """Pods that are expected to take room on a node."""
+    """Pods that are nominated to a node."""
 
     def nominated_pods_for_node(self, name: str) -> Iterable[Pod]:
         """Pods nominated to that node, in order of nomination."""
@@ -25,7 +25,7 @@ class Nominations(Protocol):
 
     @property
     def node_names(self) -> Iterable[str]:
-        """Nodes that somebody is nominated to."""
+        """Nodes with nominated pods."""
         ...
 
     @property
@@ -114,12 +114,12 @@ class Handle(Protocol):
 
     @property
     def objects(self) -> ObjectStore:
-        """Namespaces, services, claims … as events told them. Core only."""
+        """Namespaces, services, claims and others, as of the last event. Core only."""
         ...
 
     @property
     def pending(self) -> Mapping[str, Pod]:
-        """Pods of the scheduler's profiles that have no node, by key, as events told them. Core only.
+        """Pods of the scheduler's profiles that have no node, by key, as of the last event. Core only.
 
         Those that wait in permit or are being bound are among them. Not to be changed.
         """
@@ -132,7 +132,7 @@ class Handle(Protocol):
 
     @property
     def waiting_pods(self) -> WaitingPods:
-        """Pods parked by permit."""
+        """Pods that wait in permit."""
         ...
 
     @property
@@ -147,7 +147,7 @@ class Handle(Protocol):
 
     @property
     def cluster(self) -> ClusterPort:
-        """The world outside."""
+        """The cluster that the scheduler works for."""
         ...
 
     @property
@@ -156,7 +156,7 @@ class Handle(Protocol):
         ...
 
     def snapshot(self) -> Snapshot:
-        """An immutable picture of the nodes: of now in the core, of the hand-off elsewhere."""
+        """Return an immutable copy of the nodes: of now in the core, of the hand-off elsewhere."""
         ...
 
     def clock(self) -> float:
@@ -168,10 +168,10 @@ class Handle(Protocol):
         ...
 
     def call_later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Call *action* in the core when so many seconds have passed, before the next cycle for 0. Core only.
+        """Call *action* in the core after *seconds*, before the next cycle for 0. Core only.
 
-        For what must happen at a time, such as the end of a backoff. Raising is reported as a fault. Where
-        somebody only asks what would happen (evaluate), the call is never made.
+        For what must happen at a time, such as the end of a backoff. Raising is reported as a fault. During
+        an evaluation (``evaluate``), which changes nothing, the call is never made.
         """
         ...
 
@@ -192,5 +192,5 @@ class Handle(Protocol):
         ...
 
     def record_event(self, obj: Any, reason: str, message: str, *, warning: bool = False) -> None:
-        """Tell people what happened to *obj*."""
+        """Record a Kubernetes event about *obj*."""
         ...

@@ -112,9 +112,9 @@ class Hookspecs(Protocol):
 
     @_hook(auxiliary=True)
     def events_to_register(self) -> Sequence[EventRegistration]:
-        """Cluster events that may make a pod schedulable which this plugin rejected, with queueing hints.
+        """Return the cluster events, with hints, that may make a pod schedulable that this plugin rejected.
 
-        Called once. A plugin without this hook is asked about every event, which costs queue time.
+        Called once. Pods rejected by a plugin without this hook are tried again at every event.
         """
 
     # ---- scheduling cycle ------------------------------------------------------------------------------
@@ -253,7 +253,7 @@ class Hookspecs(Protocol):
     def reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Claim what the pod needs on the chosen node.
 
-        On anything but success the plugins after this one are not asked, and every plugin's unreserve runs.
+        On anything but success the plugins after this one do not run, and every plugin's unreserve runs.
         """
 
     @_hook("reserve")
@@ -266,7 +266,7 @@ class Hookspecs(Protocol):
 
     @_hook("permit")
     def permit(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """The last word before binding: ``None`` allows, ``Status.wait(seconds)`` parks the pod.
+        """Allow (``None``), reject or delay (``Status.wait(seconds)``) the binding of the pod.
 
         A rejection or an error ends the point, and every plugin's unreserve runs.
         """
@@ -287,7 +287,7 @@ class Hookspecs(Protocol):
 
     @_hook("bind")
     def bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
-        """Tell the cluster. Off the core; may be ``async``. ``Status.skip()`` leaves it to the next one."""
+        """Bind the pod. Off the core; may be ``async``. ``Status.skip()`` leaves it to the next plugin."""
 
     @_hook("postBind")
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
@@ -297,17 +297,17 @@ class Hookspecs(Protocol):
 
     @_hook("filter", tier=Tier.FAST, auxiliary=True, needs=_FILTERS)
     def explain(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> str | None:
-        """For people: what is behind this plugin's rejection of that node, as one short line.
+        """Return the cause of this plugin's rejection of that node, for people, as one short line.
 
-        Optional. Called when somebody has a pod evaluated, never for a pod on its way: once for each node
-        that this plugin's filter rejected, right after filter and with its *state*. ``None``: the reason of
-        the status says it all. Name what is in the way (a pod, a count), not what the reason says already.
-        What nodes have in common may be kept in *state*. Raising is reported in place of the line.
+        Optional. Called by evaluations (``evaluate``, ``explain``), never by the scheduler: once for each
+        node that this plugin's filter rejected, right after filter and with its *state*. ``None``: there is
+        nothing to add to the reason of the status. Name the obstacle (a pod, a count) and do not repeat the
+        reason. Results that nodes share may be kept in *state*. Raising is reported in place of the line.
         """
 
     @_hook("filter", "score", tier=Tier.FAST, auxiliary=True)
     def explain_pod(self, state: CycleState, pod: Pod) -> Sequence[str]:
-        """For people: what this plugin found out about the cluster as a whole, such as counts by domain.
+        """Return what this plugin knows of the cluster as a whole, for people, such as counts by domain.
 
         Optional. Called once, when the search is over and before post_filter; *state* lacks what pre_filter
         or pre_score of this plugin did not write, for example because they answered Skip. Nothing to say is

@@ -1,4 +1,4 @@
-"""The common ways to bring raw scores into 0 to 100, as data so that the framework can follow single rows."""
+"""The common normalisations, as data: the framework can then update the scores of single rows."""
 
 from __future__ import annotations
 

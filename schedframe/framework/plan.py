@@ -1,4 +1,4 @@
-"""A profile compiled: for each extension point the calls to make, in order, with nothing left to look up."""
+"""A compiled profile: for each extension point the calls to make, in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Call = Callable[..., Any]
 
 
 class Observer(Protocol):
-    """Told of every plugin call; only a plan that was compiled with one pays for it."""
+    """Receives every plugin call. A plan that was compiled without an observer has no overhead for it."""
 
     def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
         """*plugin* returned *result* at *point* (a hook's name) after *seconds*, or raised it."""
@@ -43,7 +43,7 @@ class FilterEntry:
     filter: Call | None
     filter_rows: Call | None
     filter_groups: Call | None = None
-    """Tells which groups of rows pass."""
+    """Returns which groups of rows pass."""
     prepare_filter: Call | None = None
     """Prepares the filter for a batch of pods as a function of a row number."""
 
@@ -101,9 +101,9 @@ class Plan:
     events: tuple[tuple[str, Call | None], ...] = ()
     """Every plugin with its events_to_register, if it has one."""
     explain: Mapping[str, Call] = {}
-    """Plugin → its account of a node that it rejected; only evaluations ask."""
+    """Plugin → its explanation of a node that it rejected; called by evaluations only."""
     explain_pod: Mapping[str, Call] = {}
-    """Plugin → its account of a pod."""
+    """Plugin → its explanation of a pod."""
     skip_reads: Mapping[str, Call] = {}
     """Plugin → what its skips depend on."""
     signatures: tuple[tuple[str, Call | None], ...] = ()

@@ -27,7 +27,7 @@ from .validation import args_class_of, check_plugin_class
 PLUGIN_GROUP = "schedframe.plugins"
 
 _ANY_POINT = tuple(point for point in POINTS if point not in ("queueSort", "bind"))
-"""What a plugin may implement that a function makes; that it sorts or binds must be seen from a class."""
+"""Points of a plugin that a function makes. Sorting and binding need a class, which can be inspected."""
 
 Factory = Callable[..., Any]
 """Makes a plugin from ``(args, handle)``; usually the plugin's class, which may take less."""
@@ -112,8 +112,8 @@ class Registry:
         try:
             loaded: Factory = entry.load()
         except Exception as error:
-            told = f"plugin {name} cannot be loaded from {entry.value}: {error}"
-            raise PluginError(f"{told}{_made_for(entry, error)}") from error
+            text = f"plugin {name} cannot be loaded from {entry.value}: {error}"
+            raise PluginError(f"{text}{_made_for(entry, error)}") from error
         if ":" in name and not inspect.isclass(loaded):
             raise PluginError(
                 f"plugin {name}: an import path must name a class of a plugin, not {loaded!r:.80}"

@@ -20,7 +20,7 @@ def _names(names: Iterable[str]) -> frozenset[str]:
 
 @frozen
 class PreFilterResult:
-    """The only nodes worth filtering. Names that are not nodes are ignored.
+    """The only nodes to filter. Names that are not nodes are ignored.
 
     Any iterable of names; ``TypeError`` for a single string.
     """
@@ -53,7 +53,7 @@ class GroupScores:
     changed in place only at rows that ``row_log`` names. Other arrays are another way to group.
     """
     scores: Callable[[list[tuple[int, ...]]], list[int]]
-    """Given what the different feasible rows have in the columns: the normalised score, 0 to 100, of each."""
+    """Return the normalised score, 0 to 100, of each combination of values in ``columns``."""
 
 
 @define(eq=False, slots=True)
@@ -63,7 +63,7 @@ class GroupVerdicts:
     columns: tuple[npt.NDArray[Any], ...]
     """As those of :class:`GroupScores`."""
     passes: Callable[[list[tuple[int, ...]]], list[bool]]
-    """Given what different rows have in the columns: does each pass?"""
+    """Return for each combination of values in ``columns`` whether such rows pass."""
 
 
 @frozen
@@ -75,12 +75,12 @@ class NominatingInfo:
 
 @frozen
 class PostFilterResult:
-    """Outcome of post_filter: the node to nominate, if any, and whatever explains it."""
+    """Outcome of post_filter: the node to nominate, if any, and details for explanations."""
 
     nominating_info: NominatingInfo | None = None
     details: Any = None
 
     @property
     def nominates(self) -> bool:
-        """Whether it says anything about the pod's nomination."""
+        """Whether it sets or clears the pod's nomination."""
         return self.nominating_info is not None and self.nominating_info.node_name is not None

@@ -58,7 +58,7 @@ def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status
 def run_scores(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> ScoreTable | Status:
     """Score, normalise and weigh every row with every plugin that was not skipped; an ERROR if one fails.
 
-    Most plugins have nothing to say about most pods: one pass finds that out, and spares the others.
+    Most plugins give most pods zeros everywhere: one pass recognises that and saves the other passes.
     """
     total: Scores | None = None
     everywhere = 0

@@ -1,4 +1,4 @@
-"""What an extension point answers, and what happens to the pod because of it."""
+"""The answer of an extension point, and what happens to the pod because of it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class Code(IntEnum):
     and is retried whatever happens in the cluster. Preemption is not tried."""
     UNSCHEDULABLE = 2
     """Not now, or not here. The pod waits until an event that the rejecting plugins registered may help it;
-    preemption on this node is worth trying."""
+    preemption tries this node."""
     UNSCHEDULABLE_AND_UNRESOLVABLE = 3
     """As UNSCHEDULABLE, and removing other pods would not help: preemption leaves this node out."""
     WAIT = 4
@@ -125,7 +125,7 @@ class Status:
 
     @property
     def is_rejected(self) -> bool:
-        """Whether the pod was turned down (UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE or PENDING)."""
+        """Whether the pod was rejected (UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE or PENDING)."""
         return self.code in _REJECTIONS
 
     @property

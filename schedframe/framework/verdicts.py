@@ -1,4 +1,4 @@
-"""Who rejected which node and why, in one integer a row."""
+"""Filter results: for each row one integer that stands for a status."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ class Verdicts:
     statuses: list[Status] = field(factory=list)
     _number: dict[Status, int] = field(factory=dict)
     _counted: Sequence[tuple[Status, int]] | None = None
-    """What ``counts`` gives, where somebody keeps count; the verdicts are not changed any more then."""
+    """The answer of ``counts`` where the caller keeps it; such verdicts do not change any more."""
     _with_code: dict[Code, npt.NDArray[np.intp]] = field(factory=dict)
-    """Of verdicts that are not changed any more: the answers of ``rows_with``."""
+    """Answers of ``rows_with``, kept for verdicts that do not change any more."""
     _summary: str | None = None
-    """Of those: how many nodes each reason stands for, as a message words it."""
+    """The answer of ``summary``, kept for verdicts that do not change any more."""
 
     @classmethod
     def counted(
         cls, rows: Rows, codes: Codes, statuses: list[Status], counts: Sequence[tuple[Status, int]]
     ) -> Verdicts:
-        """Verdicts of which somebody else keeps count. *codes* are looked at, not copied."""
+        """Return verdicts with given *counts*. *codes* are not copied."""
         return cls(rows, codes, statuses, {}, counts)
 
     @classmethod
@@ -60,7 +60,7 @@ class Verdicts:
         return number
 
     def merge(self, plugin: str, verdicts: RowVerdicts) -> None:
-        """Take over what *plugin* says of the rows that pass so far; O(rows).
+        """Merge the answer of *plugin* for the rows that pass so far; O(rows).
 
         Raises ``IndexError``, and rejects nothing, if a code is negative or has no status.
         """
@@ -75,11 +75,11 @@ class Verdicts:
         self.codes[hit[free]] = new[free]
 
     def reject(self, position: int, status: Status) -> None:
-        """Reject the row at *position* (among ``rows``), whatever was said of it before."""
+        """Reject the row at *position* (among ``rows``), in place of an earlier result."""
         self.codes[position] = self.number_of(status)
 
     def accept(self, position: int) -> None:
-        """Let the row at *position* pass, whatever was said of it before."""
+        """Let the row at *position* pass, in place of an earlier result."""
         self.codes[position] = 0
 
     def passing(self) -> npt.NDArray[np.intp]:
@@ -90,7 +90,7 @@ class Verdicts:
         return found
 
     def status_at(self, position: int) -> Status | None:
-        """Why the row at *position* is rejected, ``None`` if it passes."""
+        """Return the status that rejects the row at *position*, ``None`` if it passes."""
         number = int(self.codes[position])
         return self.statuses[number - 1] if number else None
 
@@ -207,7 +207,7 @@ class Diagnosis(Mapping[str, Status]):
         return int(np.count_nonzero(self.verdicts.codes)) + len(self.named) - len(self._overruled())
 
     def _overruled(self) -> list[Status]:
-        """What was said of the rows for which ``named`` has a status."""
+        """Statuses of rows that ``named`` replaces."""
         if not self.named:
             return []
         positions = (self._positions().get(name) for name in self.named)

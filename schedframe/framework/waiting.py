@@ -1,4 +1,4 @@
-"""Pods that permit parked: allowed, rejected or timed out through the core's inbox, no thread waiting."""
+"""Pods that wait in permit. Verdicts and timeouts arrive through the core's inbox; no thread waits."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ class WaitingPod:
     node_name: str
     state: CycleState
     ticket: Any
-    """What the core needs to go on with this pod."""
+    """The attempt of the core that this pod belongs to."""
     deadlines: dict[str, float]
-    """Plugin → when its patience ends, in seconds of the core's clock."""
+    """Plugin → when its timeout passes, in seconds of the core's clock."""
     _post: Callable[[str, str, Status | None], None]
     preempted: bool = False
-    """Turned down for somebody more important: nobody's permission counts any more."""
+    """Rejected in favour of a pod of higher priority; permissions that arrive later are ignored."""
 
     @property
     def pending_plugins(self) -> tuple[str, ...]:
@@ -38,22 +38,22 @@ class WaitingPod:
         return tuple(self.deadlines)
 
     def allow(self, plugin: str) -> None:
-        """*plugin* lets the pod go. Any thread; takes effect when the core sees it, twice is once."""
+        """Allow the pod. Any thread; takes effect when the core reads it. Idempotent."""
         self._post(self.pod.uid, plugin, None)
 
     def reject(self, plugin: str, *reasons: str) -> None:
-        """*plugin* turns the pod down. Any thread; of several verdicts the first to reach the core counts."""
+        """Reject the pod. Any thread; of several verdicts the first one to reach the core counts."""
         self._post(self.pod.uid, plugin, Status(Code.UNSCHEDULABLE, reasons, plugin))
 
     def preempt(self, plugin: str, *reasons: str) -> None:
-        """As :meth:`reject`, and no permission that is on its way can be first. Core only."""
+        """As :meth:`reject`, and permissions that are still in the inbox are ignored. Core only."""
         self.preempted = True
         self.reject(plugin, *reasons)
 
 
 @define(eq=False)
 class WaitingRoom:
-    """All parked pods of a scheduler, with their deadlines; every operation is O(log n)."""
+    """All waiting pods of a scheduler, with their deadlines; every operation is O(log n)."""
 
     post: Callable[[str, str, Status | None], None]
     """Puts (uid, plugin, rejection or ``None``) into the core's inbox; thread-safe."""
@@ -67,7 +67,7 @@ class WaitingRoom:
         if pod.uid in self._pods:
             raise InvariantError(f"pod {pod.key} ({pod.uid}) waits already")
         if not timeouts:
-            raise InvariantError(f"pod {pod.key} ({pod.uid}) would wait for nobody")
+            raise InvariantError(f"pod {pod.key} ({pod.uid}) would wait for no plugin")
         deadlines = {name: now + min(max(t, 0.0), MAX_PERMIT_SECONDS) for name, t in timeouts.items()}
         waiting = WaitingPod(pod, node_name, state, ticket, deadlines, self.post)
         self._pods[pod.uid] = waiting
@@ -80,7 +80,7 @@ class WaitingRoom:
         return self._pods.get(uid)
 
     def allow(self, uid: str, plugin: str) -> WaitingPod | None:
-        """Note that *plugin* allows the pod; the pod, taken out, if nobody is left to ask."""
+        """Record that *plugin* allows the pod. Return the pod, removed, if it was the last plugin."""
         waiting = self._pods.get(uid)
         if waiting is None or waiting.preempted or plugin not in waiting.deadlines:
             return None
@@ -88,7 +88,7 @@ class WaitingRoom:
         return self.leave(uid) if not waiting.deadlines else None
 
     def leave(self, uid: str) -> WaitingPod | None:
-        """Take the pod out, whatever it waits for; ``None`` if it does not wait."""
+        """Remove and return the pod; ``None`` if it does not wait."""
         waiting = self._pods.pop(uid, None)
         if waiting is not None:
             for plugin, deadline in waiting.deadlines.items():
@@ -96,17 +96,17 @@ class WaitingRoom:
         return waiting
 
     def muted(self) -> WaitingRoom:
-        """The same pods, on which verdicts have no effect: for dry runs; O(n)."""
+        """Return a copy in which verdicts have no effect, for dry runs; O(n)."""
         copy = WaitingRoom(lambda uid, plugin, rejection: None)
         copy._pods = {uid: evolve(waiting, post=copy.post) for uid, waiting in self._pods.items()}
         return copy
 
     def next_deadline(self) -> float | None:
-        """When the next patience ends, ``None`` if nobody waits."""
+        """Return the earliest deadline, ``None`` if no pod waits."""
         return self._deadlines[0][0] if self._deadlines else None
 
     def expired(self, now: float) -> Iterator[tuple[WaitingPod, str]]:
-        """Take out, one by one, the pods whose patience is over, with the plugin that lost it."""
+        """Remove and yield the pods with a deadline up to *now*, each with the plugin that timed out."""
         while self._deadlines and self._deadlines[0][0] <= now:
             _, uid, plugin = self._deadlines[0]
             waiting = self.leave(uid)
@@ -131,4 +131,4 @@ class WaitingRoom:
             raise InvariantError("deadlines of waiting pods are not those in their list")
         for uid, waiting in self._pods.items():
             if uid != waiting.pod.uid or not waiting.deadlines:
-                raise InvariantError(f"waiting pod {uid} is misfiled, or waits for nobody")
+                raise InvariantError(f"waiting pod {uid} is under a wrong uid, or waits for no plugin")

@@ -7,6 +7,7 @@ keeps the contract. :mod:`schedframe.testing.strategies` has Hypothesis strategi
 
 from __future__ import annotations
 
+import warnings
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
@@ -14,13 +15,15 @@ if TYPE_CHECKING:
     from .builders import ManifestBuilder, NodeBuilder, PodBuilder, node, pod
     from .exercise import PluginNotCached, PluginNotExercised
     from .kit import Failure, PluginCheck, PluginCheckFailed, check_plugin, plugin_checks
+    from .options import CheckOptions
     from .recorder import CallRecorder, PluginCall
-    from .surroundings import StandInHandle
+    from .stub_handle import StubHandle
     from .world import Change, World
 
 __all__ = [
     "CallRecorder",
     "Change",
+    "CheckOptions",
     "Failure",
     "ManifestBuilder",
     "NodeBuilder",
@@ -30,7 +33,7 @@ __all__ = [
     "PluginNotCached",
     "PluginNotExercised",
     "PodBuilder",
-    "StandInHandle",
+    "StubHandle",
     "World",
     "check_plugin",
     "node",
@@ -43,13 +46,17 @@ _HOME = {
     **dict.fromkeys(("Failure", "PluginCheck", "PluginCheckFailed", "check_plugin", "plugin_checks"), "kit"),
     **dict.fromkeys(("PluginCall", "CallRecorder"), "recorder"),
     **dict.fromkeys(("PluginNotCached", "PluginNotExercised"), "exercise"),
-    "StandInHandle": "surroundings",
+    "CheckOptions": "options",
+    "StubHandle": "stub_handle",
     **dict.fromkeys(("Change", "World"), "world"),
 }
 
 if not TYPE_CHECKING:
     # Loaded when first used: every pytest imports this package for its fixtures, and few need all of it.
     def __getattr__(name: str) -> Any:
+        if name == "StandInHandle":
+            warnings.warn("StandInHandle is called StubHandle now", DeprecationWarning, stacklevel=2)
+            name = "StubHandle"
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
         found = getattr(import_module(f".{_HOME[name]}", __name__), name)

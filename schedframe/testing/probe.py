@@ -13,8 +13,8 @@ from ..api import Pod
 from ..framework import Code, CycleState, Normalization, PreFilterResult, RowVerdicts, Status
 from ..framework.waiting import MAX_PERMIT_SECONDS
 from ..state import NodeInfo, NodeTable, Rows
+from .stub_handle import StubHandle
 from .subject import Subject
-from .surroundings import StandInHandle
 from .world import World
 
 PASSES: Final = Status()
@@ -54,14 +54,14 @@ class Raised(Trouble):
         super().__init__(hook, f"raised {type(error).__name__}: {error}")
 
 
-class Nonsense(Trouble):
+class InvalidAnswer(Trouble):
     """A hook answered something that the contract does not allow."""
 
     def __init__(self, hook: str, answer: object, wanted: str) -> None:
         super().__init__(hook, f"answered {answer!r:.200}; return {wanted}")
 
 
-class BadTimeout(Nonsense):
+class BadTimeout(InvalidAnswer):
     """A hook asked to wait for a time that is none."""
 
 
@@ -106,16 +106,18 @@ class Search:
         if answer is None:
             return [PASSES] * len(rows)
         if not isinstance(answer, RowVerdicts) or not isinstance(answer.codes, np.ndarray):
-            raise Nonsense("filter_rows", answer, "None or RowVerdicts")
+            raise InvalidAnswer("filter_rows", answer, "None or RowVerdicts")
         codes, statuses = answer.codes, tuple(answer.statuses)
         if codes.shape != (len(rows),) or codes.dtype.kind not in "iu":
             found = f"codes of {codes.dtype} and shape {codes.shape}"
-            raise Nonsense("filter_rows", found, f"integer codes of shape ({len(rows)},)")
+            raise InvalidAnswer("filter_rows", found, f"integer codes of shape ({len(rows)},)")
         if len(codes) and not 0 <= int(codes.min()) <= int(codes.max()) <= len(statuses):
-            raise Nonsense("filter_rows", codes.tolist(), f"codes from 0 to {len(statuses)}, one per status")
+            raise InvalidAnswer(
+                "filter_rows", codes.tolist(), f"codes from 0 to {len(statuses)}, one per status"
+            )
         for status in statuses:
             if not isinstance(status, Status) or status.code not in _REJECTIONS | {Code.ERROR}:
-                raise Nonsense("filter_rows", status, "statuses that reject, or errors")
+                raise InvalidAnswer("filter_rows", status, "statuses that reject, or errors")
         return [statuses[code - 1] if code else PASSES for code in codes.tolist()]
 
     def by_name(self, rows: Rows, form: str | None = None) -> dict[str, Status]:
@@ -149,7 +151,7 @@ class Search:
     def _score(self, info: NodeInfo) -> int:
         answer = self.probe.call("score", self.state, self.pod, info)
         if isinstance(answer, bool) or not isinstance(answer, int | np.integer):
-            raise Nonsense("score", answer, "an int")
+            raise InvalidAnswer("score", answer, "an int")
         return int(answer)
 
     def scores(self, rows: Rows) -> list[int]:
@@ -171,12 +173,12 @@ class Probe:
 
     subject: Subject
     world: World
-    handle: StandInHandle = field(init=False)
+    handle: StubHandle = field(init=False)
     plugin: Any = field(init=False)
     hooks: frozenset[str] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.handle = StandInHandle(self.world)
+        self.handle = StubHandle(self.world)
         self.plugin = self.subject.make(self.handle)
         self.handle.attach(self.subject.name, self.plugin)
         self.subject.calls(self.plugin)
@@ -212,13 +214,13 @@ class Probe:
         return self.checked(hook, self.call(hook, *arguments))
 
     def checked(self, hook: str, answer: Any) -> Status:
-        """*answer* as a status; :class:`Nonsense` if the hook may not say that."""
+        """*answer* as a status; :class:`InvalidAnswer` if the hook may not say that."""
         if answer is None:
             return PASSES
         allowed = _ALLOWED[hook]
         if not isinstance(answer, Status) or answer.code not in allowed:
             words = ", ".join(sorted(code.label for code in allowed))
-            raise Nonsense(hook, answer, f"None or a Status ({words})")
+            raise InvalidAnswer(hook, answer, f"None or a Status ({words})")
         if answer.code is Code.WAIT:
             _check_timeout(hook, answer)
         return PASSES if answer.is_success else answer
@@ -234,7 +236,7 @@ class Probe:
         elif answer is None or isinstance(answer, Status):
             search.status = self.checked("pre_filter", answer)
         else:
-            raise Nonsense("pre_filter", answer, "None, a Status or a PreFilterResult")
+            raise InvalidAnswer("pre_filter", answer, "None, a Status or a PreFilterResult")
         if search.status.is_skip:
             search.state.skip_filter_plugins.add(self.subject.name)
         return search
@@ -267,7 +269,7 @@ class Probe:
 def _checked_scores(hook: str, answer: Any, rows: Rows) -> np.ndarray[Any, np.dtype[np.int64]]:
     if not isinstance(answer, np.ndarray) or answer.shape != (len(rows),) or answer.dtype.kind not in "iu":
         found = f"{answer.dtype} of shape {answer.shape}" if isinstance(answer, np.ndarray) else answer
-        raise Nonsense(hook, found, f"an int64 array of shape ({len(rows)},)")
+        raise InvalidAnswer(hook, found, f"an int64 array of shape ({len(rows)},)")
     return answer.astype(np.int64)
 
 

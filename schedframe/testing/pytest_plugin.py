@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture
 def virtual_clock() -> VirtualClock:
-    """A time that moves only when told to (``virtual_clock.advance(seconds)``)."""
+    """A clock that only ``virtual_clock.advance(seconds)`` moves."""
     from .. import VirtualClock
 
     return VirtualClock()

@@ -35,11 +35,11 @@ class CallRecorder:
     """Key of a pod → its node, in the order in which they were bound."""
 
     def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
-        """Told by the scheduler."""
+        """Called by the scheduler."""
         self.calls.append(PluginCall(point, plugin, result))
 
     def on_fault(self, status: Status, pod: Pod | None) -> None:
-        """Told by the scheduler."""
+        """Called by the scheduler."""
         self.faults.append((status, pod))
 
     def follow(self, cluster: ClusterPort) -> None:

@@ -25,10 +25,10 @@ from ..api import (
     PodSpec,
     Quantity,
 )
-from . import words
+from . import vocabulary
 from .changing import event_sequences
 from .naming import node_renamed, placed, renamed
-from .words import NO_WORDS, Words
+from .vocabulary import NO_WORDS, Words
 from .world import World
 
 Strategy = st.SearchStrategy
@@ -77,8 +77,8 @@ def pods(
     *,
     labels: Words = NO_WORDS,
     annotations: Words = NO_WORDS,
-    resources: Sequence[str] = words.RESOURCES,
-    namespaces: Sequence[str] = words.NAMESPACES,
+    resources: Sequence[str] = vocabulary.RESOURCES,
+    namespaces: Sequence[str] = vocabulary.NAMESPACES,
     node_name: str = "",
 ) -> Strategy[Pod]:
     """Pods that may ask for anything that the builtin plugins look at; most ask for little.
@@ -88,24 +88,24 @@ def pods(
     """
     specs = st.builds(
         PodSpec,
-        containers=st.lists(st.sampled_from(words.containers(tuple(resources))), min_size=1, max_size=2).map(
-            tuple
-        ),
-        init_containers=st.sampled_from(words.SIDECARS),
-        node_selector=st.sampled_from(words.NODE_SELECTORS),
-        affinity=st.sampled_from(words.AFFINITIES),
-        tolerations=st.sampled_from(words.TOLERATIONS),
-        topology_spread_constraints=st.sampled_from(words.SPREADS),
-        scheduling_gates=st.just(()) if node_name else st.sampled_from(words.GATES),
-        priority=st.sampled_from(words.PRIORITIES),
+        containers=st.lists(
+            st.sampled_from(vocabulary.containers(tuple(resources))), min_size=1, max_size=2
+        ).map(tuple),
+        init_containers=st.sampled_from(vocabulary.SIDECARS),
+        node_selector=st.sampled_from(vocabulary.NODE_SELECTORS),
+        affinity=st.sampled_from(vocabulary.AFFINITIES),
+        tolerations=st.sampled_from(vocabulary.TOLERATIONS),
+        topology_spread_constraints=st.sampled_from(vocabulary.SPREADS),
+        scheduling_gates=st.just(()) if node_name else st.sampled_from(vocabulary.GATES),
+        priority=st.sampled_from(vocabulary.PRIORITIES),
         node_name=st.just(node_name),
     )
     metadata = st.builds(
         _metadata,
         st.just(name) if name is not None else _made("pod-"),
         st.sampled_from(tuple(namespaces)),
-        _labels_of(words.POD_LABELS, labels),
-        _labels_of(words.ANNOTATIONS, annotations),
+        _labels_of(vocabulary.POD_LABELS, labels),
+        _labels_of(vocabulary.ANNOTATIONS, annotations),
     )
     return st.builds(Pod, metadata, specs)
 
@@ -115,7 +115,7 @@ def nodes(
     *,
     labels: Words = NO_WORDS,
     annotations: Words = NO_WORDS,
-    resources: Sequence[str] = words.RESOURCES,
+    resources: Sequence[str] = vocabulary.RESOURCES,
 ) -> Strategy[Node]:
     """Nodes, roomy or crowded, open or closed, tainted or not.
 
@@ -126,11 +126,13 @@ def nodes(
         _metadata,
         st.just(name) if name is not None else _made("n"),
         st.just(""),
-        _labels_of(words.NODE_LABELS, labels),
+        _labels_of(vocabulary.NODE_LABELS, labels),
         _labels_of(NO_WORDS, annotations),
     ).map(_with_hostname)
     spec = st.builds(
-        NodeSpec, unschedulable=st.sampled_from((False, False, True)), taints=st.sampled_from(words.TAINTS)
+        NodeSpec,
+        unschedulable=st.sampled_from((False, False, True)),
+        taints=st.sampled_from(vocabulary.TAINTS),
     )
     amounts = st.builds(
         _amounts,
@@ -140,7 +142,7 @@ def nodes(
         st.tuples(*(st.sampled_from((0, 1, 4)) for _ in resources)),
         st.just(tuple(resources)),
     )
-    status = st.builds(NodeStatus, allocatable=amounts, images=st.sampled_from(words.IMAGES_PRESENT))
+    status = st.builds(NodeStatus, allocatable=amounts, images=st.sampled_from(vocabulary.IMAGES_PRESENT))
     return st.builds(Node, metadata, spec, status)
 
 
@@ -162,7 +164,7 @@ def _amounts(
 ) -> Mapping[str, Quantity]:
     return {
         "cpu": Quantity.of_milli(cpu),
-        "memory": Quantity.of(memory * words.MIB, BINARY_SI),
+        "memory": Quantity.of(memory * vocabulary.MIB, BINARY_SI),
         "pods": Quantity.of(room),
         **{name: Quantity.of(count) for name, count in zip(resources, counts, strict=True) if count},
     }
@@ -225,8 +227,8 @@ def worlds(
     others = tuple(draw(objects if objects is not None else _OBJECTS))
     known = objects if objects is not None else _OBJECTS
     changes = draw(event_sequences(found, running, waiting, others, nodes, pods, known, max_changes))
-    picks = tuple(draw(st.lists(st.integers(0, 11), min_size=6, max_size=6)))
-    return World(found, running, waiting, others, changes, picks)
+    choices = tuple(draw(st.lists(st.integers(0, 11), min_size=6, max_size=6)))
+    return World(found, running, waiting, others, changes, choices)
 
 
 _PODS: Final = pods("pod")
@@ -239,7 +241,10 @@ def namespace(name: str, labels: dict[str, str]) -> Namespace:
 
 
 _OBJECTS: Final = st.tuples(
-    *(st.builds(namespace, st.just(name), labels({"team": ("red", "blue")})) for name in words.NAMESPACES)
+    *(
+        st.builds(namespace, st.just(name), labels({"team": ("red", "blue")}))
+        for name in vocabulary.NAMESPACES
+    )
 )
 
 

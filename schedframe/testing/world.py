@@ -38,7 +38,7 @@ class World:
     """Nodes with pods on them, pods that wait, other objects, and what happens next.
 
     ``running`` have a node name, which need not be that of a node; ``pods`` have none. ``changes`` follow one
-    another. ``picks`` are small numbers: wherever a check has a choice, it goes by them.
+    another. ``choices`` are small numbers that decide wherever a check has a choice.
     """
 
     nodes: tuple[Node, ...]
@@ -46,11 +46,11 @@ class World:
     pods: tuple[Pod, ...] = ()
     objects: tuple[Any, ...] = ()
     changes: tuple[Change, ...] = ()
-    picks: tuple[int, ...] = field(default=(), repr=False)
+    choices: tuple[int, ...] = field(default=(), repr=False)
 
-    def pick(self, turn: int) -> int:
-        """The choice at that turn, 0 if there is none."""
-        return self.picks[turn % len(self.picks)] if self.picks else 0
+    def choice(self, turn: int) -> int:
+        """Return the choice at that turn, 0 if there is none."""
+        return self.choices[turn % len(self.choices)] if self.choices else 0
 
     @override
     def __str__(self) -> str:

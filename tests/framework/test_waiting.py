@@ -67,9 +67,9 @@ def test_patience_ends_once_per_pod() -> None:
     assert [waiting.pod.name for waiting in room] == ["r"]
 
 
-def test_one_pod_waits_once_and_for_somebody() -> None:
+def test_one_pod_waits_once_and_for_a_plugin() -> None:
     room = WaitingRoom(Inbox().post)
-    with pytest.raises(InvariantError, match=r"default/p \(uid-p\) would wait for nobody"):
+    with pytest.raises(InvariantError, match=r"default/p \(uid-p\) would wait for no plugin"):
         park(room)
     park(room, A=1.0)
     with pytest.raises(InvariantError, match=r"default/p \(uid-p\) waits already"):

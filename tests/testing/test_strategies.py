@@ -8,9 +8,9 @@ from hypothesis import HealthCheck, given, settings
 
 from schedframe import InMemoryCluster, Node, Pod, Simulation
 from schedframe.queue import derive_events
-from schedframe.testing import Change, StandInHandle, World, strategies
-from schedframe.testing.kit import Worlds
+from schedframe.testing import Change, CheckOptions, StubHandle, World, strategies
 from schedframe.testing.world import is_consistent, smaller
+from schedframe.testing.worlds import Worlds
 
 few = settings(max_examples=15, deadline=None, suppress_health_check=list(HealthCheck))
 
@@ -31,7 +31,7 @@ def test_worlds_hold_together(world: World) -> None:
 @few
 @given(strategies.worlds())
 def test_changes_can_be_followed(world: World) -> None:
-    handle = StandInHandle(world)
+    handle = StubHandle(world)
     for change in world.changes:
         handle.apply(change)
         assert change.old != change.new
@@ -67,21 +67,21 @@ def test_vocabularies_can_be_added_to(pod: Pod, node: Node) -> None:
 
 
 def test_nodes_of_ones_own_keep_their_names() -> None:
-    world = Worlds.of(None, strategies.nodes("mine"), None, 3, 0, 0).all()
+    world = Worlds.of(CheckOptions(nodes=strategies.nodes("mine"), max_examples=3, max_shrinks=0)).all()
     assert {node.name for each in world for node in each.nodes} >= {"mine"}
 
 
 def test_worlds_of_a_seed_are_the_same_and_rich() -> None:
-    worlds = Worlds.of(None, None, None, 12, 0, 7).all()
+    worlds = Worlds.of(CheckOptions(max_examples=12, max_shrinks=0, seed=7)).all()
     assert Worlds(strategies.worlds(), 12, 0, 7).all() == worlds
-    assert Worlds.of(None, None, None, 12, 0, 8).all() != worlds
+    assert Worlds.of(CheckOptions(max_examples=12, max_shrinks=0, seed=8)).all() != worlds
     assert len({len(world.nodes) for world in worlds}) > 1
     assert sum(len(world.running) for world in worlds) > len(worlds)
     assert sum(len(world.changes) for world in worlds) > len(worlds)
 
 
 def test_changes_say_what_is_different() -> None:
-    (world, *_) = Worlds.of(None, None, None, 1, 0, 0).all()
+    (world, *_) = Worlds.of(CheckOptions(max_examples=1, max_shrinks=0)).all()
     node = world.nodes[0]
     assert str(Change(None, node)).startswith(f'created: Node {{"metadata": {{"name": "{node.name}"')
     assert str(Change(node, None)) == f"deleted: Node {node.name}"

@@ -1,4 +1,4 @@
-"""Nodes on which preemption would work, and which of them is best."""
+"""Candidates: nodes on which preemption would work, and their order."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _PRIORITY_OFFSET = 2**31
 
 @frozen
 class Candidate:
-    """A node and the pods that would have to go, most important first."""
+    """A node and the pods that would have to be removed, most important first."""
 
     node_name: str
     victims: tuple[Pod, ...]
     pdb_violations: int
     """Victims whose eviction violates a disruption budget."""
     measures: tuple[float, ...] = field(init=False, eq=False, repr=False)
-    """What the criteria say of it, as one sort key: the best smallest."""
+    """The measures of all criteria as a sort key; the best candidate has the smallest."""
 
     @measures.default
     def _measure(self) -> tuple[float, ...]:
@@ -33,16 +33,16 @@ class Candidate:
 
 @frozen
 class Preemption:
-    """What a preemption found out: the detail of its PostFilterResult."""
+    """The outcome of a preemption, as the details of its PostFilterResult."""
 
     candidates: tuple[Candidate, ...]
     chosen: Candidate | None
     evicted: tuple[Pod, ...] = ()
-    """Victims of the chosen node that had to be deleted: not those being deleted already …"""
+    """Victims of the chosen node that were deleted; not those that were being deleted already."""
     cleared: tuple[Pod, ...] = ()
     """Pods of lower priority that were nominated to the chosen node and are not any more."""
     stopped: tuple[Pod, ...] = ()
-    """… nor those that did not run yet, and look for another node now."""
+    """Victims that did not run yet and returned to the queue."""
 
 
 def start_time(pod: Pod) -> float:
@@ -64,7 +64,7 @@ def earliest_start(candidate: Candidate) -> float:
 
 @frozen
 class Criterion:
-    """Something to minimise, and how people call it."""
+    """A measure to minimise, with the words for it in explanations."""
 
     wins: str
     loses: str

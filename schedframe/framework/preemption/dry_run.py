@@ -1,4 +1,4 @@
-"""Would it help to remove pods from this node, and which ones at least?"""
+"""Dry run of a preemption on one node: the smallest set of victims."""
 
 from __future__ import annotations
 
@@ -23,11 +23,12 @@ def select_victims(
     budgets: Sequence[Budget],
     potential: Sequence[Pod],
 ) -> Candidate | Status:
-    """Remove all pods of *potential*; if *pod* fits then, take back one after another those that need not go.
+    """Return the pods of *potential* that must be removed for *pod*, or why preemption does not work here.
+
+    All of them are removed first; if *pod* fits then, they are put back one after another where possible.
 
     Pods that violate a budget are taken back first, in each part the most important ones first. *state* and
-    *info* must be clones: both are changed. The status says why preemption does not work here. O(victims ×
-    filters).
+    *info* must be clones: both are changed. O(victims × filters).
     """
     if not potential:
         return NO_VICTIMS

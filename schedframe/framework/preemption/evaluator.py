@@ -36,14 +36,14 @@ _LOWEST = object()
 
 @define(eq=False)
 class Tally:
-    """What became of the nodes on which preemption does not work."""
+    """Counts of the nodes on which preemption does not work, by reason."""
 
     nodes: int = 0
     reasons: dict[str, int] = field(factory=dict)
     errors: list[str] = field(factory=list)
 
     def add(self, status: Status, nodes: int) -> None:
-        """So many nodes have this status."""
+        """Count *nodes* nodes with *status*."""
         if not nodes:
             return
         self.nodes += nodes
@@ -53,7 +53,7 @@ class Tally:
             self.reasons[reason] = self.reasons.get(reason, 0) + nodes
 
     def message(self, num_nodes: int) -> str:
-        """As for filters; nodes that were not tried count as not helped by preemption."""
+        """Return the reasons with their counts; nodes that were not tried count as :data:`NOT_HELPFUL`."""
         counts = dict(self.reasons)
         if num_nodes > self.nodes:
             counts[NOT_HELPFUL] = counts.get(NOT_HELPFUL, 0) + num_nodes - self.nodes
@@ -63,19 +63,19 @@ class Tally:
 
 @define(eq=False)
 class PreemptionEvaluator:
-    """Finds candidates, chooses one, makes its victims go. One per plugin and profile; core only."""
+    """Finds candidates, chooses one and evicts its victims. One per plugin and profile; core only."""
 
     handle: Handle
     plugin: str
     """Name of the plugin that drives it, for verdicts on waiting pods."""
     percentage: int = 10
-    """Candidates wanted, in percent of the nodes on which preemption may help …"""
+    """Candidates wanted, in percent of the nodes on which preemption may help."""
     absolute: int = 100
-    """… and at least."""
+    """Candidates wanted at least."""
     eviction: Eviction = field(init=False)
     _dry_runs: DryRuns = field(init=False)
     _budgets: tuple[int, list[Budget]] = field(default=(-1, []), init=False)
-    """Version of the budgets, and what they say."""
+    """Version of the budgets, and the budgets."""
 
     def __attrs_post_init__(self) -> None:
         self.eviction = Eviction(self.handle, self.plugin)
@@ -84,7 +84,10 @@ class PreemptionEvaluator:
     # ---- policy ------------------------------------------------------------------------------------------
 
     def is_eligible(self, pod: Pod, nominated_status: Status | None) -> str | None:
-        """Why *pod* may not preempt, ``None`` if it may. *nominated_status* is that of its nominated node."""
+        """Return why *pod* may not preempt, ``None`` if it may.
+
+        *nominated_status* is the status of its nominated node.
+        """
         if pod.spec.preemption_policy == "Never":
             return NEVER
         name = pod.status.nominated_node_name
@@ -96,18 +99,18 @@ class PreemptionEvaluator:
         row = table.live_row(name)
         if row is None:
             return None
-        going = [other for other in table.pods_at(row).values() if _goes_by_preemption(other)]
-        if not going:
+        preempted = [other for other in table.pods_at(row).values() if _is_being_preempted(other)]
+        if not preempted:
             return None
         info = table.info(row)
-        return TERMINATING if any(self.may_preempt(info, other, pod) for other in going) else None
+        return TERMINATING if any(self.may_preempt(info, other, pod) for other in preempted) else None
 
     def may_preempt(self, info: NodeInfo, victim: Pod, preemptor: Pod) -> bool:
         """Whether *victim* may be removed for *preemptor*. Override ``by_priority`` together with this."""
         return victim.priority < preemptor.priority
 
     def potential_victims(self, state: CycleState, pod: Pod, info: NodeInfo) -> Sequence[Pod]:
-        """Pods of the node that may all be removed together for *pod*; those that need not go are taken back.
+        """Return pods of the node that may all be removed together for *pod*. Not all of them become victims.
 
         Override it where that depends on more than one pod at a time, together with ``by_priority``. *state*
         and *info* are those of the dry run, and not to be changed here. O(pods of the node).
@@ -120,7 +123,7 @@ class PreemptionEvaluator:
     """
 
     def wanted(self, nodes: int) -> int:
-        """How many candidates are enough when *nodes* may be tried."""
+        """Return how many candidates are enough when *nodes* nodes may be tried."""
         return min(max(nodes * self.percentage // 100, self.absolute), nodes)
 
     # ---- the work ----------------------------------------------------------------------------------------
@@ -128,7 +131,10 @@ class PreemptionEvaluator:
     def preempt(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> tuple[PostFilterResult | None, Status]:
-        """The answer of post_filter: the node to nominate, with its victims on their way out, or why none."""
+        """Return the answer of post_filter: the node to nominate, or why there is none.
+
+        The eviction of its victims has begun.
+        """
         nominated = statuses.get(pod.status.nominated_node_name) if pod.status.nominated_node_name else None
         refusal = self.is_eligible(pod, nominated)
         if refusal is not None:
@@ -147,21 +153,21 @@ class PreemptionEvaluator:
     def find_candidates(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> tuple[list[Candidate], Tally]:
-        """Candidates, and what became of the nodes that are none.
+        """Return candidates, and counts of the nodes that are none.
 
         Tries the nodes from a random one on until enough candidates are found: O(nodes tried × victims ×
         filters).
         """
-        rows = self._worth_trying(statuses)
+        rows = self._rows_to_try(statuses)
         tally = Tally()
-        worth = len(rows)
+        eligible = len(rows)
         if len(rows) and self.by_priority:
             lowest = self.handle.table.derived(_LOWEST, _lowest_priority)[rows]
             tally.add(NO_VICTIMS, int((lowest >= pod.priority).sum()))
             rows = rows[lowest < pod.priority]
         if not len(rows):
             return [], tally
-        wanted = self.wanted(worth)
+        wanted = self.wanted(eligible)
         start = self.handle.rng.randrange(len(rows))
         rows = np.concatenate((rows[start:], rows[:start]))
         budgets = self._up_to_date_budgets()
@@ -182,8 +188,8 @@ class PreemptionEvaluator:
             self._budgets = version, read_budgets(objects.list(PodDisruptionBudget.KIND))
         return self._budgets[1]
 
-    def _worth_trying(self, statuses: Mapping[str, Status]) -> npt.NDArray[np.intp]:
-        """Rows that were rejected in a way that removing pods may mend."""
+    def _rows_to_try(self, statuses: Mapping[str, Status]) -> npt.NDArray[np.intp]:
+        """Return the rows that were rejected and that removing pods may make feasible."""
         if isinstance(statuses, Diagnosis):
             return statuses.rows_with(Code.UNSCHEDULABLE, self.handle.table.rows())
         table = self.handle.table
@@ -205,7 +211,7 @@ def _lowest_priority(info: NodeInfo) -> float:
     return min((pod.priority for pod in info.pods.values()), default=int(_NO_PODS))
 
 
-def _goes_by_preemption(pod: Pod) -> bool:
+def _is_being_preempted(pod: Pod) -> bool:
     return pod.is_terminating and any(
         c.type == DISRUPTION_TARGET and c.status == "True" and c.reason == PREEMPTION_BY_SCHEDULER
         for c in pod.status.conditions

@@ -1,4 +1,4 @@
-"""Make the victims go: off the core, so that it can schedule meanwhile."""
+"""Eviction of victims, off the core, which goes on scheduling."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ PREEMPTED = "preempted"
 
 @frozen
 class Orders:
-    """What was asked for to make room."""
+    """What was requested to make room."""
 
     evicted: tuple[Pod, ...]
     """Victims that are deleted."""
     stopped: tuple[Pod, ...]
-    """Victims that waited in permit or were being bound: back to the queue."""
+    """Victims that waited in permit or were being bound; they return to the queue."""
     cleared: tuple[Pod, ...]
     """Pods that lose their nomination to the node."""
 
 
 @define(eq=False)
 class Eviction:
-    """Evicts victims for preemptors; knows for which pods it is not finished.
+    """Evicts victims for preemptors, and keeps which preemptors have victims left to evict.
 
-    A preemptor should stay out of the queue (pre_enqueue) while it :meth:`is_in_progress`, lest it choose
-    again. The deletion of its last victim, which is asked for only when the others are done, is the event
-    that brings it back. Where no such event will come, because that victim is gone already or one could not
-    be evicted, the preemptor is activated instead.
+    A preemptor should stay out of the queue (pre_enqueue) while :meth:`is_in_progress`, so that it does not
+    choose again. The last victim is evicted after the others; its deletion is the event that makes the
+    preemptor schedulable. If there is no such event, because that victim is gone already or an eviction
+    failed, the preemptor is activated instead.
     """
 
     handle: Handle
@@ -56,14 +56,14 @@ class Eviction:
         last = self._last[preemptor.uid]
         if last is None:
             return True
-        # Its event may be quicker than the answer to our request.
+        # The event of the deletion may arrive before the response to the request.
         table = self.handle.table
         row = table.row_of(last.spec.node_name)
         present = table.pods_at(row).get(last.uid) if row is not None else None
         return present is not None and not present.is_terminating
 
     def start(self, preemptor: Pod, candidate: Candidate) -> Orders:
-        """Begin.
+        """Begin to evict the victims of *candidate*.
 
         Waiting victims are rejected, those whose bind has not begun are stopped, those being deleted already
         are left alone, all others evicted.
@@ -93,7 +93,7 @@ class Eviction:
         return True
 
     def _clear_nominations(self, preemptor: Pod, node_name: str) -> tuple[Pod, ...]:
-        """Pods of lower priority that were to have that room must look for another."""
+        """Withdraw the nominations of pods of lower priority to that node, and return these pods."""
         nominated = self.handle.nominator.nominated_pods_for_node(node_name)
         lower = tuple(pod for pod in nominated if pod.priority < preemptor.priority)
         for pod in lower:
@@ -101,7 +101,7 @@ class Eviction:
         return lower
 
     def _evict(self, preemptor: Pod, candidate: Candidate, victims: list[Pod]) -> None:
-        """All but the last at once, then the last; if one fails, the preemptor tries again at once."""
+        """Evict all but the last victim together, then the last; after a failure activate the preemptor."""
         *others, last = victims
         off_core, cluster, note = self.handle.off_core, self.handle.cluster, _note(preemptor, candidate)
         condition = PodCondition(
@@ -146,12 +146,12 @@ def _note(preemptor: Pod, candidate: Candidate) -> str:
 
 def _tell(cluster: ClusterPort, victim: Pod, note: str) -> None:
     error = _attempt(lambda: cluster.record_event(victim, "Normal", "Preempted", note, "Preempting"))
-    if error is not None:  # the victim goes all the same
+    if error is not None:  # the victim is evicted all the same
         logger.warning("cannot record that pod %s was preempted: %s", victim.key, error)
 
 
 def _failed(victim: Pod, error: Exception | None, preemptor: Pod) -> bool:
-    """Whether the victim is still there for all we know."""
+    """Whether the eviction failed, other than because the victim is gone."""
     if error is None or isinstance(error, NotFound):
         return False
     logger.warning("cannot evict pod %s for %s: %s", victim.key, preemptor.key, error)
@@ -167,4 +167,4 @@ def _attempt(action: Callable[[], None]) -> Exception | None:
 
 
 def _nothing(_: None) -> None:
-    """Nobody waits for it."""
+    """Ignore the result."""

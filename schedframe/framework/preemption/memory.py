@@ -1,4 +1,4 @@
-"""Dry runs that need not be done again: for pods alike, on nodes that did not change."""
+"""Results of dry runs, kept for equivalent pods on nodes that did not change."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from ..status import Code, Status
 from .candidates import Candidate
 
 MAX_KINDS = 64
-"""Kinds of preemptors whose dry runs are kept; the least recently seen go first …"""
+"""Kinds of preemptors whose dry runs are kept; beyond, the least recently used kind is dropped."""
 MAX_BYTES = 64 << 20
-"""… and as many as fit into this."""
+"""Bytes of codes that all kinds may have together."""
 MAX_STATUSES = 1000
 UNKNOWN: Final = 0
 SAFE: Final = 1
@@ -31,7 +31,7 @@ RowNumbers = npt.NDArray[np.intp]
 
 @define(eq=False)
 class Results:
-    """What dry runs found, by row; a code each, so that columns tell what need not be tried again."""
+    """Results of dry runs by row, as codes."""
 
     capacity: int
     codes: npt.NDArray[np.int16] = field(init=False)
@@ -45,7 +45,7 @@ class Results:
         self.codes = np.zeros(self.capacity, np.int16)
 
     def put(self, row: int, found: Candidate | Status) -> int:
-        """Note what a dry run on *row* found; its code."""
+        """Store the result of a dry run on *row*; return its code."""
         if isinstance(found, Candidate):
             self._candidates[row] = found
             code = VIOLATING if found.pdb_violations else SAFE
@@ -66,24 +66,24 @@ class Results:
         return len(self.statuses) - 1
 
     def drop(self, row: int) -> None:
-        """Forget what was found on *row*."""
+        """Drop the result of *row*."""
         if row < self.capacity:
             self.codes[row] = UNKNOWN
             self._candidates.pop(row, None)
 
     def candidates(self, rows: RowNumbers) -> list[Candidate]:
-        """Those among *rows*; that violate no budget first, each part in the order of *rows*."""
+        """Return the candidates among *rows*: first those that violate no budget, then the others."""
         codes = self.codes[rows]
         ordered = np.concatenate((rows[codes == SAFE], rows[codes == VIOLATING])).tolist()
         return [self._candidates[row] for row in ordered]
 
     def counts(self, rows: RowNumbers) -> list[tuple[Status, int]]:
-        """Each status with the number of *rows* that have it."""
+        """Return each status with the number of *rows* that have it."""
         counts = np.bincount(self.codes[rows], minlength=FAILED + len(self.statuses))[FAILED:].tolist()
         return [(status, n) for status, n in zip(self.statuses, counts, strict=True) if n]
 
     def forget_errors(self) -> None:
-        """What failed may work the next time. After :meth:`counts`."""
+        """Drop the results that are errors, which may be temporary. To be called after :meth:`counts`."""
         for row in self._errors:
             self.drop(row)
         self._errors.clear()
@@ -94,7 +94,7 @@ class Results:
             self._numbers.clear()
 
     def fit(self, capacity: int) -> None:
-        """Have room for so many rows."""
+        """Grow to *capacity* rows."""
         if capacity > self.capacity:
             self.codes = np.concatenate((self.codes, np.zeros(capacity - self.capacity, np.int16)))
             self.capacity = capacity
@@ -103,10 +103,10 @@ class Results:
 def visit(
     rows: RowNumbers, results: Results, wanted: int, dry_run: Callable[[int], Candidate | Status]
 ) -> RowNumbers:
-    """Those of *rows*, from the first, that are looked at until there are enough candidates.
+    """Return the first of *rows*, up to the one at which there are enough candidates.
 
-    That is: so many as are *wanted*, one of them without violation. What is not in *results* yet is tried
-    and added. O(rows looked at) in columns, and the dry runs.
+    Enough are *wanted* candidates, one of them without violation. Rows that are not in *results* yet are
+    tried and added. O(rows visited) in columns, and the dry runs.
     """
     first = min(2 * wanted + 64, len(rows))
     for portion in (first, len(rows)) if first < len(rows) else (first,):
@@ -119,7 +119,7 @@ def visit(
 def _visit(
     rows: RowNumbers, results: Results, wanted: int, dry_run: Callable[[int], Candidate | Status]
 ) -> int | None:
-    """Position after the last row that need be looked at; ``None`` if there are not enough candidates."""
+    """Return the position after the last row to visit; ``None`` if there are not enough candidates."""
     codes = results.codes[rows]
     safe = (codes == SAFE).cumsum()
     found = ((codes == SAFE) | (codes == VIOLATING)).cumsum()
@@ -144,9 +144,9 @@ def _visit(
 class DryRuns:
     """Results by kind of preemptor.
 
-    Only for pods about which every filter that has a say looks at the row alone, so that the same pod on
-    the same row always gives the same. A row's results are dropped when it, or who is nominated to it,
-    changes; all when a disruption budget does. Catching up is O(touched rows × kinds).
+    Only for pods for which no filter reads other rows, so that the same pod on the same row always has the
+    same result. The results of a row are dropped when the row or its nominations change, all results when
+    a disruption budget does. Catching up is O(touched rows × kinds).
     """
 
     handle: Handle
@@ -157,7 +157,7 @@ class DryRuns:
     _budgets_seen: int = -1
 
     def of(self, state: CycleState, pod: Pod) -> Results | None:
-        """The results for pods like this one, up to date and to be added to; ``None`` if none may be kept."""
+        """Return the results for pods like this one, up to date; ``None`` if none may be kept."""
         if self.handle.nominator.node_of(pod) is not None:
             return None
         key = self.handle.runner.row_local_key(state, pod)

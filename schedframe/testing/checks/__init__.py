@@ -1,19 +1,29 @@
-"""The questions that ``check_plugin`` asks, in the order in which it asks them."""
+"""The checks of ``check_plugin`` in the order in which they run."""
 
 from __future__ import annotations
 
-from . import answering, claims, counting, forms, hints, making, purity, reserving, scoring
+from . import (
+    add_remove_pod,
+    declarations,
+    form_agreement,
+    hints,
+    hook_answers,
+    purity,
+    registration,
+    reserve_unreserve,
+    score_range,
+)
 
 CHECKS = (
-    *making.CHECKS,
+    *registration.CHECKS,
     *purity.CHECKS[:1],  # before anything else, which a changed pod or node would confuse
-    *reserving.CHECKS,
-    *answering.CHECKS,
+    *reserve_unreserve.CHECKS,
+    *hook_answers.CHECKS,
     *purity.CHECKS[1:],
-    *forms.CHECKS,
-    *claims.CHECKS,
-    *counting.CHECKS,
-    *scoring.CHECKS,
+    *form_agreement.CHECKS,
+    *declarations.CHECKS,
+    *add_remove_pod.CHECKS,
+    *score_range.CHECKS,
     *hints.CHECKS,
 )
 

@@ -20,7 +20,7 @@ from ...queue import (
     with_implied,
 )
 from ..contract import of_class, of_hook
-from ..probe import Nonsense, Probe, Raised, Trouble
+from ..probe import InvalidAnswer, Probe, Raised, Trouble
 from ..steps import next_steps
 from ..subject import Subject
 from ..violation import FILTERS, Check, Violation, having, having_any
@@ -28,13 +28,13 @@ from ..world import Change, World
 
 
 def registrations_of(probe: Probe) -> tuple[EventRegistration, ...]:
-    """What the plugin registered; everything if it does not say. :class:`Nonsense` for wrong types."""
+    """Return the registrations, all events if there are none; :class:`InvalidAnswer` for wrong types."""
     if "events_to_register" not in probe.hooks:
         return EVERYTHING
     answer = probe.call("events_to_register")
     wanted = "a sequence of EventRegistration(ClusterEvent(resource, actions), hint)"
     if isinstance(answer, str | bytes) or not isinstance(answer, Iterable):
-        raise Nonsense("events_to_register", answer, wanted)
+        raise InvalidAnswer("events_to_register", answer, wanted)
     found = tuple(answer)
     for each in found:
         if (
@@ -45,16 +45,16 @@ def registrations_of(probe: Probe) -> tuple[EventRegistration, ...]:
             or not each.event.resource
             or not (each.hint is None or callable(each.hint))
         ):
-            raise Nonsense("events_to_register", each, wanted)
+            raise InvalidAnswer("events_to_register", each, wanted)
     return with_implied(found)
 
 
 def misses_nothing(subject: Subject, world: World) -> None:
-    """A pod that was rejected, and now would not be, was told so by a hint."""
+    """A pod that was rejected and now would not be has got a hint that says Queue."""
     for pod in world.pods[:2]:
         _wait(subject, world, pod)
     for turn, pod in enumerate(world.pods[:2]):
-        node = world.nodes[world.pick(turn) % len(world.nodes)]
+        node = world.nodes[world.choice(turn) % len(world.nodes)]
         running = tuple(each for each in world.running if each.node_name == node.name)
         alone = evolve(world, nodes=(node,), running=running, pods=(pod,), changes=())
         if _opinion(Probe(subject, alone), pod) == "rejects":
@@ -167,7 +167,7 @@ def _ask(registration: EventRegistration, event: ClusterEvent, arguments: tuple[
         problem = Raised(f"hint {name}", error)
         raise Violation(f"{problem}, about {event} for pod {pod.key}") from error
     if not isinstance(answer, QueueingHint | bool):
-        problem_found = Nonsense(f"hint {name}", answer, "a QueueingHint or a bool")
+        problem_found = InvalidAnswer(f"hint {name}", answer, "a QueueingHint or a bool")
         raise Violation(f"{problem_found}; it was about {event} for pod {pod.key}")
 
 
@@ -176,7 +176,8 @@ CHECKS = (
     Check(
         "hints_miss_nothing",
         of_hook(
-            "events_to_register", "Cluster events that may make a pod schedulable which this plugin rejected"
+            "events_to_register",
+            "the cluster events, with hints, that may make a pod schedulable that this plugin rejected",
         ),
         misses_nothing,
         having_any(*FILTERS, "pre_filter", "pre_enqueue"),

@@ -14,7 +14,7 @@ from ..probe import PASSES, Probe, Search, rows_of
 from ..subject import Subject
 from ..violation import FILTERS, SCORES, Check, Violation, having_any
 from ..world import World
-from .forms import shown
+from .form_agreement import shown
 
 Answers = dict[str, Any]
 
@@ -67,7 +67,7 @@ def _judge_with_state(search: Search) -> None:
 
 
 def _amid_others(subject: Subject, world: World, ask: Callable[[Search], Answers]) -> None:
-    """What pre_filter and pre_score found out belongs into the cycle state, not into the plugin."""
+    """Results of pre_filter and pre_score belong into the cycle state, not into the plugin."""
     if len(world.pods) < 2:
         return
     first, second = world.pods[:2]

@@ -11,8 +11,8 @@ from ...config.decode import structure_args
 from ...errors import ConfigError, PluginError
 from ...framework.validation import check_plugin, check_plugin_class
 from ..contract import of_class
+from ..stub_handle import StubHandle
 from ..subject import Subject
-from ..surroundings import StandInHandle
 from ..violation import Check, Violation
 from ..world import World
 
@@ -21,7 +21,7 @@ def registration(subject: Subject, world: World) -> None:
     """The class is accepted, and an instance too."""
     try:
         check_plugin_class(subject.name, subject.factory)
-        handle = StandInHandle(world)
+        handle = StubHandle(world)
         plugin = subject.make(handle)
         check_plugin(subject.name, plugin)
         handle.attach(subject.name, plugin)
@@ -76,7 +76,7 @@ def _makes(subject: Subject, args: Any, name: str, value: Any, world: World) -> 
     """A plugin can be made from args that were accepted."""
     made = Subject(subject.factory, args, subject.name)
     try:
-        made.make(StandInHandle(world))
+        made.make(StubHandle(world))
     except ConfigError as error:
         if name not in str(error):
             raise Violation(_too_late(name, value, error)) from error

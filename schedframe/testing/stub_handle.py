@@ -26,12 +26,12 @@ SORTER = "order of arrival"
 class _Sorter:
     @hookimpl
     def queue_sort_key(self, pod_info: QueuedPodInfo) -> float:
-        """A profile needs somebody to sort the queue."""
+        """Sorts the queue, which a profile needs."""
         return pod_info.timestamp
 
 
 @define(eq=False)
-class StandInHandle:
+class StubHandle:
     """Implements :class:`schedframe.Handle` for one plugin, over a :class:`World` instead of a scheduler.
 
     ``cluster`` has the same objects, and takes every request without carrying it out.
@@ -46,7 +46,7 @@ class StandInHandle:
     activated: list[Pod] = field(factory=list)
     """Pods that the plugin asked to be tried again."""
     events: list[tuple[Any, str, str]] = field(factory=list)
-    """What the plugin told people: (object, reason, message)."""
+    """Recorded events: (object, reason, message)."""
     binding: bool = False
     """Whether what runs now would run off the core."""
     trespasses: list[str] = field(factory=list)
@@ -89,7 +89,7 @@ class StandInHandle:
 
     @property
     def nominator(self) -> Nominator:
-        """Nobody is nominated at first. Core only."""
+        """Nominations, none at first. Core only."""
         self._used("nominator")
         return self._nominator
 
@@ -145,7 +145,7 @@ class StandInHandle:
         """Nothing is called here: time stands still."""
 
     def stop_binding(self, pod: Pod, reason: str) -> bool:
-        """Nobody is being bound here."""
+        """Return ``False``: no pod is being bound."""
         return False
 
     def withdraw_nomination(self, pod: Pod) -> None:
@@ -157,7 +157,7 @@ class StandInHandle:
         self.activated.extend(pods)
 
     def record_event(self, obj: Any, reason: str, message: str, *, warning: bool = False) -> None:
-        """Note what was told."""
+        """Keep the event."""
         self.events.append((obj, reason, message))
 
     # ---- changes -----------------------------------------------------------------------------------------

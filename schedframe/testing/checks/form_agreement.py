@@ -70,7 +70,7 @@ def _prepared_filter(subject: Subject, world: World) -> None:
 
 
 def statuses_of(answer: Any, pods: int) -> Sequence[Any]:
-    """The answer of a prepared filter for so many *pods* as one status a pod."""
+    """Return the answer of a prepared filter for *pods* pods as one status for each."""
     if answer is None:
         return [None] * pods
     if isinstance(answer, RowVerdicts):

@@ -14,12 +14,12 @@ from ...api import Pod
 from ...framework import Code, Diagnosis, PostFilterResult, Status, Verdicts
 from ...queue import QueuedPodInfo
 from ..contract import of_class, of_hook
-from ..probe import PASSES, BadTimeout, Nonsense, Probe, Raised, Search, Trouble
+from ..probe import PASSES, BadTimeout, InvalidAnswer, Probe, Raised, Search, Trouble
 from ..subject import Subject
 from ..violation import FILTERS, SCORES, Check, CheckFn, Violation, having
 from ..world import World
-from .claims import signature_of
-from .forms import prepared_for
+from .declarations import signature_of
+from .form_agreement import prepared_for
 
 _REJECTED = Status.unschedulable("rejected for the sake of the check")
 
@@ -59,12 +59,12 @@ def _filtered(search: Search) -> Iterator[Any]:
         for info in rejected if "explain" in probe.hooks else ():
             line = probe.call("explain", search.state, search.pod, info)
             if not (line is None or isinstance(line, str)):
-                raise Nonsense("explain", line, "a line of text, or None")
+                raise InvalidAnswer("explain", line, "a line of text, or None")
     prepared_for([search], "prepare_filter")
     if "explain_pod" in probe.hooks:
         lines = probe.call("explain_pod", search.state, search.pod)
         if not isinstance(lines, Sequence) or isinstance(lines, str):
-            raise Nonsense("explain_pod", lines, "a sequence of lines")
+            raise InvalidAnswer("explain_pod", lines, "a sequence of lines")
 
 
 def _post_filter(search: Search) -> Any:
@@ -84,7 +84,7 @@ def _post_filter(search: Search) -> Any:
         or (isinstance(status, Status) and status.code not in (Code.WAIT, Code.SKIP, Code.PENDING))
     )
     if not good:
-        raise Nonsense("post_filter", answer, "a PostFilterResult, a Status, both as a pair, or None")
+        raise InvalidAnswer("post_filter", answer, "a PostFilterResult, a Status, both as a pair, or None")
     return answer
 
 
@@ -171,7 +171,7 @@ def _told(trouble: Trouble) -> str:
 def queue_order(subject: Subject, world: World) -> None:
     """Keys can be compared; less is a strict weak order."""
     probe = Probe(subject, world)
-    waiting = [QueuedPodInfo(pod, float(world.pick(i))) for i, pod in enumerate(world.pods)]
+    waiting = [QueuedPodInfo(pod, float(world.choice(i))) for i, pod in enumerate(world.pods)]
     if "queue_sort_key" in probe.hooks:
         keys = [probe.call("queue_sort_key", info) for info in waiting]
         again = [probe.call("queue_sort_key", info) for info in waiting]
@@ -226,11 +226,13 @@ CHECKS = (
     Check(
         "answers_are_valid",
         of_hook("pre_score", "any other status but success is an error."),
-        _free_of(Nonsense, BadTimeout),
+        _free_of(InvalidAnswer, BadTimeout),
     ),
     Check(
         "waits_are_valid",
-        of_hook("permit", "``Status.wait(seconds)`` parks the pod."),
+        of_hook(
+            "permit", "Allow (``None``), reject or delay (``Status.wait(seconds)``) the binding of the pod."
+        ),
         _free_of(BadTimeout),
         lambda subject: not subject.hooks.isdisjoint({"permit", "pre_bind", "bind"}),
     ),

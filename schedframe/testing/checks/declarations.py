@@ -14,15 +14,15 @@ from ...framework import Depends
 from ...state import Rows
 from ..contract import of_class, of_hook
 from ..naming import placed
-from ..probe import Nonsense, Probe, Search
+from ..probe import InvalidAnswer, Probe, Search
 from ..subject import Subject
 from ..violation import FILTERS, SCORES, Check, Violation, having
 from ..world import Change, World
-from .forms import prepared_for, shown, statuses_of
+from .form_agreement import prepared_for, shown, statuses_of
 
 
 class _Remembered:
-    """A search whose state is kept while the cluster goes on, as a remembered class keeps it."""
+    """A search whose state is kept while the cluster changes, as the equivalence cache keeps it."""
 
     def __init__(self, subject: Subject, world: World, pod: Pod) -> None:
         self.probe = Probe(subject, world)
@@ -39,13 +39,13 @@ class _Remembered:
 
     @property
     def usable(self) -> bool:
-        """Whether pods like this one are remembered at all."""
+        """Whether answers about pods like this one are kept at all."""
         found = self.search
         return (found.goes_on or found.status.is_skip) and found.node_names is None
 
     @property
     def signed(self) -> bool:
-        """Whether the plugin can compare pods like this one; those that it cannot are not remembered."""
+        """Whether pod_signature is not ``None``; answers about other pods are not kept."""
         return "pod_signature" not in self.probe.hooks or signature_of(self.probe, self.pod) is not None
 
     def answers(self, names: list[str]) -> dict[str, dict[str, Any]]:
@@ -88,7 +88,7 @@ def _answers(search: Search, names: list[str], scored: bool) -> dict[str, dict[s
 
 
 def row_answers_stay(subject: Subject, world: World) -> None:
-    """Remembered answers stay true, and so does what they are refreshed from."""
+    """Kept answers stay true, and so does the state that they are computed from."""
     for pod in world.pods[:2]:
         kept = _Remembered(subject, world, pod)
         if not kept.usable or not kept.signed:
@@ -113,22 +113,22 @@ def row_answers_stay(subject: Subject, world: World) -> None:
                     _unmoved(pod, form, name, answer, now[form][name], touched)
         feasible = fresh.feasible(kept.probe.table.rows())
         scored = kept.probe.score_form is not None and fresh.pre_score(feasible)
-        anew = _answers(fresh, names, scored and kept.scored)
-        for form, answers in anew.items():
+        again = _answers(fresh, names, scored and kept.scored)
+        for form, answers in again.items():
             for name, answer in answers.items():
                 if name in now.get(form, {}):
-                    _unmoved(pod, form, name, now[form][name], answer, touched, anew=True)
+                    _unmoved(pod, form, name, now[form][name], answer, touched, again=True)
 
 
 def _unmoved(
-    pod: Pod, form: str, name: str, one: Any, other: Any, touched: set[str], *, anew: bool = False
+    pod: Pod, form: str, name: str, one: Any, other: Any, touched: set[str], *, again: bool = False
 ) -> None:
     if one == other:
         return
-    if anew:
+    if again:
         raise Violation(
             f"pod {pod.key} on node {name}: {form} says {shown(one)} by what was precomputed before nodes "
-            f"{sorted(touched)} changed, and {shown(other)} when all is computed anew"
+            f"{sorted(touched)} changed, and {shown(other)} when everything is computed again"
         )
     raise Violation(
         f"pod {pod.key} on node {name}: {form} said {shown(one)}, and says {shown(other)} after nodes "
@@ -137,7 +137,7 @@ def _unmoved(
 
 
 def _changes(subject: Subject, world: World, pod: Pod) -> Iterator[Change]:
-    """What happens that a remembered class is to survive: what the plugin reads makes it start anew."""
+    """Yield changes that must not affect kept answers: those of kinds that the plugin does not read."""
     reads = subject.reads
     for change in world.changes:
         about = change.subject
@@ -154,7 +154,7 @@ def _changes(subject: Subject, world: World, pod: Pod) -> Iterator[Change]:
     for other in world.running[:1]:
         if other.key not in gone:
             yield Change(other, None)
-    yield Change(None, placed(pod, "joined", world.nodes[world.pick(0) % len(world.nodes)].name))
+    yield Change(None, placed(pod, "joined", world.nodes[world.choice(0) % len(world.nodes)].name))
 
 
 def _counts_differ(change: Change) -> bool:
@@ -280,12 +280,12 @@ def _listed(answer: Any) -> str:
 
 
 def signature_of(probe: Probe, pod: Pod) -> Hashable:
-    """What the plugin signs *pod* with; :class:`Nonsense` if that cannot be hashed."""
+    """What the plugin signs *pod* with; :class:`InvalidAnswer` if that cannot be hashed."""
     signed = probe.call("pod_signature", pod)
     try:
         hash(signed)
     except TypeError as error:
-        raise Nonsense("pod_signature", signed, f"a hashable value ({error})") from error
+        raise InvalidAnswer("pod_signature", signed, f"a hashable value ({error})") from error
     return signed  # type: ignore[no-any-return]  # anything that can be hashed
 
 

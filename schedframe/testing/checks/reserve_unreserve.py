@@ -36,7 +36,7 @@ class _Course:
     def run(self, turns: int = 6, *, undo: bool = True) -> None:
         """Some turns; in the end everything is given up, if *undo*."""
         for turn in range(turns):
-            pod = self.world.pods[self.world.pick(turn) % len(self.world.pods)]
+            pod = self.world.pods[self.world.choice(turn) % len(self.world.pods)]
             if pod.uid in self.reserved and undo:
                 self._give_up(*self.reserved.pop(pod.uid))
             elif pod.uid not in self.reserved:
@@ -59,7 +59,7 @@ class _Course:
         allowed = [name for name in feasible if search.node_names is None or name in search.node_names]
         if not allowed:
             return
-        node = allowed[self.world.pick(turn + 1) % len(allowed)]
+        node = allowed[self.world.choice(turn + 1) % len(allowed)]
         if self.careless:
             self._unreserve(pod, search.state, node)
         status = self.probe.status("reserve", search.state, pod, node)
@@ -153,7 +153,7 @@ def sharing(subject: Subject, world: World) -> None:
 
 
 def _compare_elsewhere(subject: Subject, world: World) -> None:
-    """In another cluster, where pods are judged that were known in the first one, and some that were not."""
+    """In another cluster, with some pods of the first one and some others."""
     known = _Course(subject, world)
     known.run(undo=False)
     unknown = _Course(subject, evolve(world, pods=tuple(_of_other_uid(pod) for pod in world.pods)))

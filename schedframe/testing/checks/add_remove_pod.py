@@ -13,7 +13,7 @@ from ..probe import Probe, Search, rows_of
 from ..subject import Subject
 from ..violation import FILTERS, Check, Violation
 from ..world import World
-from .forms import shown
+from .form_agreement import shown
 
 
 def add_and_remove(subject: Subject, world: World) -> None:
@@ -22,8 +22,8 @@ def add_and_remove(subject: Subject, world: World) -> None:
         search = Probe(subject, world).search(pod)
         if not search.goes_on:
             continue
-        node = world.nodes[world.pick(1) % len(world.nodes)]
-        joining = placed(world.pods[world.pick(2) % len(world.pods)], "joined", node.name)
+        node = world.nodes[world.choice(1) % len(world.nodes)]
+        joining = placed(world.pods[world.choice(2) % len(world.pods)], "joined", node.name)
         _add_then_remove(search, joining)
         for other in world.running:
             if search.probe.table.live_row(other.node_name) is not None:
@@ -85,7 +85,7 @@ def _as_if(search: Search, state: CycleState, info: NodeInfo, world: World) -> N
     if found != expected:
         raise Violation(
             f"pod {search.pod.key} on node {info.name} with {len(info.pods)} pods: {shown(found)} by the "
-            f"cycle state kept by add_pod and remove_pod, {shown(expected)} by one that pre_filter makes anew"
+            f"cycle state kept by add_pod and remove_pod, {shown(expected)} by that of another pre_filter"
         )
 
 
