@@ -18,7 +18,6 @@ from .cycle_state import CycleState
 from .declarations import Depends, depends_on
 from .faults import as_error, from_exception, invalid_answer, read_status
 from .filtering import (
-    NominatedFilter,
     PreFilterOutcome,
     filter_node,
     filter_rows,
@@ -28,6 +27,7 @@ from .filtering import (
     run_remove_pod,
 )
 from .handle import Handle
+from .nominated import NominatedFilter
 from .plan import Observer, Plan, compile_plan
 from .registry import Registry
 from .results import NominatingInfo, PostFilterResult

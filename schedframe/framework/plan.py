@@ -13,7 +13,7 @@ from ..errors import PluginError
 from .adapter import adapt
 from .hookspecs import PROJECT, Hookspecs
 from .normalization import Normalization
-from .points import HOOK_ARGUMENTS, HOOKS_OF_POINT
+from .points import HOOK_ARGUMENTS, HOOKS, HOOKS_OF_POINT
 from .validation import check_plugin
 
 Call = Callable[..., Any]
@@ -144,9 +144,6 @@ def compile_plan(
     compiler = _Compiler(plugins, enabled, observer, _implementations(plugins, observer))
     entries = compiler.entries
     key, less = _queue_sort(compiler)
-    everywhere = {
-        name for point in ("preFilter", "filter", "preScore", "score") for name in compiler.names(point)
-    }
     return Plan(
         plugins=dict(plugins),
         pre_enqueue=entries("preEnqueue", "pre_enqueue"),
@@ -170,10 +167,14 @@ def compile_plan(
         explain=compiler.by_plugin("explain"),
         explain_pod=compiler.by_plugin("explain_pod"),
         skip_reads=compiler.by_plugin("skip_reads"),
-        signatures=tuple(
-            (name, compiler.call("pod_signature", name)) for name in plugins if name in everywhere
-        ),
+        signatures=_signatures(compiler),
     )
+
+
+def _signatures(compiler: _Compiler) -> tuple[tuple[str, Call | None], ...]:
+    enabled = {name for point in HOOKS["pod_signature"].spec.points for name in compiler.names(point)}
+    names = [name for name in compiler.plugins if name in enabled]
+    return tuple((name, compiler.call("pod_signature", name)) for name in names)
 
 
 def _implementations(plugins: Mapping[str, Any], observer: Observer | None) -> dict[tuple[str, str], Call]:

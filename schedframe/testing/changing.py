@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 
 from ..api import Node, Pod
 from .naming import node_renamed, placed
+from .object_strategies import nodes as any_node
+from .object_strategies import pods as any_pod
 from .steps import NODE_CHANGES, relabelled, scaled_down, tolerating, ungated
 from .world import Change
 
@@ -34,9 +36,6 @@ def event_sequences(
     or another label, or loses its gates; other objects are replaced, created and deleted, as *new_objects*
     has them. What an API server refuses does not happen: a running pod keeps its ports, for example.
     """
-    from .strategies import nodes as any_node
-    from .strategies import pods as any_pod
-
     now = _Now(
         draw,
         {node.name: node for node in nodes},
