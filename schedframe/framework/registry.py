@@ -149,7 +149,7 @@ class Registry:
         return args_class_of(self.factory(name))
 
     def points(self, name: str) -> tuple[str, ...]:
-        """Extension points of the plugin, as far as its class tells: none for a plain function."""
+        """Return the extension points of the plugin's class; none for a plain function."""
         factory = self.factory(name)
         return points_of(factory) if inspect.isclass(factory) else ()
 

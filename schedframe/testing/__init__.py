@@ -1,7 +1,7 @@
 """What authors of plugins and schedulers test with. Needs the extra ``testing`` where it says so.
 
-``pod`` and ``node`` build manifests that read like sentences. :func:`check_plugin` tells whether a plugin
-keeps the contract. :mod:`schedframe.testing.strategies` has Hypothesis strategies. The fixtures ``cluster``,
+``pod`` and ``node`` build manifests that read like sentences. :func:`check_plugin` checks whether a
+plugin keeps the contract. :mod:`schedframe.testing.strategies` has Hypothesis strategies. The fixtures ``cluster``,
 ``scheduler``, ``virtual_clock`` and ``recorder`` are there in every pytest that has schedframe installed.
 """
 

@@ -21,7 +21,7 @@ class Bag:
         return Bag(list(self.items))
 
 
-def test_reading_what_nobody_wrote_says_what_to_look_for() -> None:
+def test_reading_what_no_one_wrote_says_what_to_look_for() -> None:
     with pytest.raises(
         CycleStateError, match="Fit/count is not in the cycle state; it is written by"
     ) as caught:

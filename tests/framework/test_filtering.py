@@ -120,7 +120,7 @@ def test_a_per_node_plugin_sees_exactly_the_nodes_that_passed_before() -> None:
     assert second == ["n3", "n4"]
 
 
-def test_nobody_is_asked_when_no_node_is_left() -> None:
+def test_no_one_is_asked_when_no_node_is_left() -> None:
     seen: list[str] = []
     asked: list[Rows] = []
     plan = plan_of(
@@ -200,7 +200,7 @@ def test_many_rows_at_once_as_node_by_node(
     assert seen == visited
 
 
-# ---- faults and nonsense -----------------------------------------------------------------------------------
+# ---- faults and invalid -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("by_columns", [False, True])
@@ -233,7 +233,7 @@ def test_an_error_status_is_worded_and_keeps_its_exception(by_columns: bool) -> 
 
 
 @pytest.mark.parametrize("answer", [True, False, "no", 0, Status.skip(), Status.wait(1.0)])
-def test_nonsense_about_a_node(answer: Any) -> None:
+def test_invalid_answer_about_a_node(answer: Any) -> None:
     plan, table = plan_of(Odd=per_node({"n1": answer})), table_of(3)
     for found in (statuses_by_rows(plan, table), statuses_by_node(plan, table)):
         assert [found[0], found[2]] == [None, None]
@@ -260,7 +260,7 @@ def test_nonsense_about_a_node(answer: Any) -> None:
         (RowVerdicts(np.array([1, 0, 0]), ()), "codes from 0 to the number of statuses, which is 0"),
     ],
 )
-def test_nonsense_about_rows_is_an_error_on_every_row(answer: Any, wanted: str) -> None:
+def test_invalid_answer_about_rows_is_an_error_on_every_row(answer: Any, wanted: str) -> None:
     plan = plan_of(A=columnar({"n0": REJECTED}), Odd=plugin(filter_rows=lambda self: answer))
     found = statuses_by_rows(plan, table_of(3))
     assert found[0] == REJECTED.with_plugin("A")
@@ -291,7 +291,7 @@ def test_a_status_that_rejects_nothing_concerns_the_rows_that_have_it(wrong: Any
         RowVerdicts(np.array([1]), (Status(),)),
     ],
 )
-def test_nonsense_about_the_only_row(answer: Any) -> None:
+def test_invalid_answer_about_the_only_row(answer: Any) -> None:
     plan = plan_of(Odd=plugin(filter_rows=lambda self: answer))
     (found,) = statuses_by_node(plan, table_of(1))
     assert found is not None
@@ -341,7 +341,7 @@ def test_anything_but_success_of_a_pod_hook_is_an_error(hook: str, run: Any, tit
     assert status == Status(Code.ERROR, (f'running {title} on PreFilter plugin "A": {text}',), "A")
 
 
-def test_nonsense_of_a_pod_hook() -> None:
+def test_invalid_answer_of_a_pod_hook() -> None:
     plan = plan_of(A=plugin(add_pod=lambda self: 5))
     status = run_add_pod(plan, CycleState(), POD, POD, NodeInfo("n"))
     assert status is not None

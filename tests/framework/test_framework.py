@@ -51,7 +51,7 @@ def test_the_first_gate_that_is_closed_counts() -> None:
 
 
 @pytest.mark.parametrize("answer", [5, True, "no", Status.skip(), Status.wait(5.0)])
-def test_nonsense_of_a_gate(answer: Any) -> None:
+def test_invalid_answer_of_a_gate(answer: Any) -> None:
     status = answering("pre_enqueue", answer).run_pre_enqueue(POD)
     assert status is not None
     assert (status.code, status.plugin) == (Code.ERROR, "A")
@@ -183,7 +183,7 @@ def test_an_error_of_post_filter_ends_it() -> None:
     "answer",
     [5, "n1", (N1,), (N1, None, None), ("n1", None), (None, "no"), Status.skip(), (N1, Status.wait(1.0))],
 )
-def test_nonsense_of_post_filter(answer: Any) -> None:
+def test_invalid_answer_of_post_filter(answer: Any) -> None:
     found, status, _ = post_filtered(answer, N1)
     assert found is None
     assert (status.code, status.plugin) == (Code.ERROR, "A")

@@ -66,7 +66,7 @@ def test_reserve_that_fails(answer: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [5, Status.skip(), Status.wait(1.0)])
-def test_nonsense_of_reserve(answer: Any) -> None:
+def test_invalid_answer_of_reserve(answer: Any) -> None:
     status = reserving(Journal(), A=answer).run_reserve(STATE, POD, "n0")
     assert status is not None
     assert "at reserve; return None, a rejection or an error" in status.message
@@ -99,7 +99,7 @@ def test_all_plugins_that_want_to_wait_are_waited_for() -> None:
 
 
 @pytest.mark.parametrize("rejection", [REJECTED, HOPELESS, Status.pending("later")])
-def test_a_rejection_ends_permit_and_nobody_waits(rejection: Status) -> None:
+def test_a_rejection_ends_permit_and_no_one_waits(rejection: Status) -> None:
     asked: list[str] = []
     framework = answering("permit", Status.wait(5.0), rejection, None, asked=asked)
     assert framework.run_permit(STATE, POD, "n0") == PermitOutcome(rejection.with_plugin("B"))
@@ -113,7 +113,7 @@ def test_permit_that_fails(answer: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [5, True, (REJECTED, 5.0), Status.skip(), Status(Code.WAIT)])
-def test_nonsense_of_permit(answer: Any) -> None:
+def test_invalid_answer_of_permit(answer: Any) -> None:
     outcome = answering("permit", answer).run_permit(STATE, POD, "n0")
     assert outcome.status is not None
     assert (outcome.status.code, outcome.status.plugin) == (Code.ERROR, "A")
@@ -150,7 +150,7 @@ def test_a_pre_flight_that_cannot_say(answer: Any) -> None:
 
 
 @pytest.mark.parametrize("answer", [5, True, Status.wait(1.0)])
-def test_nonsense_of_a_pre_flight(answer: Any) -> None:
+def test_invalid_answer_of_a_pre_flight(answer: Any) -> None:
     status = with_flights(A=answer).pre_binders(STATE, POD, "n0")
     assert isinstance(status, Status)
     assert "at pre_bind_pre_flight; return None, Status.skip() or an error" in status.message

@@ -138,7 +138,7 @@ def test_an_exception_without_a_text_is_known_by_its_type_and_kept() -> None:
 
 
 @pytest.mark.parametrize("answer", [5, "n1", {"n1"}, True, (None, None)])
-def test_nonsense(answer: Any) -> None:
+def test_invalid_answer(answer: Any) -> None:
     outcome, _, _ = outcome_of(answer)
     assert outcome.status is not None
     assert outcome.status.code is Code.ERROR

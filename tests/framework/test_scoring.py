@@ -212,7 +212,7 @@ def test_scores_out_of_range(scores: tuple[int, ...], wrong: int) -> None:
 
 
 @pytest.mark.parametrize("answer", [None, 1.5, True, "5", REJECTED, 2**70])
-def test_nonsense_for_one_node(answer: Any) -> None:
+def test_invalid_answer_for_one_node(answer: Any) -> None:
     status = failed(plan_of(Odd=plugin(score=lambda self: answer)))
     assert status.plugin == "Odd"
     assert status.error is not None
@@ -233,7 +233,7 @@ def test_nonsense_for_one_node(answer: Any) -> None:
         Status.skip(),
     ],
 )
-def test_nonsense_for_all_rows(answer: Any) -> None:
+def test_invalid_answer_for_all_rows(answer: Any) -> None:
     status = failed(plan_of(Odd=plugin(score_rows=lambda self: answer)))
     assert status.plugin == "Odd"
     assert "at score_rows; return an int64 array of shape (3,)" in status.message
@@ -286,7 +286,7 @@ def test_anything_but_success_of_pre_score_is_an_error(answer: Any) -> None:
     assert asked == []
 
 
-def test_nonsense_of_pre_score() -> None:
+def test_invalid_answer_of_pre_score() -> None:
     status = run_pre_score(plan_of(A=plugin(pre_score=lambda self: 5)), CycleState(), POD, table_of(1).rows())
     assert status is not None
     assert "plugin A answered 5 at pre_score; return None or a Status" in status.message

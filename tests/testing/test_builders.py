@@ -100,6 +100,6 @@ def test_preferences() -> None:
     assert evaluate(cluster, both).best == ["b"]
 
 
-def test_nonsense_is_found_when_it_is_built() -> None:
+def test_invalid_values_are_refused_when_built() -> None:
     with pytest.raises(InputError, match=r"spec\.containers\[0\]\.resources\.requests\.cpu"):
         pod("p").requests(cpu="much").build()

@@ -22,7 +22,7 @@ from schedframe.testing.checks import CHECKS
 from schedframe.testing.contract import DECLARATIONS, of_hook
 
 from . import objects
-from .broken import acting, judging
+from .broken import acting, deciding
 from .broken.correct import CORRECT, DiskArgs, DiskByLabel
 from .broken.shortcuts import NO
 
@@ -33,7 +33,7 @@ AS_IN_THE_REFERENCE = {
         "happen, counts once, and is free as soon as one of them is gone"
     }
 }
-ALSO = {**judging.ALSO, **acting.ALSO}
+ALSO = {**deciding.ALSO, **acting.ALSO}
 
 
 def failures_of(plugin: Any, **options: Any) -> tuple[Failure, ...]:
@@ -91,7 +91,10 @@ def test_nothing_is_said_of_correct_plugins(plugin: Any) -> None:
 
 @pytest.mark.parametrize(
     ("plugin", "check"),
-    [pytest.param(plugin, check, id=plugin.__name__) for plugin, check in (*judging.JUDGING, *acting.ACTING)],
+    [
+        pytest.param(plugin, check, id=plugin.__name__)
+        for plugin, check in (*deciding.DECIDING, *acting.ACTING)
+    ],
 )
 def test_the_right_check_finds_each_fault(plugin: Any, check: str) -> None:
     found = {failure.check for failure in failures_of(plugin)}
@@ -100,12 +103,12 @@ def test_the_right_check_finds_each_fault(plugin: Any, check: str) -> None:
 
 
 def test_every_check_finds_some_fault() -> None:
-    found = {check for _, check in (*judging.JUDGING, *acting.ACTING)}
+    found = {check for _, check in (*deciding.DECIDING, *acting.ACTING)}
     assert found == {check.name for check in CHECKS}
 
 
 def test_a_failure_says_what_is_broken_where_and_shows_little_more() -> None:
-    (failure,) = failures_of(judging.NotNodeOnly)
+    (failure,) = failures_of(deciding.NotNodeOnly)
     assert failure.world is not None
     assert len(failure.world.nodes) == 1
     text = str(failure)
@@ -144,7 +147,7 @@ def test_all_failures_are_listed_at_once() -> None:
 
 
 def test_what_is_found_is_the_same_every_time() -> None:
-    once, again = (failures_of(judging.LooksAtAllRows) for _ in range(2))
+    once, again = (failures_of(deciding.LooksAtAllRows) for _ in range(2))
     assert str(once) == str(again)
 
 

@@ -28,8 +28,8 @@ if target != "schedframe":
     project = tomllib.loads((pathlib.Path(target) / "pyproject.toml").read_text())["project"]
     metadata = pathlib.Path({site!r}) / (project["name"].replace("-", "_") + "-0.1.0.dist-info")
     metadata.mkdir()
-    told = f"Metadata-Version: 2.1\\nName: {{project['name']}}\\nVersion: 0.1.0\\n"
-    (metadata / "METADATA").write_text(told)
+    text = f"Metadata-Version: 2.1\\nName: {{project['name']}}\\nVersion: 0.1.0\\n"
+    (metadata / "METADATA").write_text(text)
     ((group, points),) = project["entry-points"].items()
     lines = [f"[{{group}}]", *(f"{{name}} = {{target}}" for name, target in points.items())]
     (metadata / "entry_points.txt").write_text("\\n".join(lines))
@@ -82,9 +82,9 @@ def test_the_tutorial_can_be_followed(tmp_path: Path, environment: dict[str, str
     whole, broken = tested
     assert "passed" in whole
     assert "failed" not in whole
-    (told,) = (block for block in blocks(TUTORIAL) if block.language == "text")
-    assert told.lines[0].partition(" says passes")[0].partition(": pod")[0] in broken
-    assert told.lines[1].strip() in broken
+    (report,) = (block for block in blocks(TUTORIAL) if block.language == "text")
+    assert report.lines[0].partition(" says passes")[0].partition(": pod")[0] in broken
+    assert report.lines[1].strip() in broken
     assert f"`{Path('tests') / 'test_contract.py'}`" in TUTORIAL.read_text()
 
 

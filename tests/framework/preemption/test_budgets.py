@@ -71,9 +71,9 @@ def test_a_budget_that_covers_nobody(one: PodDisruptionBudget) -> None:
 
 
 def test_a_pod_without_labels_has_no_budget() -> None:
-    everybody = LabelSelector(match_expressions=(LabelSelectorRequirement("app", "DoesNotExist"),))
-    assert violating([running("a")], budget(selector=everybody)) == ""
-    assert violating([running("a", labels={"b": "c"})], budget(selector=everybody)) == "a"
+    every_pod = LabelSelector(match_expressions=(LabelSelectorRequirement("app", "DoesNotExist"),))
+    assert violating([running("a")], budget(selector=every_pod)) == ""
+    assert violating([running("a", labels={"b": "c"})], budget(selector=every_pod)) == "a"
 
 
 def test_a_selector_that_cannot_be_understood_covers_nobody(caplog: pytest.LogCaptureFixture) -> None:

@@ -1,4 +1,4 @@
-"""Which nodes are tried, how many candidates are enough, and what is told of the others."""
+"""Which nodes are tried, how many candidates are enough, and what is reported about the others."""
 
 from __future__ import annotations
 
@@ -137,7 +137,7 @@ class Sparing(PreemptionEvaluator):
     by_priority = False
 
     def may_preempt(self, info: NodeInfo, victim: Pod, preemptor: Pod) -> bool:
-        """Whoever is not spared may go, whatever its priority."""
+        """Every pod that is not spared may be removed, at any priority."""
         return "spare" not in victim.labels
 
 
@@ -153,7 +153,7 @@ def test_another_policy_on_who_may_go() -> None:
     assert set(arena.victims(waiting(cpu=1))) == {"n", "m"}
 
 
-def test_nobody_needs_to_go_is_an_error() -> None:
+def test_no_one_needs_to_go_is_an_error() -> None:
     # The filters changed their mind: nothing that eviction could mend.
     arena = Arena()
     arena.create(running("low", cpu=1))

@@ -56,7 +56,7 @@ def test_a_nominated_node_that_can_never_be_is_given_up() -> None:
 @pytest.mark.parametrize(
     "details",
     [{"priority": 10}, {"priority": 11}, {"preempted": False}],
-    ids=["same priority", "higher priority", "deleted by somebody else"],
+    ids=["same priority", "higher priority", "deleted by another client"],
 )
 def test_others_that_are_going_are_not_waited_for(details: dict[str, object]) -> None:
     assert nominated(with_victim(**details)) is None

@@ -69,7 +69,7 @@ CHANGES: dict[str, tuple[Callable[[Arena], object], list[str]]] = {
     "labels of a pod": (lambda a: a.world.change_pod("on01", labels={"a": "b"}), ["n01"]),
     "a node changes": (lambda a: a.world.cluster.update(make_node("n01", labels={"a": "b"})), ["n01"]),
     "a budget comes": (lambda a: a.create(budget(labels={"a": "b"})), ALL),
-    "somebody is expected": (lambda a: expect(a, "n01"), ["n01"]),
+    "a pod is nominated": (lambda a: expect(a, "n01"), ["n01"]),
 }
 
 

@@ -310,7 +310,7 @@ class LateArgs:
 
 @define(eq=False)
 class RefusesTooLate:
-    """Args are checked when the plugin is made, where nobody knows their path."""
+    """Args are checked when the plugin is made, where their path is unknown."""
 
     args: LateArgs
 

@@ -44,7 +44,7 @@ NEVER = Status.unresolvable("never")
 
 @frozen
 class DiskArgs:
-    """Which disk, and how much it is worth."""
+    """The disk and its score."""
 
     disk: str = field(default="ssd", validator=attrs.validators.min_len(1))
     worth: int = field(default=40, validator=[attrs.validators.ge(0), attrs.validators.le(100)])

@@ -399,7 +399,7 @@ class NeedsTheTable:
         return NO if row is not None and len(self.handle.table.pods_at(row)) > 1 else None
 
 
-JUDGING: Final[tuple[tuple[Any, str], ...]] = (
+DECIDING: Final[tuple[tuple[Any, str], ...]] = (
     (ScoreThatCounts, "score_is_pure"),
     (ScoreOfFirstComeFirst, "score_is_pure"),
     (PodKeptInThePlugin, "filter_is_pure"),
