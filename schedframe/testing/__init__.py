@@ -1,8 +1,8 @@
 """What authors of plugins and schedulers test with. Needs the extra ``testing`` where it says so.
 
-``pod`` and ``node`` build manifests that read like sentences. :func:`check_plugin` checks whether a
-plugin keeps the contract. :mod:`schedframe.testing.strategies` has Hypothesis strategies. The fixtures ``cluster``,
-``scheduler``, ``virtual_clock`` and ``recorder`` are there in every pytest that has schedframe installed.
+``pod`` and ``node`` build manifests that read like sentences. :func:`check_plugin` checks whether a plugin
+keeps the contract. :mod:`schedframe.testing.strategies` has Hypothesis strategies. The fixtures ``cluster``,
+``scheduler``, ``virtual_clock`` and ``recorder`` are available in every pytest with schedframe installed.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ class Bag:
         return Bag(list(self.items))
 
 
-def test_reading_what_no_one_wrote_says_what_to_look_for() -> None:
+def test_reading_an_absent_entry_says_what_to_look_for() -> None:
     with pytest.raises(
         CycleStateError, match="Fit/count is not in the cycle state; it is written by"
     ) as caught:
@@ -30,7 +30,7 @@ def test_reading_what_no_one_wrote_says_what_to_look_for() -> None:
     assert not str(caught.value).startswith("'")
 
 
-def test_keys_are_told_apart_by_identity() -> None:
+def test_keys_compare_by_identity() -> None:
     state = CycleState()
     state.write(COUNT, 1)
     assert OTHER not in state

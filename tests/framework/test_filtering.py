@@ -120,7 +120,7 @@ def test_a_per_node_plugin_sees_exactly_the_nodes_that_passed_before() -> None:
     assert second == ["n3", "n4"]
 
 
-def test_no_one_is_asked_when_no_node_is_left() -> None:
+def test_no_plugin_runs_when_no_node_is_left() -> None:
     seen: list[str] = []
     asked: list[Rows] = []
     plan = plan_of(

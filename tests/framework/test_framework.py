@@ -117,7 +117,7 @@ def test_all_filters_are_asked_even_after_a_rejection() -> None:
     assert framework.run_filters(state, POD, info) == REJECTED.with_plugin("A")
 
 
-def test_pre_filter_looks_at_all_rows_unless_told_otherwise() -> None:
+def test_pre_filter_looks_at_all_rows_unless_others_are_given() -> None:
     seen: list[list[str]] = []
     handle = FakeHandle(table_of(3))
     framework = framework_of(handle, A=plugin(pre_filter=lambda self, nodes: seen.append(nodes.names())))

@@ -99,7 +99,7 @@ def test_all_plugins_that_want_to_wait_are_waited_for() -> None:
 
 
 @pytest.mark.parametrize("rejection", [REJECTED, HOPELESS, Status.pending("later")])
-def test_a_rejection_ends_permit_and_no_one_waits(rejection: Status) -> None:
+def test_a_rejection_ends_permit_without_a_wait(rejection: Status) -> None:
     asked: list[str] = []
     framework = answering("permit", Status.wait(5.0), rejection, None, asked=asked)
     assert framework.run_permit(STATE, POD, "n0") == PermitOutcome(rejection.with_plugin("B"))

@@ -53,7 +53,7 @@ def test_a_plugin_runs_only_at_points_where_it_is_enabled() -> None:
     assert plan.plugins == {"Both": both, "Sort": SORT}
 
 
-def test_plugins_that_no_one_installed_are_left_out() -> None:
+def test_plugins_that_are_not_installed_are_left_out() -> None:
     enabled = {"queueSort": [("Sort", 0)], "filter": [("Missing", 0)], "score": [("Missing", 5)]}
     plan = compile_plan({"Sort": SORT}, enabled)
     assert plan.filter == plan.score == ()

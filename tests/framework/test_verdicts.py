@@ -241,7 +241,7 @@ def test_rows_by_code(
         assert sorted(diagnosis.rows_with(code, table.rows()).tolist()) == expected
 
 
-def test_verdicts_that_somebody_counts_are_summed_up_once() -> None:
+def test_verdicts_with_given_counts_are_summed_up_once() -> None:
     table = table_of(3)
     statuses = [ONE.with_plugin("A"), HOPELESS.with_plugin("B")]
     codes = np.array([1, 2, 1], np.int32)

@@ -208,7 +208,7 @@ def test_clusters_may_be_ones_own() -> None:
     assert "invalid literal for int" in failure.what
 
 
-def test_a_plugin_that_made_no_difference_is_told_of() -> None:
+def test_a_plugin_that_made_no_difference_is_reported() -> None:
     class Absent:
         @hookimpl
         def filter(self, node_info: NodeInfo) -> Status | None:

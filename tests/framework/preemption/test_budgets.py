@@ -66,7 +66,7 @@ def test_one_of_several_budgets_is_enough_and_all_are_used_up() -> None:
     ],
     ids=["no selector", "empty selector", "other labels", "other namespace"],
 )
-def test_a_budget_that_covers_nobody(one: PodDisruptionBudget) -> None:
+def test_a_budget_that_covers_no_pod(one: PodDisruptionBudget) -> None:
     assert violating(web("a"), one) == ""
 
 
@@ -76,7 +76,7 @@ def test_a_pod_without_labels_has_no_budget() -> None:
     assert violating([running("a", labels={"b": "c"})], budget(selector=every_pod)) == "a"
 
 
-def test_a_selector_that_cannot_be_understood_covers_nobody(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_selector_that_cannot_be_understood_covers_no_pod(caplog: pytest.LogCaptureFixture) -> None:
     broken = LabelSelector(match_expressions=(LabelSelectorRequirement("app", "Like", ("web",)),))
     with caplog.at_level(logging.WARNING, "schedframe"):
         assert violating(web("a"), budget("odd", selector=broken), budget(labels=WEB)) == "a"

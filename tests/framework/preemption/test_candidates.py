@@ -153,7 +153,7 @@ def test_another_policy_on_who_may_go() -> None:
     assert set(arena.victims(waiting(cpu=1))) == {"n", "m"}
 
 
-def test_no_one_needs_to_go_is_an_error() -> None:
+def test_no_victims_is_an_error() -> None:
     # The filters changed their mind: nothing that eviction could mend.
     arena = Arena()
     arena.create(running("low", cpu=1))

@@ -133,7 +133,7 @@ def test_a_plugin_that_fails_meanwhile_makes_no_candidate() -> None:
         assert status.code.label == "Error"
 
 
-def test_no_one_to_remove() -> None:
+def test_no_pod_to_remove() -> None:
     arena = Arena()
     info = arena.handle.table.info(0).clone() if arena.handle.table.size else NodeInfo("n")
     assert select_victims(arena.handle.runner, CycleState(), waiting(), info, [], []) is NO_VICTIMS

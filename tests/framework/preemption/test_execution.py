@@ -346,7 +346,7 @@ def test_a_pod_whose_pre_bind_is_over_is_evicted(gated: tuple[Arena, ManualExecu
     assert arena.names() == set()
 
 
-def test_a_bind_of_which_no_one_knows_is_not_stopped(gated: tuple[Arena, ManualExecutor]) -> None:
+def test_an_unknown_bind_is_not_stopped(gated: tuple[Arena, ManualExecutor]) -> None:
     arena, executor = gated
     arena.world.cluster.fail_next("bind", OutcomeUnknown("no answer"))
     arena.world.cluster.fail_next("get", ClusterError("down"))
