@@ -32,7 +32,7 @@ IN_MEMORY: Final = "<extended-resources>"
 _MEMO: Final = object()
 _NOTHING: Final[tuple[str, ...]] = ()
 
-Mapped = ContainerExtendedResourceRequest
+ContainerMapping = ContainerExtendedResourceRequest
 
 
 def extended_requests(pod: Pod) -> tuple[str, ...]:
@@ -106,7 +106,7 @@ class SubstituteRequests:
     """Device requests that replace extended resources of a pod."""
 
     requests: tuple[DeviceRequest, ...]
-    mappings: tuple[Mapped, ...]
+    mappings: tuple[ContainerMapping, ...]
     """Container and resource → the request that serves them."""
 
     def claim(self, pod: Pod) -> ResourceClaim:
@@ -134,7 +134,7 @@ def substitute(pod: Pod, resources: Collection[str], classes: BackingClasses) ->
     request for what they need beyond: the largest. Source: createRequestsAndMappings of the reference.
     """
     requests: list[DeviceRequest] = []
-    mappings: list[Mapped] = []
+    mappings: list[ContainerMapping] = []
     for resource in sorted(resources):
         device_class = classes.of(resource)
         if device_class is not None:
@@ -144,34 +144,34 @@ def substitute(pod: Pod, resources: Collection[str], classes: BackingClasses) ->
 
 
 def _add_resource(
-    pod: Pod, resource: str, class_name: str, requests: list[DeviceRequest], mappings: list[Mapped]
+    pod: Pod, resource: str, class_name: str, requests: list[DeviceRequest], mappings: list[ContainerMapping]
 ) -> None:
     number_of_init = len(pod.spec.init_containers)
     containers = (*pod.spec.init_containers, *pod.spec.containers)
     lasting: dict[int, tuple[str, int]] = {}
-    brief: list[int] = []
+    transient: list[int] = []
     for place, container in enumerate(containers):
         if place < number_of_init and container.restart_policy != RESTART_ALWAYS:
-            brief.append(place)
+            transient.append(place)
             continue
         count = _count(container, resource)
         if count:
             lasting[place] = name, _ = _request_name(place, container, resource), count
-            mappings.append(Mapped(container.name, resource, name))
-    needs = {place: _reusing(containers[place], resource, place, lasting) for place in brief}
+            mappings.append(ContainerMapping(container.name, resource, name))
+    needs = {place: _reusing(containers[place], resource, place, lasting) for place in transient}
     largest = max(needs, key=lambda place: (needs[place][0], -place), default=None)
     extra = 0 if largest is None else needs[largest][0]
     extra_name = ""
     if largest is not None and extra:
         extra_name = _request_name(largest, containers[largest], resource)
-    for place in brief:
+    for place in transient:
         more, reused = needs[place]
         names = [*reused, extra_name] if more else reused
-        mappings += [Mapped(containers[place].name, resource, name) for name in names]
-    wanted = [*lasting.values(), *([(extra_name, extra)] if extra else [])]
+        mappings += [ContainerMapping(containers[place].name, resource, name) for name in names]
+    counts = [*lasting.values(), *([(extra_name, extra)] if extra else [])]
     requests += [
         DeviceRequest(name, ExactDeviceRequest(class_name, allocation_mode=EXACT_COUNT, count=count))
-        for name, count in wanted
+        for name, count in counts
     ]
 
 

@@ -10,7 +10,7 @@ from attrs import evolve
 from schedframe import ClusterPort, Conflict, NotFound, PluginError, Pod, ResourceClaim
 from schedframe.api import AllocationResult, PodExtendedResourceClaimStatus, ResourceClaimConsumerReference
 
-from .extended_resources import IN_MEMORY, Mapped
+from .extended_resources import IN_MEMORY, ContainerMapping
 from .lookup import is_reserved_for
 from .tracker import CLAIM, with_status
 
@@ -138,7 +138,9 @@ def create_claim(cluster: ClusterPort, claim: ResourceClaim, *, again: bool) -> 
     return made
 
 
-def note_in_pod(cluster: ClusterPort, pod: Pod, claim: ResourceClaim, mappings: tuple[Mapped, ...]) -> None:
+def note_in_pod(
+    cluster: ClusterPort, pod: Pod, claim: ResourceClaim, mappings: tuple[ContainerMapping, ...]
+) -> None:
     """Write into the pod's status which claim serves its extended resources; the kubelet reads it."""
     status = PodExtendedResourceClaimStatus(mappings, claim.name)
     for _ in range(_MAX_ATTEMPTS):
