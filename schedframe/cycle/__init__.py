@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .core import PODS_TO_ACTIVATE
+from .binding.activation import PODS_TO_ACTIVATE
 from .pending import PendingPods
 from .runtime.clock import Clock, SystemClock, VirtualClock
 from .runtime.executors import AsyncioExecutor, Executor, InlineExecutor, ThreadExecutor

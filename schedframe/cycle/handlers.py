@@ -11,10 +11,11 @@ from ..api import Node, Pod
 from ..cluster import WatchEvent
 from ..framework import Status
 from ..queue import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, derive_object_events, identity
-from .binding.bind import emit, finish_binding, take_back
+from .binding.attempt import Attempt
+from .binding.bind import emit, finish_binding, roll_back
 from .binding.failure import handle_failure
-from .binding.pod_status import hear
-from .core import Attempt, Core
+from .binding.pod_status import is_own_update
+from .core import Core
 
 STORED_KINDS = (
     "Namespace",
@@ -44,7 +45,7 @@ Handler = Callable[[Any, Any], None]
 
 @define(eq=False)
 class EventHandlers:
-    """Told of every change, in order: ``(old, new)``, one of them ``None`` for an addition or a deletion."""
+    """Handle changes of the cluster in order: ``(old, new)``, ``None`` for what did not or does not exist."""
 
     core: Core
     _by_kind: dict[str, Handler] = field(init=False)
@@ -134,8 +135,8 @@ class EventHandlers:
         if known is None or known.uid != pod.uid:
             return None
         del core.pending[pod.key]
-        if core.told:
-            core.told.pop(pod.uid, None)
+        if core.written:
+            core.written.pop(pod.uid, None)
         if core.expected:
             core.expected.discard(pod.uid)
         return known
@@ -143,7 +144,7 @@ class EventHandlers:
     def _pod_pending(self, old: Pod | None, new: Pod) -> None:
         core = self.core
         core.pending[new.key] = new
-        echo = bool(core.told) and hear(core, old, new)
+        echo = bool(core.written) and is_own_update(core, old, new)
         attempt = core.binding.get(new.uid) if core.binding else None
         if attempt is not None:
             self._changed_while_binding(attempt, old, new, echo)
@@ -170,11 +171,11 @@ class EventHandlers:
         """A pod that waits in permit or is being bound: it is in nobody's queue."""
         core = self.core
         if new.is_terminating:
-            if not attempt.gone and self._abandon(new):
+            if not attempt.deleted and self._abandon(new):
                 emit(core, ASSIGNED_POD_DELETE, attempt.assumed, None)
-        elif attempt.gone:
+        elif attempt.deleted:
             # Reported gone, and here again; the executor may bind it any moment.
-            attempt.gone = False
+            attempt.deleted = False
             if core.cache.get_pod(new.uid) is None:
                 assert attempt.assumed is not None
                 core.cache.assume_pod(attempt.assumed)
@@ -208,9 +209,9 @@ class EventHandlers:
         if attempt is None:
             return
         waits = core.waiting.get(new.uid) is not None
-        parked = core.parked.get(new.uid)
+        parked = core.paused.get(new.uid)
         if parked is not None and parked.verify and new.spec.node_name == attempt.node_name:
-            core.parked.leave(new.uid)
+            core.paused.leave(new.uid)
             finish_binding(core, attempt, None)
         elif parked is not None or waits or new.spec.node_name != attempt.node_name:
             self._abandon(new)
@@ -222,11 +223,11 @@ class EventHandlers:
         if attempt is None:
             return False
         assert attempt.assumed is not None
-        attempt.gone = True
-        if core.waiting.leave(pod.uid) is None and core.parked.leave(pod.uid) is None:
+        attempt.deleted = True
+        if core.waiting.leave(pod.uid) is None and core.paused.leave(pod.uid) is None:
             # Being bound this very moment: the outcome will find the mark.
             return core.cache.forget_pod(attempt.assumed)
-        freed = take_back(core, attempt)
+        freed = roll_back(core, attempt)
         handle_failure(core, attempt, GONE)
         return freed
 

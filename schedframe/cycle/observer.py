@@ -1,4 +1,4 @@
-"""Who is told of every decision; nobody by default."""
+"""DecisionObserver: the call-back after every search."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from .search.decision import Decision
 
 
-class DecisionRecorder(Protocol):
-    """Keeps what it wants of each decision. Without one, a pod costs one test more."""
+class DecisionObserver(Protocol):
+    """Called with each decision. Without one, a pod costs one test more."""
 
     def decided(self, core: Core, framework: Framework, info: QueuedPodInfo, decision: Decision) -> None:
         """The search for a pod is over, and nothing was done about it yet: the cluster is as it was searched.

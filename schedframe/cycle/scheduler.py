@@ -14,13 +14,14 @@ from ..framework.caching import uncached_of
 from ..framework.registry import Factory
 from ..queue import QueuedPodInfo
 from .binding.assume import place
+from .binding.attempt import Attempt
 from .binding.bind import resume
 from .binding.failure import CLEAR_NOMINATION, handle_failure
-from .binding.permit import WaitingDesk
+from .binding.permit import PermitDesk
 from .build import ScoreAllNodes, build_core, load, registry_with
-from .core import Attempt, Core, logger
+from .core import Core, logger
 from .handlers import EventHandlers
-from .observer import DecisionRecorder
+from .observer import DecisionObserver
 from .pending import PendingPods, pending_pods
 from .runtime.clock import Clock
 from .runtime.executors import Executor, InlineExecutor
@@ -68,7 +69,7 @@ class Scheduler:
         remember: int | None = None,
         verify: float = 0.0,
         observer: Observer | None = None,
-        recorder: DecisionRecorder | None = None,
+        recorder: DecisionObserver | None = None,
         on_fault: Callable[[Status, Pod | None], None] | None = None,
         wake_up: Callable[[], None] | None = None,
         assume_ttl: float | None = None,
@@ -91,7 +92,7 @@ class Scheduler:
             assume_ttl=assume_ttl,
             on_fault=on_fault,
         )
-        self._waiting = WaitingDesk(self.core)
+        self._waiting = PermitDesk(self.core)
         self._handlers = EventHandlers(self.core)
         self._subscription: Subscription | None = None
         self._driving = threading.RLock()
@@ -233,7 +234,7 @@ class Scheduler:
         return decision
 
     def _record(
-        self, recorder: DecisionRecorder, framework: Framework, info: QueuedPodInfo, decision: Decision
+        self, recorder: DecisionObserver, framework: Framework, info: QueuedPodInfo, decision: Decision
     ) -> None:
         try:
             recorder.decided(self.core, framework, info, decision)
@@ -261,7 +262,7 @@ class Scheduler:
         deadlines = (
             core.queue.next_deadline(),
             core.waiting.next_deadline(),
-            core.parked.next_deadline(),
+            core.paused.next_deadline(),
             core.cache.next_deadline(),
             core.timers.next_deadline(),
         )
@@ -270,7 +271,7 @@ class Scheduler:
     def _do_due(self) -> None:
         core = self.core
         # Attempts that wait or are parked are among those that bind.
-        waits = core.binding and (core.waiting or core.parked)
+        waits = core.binding and (core.waiting or core.paused)
         if not (waits or core.timers.actions or core.cache.assume_ttl is not None):
             if core.queue.is_timed():
                 core.queue.flush()
@@ -280,7 +281,7 @@ class Scheduler:
             return
         core.queue.flush()
         self._waiting.expire(now)
-        for parked in list(core.parked.due(now)):
+        for parked in list(core.paused.due(now)):
             resume(core, parked)
         for pod in core.cache.expire(now):
             self._handlers.expired(pod)
@@ -293,7 +294,7 @@ class Scheduler:
 
     def _nothing_under_way(self) -> bool:
         core = self.core
-        waits = (core.waiting.get, core.parked.get)
+        waits = (core.waiting.get, core.paused.get)
         return all(any(get(uid) is not None for get in waits) for uid in core.binding)
 
     def _wait(self, deadline: float | None) -> None:

@@ -81,11 +81,11 @@ def dry_run(core: Core) -> Iterator[DryRunCluster]:
     This concerns writes, verdicts on waiting pods and requests to the queue. Random draws come from another
     generator, so that the next tie of the scheduler is broken as without the dry run.
     """
-    real = core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.told, core.timers
+    real = core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.written, core.timers
     dry = DryRunCluster(core.cluster)
     core.cluster, core.waiting, core.inbox, core.rng = dry, core.waiting.muted(), Inbox(), Random(0)
-    core.binding, core.told, core.timers = {}, dict(core.told), Timers()
+    core.binding, core.written, core.timers = {}, dict(core.written), Timers()
     try:
         yield dry
     finally:
-        core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.told, core.timers = real
+        core.cluster, core.waiting, core.inbox, core.rng, core.binding, core.written, core.timers = real

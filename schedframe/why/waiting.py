@@ -90,7 +90,7 @@ def _on_its_node(scheduler: Scheduler, pod: Pod) -> Waiting | None:
     if waiting is not None:
         until = _from_now(scheduler, min(waiting.deadlines.values()))
         return Waiting("permit", until, plugins=waiting.pending_plugins, node=waiting.node_name)
-    parked = core.parked.get(pod.uid)
+    parked = core.paused.get(pod.uid)
     if parked is not None:
         place = "binding, to be verified" if parked.verify else "binding, parked"
         events = (WaitedEvents("binding", _labels(parked.events)),) if parked.events else ()

@@ -243,7 +243,7 @@ class World:
         core.queue.check_invariants()
         core.cache.check_invariants()
         core.waiting.check_invariants()
-        core.parked.check_invariants()
+        core.paused.check_invariants()
 
     def where(self, name: str = "p") -> str:
         """Where the scheduler has the pod: a pool of the queue, ``waiting``, ``parked``, ``binding``,
@@ -256,7 +256,7 @@ class World:
             return str(info.pool.value)
         if core.waiting.get(uid) is not None:
             return "waiting"
-        if core.parked.get(uid) is not None:
+        if core.paused.get(uid) is not None:
             return "parked"
         if uid in core.binding:
             return "binding"

@@ -39,19 +39,19 @@ def check_nobody_else(world: World, executor: ManualExecutor) -> None:
     for uid, attempt in core.binding.items():
         # The event of a bind may be here before the news of it.
         assert attempt.gone or uid in pending or core.cache.get_pod(uid) is not None
-    assert pending.issuperset(core.told)
+    assert pending.issuperset(core.written)
     nominator = core.queue.nominator
     for node in nominator.node_names:
         for pod in nominator.nominated_pods_for_node(node):
             assert pod.uid in pending
             assert core.cache.get_pod(pod.uid) is None
     assert core.binding.keys() >= {waiting.pod.uid for waiting in core.waiting}
-    assert core.binding.keys() >= core.parked._parked.keys()
+    assert core.binding.keys() >= core.paused._paused.keys()
     flights = {info.uid for info in core.queue.in_pool(Pool.IN_FLIGHT)}
     assert flights == {waiting.pod.uid for waiting in core.waiting}
     if not len(executor) and not core.inbox:
         assert not core._writes
-        parked = {uid for uid in core.binding if core.parked.get(uid) is not None}
+        parked = {uid for uid in core.binding if core.paused.get(uid) is not None}
         assert core.binding.keys() == flights | parked
 
 
@@ -67,7 +67,7 @@ def check_agreement(world: World, watch: FlakyWatch) -> None:
     # Somebody may have changed what we wrote before its event came; any further event settles that.
     watch.relist(resync=True)
     world.scheduler.sync()
-    assert not core.told
+    assert not core.written
     for pod in unbound.values():
         info = core.queue.get(pod.key)
         assert info is None or info.pod == pod

@@ -235,7 +235,7 @@ class TestWrites:
         world.sync()
         assert world.pod().status.nominated_node_name == ""
         assert world.condition() is not None
-        assert not world.scheduler.core.told
+        assert not world.scheduler.core.written
 
     def test_a_failed_write_does_not_hold_up_those_behind_it(self) -> None:
         executor = ManualExecutor()
@@ -249,7 +249,7 @@ class TestWrites:
             executor.finish_all()
             world.sync()
         assert world.condition() is not None
-        assert not world.scheduler.core.told
+        assert not world.scheduler.core.written
 
 
 class TestNominations:

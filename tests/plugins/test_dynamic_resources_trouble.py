@@ -271,11 +271,11 @@ def test_events_of_other_claims_do_not_end_the_wait() -> None:
     slow = slice_of("n1", [device("s", binding_conditions=("Ready",))], pool="slow")
     cluster = Cluster(claim("x", ONE), claim("y", ONE), slow, devices=0)
     cluster.run(pod("p", "x"))
-    (parked,) = cluster.scheduler.core.parked._parked.values()
+    (parked,) = cluster.scheduler.core.paused._paused.values()
     assert [wanted.key for wanted in parked.events] == ["default/x"]
     cluster.memory.update(changed(cluster.claim("y"), labels={"touched": "yes"}))
     cluster.scheduler.run_until_idle()
-    assert list(cluster.scheduler.core.parked._parked.values()) == [parked]
+    assert list(cluster.scheduler.core.paused._paused.values()) == [parked]
 
 
 def test_an_invalid_slice_fails_the_pods_that_read_it() -> None:

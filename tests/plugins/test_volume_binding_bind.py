@@ -178,7 +178,7 @@ def test_binding_in_threads() -> None:
         cluster.create(make_pod(f"c{i}", name=f"p{i}"))
     with Scheduler(cluster, seed=1, executor=ThreadExecutor()) as scheduler:
         scheduler.run_until_idle()
-        while len(scheduler.core.parked):
+        while len(scheduler.core.paused):
             scheduler.run_until_idle()
         assert all(pod.spec.node_name for pod in cluster.list("Pod"))
     bound = [claim.spec.volume_name for claim in cluster.list("PersistentVolumeClaim")]

@@ -157,7 +157,7 @@ class Binding(RuleBasedStateMachine):
         self.world.settle(LONGEST)
         core = self.world.scheduler.core
         assert not core.binding
-        assert not len(core.parked)
+        assert not len(core.paused)
         storage = Storage.of(core.objects)
         storage.volumes.assumed.sync()
         storage.claims.sync()

@@ -69,14 +69,14 @@ class World:
         return volume
 
     def waits(self, name: str = "p") -> bool:
-        return self.scheduler.core.parked.get(f"default-{name}") is not None
+        return self.scheduler.core.paused.get(f"default-{name}") is not None
 
     def check(self) -> None:
         """Assert that every unwritten assumption belongs to a current attempt."""
         storage = Storage.of(self.scheduler.core.objects)
         storage.volumes.assumed.check_invariants()
         storage.claims.check_invariants()
-        self.scheduler.core.parked.check_invariants()
+        self.scheduler.core.paused.check_invariants()
         held = {uid for each in assumptions(storage) for uid in each.holders if each.written is None}
         assert held <= set(self.scheduler.core.binding)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from ...framework import Status
-from ..core import Attempt, Core
-from .bind import turn_down
+from ..core import Core
+from .attempt import Attempt
+from .bind import reject
 
 
 def stop_binding(core: Core, uid: str, reason: str) -> bool:
@@ -13,13 +14,13 @@ def stop_binding(core: Core, uid: str, reason: str) -> bool:
     An attempt that is parked is ended by the next message of the inbox, one that is in pre_bind after that.
     """
     attempt = core.binding.get(uid)
-    if attempt is None or attempt.gone or core.waiting.get(uid) is not None:
+    if attempt is None or attempt.deleted or core.waiting.get(uid) is not None:
         return False
     if not attempt.pre_binders:
         # Handed to the executor for nothing but the bind.
         return False
-    parked = core.parked.get(uid)
-    if (parked is not None and parked.verify) or not attempt.stop(Status.unschedulable(reason)):
+    parked = core.paused.get(uid)
+    if (parked is not None and parked.verify) or not attempt.abort(Status.unschedulable(reason)):
         return False
     if parked is not None:
         core.inbox.put(_end_parked, (core, attempt))
@@ -29,8 +30,8 @@ def stop_binding(core: Core, uid: str, reason: str) -> bool:
 def _end_parked(message: tuple[Core, Attempt]) -> None:
     core, attempt = message
     assert attempt.assumed is not None
-    assert attempt.stopped is not None
-    parked = core.parked.get(attempt.assumed.uid)
+    assert attempt.abort_status is not None
+    parked = core.paused.get(attempt.assumed.uid)
     if parked is not None and parked.attempt is attempt:
-        core.parked.leave(attempt.assumed.uid)
-        turn_down(core, attempt, attempt.stopped)
+        core.paused.leave(attempt.assumed.uid)
+        reject(core, attempt, attempt.abort_status)

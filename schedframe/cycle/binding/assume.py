@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ..core import Attempt, Core
-from .bind import start_binding, take_back
+from ..core import Core
+from .activation import activate_requested
+from .attempt import Attempt
+from .bind import roll_back, start_binding
 from .failure import handle_failure
-from .pod_status import tell_expectation
+from .pod_status import publish_expected_node
 
 
 def place(core: Core, attempt: Attempt) -> None:
@@ -21,21 +23,21 @@ def place(core: Core, attempt: Attempt) -> None:
     if framework.plan.reserve and not attempt.idle:
         status = framework.run_reserve(attempt.state, assumed, attempt.node_name)
         if status is not None:
-            take_back(core, attempt)
+            roll_back(core, attempt)
             handle_failure(core, attempt, status)
             return
     waits: Mapping[str, float] = {}
     if framework.plan.permit:
         permit = framework.run_permit(attempt.state, assumed, attempt.node_name)
         if permit.status is not None:
-            take_back(core, attempt)
+            roll_back(core, attempt)
             handle_failure(core, attempt, permit.status)
             return
         waits = permit.waits
-    core.activate_requested(attempt.state)
+    activate_requested(core, attempt.state)
     if waits:
         core.waiting.park(assumed, attempt.node_name, attempt.state, attempt, core.clock(), dict(waits))
         core.binding[assumed.uid] = attempt
-        tell_expectation(core, attempt)
+        publish_expected_node(core, attempt)
     else:
         start_binding(core, attempt)

@@ -6,11 +6,13 @@ from typing import Any
 
 from ...framework import Code, Status
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
-from ..core import Attempt, Core
-from .bind_task import LOST, BindingTask
+from ..core import Core
+from .activation import activate_requested
+from .attempt import Attempt
+from .bind_task import UNKNOWN_OUTCOME, BindingTask
 from .failure import handle_failure
-from .paused import Parked
-from .pod_status import tell_expectation
+from .paused import PausedBinding
+from .pod_status import publish_expected_node
 
 
 def start_binding(core: Core, attempt: Attempt) -> None:
@@ -30,14 +32,14 @@ def start_binding(core: Core, attempt: Attempt) -> None:
             return
         attempt.pre_binders = names
         if names:
-            tell_expectation(core, attempt)
+            publish_expected_node(core, attempt)
     submit(core, attempt)
 
 
 def submit(core: Core, attempt: Attempt) -> None:
     """Run what is left of pre_bind, and bind."""
     executor = core.executor
-    attempt.handed_off = core.parked.moment
+    attempt.submitted_at = core.paused.moment
     task = BindingTask(attempt, core.cluster)
     if executor.inline:
         executor.submit(task.run, lambda status: finish_binding(core, attempt, status))
@@ -49,7 +51,7 @@ def submit(core: Core, attempt: Attempt) -> None:
     executor.submit(task.run, lambda status: core.inbox.put(_finished, (core, attempt, status)))
 
 
-def resume(core: Core, parked: Parked) -> None:
+def resume(core: Core, parked: PausedBinding) -> None:
     """Go on with an attempt that waited for an event or a moment."""
     if not parked.verify:
         submit(core, parked.attempt)
@@ -69,37 +71,37 @@ def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
     """The executor is done with the attempt: bound, failed, or waiting for the outside world."""
     assumed = attempt.assumed
     assert assumed is not None
-    if status is not None and status.code is Code.WAIT and attempt.stopped is not None:
-        status = attempt.stopped
-    if status is LOST or (status is not None and status.code is Code.WAIT):
+    if status is not None and status.code is Code.WAIT and attempt.abort_status is not None:
+        status = attempt.abort_status
+    if status is UNKNOWN_OUTCOME or (status is not None and status.code is Code.WAIT):
         # A pod that is gone, or that an event shows on its node by now, does not wait for anything.
-        if not attempt.gone and core.cache.is_assumed(assumed.uid):
+        if not attempt.deleted and core.cache.is_assumed(assumed.uid):
             _wait(core, attempt, assumed.uid, status)
             return
-        if status is LOST and not attempt.gone:
+        if status is UNKNOWN_OUTCOME and not attempt.deleted:
             status = None
     if core.binding:
         core.binding.pop(assumed.uid, None)
     if status is None:
         _bound(core, attempt)
     else:
-        turn_down(core, attempt, status)
+        reject(core, attempt, status)
 
 
 def _wait(core: Core, attempt: Attempt, uid: str, status: Status) -> None:
     core.binding[uid] = attempt
-    if status is LOST:
-        core.parked.verify_later(attempt, uid, core.clock())
+    if status is UNKNOWN_OUTCOME:
+        core.paused.verify_later(attempt, uid, core.clock())
         return
     deadline = core.clock() + max(0.0, status.timeout or 0.0)
-    if not core.parked.park(attempt, uid, deadline, status.events):
+    if not core.paused.pause(attempt, uid, deadline, status.events):
         submit(core, attempt)
 
 
 def _bound(core: Core, attempt: Attempt) -> None:
     assumed = attempt.assumed
     assert assumed is not None
-    if attempt.gone:
+    if attempt.deleted:
         # Deleted after the bind went through, and the event of the bind never came.
         core.cache.forget_pod(assumed)
     elif core.cache.assume_ttl is not None:
@@ -107,13 +109,13 @@ def _bound(core: Core, attempt: Attempt) -> None:
     if attempt.framework.plan.post_bind:
         for problem in attempt.framework.run_post_bind(attempt.state, assumed, attempt.node_name):
             core.report(problem, assumed, "post_bind")
-    core.activate_requested(attempt.state)
+    activate_requested(core, attempt.state)
 
 
-def turn_down(core: Core, attempt: Attempt, status: Status) -> None:
+def reject(core: Core, attempt: Attempt, status: Status) -> None:
     """Undo what was done for an assumed pod and requeue it, then tell whom the room may help."""
     assumed = attempt.assumed
-    freed = take_back(core, attempt)
+    freed = roll_back(core, attempt)
     # Requeue first: an event recorded while the pod is in flight would send it to be tried again at once.
     handle_failure(core, attempt, status)
     if freed:
@@ -122,7 +124,7 @@ def turn_down(core: Core, attempt: Attempt, status: Status) -> None:
         emit(core, ASSIGNED_POD_DELETE, assumed, None, except_uid=attempt.info.uid, rollback=rollback)
 
 
-def take_back(core: Core, attempt: Attempt) -> bool:
+def roll_back(core: Core, attempt: Attempt) -> bool:
     """Undo reserve (last plugin first) and assume; whether the cache still counted the assumption."""
     assumed = attempt.assumed
     assert assumed is not None
@@ -146,5 +148,5 @@ def emit(
     core.queue.move_all(event, old, new, max_priority=max_priority, except_uid=except_uid, rollback=rollback)
     # Who is parked, or may be on return from the executor, is being bound.
     if core.binding:
-        for parked in core.parked.concerned(event, old if new is None else new):
+        for parked in core.paused.concerned(event, old if new is None else new):
             resume(core, parked)

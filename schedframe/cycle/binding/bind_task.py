@@ -16,10 +16,11 @@ from ...errors import PluginError
 from ...framework import Code, Status
 from ...framework.faults import from_exception, invalid_answer, read_status
 from ...queue import ClusterEvent, EventOf
-from ..core import Attempt, logger
+from ..core import logger
+from .attempt import Attempt
 
-NOBODY_BINDS = Status.from_error("no bind plugin took the pod; enable one under plugins.bind")
-LOST = Status(Code.ERROR, ("the cluster does not say whether the pod was bound",))
+NO_BINDER = Status.from_error("no bind plugin took the pod; enable one under plugins.bind")
+UNKNOWN_OUTCOME = Status(Code.ERROR, ("the cluster does not say whether the pod was bound",))
 """Stands for an outcome that stays unknown: the assumption is kept until the truth is known."""
 
 _ALSO = frozenset({Code.WAIT})
@@ -54,7 +55,7 @@ class BindingTask:
     def _answered(self, name: str, answer: Any) -> Steps:
         """The only bind plugin gave *answer*."""
         status = yield from self._heard(name, "bind", answer)
-        return self._outcome(NOBODY_BINDS if status is not None and status.code is Code.SKIP else status)
+        return self._outcome(NO_BINDER if status is not None and status.code is Code.SKIP else status)
 
     def _outcome(self, status: Status | None) -> Status | None:
         """*status* of the bind, unless only the cluster knows what became of it."""
@@ -62,14 +63,14 @@ class BindingTask:
         return self.verify() if unknown else status
 
     def verify(self) -> Status | None:
-        """After an unknown outcome: ask the cluster. :data:`LOST` if it does not answer."""
+        """After an unknown outcome: ask the cluster. :data:`UNKNOWN_OUTCOME` if it does not answer."""
         assumed, node_name = self.attempt.assumed, self.attempt.node_name
         assert assumed is not None
         try:
             pod = self.cluster.get("Pod", assumed.key)
         except Exception as error:  # noqa: BLE001 - not answering is an answer here
             logger.info("cannot find out whether pod %s was bound: %s", assumed.key, error)
-            return LOST
+            return UNKNOWN_OUTCOME
         if pod is None or pod.uid != assumed.uid:
             where = "is gone"
         elif pod.spec.node_name == node_name:
@@ -89,12 +90,12 @@ class BindingTask:
     def _pre_bind(self) -> Steps:
         attempt = self.attempt
         calls = {entry.name: entry.call for entry in attempt.framework.plan.pre_bind}
-        while attempt.bound_at < len(attempt.pre_binders):
-            name = attempt.pre_binders[attempt.bound_at]
+        while attempt.pre_bound < len(attempt.pre_binders):
+            name = attempt.pre_binders[attempt.pre_bound]
             status = yield from self._call(name, "pre_bind", calls[name])
             if status is not None:
                 return status
-            attempt.bound_at += 1
+            attempt.pre_bound += 1
         return None
 
     def _bind(self) -> Steps:
@@ -102,7 +103,7 @@ class BindingTask:
             status = yield from self._call(entry.name, "bind", entry.call)
             if status is None or status.code is not Code.SKIP:
                 return status
-        return NOBODY_BINDS
+        return NO_BINDER
 
     def _call(self, name: str, point: str, call: Callable[..., Any]) -> Steps:
         attempt = self.attempt

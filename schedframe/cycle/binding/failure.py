@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ...framework import Code, Diagnosis, NominatingInfo, Status
 from ...queue import NominatingMode
-from ..core import Attempt, Core
-from .pod_status import REASON_ERROR, REASON_UNSCHEDULABLE, tell_failure
+from ..core import Core
+from .attempt import Attempt
+from .pod_status import REASON_ERROR, REASON_UNSCHEDULABLE, report_unschedulable
 
 CLEAR_NOMINATION = NominatingInfo("")
 
@@ -40,7 +41,7 @@ def handle_failure(
     elif current.status.nominated_node_name:
         core.queue.nominator.add(current, mode=NominatingMode.NOOP)
     reason = REASON_UNSCHEDULABLE if status.is_rejected else REASON_ERROR
-    tell_failure(core, current, reason, _message(status, diagnosis), nominating)
+    report_unschedulable(core, current, reason, _message(status, diagnosis), nominating)
 
 
 def _rejectors(

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from attrs import define, field
 from sortedcontainers import SortedList
 
 from ...errors import InvariantError
 from ...queue import ClusterEvent, EventOf, matches
-
-if TYPE_CHECKING:
-    from ..core import Attempt
+from .attempt import Attempt
 
 FIRST_VERIFICATION_SECONDS = 1.0
 LONGEST_VERIFICATION_SECONDS = 30.0
@@ -26,7 +24,7 @@ Wanted = ClusterEvent | EventOf
 
 
 @define(eq=False)
-class Parked:
+class PausedBinding:
     """An attempt that waits."""
 
     attempt: Attempt = field(repr=False)
@@ -38,8 +36,8 @@ class Parked:
 
 
 @define(eq=False)
-class ParkedBindings:
-    """All parked attempts with their deadlines; O(log n) each.
+class PausedBindings:
+    """All paused attempts with their deadlines; O(log n) each.
 
     An event costs O(attempts that wait for its kind, or for that very object). A plugin that says what it
     waits for looked at the world a moment ago, off the core. So the last occurrence of each kind of event is
@@ -55,62 +53,62 @@ class ParkedBindings:
     """The same by object, complete for moments after ``_complete``; latest events last."""
     _complete: int | None = None
     """``None`` until the first attempt waits for an object."""
-    _parked: dict[str, Parked] = field(factory=dict)
-    _by_kind: dict[str, Parked] = field(factory=dict)
+    _paused: dict[str, PausedBinding] = field(factory=dict)
+    _by_kind: dict[str, PausedBinding] = field(factory=dict)
     """Those that wait for some kind of event."""
-    _by_key: dict[str, dict[str, Parked]] = field(factory=dict)
+    _by_key: dict[str, dict[str, PausedBinding]] = field(factory=dict)
     """Key of an object → those that wait for an event about it."""
     _deadlines: SortedList[tuple[float, str]] = field(factory=SortedList)
 
-    def park(self, attempt: Attempt, uid: str, deadline: float, events: Iterable[Wanted] = ()) -> bool:
+    def pause(self, attempt: Attempt, uid: str, deadline: float, events: Iterable[Wanted] = ()) -> bool:
         """Go on with the attempt after one of the events, at the latest at *deadline*.
 
         ``False``, and nothing done, if one of the events came since the attempt was handed off.
         """
         wanted = tuple(events)
-        if any(self._missed(each, attempt.handed_off) for each in wanted):
+        if any(self._missed(each, attempt.submitted_at) for each in wanted):
             return False
         if self._complete is None and any(isinstance(each, EventOf) for each in wanted):
             self._complete = self.moment
-        self._add(Parked(attempt, uid, deadline, wanted))
+        self._add(PausedBinding(attempt, uid, deadline, wanted))
         return True
 
     def verify_later(self, attempt: Attempt, uid: str, now: float) -> None:
         """Ask the cluster what became of the bind, ever less often."""
-        doublings = min(attempt.unanswered, 16)
+        doublings = min(attempt.unknown_outcomes, 16)
         delay = min(FIRST_VERIFICATION_SECONDS * 2.0**doublings, LONGEST_VERIFICATION_SECONDS)
-        attempt.unanswered += 1
-        self._add(Parked(attempt, uid, now + delay, verify=True))
+        attempt.unknown_outcomes += 1
+        self._add(PausedBinding(attempt, uid, now + delay, verify=True))
 
-    def get(self, uid: str) -> Parked | None:
-        """The parked attempt of that pod."""
-        return self._parked.get(uid)
+    def get(self, uid: str) -> PausedBinding | None:
+        """The paused attempt of that pod."""
+        return self._paused.get(uid)
 
-    def leave(self, uid: str) -> Parked | None:
-        """Take the attempt out; ``None`` if it is not parked."""
-        parked = self._parked.pop(uid, None)
-        if parked is not None:
-            self._deadlines.remove((parked.deadline, uid))
+    def leave(self, uid: str) -> PausedBinding | None:
+        """Take the attempt out; ``None`` if it is not paused."""
+        paused = self._paused.pop(uid, None)
+        if paused is not None:
+            self._deadlines.remove((paused.deadline, uid))
             self._by_kind.pop(uid, None)
-            for key in _keys(parked):
+            for key in _keys(paused):
                 waiting = self._by_key[key]
                 del waiting[uid]
                 if not waiting:
                     del self._by_key[key]
-        return parked
+        return paused
 
     def next_deadline(self) -> float | None:
         """When the next one goes on, ``None`` if nobody waits."""
         return self._deadlines[0][0] if self._deadlines else None
 
-    def due(self, now: float) -> Iterator[Parked]:
+    def due(self, now: float) -> Iterator[PausedBinding]:
         """Take out, one by one, those whose moment has come."""
         while self._deadlines and self._deadlines[0][0] <= now:
-            parked = self.leave(self._deadlines[0][1])
-            assert parked is not None
-            yield parked
+            paused = self.leave(self._deadlines[0][1])
+            assert paused is not None
+            yield paused
 
-    def concerned(self, event: ClusterEvent, subject: Any = None) -> list[Parked]:
+    def concerned(self, event: ClusterEvent, subject: Any = None) -> list[PausedBinding]:
         """Note that *event* came, about an object, and take out those that wait for it."""
         self.moment += 1
         self._last[event] = self.moment
@@ -118,12 +116,12 @@ class ParkedBindings:
         if self._complete is not None and subject is not None:
             key = subject.key
             self._remember(EventOf(event, key))
-        if not self._parked:
+        if not self._paused:
             return []
         candidates = self._by_kind | self._by_key[key] if key in self._by_key else self._by_kind
         found = [p for p in candidates.values() if any(_is_met(wanted, event, key) for wanted in p.events)]
-        for parked in found:
-            self.leave(parked.uid)
+        for paused in found:
+            self.leave(paused.uid)
         return found
 
     def _remember(self, came: EventOf) -> None:
@@ -142,35 +140,35 @@ class ParkedBindings:
             return bool(came)
         return any(self._last_of.get(EventOf(last, wanted.key), 0) > since for last in came)
 
-    def _add(self, parked: Parked) -> None:
-        if parked.uid in self._parked:
-            raise InvariantError(f"pod {parked.uid} is parked already")
-        self._parked[parked.uid] = parked
-        self._deadlines.add((parked.deadline, parked.uid))
-        for key in _keys(parked):
-            self._by_key.setdefault(key, {})[parked.uid] = parked
-        if any(isinstance(wanted, ClusterEvent) for wanted in parked.events):
-            self._by_kind[parked.uid] = parked
+    def _add(self, paused: PausedBinding) -> None:
+        if paused.uid in self._paused:
+            raise InvariantError(f"pod {paused.uid} is paused already")
+        self._paused[paused.uid] = paused
+        self._deadlines.add((paused.deadline, paused.uid))
+        for key in _keys(paused):
+            self._by_key.setdefault(key, {})[paused.uid] = paused
+        if any(isinstance(wanted, ClusterEvent) for wanted in paused.events):
+            self._by_kind[paused.uid] = paused
 
     def __len__(self) -> int:
-        return len(self._parked)
+        return len(self._paused)
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if attempts and deadlines do not fit together; O(n log n)."""
-        expected = sorted((parked.deadline, uid) for uid, parked in self._parked.items())
+        expected = sorted((paused.deadline, uid) for uid, paused in self._paused.items())
         if expected != list(self._deadlines):
-            raise InvariantError("deadlines of parked attempts are not those in their list")
-        if any(uid != parked.uid for uid, parked in self._parked.items()):
-            raise InvariantError("an attempt is parked under another's uid")
+            raise InvariantError("deadlines of paused attempts are not those in their list")
+        if any(uid != paused.uid for uid, paused in self._paused.items()):
+            raise InvariantError("an attempt is paused under another's uid")
         if any(moment > self.moment for moment in self._last.values()):
             raise InvariantError("an event is kept that has not come yet")
         filed = {(key, uid) for key, waiting in self._by_key.items() for uid in waiting}
-        if filed != {(key, uid) for uid, parked in self._parked.items() for key in _keys(parked)}:
+        if filed != {(key, uid) for uid, paused in self._paused.items() for key in _keys(paused)}:
             raise InvariantError("attempts that wait for an object are not filed under its key")
 
 
-def _keys(parked: Parked) -> set[str]:
-    return {wanted.key for wanted in parked.events if isinstance(wanted, EventOf)}
+def _keys(paused: PausedBinding) -> set[str]:
+    return {wanted.key for wanted in paused.events if isinstance(wanted, EventOf)}
 
 
 def _is_met(wanted: Wanted, event: ClusterEvent, key: str) -> bool:

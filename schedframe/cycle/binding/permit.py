@@ -6,10 +6,10 @@ from attrs import evolve
 
 from ...framework import Status
 from ..core import Core
-from .bind import start_binding, turn_down
+from .bind import reject, start_binding
 
 
-class WaitingDesk:
+class PermitDesk:
     """Lets waiting pods go, or turns them down."""
 
     def __init__(self, core: Core) -> None:
@@ -33,10 +33,10 @@ class WaitingDesk:
             if all(entry.name != plugin for entry in attempt.framework.plan.permit):
                 # Preempted, for example: no event of that plugin will help, so time must bring the pod back.
                 rejection = evolve(rejection, plugin="")
-            turn_down(self._core, attempt, rejection)
+            reject(self._core, attempt, rejection)
 
     def expire(self, now: float) -> None:
         """Turn down the pods for which a plugin waited long enough."""
         for waiting, plugin in list(self._core.waiting.expired(now)):
             reason = f'rejected due to timeout after waiting for plugin "{plugin}"'
-            turn_down(self._core, waiting.ticket, Status.unschedulable(reason).with_plugin(plugin))
+            reject(self._core, waiting.ticket, Status.unschedulable(reason).with_plugin(plugin))

@@ -7,7 +7,9 @@ from contextlib import suppress
 from ...api import POD_SCHEDULED, Pod, PodCondition
 from ...cluster import NotFound
 from ...framework import NominatingInfo
-from ..core import Attempt, Core, Told
+from ..core import Core
+from .api_writes import WrittenStatus
+from .attempt import Attempt
 
 REASON_UNSCHEDULABLE = "Unschedulable"
 REASON_ERROR = "SchedulerError"
@@ -15,7 +17,9 @@ LONGEST_NOTE = 1024
 """Characters of the message of an event; the API takes no longer ones."""
 
 
-def tell_failure(core: Core, pod: Pod, reason: str, message: str, nominating: NominatingInfo | None) -> None:
+def report_unschedulable(
+    core: Core, pod: Pod, reason: str, message: str, nominating: NominatingInfo | None
+) -> None:
     """Record in the cluster why the attempt failed; *nominating* says what to do with the nomination."""
     condition = PodCondition(
         type=POD_SCHEDULED,
@@ -34,10 +38,10 @@ def tell_failure(core: Core, pod: Pod, reason: str, message: str, nominating: No
         finally:
             core.cluster.record_event(pod, "Warning", "FailedScheduling", note)
 
-    core.write(tell, pod, "telling why the pod is pending")
+    core.writes.submit(tell, pod, "telling why the pod is pending")
 
 
-def tell_expectation(core: Core, attempt: Attempt) -> None:
+def publish_expected_node(core: Core, attempt: Attempt) -> None:
     """Note in the pod's status where it is going to run, for everybody who plans while it waits."""
     pod = core.pending.get(attempt.pod.key)
     if pod is None or pod.uid != attempt.pod.uid:
@@ -45,7 +49,7 @@ def tell_expectation(core: Core, attempt: Attempt) -> None:
     changes = _changes(core, pod, None, attempt.node_name)
     if changes is not None:
         core.expected.add(pod.uid)
-        core.write(lambda: _patch(core, pod, changes), pod, "telling where the pod is expected")
+        core.writes.submit(lambda: _patch(core, pod, changes), pod, "telling where the pod is expected")
 
 
 def withdraw_nomination(core: Core, pod: Pod) -> None:
@@ -62,20 +66,20 @@ def withdraw_nomination(core: Core, pod: Pod) -> None:
         with suppress(NotFound):  # then the nomination is gone too
             _patch(core, current, changes)
 
-    core.write(clear, current, "withdrawing a nomination")
+    core.writes.submit(clear, current, "withdrawing a nomination")
 
 
-def hear(core: Core, old: Pod | None, new: Pod) -> bool:
+def is_own_update(core: Core, old: Pod | None, new: Pod) -> bool:
     """An event shows *new*; whether it tells nothing but what we wrote.
 
     What the event says counts from now on, unless something that we wrote is still to come.
     """
-    told = core.told.get(new.uid)
+    told = core.written.get(new.uid)
     if told is None:
         return False
     arrived = told == _shown(new)
-    if arrived or not core.is_writing(new):
-        del core.told[new.uid]
+    if arrived or not core.writes.is_writing(new):
+        del core.written[new.uid]
     return arrived and old is not None and _same_otherwise(old, new)
 
 
@@ -98,21 +102,21 @@ Changes = tuple[PodCondition | None, str | None]
 
 def _changes(core: Core, pod: Pod, condition: PodCondition | None, nomination: str | None) -> Changes | None:
     """What of this has to be written, given what stands there and what is on its way there."""
-    standing = core.told.get(pod.uid) or _shown(pod)
+    standing = core.written.get(pod.uid) or _shown(pod)
     condition = None if condition == standing.condition else condition
     nomination = None if nomination == standing.nominated_node_name else nomination
     if condition is None and nomination is None:
         return None
-    core.told[pod.uid] = Told(
+    core.written[pod.uid] = WrittenStatus(
         standing.condition if condition is None else condition,
         standing.nominated_node_name if nomination is None else nomination,
     )
     return condition, nomination
 
 
-def _shown(pod: Pod) -> Told:
+def _shown(pod: Pod) -> WrittenStatus:
     condition = pod.status.condition(POD_SCHEDULED)
-    return Told(None if condition is None else condition.timeless(), pod.status.nominated_node_name)
+    return WrittenStatus(None if condition is None else condition.timeless(), pod.status.nominated_node_name)
 
 
 def _patch(core: Core, pod: Pod, changes: Changes) -> None:

@@ -15,7 +15,7 @@ from ...framework import Status
 Work = Callable[[], Any]
 """Does the work and returns its result, or a coroutine that will; should not raise."""
 Done = Callable[[Any], None]
-"""Told the result; may be called from any thread."""
+"""WrittenStatus the result; may be called from any thread."""
 
 
 class Executor(Protocol):

@@ -1,4 +1,4 @@
-"""Parked bindings that wait for one object each: only what is about it wakes them."""
+"""Paused bindings that wait for one object each: only what is about it wakes them."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from schedframe import Action, ClusterEvent, CycleState, EventOf, InvariantError
 from schedframe.api import Namespace, ObjectMeta
 from schedframe.cycle.binding import paused as module
-from schedframe.cycle.binding.paused import ParkedBindings
-from schedframe.cycle.core import Attempt
+from schedframe.cycle.binding.attempt import Attempt
+from schedframe.cycle.binding.paused import PausedBindings
 from schedframe.queue import QueuedPodInfo
 
 from .build import make_pod
@@ -28,7 +28,7 @@ def attempt(name: str, moment: int = 0) -> Attempt:
     pod = make_pod(name, uid=name)
     framework: Any = None
     found = Attempt(QueuedPodInfo(pod, 0.0), pod, framework, CycleState())
-    found.handed_off = moment
+    found.submitted_at = moment
     return found
 
 
@@ -41,11 +41,11 @@ def uids(found: list[Any]) -> list[str]:
 
 
 def test_an_event_wakes_those_that_wait_for_its_object_or_its_kind() -> None:
-    parked = ParkedBindings()
-    parked.park(attempt("a"), "a", 10.0, [EventOf(ANY, "x")])
-    parked.park(attempt("b"), "b", 10.0, [EventOf(ANY, "y"), EventOf(DELETED, "x")])
-    parked.park(attempt("c"), "c", 10.0, [OTHER, CHANGED])
-    parked.park(attempt("d"), "d", 10.0, [EventOf(OTHER, "x")])
+    parked = PausedBindings()
+    parked.pause(attempt("a"), "a", 10.0, [EventOf(ANY, "x")])
+    parked.pause(attempt("b"), "b", 10.0, [EventOf(ANY, "y"), EventOf(DELETED, "x")])
+    parked.pause(attempt("c"), "c", 10.0, [OTHER, CHANGED])
+    parked.pause(attempt("d"), "d", 10.0, [EventOf(OTHER, "x")])
     parked.check_invariants()
     assert uids(parked.concerned(CHANGED, about("z"))) == ["c"]
     assert uids(parked.concerned(CHANGED, about("x"))) == ["a"]
@@ -58,35 +58,35 @@ def test_an_event_wakes_those_that_wait_for_its_object_or_its_kind() -> None:
 
 
 def test_an_event_about_another_object_was_not_missed() -> None:
-    parked = ParkedBindings()
-    parked.park(attempt("first"), "first", 10.0, [EventOf(ANY, "x")])
+    parked = PausedBindings()
+    parked.pause(attempt("first"), "first", 10.0, [EventOf(ANY, "x")])
     since = parked.moment
     parked.concerned(CHANGED, about("y"))
-    assert parked.park(attempt("a", since), "a", 10.0, [EventOf(ANY, "x")])
-    assert not parked.park(attempt("b", since), "b", 10.0, [EventOf(ANY, "y")])
-    assert parked.park(attempt("b", since), "b", 10.0, [EventOf(DELETED, "y")])
-    assert not parked.park(attempt("c", since), "c", 10.0, [ANY])
-    assert parked.park(attempt("c", parked.moment), "c", 10.0, [EventOf(ANY, "y")])
+    assert parked.pause(attempt("a", since), "a", 10.0, [EventOf(ANY, "x")])
+    assert not parked.pause(attempt("b", since), "b", 10.0, [EventOf(ANY, "y")])
+    assert parked.pause(attempt("b", since), "b", 10.0, [EventOf(DELETED, "y")])
+    assert not parked.pause(attempt("c", since), "c", 10.0, [ANY])
+    assert parked.pause(attempt("c", parked.moment), "c", 10.0, [EventOf(ANY, "y")])
 
 
 def test_in_doubt_an_event_was_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "REMEMBERED_OBJECTS", 4)
-    parked = ParkedBindings()
+    parked = PausedBindings()
     # Before the first attempt waits for an object, nobody keeps what events were about.
     parked.concerned(CHANGED, about("y"))
-    assert not parked.park(attempt("a"), "a", 10.0, [EventOf(ANY, "x")])
-    assert parked.park(attempt("a", 1), "a", 10.0, [EventOf(ANY, "x")])
+    assert not parked.pause(attempt("a"), "a", 10.0, [EventOf(ANY, "x")])
+    assert parked.pause(attempt("a", 1), "a", 10.0, [EventOf(ANY, "x")])
     for i in range(20):
         parked.concerned(CHANGED, about(f"n{i}"))
     assert len(parked._last_of) <= 8
-    assert not parked.park(attempt("b", 2), "b", 10.0, [EventOf(ANY, "z")])
-    assert parked.park(attempt("b", parked.moment - 2), "b", 10.0, [EventOf(ANY, "z")])
-    assert parked.park(attempt("c", 2), "c", 10.0, [EventOf(OTHER, "z")])
+    assert not parked.pause(attempt("b", 2), "b", 10.0, [EventOf(ANY, "z")])
+    assert parked.pause(attempt("b", parked.moment - 2), "b", 10.0, [EventOf(ANY, "z")])
+    assert parked.pause(attempt("c", 2), "c", 10.0, [EventOf(OTHER, "z")])
 
 
 def test_a_wrong_index_is_noticed() -> None:
-    parked = ParkedBindings()
-    parked.park(attempt("a"), "a", 10.0, [EventOf(ANY, "x")])
+    parked = PausedBindings()
+    parked.pause(attempt("a"), "a", 10.0, [EventOf(ANY, "x")])
     parked._by_key.clear()
     with pytest.raises(InvariantError, match="not filed"):
         parked.check_invariants()
@@ -109,7 +109,7 @@ wanted = st.one_of(
     )
 )
 def test_nobody_sleeps_through_what_it_waits_for(steps: list[Any]) -> None:
-    parked, happened = ParkedBindings(), list[tuple[ClusterEvent, str]]()
+    parked, happened = PausedBindings(), list[tuple[ClusterEvent, str]]()
     waiting: dict[str, list[Any]] = {}
 
     def meets(each: Any, event: ClusterEvent, key: str) -> bool:
@@ -129,7 +129,7 @@ def test_nobody_sleeps_through_what_it_waits_for(steps: list[Any]) -> None:
             name, events, ago = step
             since = max(0, len(happened) - ago)
             missed = any(meets(e, *came) for came in happened[since:] for e in events)
-            if parked.park(attempt(name, since), name, 10.0, events):
+            if parked.pause(attempt(name, since), name, 10.0, events):
                 assert not missed
                 waiting[name] = events
         parked.check_invariants()

@@ -1,4 +1,4 @@
-"""Parked bindings: deadlines, events, events that came a moment too early, and the whole way through."""
+"""Paused bindings: deadlines, events, events that came a moment too early, and whole attempts."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from typing import Any
 import pytest
 
 from schedframe import Action, ClusterEvent, CycleState, InvariantError, Pod, Status
+from schedframe.cycle.binding.attempt import Attempt
 from schedframe.cycle.binding.paused import (
     FIRST_VERIFICATION_SECONDS,
     LONGEST_VERIFICATION_SECONDS,
-    ParkedBindings,
+    PausedBindings,
 )
-from schedframe.cycle.core import Attempt
 from schedframe.queue import QueuedPodInfo
 
 from .build import World, make_node, make_pod, plugin_class
@@ -31,14 +31,14 @@ def attempt(name: str = "p") -> Attempt:
 
 
 @pytest.fixture
-def parked() -> ParkedBindings:
-    return ParkedBindings()
+def parked() -> PausedBindings:
+    return PausedBindings()
 
 
-class TestParkedBindings:
-    def test_they_fall_due_in_order_of_their_deadlines(self, parked: ParkedBindings) -> None:
+class TestPausedBindings:
+    def test_they_fall_due_in_order_of_their_deadlines(self, parked: PausedBindings) -> None:
         for name, deadline in (("b", 20.0), ("a", 10.0), ("c", 30.0)):
-            assert parked.park(attempt(name), name, deadline)
+            assert parked.pause(attempt(name), name, deadline)
         parked.check_invariants()
         assert parked.next_deadline() == 10.0
         assert [one.uid for one in parked.due(20.0)] == ["a", "b"]
@@ -46,35 +46,35 @@ class TestParkedBindings:
         assert len(parked) == 1
         assert list(parked.due(29.9)) == []
 
-    def test_an_event_takes_out_those_that_wait_for_it(self, parked: ParkedBindings) -> None:
-        parked.park(attempt("a"), "a", 10.0, [NODE_ADD])
-        parked.park(attempt("b"), "b", 10.0, [POD_DELETE, NODE_ANY])
-        parked.park(attempt("c"), "c", 10.0)
+    def test_an_event_takes_out_those_that_wait_for_it(self, parked: PausedBindings) -> None:
+        parked.pause(attempt("a"), "a", 10.0, [NODE_ADD])
+        parked.pause(attempt("b"), "b", 10.0, [POD_DELETE, NODE_ANY])
+        parked.pause(attempt("c"), "c", 10.0)
         assert [one.uid for one in parked.concerned(NODE_ADD)] == ["a", "b"]
         assert parked.concerned(NODE_ADD) == []
         assert [one.uid for one in parked.due(10.0)] == ["c"]
         assert parked.next_deadline() is None
         parked.check_invariants()
 
-    def test_an_event_that_came_since_the_hand_off_is_not_waited_for(self, parked: ParkedBindings) -> None:
+    def test_an_event_that_came_since_the_hand_off_is_not_waited_for(self, parked: PausedBindings) -> None:
         early, late = attempt("a"), attempt("b")
-        early.handed_off = parked.moment
+        early.submitted_at = parked.moment
         parked.concerned(NODE_ADD)
-        late.handed_off = parked.moment
-        assert not parked.park(early, "a", 10.0, [NODE_ANY])
+        late.submitted_at = parked.moment
+        assert not parked.pause(early, "a", 10.0, [NODE_ANY])
         assert parked.get("a") is None
-        assert parked.park(late, "b", 10.0, [NODE_ANY])
+        assert parked.pause(late, "b", 10.0, [NODE_ANY])
         parked.concerned(POD_DELETE)
-        assert parked.park(early, "a", 10.0)
+        assert parked.pause(early, "a", 10.0)
         parked.check_invariants()
 
-    def test_memory_does_not_grow_with_events(self, parked: ParkedBindings) -> None:
+    def test_memory_does_not_grow_with_events(self, parked: PausedBindings) -> None:
         for _ in range(1000):
             parked.concerned(NODE_ADD)
             parked.concerned(POD_DELETE)
         assert len(parked._last) == 2
 
-    def test_verifications_become_rare(self, parked: ParkedBindings) -> None:
+    def test_verifications_become_rare(self, parked: PausedBindings) -> None:
         one, now, delays = attempt(), 0.0, []
         for _ in range(2000):
             parked.verify_later(one, "p", now)
@@ -89,17 +89,17 @@ class TestParkedBindings:
         assert delays == sorted(delays)
         assert delays[-1] == LONGEST_VERIFICATION_SECONDS
 
-    def test_a_pod_is_parked_once(self, parked: ParkedBindings) -> None:
-        parked.park(attempt(), "p", 10.0)
-        with pytest.raises(InvariantError, match="parked already"):
-            parked.park(attempt(), "p", 20.0)
+    def test_a_pod_is_parked_once(self, parked: PausedBindings) -> None:
+        parked.pause(attempt(), "p", 10.0)
+        with pytest.raises(InvariantError, match="paused already"):
+            parked.pause(attempt(), "p", 20.0)
         assert parked.leave("p") is not None
         assert parked.leave("p") is None
         assert parked.get("p") is None
         parked.check_invariants()
 
-    def test_it_notices_that_it_is_inconsistent(self, parked: ParkedBindings) -> None:
-        parked.park(attempt(), "p", 10.0)
+    def test_it_notices_that_it_is_inconsistent(self, parked: PausedBindings) -> None:
+        parked.pause(attempt(), "p", 10.0)
         parked._deadlines.clear()
         with pytest.raises(InvariantError):
             parked.check_invariants()

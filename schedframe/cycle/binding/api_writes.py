@@ -1,0 +1,113 @@
+"""Writes about pods to the cluster: off the core, those about one pod in order."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from attrs import define, field, frozen
+
+from ...api import Pod, PodCondition
+from ...framework import Status
+from ..runtime.executors import Executor
+from ..runtime.inbox import Inbox
+
+
+@frozen
+class WrittenStatus:
+    """What was written about a pending pod and not shown by an event so far."""
+
+    condition: PodCondition | None
+    nominated_node_name: str
+
+
+class WriteContext(Protocol):
+    """What the queue needs of the core."""
+
+    executor: Executor
+    inbox: Inbox
+    written: dict[str, WrittenStatus]
+
+    def report(self, status: Status, pod: Pod | None, where: str) -> None:
+        """Report a failure."""
+        ...
+
+
+@frozen
+class _Write:
+    """One change to make."""
+
+    action: Callable[[], None]
+    pod: Pod
+    what: str
+
+
+@define(eq=False)
+class _Writes:
+    """The writes about one pod, the first of them under way."""
+
+    later: deque[_Write] = field(factory=deque)
+    failed: bool = False
+
+
+@define(eq=False)
+class PodWriteQueue:
+    """Changes of pods in the cluster; those of one pod are made one after another, in order.
+
+    A failure is reported, and what was believed to be written is forgotten: the next event of the pod, or its
+    next attempt, says what stands there.
+    """
+
+    _context: WriteContext
+    _by_uid: dict[str, _Writes] = field(factory=dict)
+    """Only of pods about which something is being written."""
+
+    def submit(self, action: Callable[[], None], pod: Pod, what: str) -> None:
+        """Change something about *pod* in the cluster, off the core; *what* names it in reports."""
+        context = self._context
+        if context.executor.inline:
+            error = _attempted(action)
+            if error is not None:
+                context.written.pop(pod.uid, None)
+                context.report(error, pod, what)
+            return
+        write = _Write(action, pod, what)
+        writes = self._by_uid.get(pod.uid)
+        if writes is not None:
+            writes.later.append(write)
+            return
+        self._by_uid[pod.uid] = _Writes()
+        self._start(write)
+
+    def is_writing(self, pod: Pod) -> bool:
+        """Whether something about *pod* is still to be written. O(1)."""
+        return pod.uid in self._by_uid
+
+    def _start(self, write: _Write) -> None:
+        put = self._context.inbox.put
+        self._context.executor.submit(
+            lambda: _attempted(write.action), lambda error: put(self._finished, (error, write))
+        )
+
+    def _finished(self, outcome: tuple[Status | None, _Write]) -> None:
+        error, write = outcome
+        uid = write.pod.uid
+        writes = self._by_uid[uid]
+        if error is not None:
+            writes.failed = True
+            self._context.report(error, write.pod, write.what)
+        if writes.later:
+            self._start(writes.later.popleft())
+            return
+        del self._by_uid[uid]
+        if writes.failed:
+            self._context.written.pop(uid, None)
+
+
+def _attempted(action: Callable[[], Any]) -> Status | None:
+    try:
+        action()
+    except Exception as error:  # noqa: BLE001 - whatever the cluster raises is reported, not fatal
+        return Status.from_error(error)
+    return None

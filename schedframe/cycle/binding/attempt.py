@@ -1,0 +1,66 @@
+"""One pod on its way from the queue to its node."""
+
+from __future__ import annotations
+
+import threading
+from enum import Enum, auto
+
+from ...api import Pod
+from ...framework import CycleState, Framework, Status
+from ...queue import QueuedPodInfo
+
+_PHASE_LOCK = threading.Lock()
+"""Held while an attempt begins to bind, or is aborted: the executor's thread does one, the core the other."""
+
+
+class Phase(Enum):
+    """Whether an attempt may still be aborted. It leaves UNDECIDED once, and for good."""
+
+    UNDECIDED = auto()
+    BINDING = auto()
+    """bind has begun."""
+    ABORTED = auto()
+    """It fails with ``abort_status`` as soon as pre_bind returns."""
+
+
+class Attempt:
+    """One pod, as popped, on its way from the queue to its node."""
+
+    # Defaults stand on the class as those of a decision do, and for the same reason.
+    node_name: str = ""
+    assumed: Pod | None = None
+    """The pod with its node, from assume on."""
+    pre_binders: tuple[str, ...] = ()
+    pre_bound: int = 0
+    """How many of ``pre_binders`` are done."""
+    idle: bool = False
+    """Whether reserve and pre_bind have nothing to do."""
+    phase: Phase = Phase.UNDECIDED
+    abort_status: Status | None = None
+    """The status that an aborted attempt ends with."""
+    deleted: bool = False
+    """The pod was deleted, or placed by another scheduler, while it was being bound."""
+    submitted_at: int = 0
+    """Moment of :class:`PausedBindings` at which the executor last got it."""
+    unknown_outcomes: int = 0
+    """How often the cluster did not say what became of the bind."""
+
+    def __init__(self, info: QueuedPodInfo, pod: Pod, framework: Framework, state: CycleState) -> None:
+        self.info = info
+        self.pod = pod
+        self.framework = framework
+        self.state = state
+
+    def begin_bind(self) -> Status | None:
+        """Enter BINDING, in the thread of pre_bind; return the abort status if it was aborted before."""
+        with _PHASE_LOCK:
+            if self.phase is Phase.UNDECIDED:
+                self.phase = Phase.BINDING
+        return self.abort_status
+
+    def abort(self, status: Status) -> bool:
+        """Let the attempt fail with *status* instead of being bound; ``False`` if bind has begun."""
+        with _PHASE_LOCK:
+            if self.phase is Phase.UNDECIDED:
+                self.phase, self.abort_status = Phase.ABORTED, status
+        return self.phase is Phase.ABORTED
