@@ -128,6 +128,7 @@ _EXPORTS: Final[dict[str, tuple[str, ...]]] = {
         "Executor",
         "InlineExecutor",
         "Scheduler",
+        "SchedulerOptions",
         "SystemClock",
         "ThreadExecutor",
         "VirtualClock",

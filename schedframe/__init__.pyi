@@ -49,6 +49,7 @@ from .cycle import Decision as Decision
 from .cycle import Executor as Executor
 from .cycle import InlineExecutor as InlineExecutor
 from .cycle import Scheduler as Scheduler
+from .cycle import SchedulerOptions as SchedulerOptions
 from .cycle import SystemClock as SystemClock
 from .cycle import ThreadExecutor as ThreadExecutor
 from .cycle import VirtualClock as VirtualClock

@@ -12,7 +12,7 @@ from attrs import field, frozen
 from ..api import Pod
 from ..cluster import InMemoryCluster
 from ..cycle import Scheduler
-from ..cycle.build import ScoreAllNodes
+from ..cycle.options import ScoreAllNodes
 from ..framework import Registry, Status
 from ..framework.registry import Factory
 from .bench_run import BenchRun, NotDeliveredError, StalledError

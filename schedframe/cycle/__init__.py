@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .binding.activation import PODS_TO_ACTIVATE
+from .options import SchedulerOptions
 from .pending import PendingPods
 from .runtime.clock import Clock, SystemClock, VirtualClock
 from .runtime.executors import AsyncioExecutor, Executor, InlineExecutor, ThreadExecutor
@@ -18,6 +19,7 @@ __all__ = [
     "InlineExecutor",
     "PendingPods",
     "Scheduler",
+    "SchedulerOptions",
     "SystemClock",
     "ThreadExecutor",
     "VirtualClock",

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from random import Random
-from typing import Any, Literal
+from typing import Any
 
 from ..api import Pod
 from ..cluster import ClusterPort
@@ -20,14 +20,13 @@ from .equivalence.cache import RememberedClasses
 from .equivalence.fast_search import FastPath
 from .equivalence.verification import VerifyingSearch
 from .handle import SchedulerHandle
-from .runtime.clock import Clock, SystemClock
-from .runtime.executors import Executor, InlineExecutor
+from .options import SchedulerOptions, ScoreAllNodes
+from .runtime.clock import SystemClock
+from .runtime.executors import InlineExecutor
 from .runtime.inbox import Inbox
 from .search.queue_sort import SortKey, SortLess
 from .search.sampling import Sampling
 from .search.search import Search
-
-ScoreAllNodes = bool | Literal["auto"]
 
 
 def registry_with(plugins: Mapping[str, Factory] | None, allow_imports: str | Iterable[str] = ()) -> Registry:
@@ -50,45 +49,36 @@ def build_core(
     cluster: ClusterPort,
     config: EffectiveConfig,
     registry: Registry,
-    *,
-    clock: Clock | None,
-    seed: int | None,
-    executor: Executor | None,
-    score_all_nodes: ScoreAllNodes,
-    remember: int | None,
-    verify: float,
-    observer: Observer | None,
-    assume_ttl: float | None,
-    on_fault: Callable[[Status, Pod | None], None] | None,
+    options: SchedulerOptions,
 ) -> Core:
-    """A core with its frameworks; nothing is watched or scheduled yet."""
-    rng = Random(seed)
-    sampled = _samples(config, score_all_nodes)
-    cache = Cache(assume_ttl=assume_ttl, ordered=sampled)
+    """Return a core with its frameworks; nothing is watched or scheduled yet."""
+    rng = Random(options.seed)
+    sampled = _samples(config, options.score_all_nodes)
+    cache = Cache(assume_ttl=options.assume_ttl, ordered=sampled)
     sampling = Sampling(cache, config.config.percentage_of_nodes_to_score or 0) if sampled else None
     inbox = Inbox()
-    clock = clock if clock is not None else SystemClock()
+    clock = options.clock if options.clock is not None else SystemClock()
     objects = ObjectStore()
     fast = None
-    if sampling is None and remember != 0:
-        fast = FastPath(RememberedClasses(objects, remember), rng)
+    if sampling is None and options.remember != 0:
+        fast = FastPath(RememberedClasses(objects, options.remember), rng)
     core = Core(
         cluster=cluster,
         clock=clock,
         rng=rng,
         inbox=inbox,
-        executor=executor if executor is not None else InlineExecutor(),
+        executor=options.executor if options.executor is not None else InlineExecutor(),
         cache=cache,
         objects=objects,
-        search=_search(cache, rng, sampling, fast, verify),
+        search=_search(cache, rng, sampling, fast, options.verify),
         waiting=WaitingRoom(lambda uid, plugin, rejection: None),
-        on_fault=on_fault,
+        on_fault=options.on_fault,
     )
     if fast is not None:
         report = fast.report = lambda status, pod: core.report(status, pod, "equivalence cache")
         if isinstance(core.search, VerifyingSearch):
             core.search.report = report
-    _add_frameworks(core, config, registry, observer)
+    _add_frameworks(core, config, registry, options.observer)
     core.queue = _queue(core, config)
     return core
 

@@ -3,28 +3,27 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self
+from typing import Any, Self, Unpack
 
-from ..api import Pod
+from attrs import evolve
+
 from ..cluster import ClusterPort, Subscription
 from ..config import EffectiveConfig
-from ..framework import Code, Framework, NominatingInfo, Observer, Registry, Status
+from ..framework import Code, Framework, NominatingInfo, Status
 from ..framework.caching import uncached_of
-from ..framework.registry import Factory
 from ..queue import QueuedPodInfo
 from .binding.assume import place
 from .binding.attempt import Attempt
 from .binding.bind import resume
 from .binding.failure import CLEAR_NOMINATION, handle_failure
 from .binding.permit import PermitDesk
-from .build import ScoreAllNodes, build_core, load, registry_with
+from .build import build_core, load, registry_with
 from .core import Core, logger
 from .handlers import EventHandlers
 from .observer import DecisionObserver
+from .options import SchedulerKeywords, SchedulerOptions
 from .pending import PendingPods, pending_pods
-from .runtime.clock import Clock
-from .runtime.executors import Executor, InlineExecutor
+from .runtime.executors import InlineExecutor
 from .search.decision import Decision
 
 
@@ -33,22 +32,8 @@ class Scheduler:
 
     ``cluster``: the world, such as an :class:`InMemoryCluster`.
     ``config``: a KubeSchedulerConfiguration (path, text, dict or value), ``None`` for the default.
-    ``plugins``: out-of-tree plugins, name → factory; those of installed packages are known anyway.
-    ``allow_imports``: modules and packages of which the configuration may name plugins by import path, which
-    imports them; none by default. ``registry``: in place of ``plugins`` and ``allow_imports``.
-    ``clock``: seconds since the epoch; the machine's by default.
-    ``seed``: makes ties reproducible.
-    ``executor``: runs pre_bind and bind; in the core by default, see :class:`ThreadExecutor`.
-    ``score_all_nodes``: ``"auto"`` looks at every node unless the configuration sets
-    percentageOfNodesToScore, ``False`` follows kube-scheduler's sampling, ``True`` always looks at all.
-    ``remember``: how many classes of indistinguishable pods to keep verdicts and scores of; ``None`` is as
-    many as fit into 256 MiB, 0 is none. It changes the speed, never a decision.
-    ``verify``: share of the pods, from 0 to 1, that are decided both by the equivalence cache and by the full
-    search; a difference is reported as a fault, and the full search counts. 0 costs nothing.
-    ``observer``: told of every plugin call. ``recorder``: told of every decision, such as a
-    :class:`Recorder`, which keeps the last ones. ``on_fault``: told of every fault, with the pod if it is
-    about one. ``wake_up``: called in any thread when :meth:`step` has something to do.
-    ``assume_ttl``: seconds after which an unconfirmed placement is taken back; never by default.
+    ``options``, or the same names as keyword arguments: see :class:`SchedulerOptions`; a keyword wins over
+    ``options``.
 
     One thread at a time drives it, by ``run``, ``run_until_idle``, ``schedule_one`` or ``step``. Raises
     :class:`ConfigError` for a configuration that is refused.
@@ -59,39 +44,17 @@ class Scheduler:
         cluster: ClusterPort,
         config: Any = None,
         *,
-        plugins: Mapping[str, Factory] | None = None,
-        allow_imports: str | Iterable[str] = (),
-        registry: Registry | None = None,
-        clock: Clock | None = None,
-        seed: int | None = None,
-        executor: Executor | None = None,
-        score_all_nodes: ScoreAllNodes = "auto",
-        remember: int | None = None,
-        verify: float = 0.0,
-        observer: Observer | None = None,
-        recorder: DecisionObserver | None = None,
-        on_fault: Callable[[Status, Pod | None], None] | None = None,
-        wake_up: Callable[[], None] | None = None,
-        assume_ttl: float | None = None,
+        options: SchedulerOptions | None = None,
+        **keywords: Unpack[SchedulerKeywords],
     ) -> None:
-        registry = registry if registry is not None else registry_with(plugins, allow_imports)
+        options = SchedulerOptions(**keywords) if options is None else evolve(options, **keywords)
+        registry = options.registry
+        if registry is None:
+            registry = registry_with(options.plugins, options.allow_imports)
         self.registry = registry
-        self.recorder = recorder
+        self.recorder = options.recorder
         self.config: EffectiveConfig = load(config, registry)
-        self.core: Core = build_core(
-            cluster,
-            self.config,
-            registry,
-            clock=clock,
-            seed=seed,
-            executor=executor,
-            score_all_nodes=score_all_nodes,
-            remember=remember,
-            verify=verify,
-            observer=observer,
-            assume_ttl=assume_ttl,
-            on_fault=on_fault,
-        )
+        self.core: Core = build_core(cluster, self.config, registry, options)
         self._waiting = PermitDesk(self.core)
         self._handlers = EventHandlers(self.core)
         self._subscription: Subscription | None = None
@@ -100,8 +63,8 @@ class Scheduler:
         self._closed = False
         self._stopping = threading.Event()
         self._woken = threading.Event()
-        self._wake_up = wake_up
-        self.core.inbox.wake_up = wake_up
+        self._wake_up = options.wake_up
+        self.core.inbox.wake_up = options.wake_up
 
     # ---- the loop ----------------------------------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from attrs import define, evolve
 from ..api import ClusterObject, Pod, from_manifest
 from ..cluster import InMemoryCluster
 from ..cycle import Decision, Scheduler, VirtualClock
-from ..cycle.build import ScoreAllNodes
+from ..cycle.options import ScoreAllNodes
 from ..errors import InputError
 from ..framework import Registry
 from ..framework.registry import Factory

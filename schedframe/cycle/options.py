@@ -1,0 +1,76 @@
+"""What may be set of a scheduler besides its cluster and its configuration."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Literal, TypedDict
+
+from attrs import frozen
+
+from ..api import Pod
+from ..framework import Observer, Registry, Status
+from ..framework.registry import Factory
+from .observer import DecisionObserver
+from .runtime.clock import Clock
+from .runtime.executors import Executor
+
+ScoreAllNodes = bool | Literal["auto"]
+
+
+@frozen(kw_only=True)
+class SchedulerOptions:
+    """Options of a :class:`Scheduler`, which takes each of them as a keyword argument too."""
+
+    plugins: Mapping[str, Factory] | None = None
+    """Out-of-tree plugins, name → factory; those of installed packages are known anyway."""
+    allow_imports: str | Iterable[str] = ()
+    """Modules and packages of which the configuration may name plugins by import path, which imports them."""
+    registry: Registry | None = None
+    """In place of ``plugins`` and ``allow_imports``."""
+    clock: Clock | None = None
+    """Seconds since the epoch; ``None``: the machine's clock."""
+    seed: int | None = None
+    """Makes ties reproducible."""
+    executor: Executor | None = None
+    """Runs pre_bind and bind; ``None``: in the core. See :class:`ThreadExecutor`."""
+    score_all_nodes: ScoreAllNodes = "auto"
+    """``"auto"`` evaluates every node unless the configuration sets percentageOfNodesToScore, ``False``
+    follows kube-scheduler's sampling, ``True`` always evaluates all.
+    """
+    remember: int | None = None
+    """Number of equivalence classes of pods whose answers are cached; ``None``: as many as fit into 256 MiB,
+    4,096 at most; 0: none. It changes the speed, never a decision.
+    """
+    verify: float = 0.0
+    """Share of the pods, from 0 to 1, that are decided both by the equivalence cache and by the full search;
+    a difference is reported as a fault, and the full search counts. 0 costs nothing.
+    """
+    observer: Observer | None = None
+    """Called with every plugin call."""
+    recorder: DecisionObserver | None = None
+    """Called with every decision, such as a :class:`Recorder`, which keeps the last ones."""
+    on_fault: Callable[[Status, Pod | None], None] | None = None
+    """Called with every fault, and the pod that it is about, if any."""
+    wake_up: Callable[[], None] | None = None
+    """Called in any thread when :meth:`Scheduler.step` has something to do."""
+    assume_ttl: float | None = None
+    """Seconds after which an unconfirmed placement is rolled back; ``None``: never."""
+
+
+class SchedulerKeywords(TypedDict, total=False):
+    """The fields of :class:`SchedulerOptions` as type checkers know keyword arguments."""
+
+    plugins: Mapping[str, Factory] | None
+    allow_imports: str | Iterable[str]
+    registry: Registry | None
+    clock: Clock | None
+    seed: int | None
+    executor: Executor | None
+    score_all_nodes: ScoreAllNodes
+    remember: int | None
+    verify: float
+    observer: Observer | None
+    recorder: DecisionObserver | None
+    on_fault: Callable[[Status, Pod | None], None] | None
+    wake_up: Callable[[], None] | None
+    assume_ttl: float | None
