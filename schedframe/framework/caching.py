@@ -57,9 +57,10 @@ def _price(hooks: Mapping[str, Any]) -> str:
     by_node = [base for base in ("filter", "score") if base in hooks and f"{base}_rows" not in hooks]
     if by_node:
         # Measured with one such plugin at 5,000 nodes: 70 to 80 times the default profile's time for a pod.
+        called = " and ".join(by_node) + (" are" if len(by_node) > 1 else " is")
         return (
-            f"{' and '.join(by_node)} is called for every node at each pod that it does not skip: some 75 "
-            "times the time of the default profile at 5,000 nodes"
+            f"{called} called for every node at each pod that it does not skip: some 75 times the time of "
+            "the default profile at 5,000 nodes"
         )
     if "filter_rows" in hooks or "score_rows" in hooks:
         return "its columnar forms run over all nodes at each pod that it does not skip"

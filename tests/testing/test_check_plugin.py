@@ -8,11 +8,13 @@ import pytest
 from hypothesis import strategies as st
 
 from plugins_builtin.selector_spread import SelectorSpread
-from schedframe import ConfigError, NodeInfo, Pod, Registry, Status, hookimpl
+from schedframe import ConfigError, NodeInfo, Pod, Registry, Status, hookimpl, testing
 from schedframe.framework import Hookspecs
 from schedframe.testing import (
+    CheckOptions,
     Failure,
     PluginCheckFailed,
+    PluginNotCached,
     PluginNotExercised,
     check_plugin,
     plugin_checks,
@@ -25,6 +27,8 @@ from . import objects
 from .broken import acting, deciding
 from .broken.correct import CORRECT, DiskArgs, DiskByLabel
 from .broken.shortcuts import NO
+
+pytestmark = pytest.mark.filterwarnings("ignore::schedframe.testing.PluginNotCached")
 
 EXAMPLES = 12
 AS_IN_THE_REFERENCE = {
@@ -221,11 +225,42 @@ def test_a_plugin_that_made_no_difference_is_reported() -> None:
 
     with pytest.warns(PluginNotExercised) as caught:
         check_plugin(Absent, max_examples=4)
-    assert [str(warning.message).partition(" in 4 clusters")[0] for warning in caught] == [
+    idle = [warning for warning in caught if warning.category is PluginNotExercised]
+    assert [str(warning.message).partition(" in 4 clusters")[0] for warning in idle] == [
         "plugin Absent rejected no pod on any node",
         "plugin Absent gave all nodes the same score",
     ]
     assert {warning.filename for warning in caught} == {__file__}
+
+
+def test_a_plugin_that_is_not_cached_is_reported_with_reason_and_price() -> None:
+    class Plain:
+        @hookimpl
+        def filter(self, node_info: NodeInfo) -> Status | None:
+            return NO if len(node_info.pods) > 1 else None
+
+    with pytest.warns(PluginNotCached) as caught:
+        check_plugin(Plain, max_examples=4)
+    (message,) = {str(warning.message) for warning in caught if warning.category is PluginNotCached}
+    assert message.startswith("plugin Plain is not cached: it has no pod_signature and its answers depend")
+    assert "filter is called for every node" in message
+    assert "75 times the time of the default profile" in message
+
+
+def test_former_names_of_checks_and_of_the_handle_warn() -> None:
+    reason = {"row_local_is_true": "known"}
+    with pytest.warns(DeprecationWarning, match="row_local_is_true is called depends_on_row_is_true now"):
+        checks = plugin_checks(acting.ClosesOnce, max_examples=2, leave_out=reason)
+    assert "depends_on_row_is_true" not in {check.name for check in checks}
+    with pytest.warns(DeprecationWarning, match="StandInHandle is called StubHandle now"):
+        assert testing.StandInHandle is testing.StubHandle
+
+
+def test_options_may_be_given_as_an_object() -> None:
+    options = CheckOptions(max_examples=2, leave_out={"close_is_idempotent": "the process ends anyway"})
+    assert plugin_checks(acting.ClosesOnce, None, options)
+    with pytest.raises(PluginCheckFailed):
+        check_plugin(acting.ClosesOnce, None, options, leave_out={})
 
 
 @pytest.mark.filterwarnings("ignore::schedframe.testing.PluginNotExercised")
