@@ -1,4 +1,4 @@
-"""Delivery of events: one order for all watchers, and no lock held while they are told."""
+"""Delivery of events: one order for all watchers, and no lock held while handlers run."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Watch:
 
 @define(eq=False)
 class _Joining:
-    """A watcher's place in the order of events: it is told *state*, and everything that comes after it."""
+    """A watcher's place in the order of events: it gets *state*, and every event after it."""
 
     watch: Watch
     state: list[Any]
@@ -43,12 +43,12 @@ class _Joining:
 
 @define(eq=False)
 class Delivery:
-    """A queue of events and the watchers that are told them.
+    """A queue of events and the watchers that get them.
 
-    Whoever changes the store puts events while holding ``lock``, so their order is that of the changes, and
-    calls :meth:`deliver` after letting go of it. One thread delivers at a time. A handler that changes the
-    store, or a thread that does so meanwhile, only adds to the queue: the event is told after those before
-    it, to everybody in the same order, and nobody waits for anybody.
+    A thread that changes the store puts events while holding ``lock``, so their order is that of the changes,
+    and calls :meth:`deliver` after releasing it. One thread delivers at a time. A handler that changes the
+    store, or another thread that does so during a delivery, only adds to the queue: the event is delivered
+    after those before it, to all watchers in the same order, and no thread waits for another.
     """
 
     lock: threading.Lock = field(factory=threading.Lock)
@@ -65,12 +65,12 @@ class Delivery:
         self.put = self._queue.append
 
     def is_awaited(self, kind: str) -> bool:
-        """Whether anybody watches *kind*; the lock must be held."""
+        """Whether there is a watcher of *kind*; the lock must be held."""
         awaited = self._awaited
         return kind in awaited or ALL_KINDS in awaited
 
     def join(self, handler: WatchHandler, kinds: Iterable[str] | None, state: list[Any]) -> Watch:
-        """Add a watcher that is told the objects in *state* first; the lock must be held."""
+        """Add a watcher that gets the objects in *state* first; the lock must be held."""
         watch = Watch(handler, None if kinds is None else frozenset(kinds), self)
         self._set_watches((*self._watches, watch))
         self._queue.append(_Joining(watch, state))
@@ -89,14 +89,13 @@ class Delivery:
         self._awaited = frozenset().union(*kinds)
 
     def deliver(self) -> None:
-        """Tell the watchers what is in the queue, unless that is being done already.
+        """Deliver what is in the queue, unless a delivery is under way.
 
-        Errors of handlers are raised when everybody was told everything: the error itself, or several in a
-        group.
+        Errors of handlers are raised after the delivery: the error itself, or several in a group.
         """
         errors: list[Exception] = []
         queue, telling = self._queue, self._telling
-        # who adds to the queue after it was found empty here gets the lock and does it themselves
+        # A thread that adds to the queue after it was seen empty here gets the lock and delivers itself.
         while queue and telling.acquire(False):
             try:
                 self._deliver_queue(errors)
@@ -117,7 +116,7 @@ class Delivery:
                 if watch.open:
                     try:
                         watch.handler(item)
-                    except Exception as error:  # noqa: BLE001 - raised when all watchers were told
+                    except Exception as error:  # noqa: BLE001 - raised after the delivery
                         errors.append(error)
 
     def _admit(self, joining: _Joining, errors: list[Exception]) -> None:
@@ -126,13 +125,13 @@ class Delivery:
             if watch.open:
                 try:
                     watch.handler(WatchEvent("ADDED", obj.KIND, None, obj))
-                except Exception as error:  # noqa: BLE001 - raised when all watchers were told
+                except Exception as error:  # noqa: BLE001 - raised after the delivery
                     errors.append(error)
         self._joined.append(watch)
         self._recipients = {}
 
     def _recipients_of(self, kind: str) -> tuple[Watch, ...]:
-        """Those who are told of *kind*, in the order in which they joined; kept until that changes."""
+        """Return the watchers of *kind* in the order in which they joined; cached until that changes."""
         self._joined = [watch for watch in self._joined if watch.open]
         found = self._recipients[kind] = tuple(watch for watch in self._joined if watch.wants(kind))
         return found

@@ -16,13 +16,13 @@ Objects = list[Any]
 
 @define(eq=False)
 class FlakyWatch:
-    """Stands between a cluster and a watcher and holds back what happens.
+    """Stands between a cluster and a watcher and holds back events.
 
-    The present state is told at once. Every later event waits in ``pending``, oldest first, until the test
-    delivers, drops, duplicates or moves it. The watcher still gets a well-formed story: ``old`` is what it
-    was told before, whatever went wrong in between, so an event can reach it as another type (an ``ADDED`` of
+    The present state is delivered at once. Later events wait in ``pending``, oldest first, until the test
+    delivers, drops, duplicates or moves it. The watcher still gets well-formed events: ``old`` is what it
+    got last, whatever went wrong in between, so an event can reach it as another type (an ``ADDED`` of
     something it knows is a ``MODIFIED``, a ``DELETED`` of something it does not know is nothing). ``relist``
-    compares with the cluster and tells the difference, as a client does that lost its connection.
+    compares with the cluster and delivers the difference, as a client does that lost its connection.
 
     For tests that change the cluster in one thread.
     """
@@ -41,7 +41,7 @@ class FlakyWatch:
         self.deliver()
 
     def deliver(self, count: int | None = None) -> None:
-        """Tell the watcher the first *count* pending events, or all; those that come up meanwhile too."""
+        """Deliver the first *count* pending events, or all, including those that handlers add."""
         while self.pending and count != 0:
             event = self.pending.pop(0)
             count = None if count is None else count - 1

@@ -69,15 +69,15 @@ def _may_fail(
 
 @define(eq=False)
 class InMemoryCluster(ClusterPort):
-    """The objects of a cluster, what happens to them, and who is told.
+    """The objects of a cluster, their changes, and the watchers of these.
 
     A :class:`ClusterPort` that also creates, updates and deletes any object of :mod:`schedframe.api`, given
-    as a value or as a manifest. It does what the API server does as far as schedulers can tell: uids and
+    as a value or as a manifest. It does what the API server does as far as schedulers can see: uids and
     creation times where there are none, a new resource version with each change, finalizers, preconditions.
 
-    Thread-safe. Watchers are told without a lock being held, in one order of all changes, by the thread that
-    changed something unless another is telling already; a handler may call the cluster, and what comes of it
-    is told after the event under way. All operations are O(1) but ``list`` and the first events of
+    Thread-safe. Handlers run without a lock being held, in one order of all changes, in the thread that
+    changed something unless another one is delivering; a handler may call the cluster, and the events of that
+    are delivered after the one under way. All operations are O(1) but ``list`` and the first events of
     ``watch``, which are O(objects of the kind).
     """
 
@@ -127,7 +127,7 @@ class InMemoryCluster(ClusterPort):
     def watch(self, handler: WatchHandler, kinds: Iterable[str] | None = None) -> Subscription:
         """Tell *handler* the present state, kind by kind (in the order of *kinds*), then every change.
 
-        From inside a handler, or while another thread is telling, the first events come after this returned.
+        From inside a handler, or while another thread delivers, the first events come after this returned.
         An error of a handler at the first events closes the watch.
         """
         kinds = None if kinds is None else tuple(kinds)

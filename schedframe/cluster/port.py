@@ -44,8 +44,8 @@ class OutcomeUnknown(ClusterError):
 class WatchEvent:
     """A change of one object, as one watcher gets to know it.
 
-    ``old`` is what this watcher was told before, so it is None exactly for ``ADDED``; ``new`` is None exactly
-    for ``DELETED``. A watcher that was away is told the difference: an object deleted and created again under
+    ``old`` is what this watcher got before, so it is None exactly for ``ADDED``; ``new`` is None exactly
+    for ``DELETED``. A watcher that was away gets the difference: an object deleted and created again under
     its name is one ``MODIFIED`` with two uids, and ``old_is_stale`` marks a deletion whose ``old`` may not
     be the last state.
     """
@@ -86,7 +86,7 @@ class ClusterPort(Protocol):
         ...
 
     def watch(self, handler: WatchHandler, kinds: Iterable[str] | None = None) -> Subscription:
-        """Tell *handler* the present state, an ``ADDED`` for each object, and then every change of it.
+        """Call *handler* with the present state, an ``ADDED`` for each object, and then with every change.
 
         *kinds* None is all kinds. The events of an object come in the order of its changes.
         """
@@ -129,7 +129,7 @@ class ClusterPort(Protocol):
         """Replace an object, status included, and return it as stored.
 
         Raises :class:`NotFound`, and :class:`Conflict` if *obj* has a uid or resource version and the stored
-        one another: whoever read it before somebody else wrote must read it again.
+        one another: read it again and repeat the change.
         """
         ...
 
@@ -140,5 +140,5 @@ class ClusterPort(Protocol):
     def record_event(
         self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
     ) -> None:
-        """Note for people what happened to *obj*. Best effort: nobody may depend on it."""
+        """Note for people what happened to *obj*. Best effort: nothing may depend on it."""
         ...

@@ -31,7 +31,7 @@ class SchedulerHandle:
     _framework: Framework | None = field(default=None, init=False)
 
     def attach(self, framework: Framework) -> None:
-        """Plugins exist before their framework does: it is told here once it is built."""
+        """Set the framework, which is built after the plugins that get this handle."""
         self._framework = framework
 
     @property
@@ -62,7 +62,7 @@ class SchedulerHandle:
 
     @property
     def waiting_pods(self) -> WaitingRoom:
-        """Pods parked by permit."""
+        """Pods that wait in permit."""
         return self._core.waiting
 
     @property
@@ -105,7 +105,7 @@ class SchedulerHandle:
             core.executor.submit(work, lambda result: core.inbox.put(done, result))
 
     def call_later(self, seconds: float, action: Callable[[], object]) -> None:
-        """Call *action* in the core when so many seconds have passed. Core only."""
+        """Call *action* in the core after *seconds*. Core only."""
         self._core.timers.add(self._core.clock() + max(0.0, seconds), action)
 
     def stop_binding(self, pod: Pod, reason: str) -> bool:

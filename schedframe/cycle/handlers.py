@@ -36,7 +36,7 @@ STORED_KINDS = (
     "CSIStorageCapacity",
     "VolumeAttachment",
 )
-"""Kinds that are kept for the plugins as they are; a kind joins by standing here."""
+"""Kinds that are stored for the plugins as they are."""
 
 GONE = Status.from_error("the pod is gone")
 
@@ -94,7 +94,7 @@ class EventHandlers:
             else:
                 self._assigned_changed(old, new)
         elif old is not None and old.spec.node_name:
-            # Taken off its node, which only a watch that lost its way tells.
+            # Taken off its node, which only a watch that missed events shows.
             self._pod_gone(old)
             self._pod_pending(None, new)
         else:
@@ -129,7 +129,7 @@ class EventHandlers:
             emit(core, ASSIGNED_POD_DELETE, old, None, max_priority=old.priority)
 
     def _no_longer_pending(self, pod: Pod) -> Pod | None:
-        """Forget that *pod* waits; what was known of it."""
+        """Forget that *pod* waits; return the version that waited, ``None`` if there is none."""
         core = self.core
         known = core.pending.get(pod.key)
         if known is None or known.uid != pod.uid:
@@ -168,7 +168,7 @@ class EventHandlers:
                 )
 
     def _changed_while_binding(self, attempt: Attempt, old: Pod | None, new: Pod, echo: bool) -> None:
-        """A pod that waits in permit or is being bound: it is in nobody's queue."""
+        """A pod that waits in permit or is being bound, so it is not in the queue."""
         core = self.core
         if new.is_terminating:
             if not attempt.deleted and self._abandon(new):
@@ -183,7 +183,7 @@ class EventHandlers:
             core.queue.update(old, new, echo=echo)
 
     def _pod_placed(self, old: Pod | None, new: Pod) -> None:
-        """The pod got its node: by our bind, by somebody else's, or before we looked."""
+        """The pod got its node: by our bind, by another scheduler's, or before the watch began."""
         core = self.core
         pending = self._no_longer_pending(new)
         before = pending if pending is not None else old
@@ -194,7 +194,7 @@ class EventHandlers:
         else:
             counted = core.cache.add_pod(new)
         if before is not None and (counted is None or core.binding):
-            # One that is assumed, and not being bound any more, is in nobody's queue.
+            # One that is assumed, and not being bound any more, is not in the queue.
             core.queue.delete(before)
         emit(core, ASSIGNED_POD_ADD, None, new)
         if counted is not None and counted.spec.node_name != new.spec.node_name:
@@ -225,7 +225,7 @@ class EventHandlers:
         assert attempt.assumed is not None
         attempt.deleted = True
         if core.waiting.leave(pod.uid) is None and core.paused.leave(pod.uid) is None:
-            # Being bound this very moment: the outcome will find the mark.
+            # Being bound at this moment: the outcome will be handled by the mark.
             return core.cache.forget_pod(attempt.assumed)
         freed = roll_back(core, attempt)
         handle_failure(core, attempt, GONE)
@@ -245,7 +245,7 @@ class EventHandlers:
         core = self.core
         known = core.pending.get(pod.key)
         if known is not None and known.uid == pod.uid:
-            # The bind plugin said so, and yet the pod is pending for all we hear.
+            # The bind plugin reported success, and yet no event shows the pod on a node.
             core.queue.add(known)
         emit(core, ASSIGNED_POD_DELETE, pod, None)
 

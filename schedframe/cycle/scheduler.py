@@ -90,7 +90,7 @@ class Scheduler:
         """Take in what happened, do what is due, schedule at most one pod.
 
         Returns when to call again, in seconds of the clock: now if there is more to do, ``None`` if only a
-        message can change anything (``wake_up`` tells).
+        message can change anything (``wake_up`` is called for each).
         """
         worked = self.schedule_one() is not None
         return self.core.clock() if worked or self.core.inbox else self.next_deadline()
@@ -132,7 +132,7 @@ class Scheduler:
         """Schedule until :meth:`stop` is called, sleeping when there is nothing to do."""
         with self._driving:
             while True:
-                # In this order: who stops us after the look at the flag also wakes us.
+                # In this order: a stop() after the look at the flag also wakes this thread.
                 self._woken.clear()
                 if self._stopping.is_set():
                     break
@@ -163,7 +163,7 @@ class Scheduler:
                 self._subscription.close()
                 self._subscription = None
             core.executor.close()
-            # What is still to be done, such as telling that a binding failed, has nobody else to do it.
+            # What is still to be done, such as the status of a failed binding, is done in this thread.
             core.executor = InlineExecutor()
             core.inbox.drain()
             for framework in core.frameworks.values():
@@ -205,7 +205,7 @@ class Scheduler:
             self.core.report(Status.from_error(error), info.pod, "recorder")
 
     def _unschedulable(self, attempt: Attempt, decision: Decision) -> None:
-        """No node is feasible: post_filter, then wait for better times."""
+        """No node is feasible: run post_filter, then requeue the pod."""
         diagnosis = decision.diagnosis
         assert diagnosis is not None
         nominating: NominatingInfo | None = CLEAR_NOMINATION

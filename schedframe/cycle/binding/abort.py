@@ -1,4 +1,4 @@
-"""Pods that are being bound give up their room for others, as long as bind has not begun."""
+"""Abort attempts that have not begun to bind, so that other pods get their room."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .bind import reject
 
 
 def stop_binding(core: Core, uid: str, reason: str) -> bool:
-    """Let the attempt of that pod fail, so that it is tried again after its backoff; whether that can be.
+    """Let the attempt of that pod fail, so that it is tried again after its backoff; ``False``: too late.
 
     An attempt that is parked is ended by the next message of the inbox, one that is in pre_bind after that.
     """

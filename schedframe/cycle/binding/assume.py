@@ -13,7 +13,7 @@ from .pod_status import publish_expected_node
 
 
 def place(core: Core, attempt: Attempt) -> None:
-    """Take the room on the node now, ask reserve and permit, then bind, park or give up."""
+    """Take the room on the node now, run reserve and permit, then bind, wait or roll back."""
     assumed = attempt.assumed = attempt.pod.with_node_name(attempt.node_name)
     core.cache.assume_pod(assumed)
     nominator = core.queue.nominator

@@ -113,7 +113,7 @@ def _bound(core: Core, attempt: Attempt) -> None:
 
 
 def reject(core: Core, attempt: Attempt, status: Status) -> None:
-    """Undo what was done for an assumed pod and requeue it, then tell whom the room may help."""
+    """Undo what was done for an assumed pod and requeue it, then emit the event of the freed room."""
     assumed = attempt.assumed
     freed = roll_back(core, attempt)
     # Requeue first: an event recorded while the pod is in flight would send it to be tried again at once.
@@ -144,9 +144,9 @@ def emit(
     except_uid: str | None = None,
     rollback: bool = False,
 ) -> None:
-    """Let those go on that wait for something like this: pending pods, and parked bindings."""
+    """Wake the pods that wait for *event*: pending ones, and paused bindings."""
     core.queue.move_all(event, old, new, max_priority=max_priority, except_uid=except_uid, rollback=rollback)
-    # Who is parked, or may be on return from the executor, is being bound.
+    # Attempts that are paused, or may be on return from the executor, are among those in binding.
     if core.binding:
         for parked in core.paused.concerned(event, old if new is None else new):
             resume(core, parked)

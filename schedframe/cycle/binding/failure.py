@@ -1,4 +1,4 @@
-"""What becomes of a pod whose attempt failed: back to the queue with its reasons, or done if it is gone."""
+"""End of a failed attempt: the pod goes back to the queue with its reasons, or is done if it is gone."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ def handle_failure(
     diagnosis: Diagnosis | None = None,
     nominating: NominatingInfo | None = CLEAR_NOMINATION,
 ) -> None:
-    """End a failed attempt: requeue the pod as the cluster knows it now, tell the cluster why.
+    """End a failed attempt: requeue the pod in its present version and write its status.
 
-    *diagnosis* says why no node fits; without it the plugin in *status* turned the pod down on the chosen
+    *diagnosis* says why no node fits; without it the plugin in *status* rejected the pod on the chosen
     node, or something failed. *nominating* says what to do with the pod's nomination, ``None`` leaves it.
     """
     pod = attempt.pod
     current = core.pending.get(pod.key)
     if current is None or current.uid != pod.uid or current.is_terminating:
-        # Deleted, recreated under the same name, or placed by somebody else meanwhile.
+        # Deleted, recreated under the same name, or placed by another scheduler during the attempt.
         core.queue.done(attempt.info.uid)
         core.queue.nominator.delete(pod)
         return

@@ -1,4 +1,7 @@
-"""Bindings that wait for the outside world: for an event or a moment, nobody's thread held."""
+"""Paused bindings: attempts whose pre_bind returned Wait, or whose bind had no answer.
+
+They are resumed by a matching cluster event or by their deadline; no thread is blocked.
+"""
 
 from __future__ import annotations
 
@@ -18,14 +21,14 @@ LONGEST_VERIFICATION_SECONDS = 30.0
 
 
 REMEMBERED_OBJECTS = 8192
-"""Objects whose last event is remembered, at least."""
+"""Objects whose last event is kept, at least."""
 
 Wanted = ClusterEvent | EventOf
 
 
 @define(eq=False)
 class PausedBinding:
-    """An attempt that waits."""
+    """One paused attempt."""
 
     attempt: Attempt = field(repr=False)
     uid: str
@@ -39,10 +42,10 @@ class PausedBinding:
 class PausedBindings:
     """All paused attempts with their deadlines; O(log n) each.
 
-    An event costs O(attempts that wait for its kind, or for that very object). A plugin that says what it
-    waits for looked at the world a moment ago, off the core. So the last occurrence of each kind of event is
-    kept, and that of the objects that had one lately: what came after the attempt was handed off ends the
-    wait.
+    An event costs O(attempts that wait for its kind, or for that very object). It ends the wait also if it
+    came after the attempt was submitted to the executor, because pre_bind read the cluster off the core and
+    may have missed it. For that, the last occurrence of each kind of event is kept, and that of objects with
+    a recent event.
     """
 
     moment: int = 0
@@ -98,7 +101,7 @@ class PausedBindings:
         return paused
 
     def next_deadline(self) -> float | None:
-        """When the next one goes on, ``None`` if nobody waits."""
+        """Return when the next one is resumed, ``None`` if none is paused."""
         return self._deadlines[0][0] if self._deadlines else None
 
     def due(self, now: float) -> Iterator[PausedBinding]:

@@ -1,4 +1,4 @@
-"""Verdicts on waiting pods: from any thread through the inbox, or by the clock."""
+"""Permit of waiting pods: allowed or rejected through the inbox, or timed out."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from .bind import reject, start_binding
 
 
 class PermitDesk:
-    """Lets waiting pods go, or turns them down."""
+    """Resolves the permits of waiting pods."""
 
     def __init__(self, core: Core) -> None:
         self._core = core
@@ -36,7 +36,7 @@ class PermitDesk:
             reject(self._core, attempt, rejection)
 
     def expire(self, now: float) -> None:
-        """Turn down the pods for which a plugin waited long enough."""
+        """Reject the pods whose time to wait for a plugin is over."""
         for waiting, plugin in list(self._core.waiting.expired(now)):
             reason = f'rejected due to timeout after waiting for plugin "{plugin}"'
             reject(self._core, waiting.ticket, Status.unschedulable(reason).with_plugin(plugin))

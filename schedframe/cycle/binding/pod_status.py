@@ -1,4 +1,4 @@
-"""What the cluster is told about a pending pod, and only where that changes something."""
+"""Status of pending pods: condition and nominated node, written only where they change."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ def report_unschedulable(
         finally:
             core.cluster.record_event(pod, "Warning", "FailedScheduling", note)
 
-    core.writes.submit(tell, pod, "telling why the pod is pending")
+    core.writes.submit(tell, pod, "writing why the pod is pending")
 
 
 def publish_expected_node(core: Core, attempt: Attempt) -> None:
-    """Note in the pod's status where it is going to run, for everybody who plans while it waits."""
+    """Write the expected node to the pod's status while the pod waits, for other planners of the cluster."""
     pod = core.pending.get(attempt.pod.key)
     if pod is None or pod.uid != attempt.pod.uid:
         return
     changes = _changes(core, pod, None, attempt.node_name)
     if changes is not None:
         core.expected.add(pod.uid)
-        core.writes.submit(lambda: _patch(core, pod, changes), pod, "telling where the pod is expected")
+        core.writes.submit(lambda: _patch(core, pod, changes), pod, "writing where the pod is expected")
 
 
 def withdraw_nomination(core: Core, pod: Pod) -> None:
-    """*pod* is not to have the room that it was nominated to; soon here, and in its status."""
+    """Withdraw the nomination of *pod*, here by the inbox and in its status."""
     core.inbox.put(core.queue.nominator.delete, pod)
     current = core.pending.get(pod.key)
     if current is None or current.uid != pod.uid:
@@ -70,9 +70,9 @@ def withdraw_nomination(core: Core, pod: Pod) -> None:
 
 
 def is_own_update(core: Core, old: Pod | None, new: Pod) -> bool:
-    """An event shows *new*; whether it tells nothing but what we wrote.
+    """Whether the event that shows *new* brings nothing but what the scheduler wrote.
 
-    What the event says counts from now on, unless something that we wrote is still to come.
+    The written status is forgotten unless more of it is still to come.
     """
     told = core.written.get(new.uid)
     if told is None:

@@ -29,7 +29,7 @@ class SystemClock:
 
 @define(eq=False)
 class VirtualClock:
-    """A time that moves only when told to."""
+    """A clock that moves only by :meth:`advance` and :meth:`advance_to`."""
 
     now: float = 1_700_000_000.0
 

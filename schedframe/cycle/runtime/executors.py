@@ -1,4 +1,4 @@
-"""Who runs pre_bind, bind and writes to the cluster: in the core at once, or in threads."""
+"""Executors run pre_bind, bind and writes to the cluster: in the core at once, or in threads."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Executor(Protocol):
         ...
 
     def submit(self, work: Work, done: Done) -> None:
-        """Run *work* and tell *done* its result, exactly once."""
+        """Run *work* and call *done* with its result, exactly once."""
         ...
 
     def close(self) -> None:
@@ -40,7 +40,7 @@ def finish(work: Work) -> Any:
     try:
         result = work()
         return result if result is None or not inspect.iscoroutine(result) else _run(result)
-    except Exception as error:  # noqa: BLE001 - whoever submitted the work must hear of it
+    except Exception as error:  # noqa: BLE001 - returned to the caller as a status
         return Status.from_error(error)
 
 

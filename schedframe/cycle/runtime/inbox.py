@@ -1,4 +1,4 @@
-"""The one door into the core: whatever happens elsewhere is put here and taken out by the core's thread."""
+"""Inbox: messages of other threads to the core. It is the only structure that they may write to."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Inbox:
         return tell
 
     def drain(self) -> int:
-        """Call what was asked for, messages that arrive meanwhile included; how many there were."""
+        """Handle all messages, including those that arrive during the call; return their number."""
         messages = self._messages
         count = 0
         while messages:

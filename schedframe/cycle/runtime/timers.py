@@ -30,7 +30,7 @@ class Timers:
         return self._calls[0][0] if self._calls else None
 
     def due(self, now: float) -> Iterator[Action]:
-        """Take out, one by one, what is due; what is added meanwhile for now or earlier is due too."""
+        """Take out, one by one, the calls that are due, including those that are added while it runs."""
         while self._calls and self._calls[0][0] <= now:
             _, number = self._calls.pop(0)
             yield self.actions.pop(number)

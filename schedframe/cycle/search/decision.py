@@ -1,4 +1,4 @@
-"""What one scheduling cycle found out, kept by reference: nothing here is formatted before somebody asks."""
+"""Decision: the result of one search, kept by reference; nothing is formatted before it is read."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Decision:
     pre_filter: PreFilterOutcome | None = None
     verdicts: Verdicts | None = None
     by_groups: BestAlike | Seat | None = None
-    """Who knows which rows passed, where nobody asked for them so far."""
+    """Index that gives the feasible rows when they are first read."""
     _feasible: Rows | None = None
     scored: bool = False
     """Whether pre_score ran, which it does not where there is no score plugin."""

@@ -1,7 +1,7 @@
-"""One of the best rows, each with the same chance; the same one however the best were found.
+"""The one rule for ties: each of the best rows has the same chance, and all indexes draw the same row.
 
-Where a good part of all rows are tied, rows of the table are drawn until one is: nobody has to count or list
-them. Where few are, one draw is a position among them in their order. For a single one nothing is drawn.
+If at least 1/MOST_DRAWS of the rows tie, row numbers are drawn until one is tied (rejection sampling), which
+needs no list of them. Otherwise one draw selects the k-th tied row. A single best row needs no draw.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ import numpy.typing as npt
 from ...state import Rows
 
 MOST_DRAWS: Final = 16
-"""So many draws on average are quicker than to find a row by its position; 0: never."""
+"""Expected draws up to which rejection sampling is used; 0: never. Beyond, finding the k-th row is faster."""
 
 
 def many(size: int) -> int:
-    """One of so many rows or more is found by drawing from the *size* rows of a table."""
+    """Return the number of ties from which on rejection sampling is used, in a table of *size* rows."""
     return max(2, -(-size // MOST_DRAWS)) if MOST_DRAWS else size + 1
 
 
@@ -44,7 +44,7 @@ def one_of(rows: Rows, best: npt.NDArray[np.bool_], rng: Random) -> int:
 
 
 _COUNTED: Final = 1024
-"""In fewer rows than this those that are meant are listed rather than counted."""
+"""Rows up to which a mask is listed with nonzero() rather than halved by counting."""
 
 
 def nth_true(mask: npt.NDArray[np.bool_], n: int) -> int:
