@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar, Protocol
 
 from ...api import Pod
 from ...framework import CycleState, Diagnosis, PreFilterOutcome, ScoreTable, Status, Verdicts
 from ...state import Rows
 
-if TYPE_CHECKING:
-    from ..equivalence.index.matrix_slot import Seat
-    from ..equivalence.index.state_buckets import BestAlike
+
+class FeasibleRows(Protocol):
+    """An index that can list the feasible rows, which most callers never read."""
+
+    def feasible_rows(self) -> Rows:
+        """Return the rows that passed all filters."""
+        ...
 
 
 class Decision:
@@ -27,7 +31,7 @@ class Decision:
     error: Status | None = None
     pre_filter: PreFilterOutcome | None = None
     verdicts: Verdicts | None = None
-    by_groups: BestAlike | Seat | None = None
+    by_groups: FeasibleRows | None = None
     """Index that gives the feasible rows when they are first read."""
     _feasible: Rows | None = None
     scored: bool = False
