@@ -39,7 +39,14 @@ LONG_FUNCTIONS: Final[dict[str, str]] = {}
 MANY_PARAMETERS: Final[dict[str, str]] = {}
 """``path:function`` → why the function may have more parameters."""
 
-FORMULA_CONSTANTS: Final[dict[str, str]] = {}
+FORMULA_CONSTANTS: Final[dict[str, str]] = {
+    "schedframe/cycle/search/sampling.py:MIN_FEASIBLE_NODES_TO_FIND": "a rule of the reference",
+    "schedframe/cycle/search/sampling.py:MIN_FEASIBLE_NODES_PERCENTAGE": "a rule of the reference",
+    "schedframe/cycle/binding/pod_status.py:LONGEST_NOTE": "a limit of the API",
+    "schedframe/cycle/binding/paused.py:FIRST_VERIFICATION_SECONDS": "when the cluster is asked again",
+    "schedframe/cycle/binding/paused.py:LONGEST_VERIFICATION_SECONDS": "when the cluster is asked again",
+    "schedframe/state/columns.py:ABSENT": "a code: no value",
+}
 """``path:NAME`` → why the number is no tuning constant: a formula's, a format's or the reference's."""
 
 RETIRED: Final = re.compile(

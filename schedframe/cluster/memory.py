@@ -15,9 +15,7 @@ from ..errors import InputError, InvariantError
 from .delivery import Delivery
 from .failures import Failures, Match
 from .port import (
-    BindConflict,
     BindNotFound,
-    BindRefused,
     ClusterPort,
     Conflict,
     NotFound,
@@ -25,6 +23,7 @@ from .port import (
     WatchEvent,
     WatchHandler,
 )
+from .preconditions import check_bindable
 from .stamps import stamped_meta, status_with, with_metadata
 
 P = ParamSpec("P")
@@ -239,7 +238,7 @@ class InMemoryCluster(ClusterPort):
             there = current.spec.node_name
             if there and there == node_name and pod.uid in ("", current.uid):
                 return
-            _check_bindable(current, pod, node_name)
+            check_bindable(current, pod, node_name)
             self._version = version = self._version + 1
             placed = pod if pod.spec.node_name == node_name else current.with_node_name(node_name)
             pods[key] = new = current.bound_as(placed, str(version))
@@ -392,16 +391,3 @@ class InMemoryCluster(ClusterPort):
     def _tell(self, type: Literal["ADDED", "MODIFIED", "DELETED"], kind: str, old: Any, new: Any) -> None:
         if self._delivery.is_awaited(kind):
             self._delivery.put(WatchEvent(type, kind, old, new))
-
-
-def _check_bindable(current: Pod, pod: Pod, node_name: str) -> None:
-    if pod.uid != current.uid and pod.uid:
-        raise BindConflict(f"Pod {pod.key} has uid {current.uid} now, not {pod.uid}; it was made anew")
-    if not node_name:
-        raise BindRefused(f"Pod {pod.key} cannot be bound to a node without a name")
-    if current.spec.node_name:
-        raise BindConflict(f"Pod {pod.key} is on {current.spec.node_name} already")
-    if current.metadata.deletion_timestamp is not None:
-        raise BindConflict(f"Pod {pod.key} is being deleted")
-    if current.spec.scheduling_gates:
-        raise BindConflict(f"Pod {pod.key} is held back by scheduling gates")
