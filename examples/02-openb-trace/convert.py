@@ -57,7 +57,7 @@ def parse(arguments: list[str]) -> argparse.Namespace:
 
 
 def rows(folder: Path, name: str) -> list[Row]:
-    """The lines of a CSV file, told apart by their columns."""
+    """Return the lines of a CSV file as dicts."""
     path = folder / f"openb_{name}.csv"
     with path.open(newline="", encoding="utf-8") as file:
         return list(csv.DictReader(file))

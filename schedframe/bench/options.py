@@ -1,4 +1,4 @@
-"""What callers choose: the size of a workload, the seed, and who is told about progress."""
+"""Choices of the caller: size of a workload, seed, and a callback for progress."""
 
 from __future__ import annotations
 

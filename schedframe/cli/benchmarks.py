@@ -1,4 +1,4 @@
-"""What ``schedframe bench`` does, apart from its options."""
+"""The commands of ``schedframe bench``, without their options."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ from .terminal import emit, note
 
 
 def list_of_templates() -> str:
-    """A line for each template."""
+    """Return one line per template."""
     width = max(map(len, TEMPLATES))
     return "\n".join(f"{name:<{width}}  {each.summary}" for name, each in TEMPLATES.items())
 
 
 def list_of_workloads(file: Path, name: str | None, label: str | None) -> str:
-    """A line for each workload of a scheduler_perf file, with its labels. Raises InputError."""
+    """Return one line per workload of a scheduler_perf file, with its labels. Raises InputError."""
     found = select(load_workloads(file), name, label)
     width = max(len(each.full_name) for each in found)
     return "\n".join(f"{each.full_name:<{width}}  {' '.join(sorted(each.labels))}".rstrip() for each in found)
 
 
 def run_workloads(file: Path, name: str | None, label: str | None, options: Options, only_json: bool) -> None:
-    """Measure workloads of a scheduler_perf file, one after the other. Raises InputError."""
+    """Run workloads of a scheduler_perf file, one after the other. Raises InputError."""
     for workload in select(load_workloads(file), name, label):
         say = _progress(only_json)
         say(workload.full_name)
@@ -44,13 +44,13 @@ def run_workloads(file: Path, name: str | None, label: str | None, options: Opti
 
 
 def compare_runs(before: Path, after: Path, *, as_json: bool) -> str:
-    """Two files of figures beside each other. Raises InputError."""
+    """Return the comparison of two files of figures. Raises InputError."""
     rows = compare(before, after)
     return "\n".join(map(as_line, rows)) if as_json else compare_text(rows)
 
 
 def run_template(template: str, options: Options, only_json: bool) -> None:
-    """Measure one template. Raises InputError."""
+    """Run one template. Raises InputError."""
     _show(run(template, options, _progress(only_json)), only_json)
 
 

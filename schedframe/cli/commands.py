@@ -1,4 +1,4 @@
-"""What the commands do, apart from options and output."""
+"""The commands ``schedule`` and ``config``, without options and output."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class ScheduleRequest:
 
 
 def run_schedule(request: ScheduleRequest) -> Outcome:
-    """Read, schedule, and say on stderr what the answer does not tell."""
+    """Read, schedule, and write notes to stderr."""
     registry = Registry.installed(request.allow_imports)
     config = configuration(request.config, registry)
     if request.write_config_to is not None:

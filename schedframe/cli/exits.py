@@ -1,4 +1,4 @@
-"""Exit codes, and how errors become them."""
+"""Exit codes, and the errors that lead to them."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def reporting() -> Iterator[None]:
 
 
 def lines_of(error: SchedframeError) -> list[str]:
-    """What to tell of an error: a line for each field of a configuration, else one."""
+    """Return the lines of an error: one per field of a configuration, else one."""
     if isinstance(error, ConfigDecodeError | ConfigValidationError | ConfigBuildError):
         return [str(field) for field in error.errors]
     return [str(error)]

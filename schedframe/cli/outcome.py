@@ -1,4 +1,4 @@
-"""What came out of a run: each pod's fate, why pods wait, how full the cluster is."""
+"""The result of a run: where each pod went, why pods are pending, how full the cluster is."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ from ..simulate.amounts import unit_of
 from ..state import NodeTable
 
 REQUIRED = ("cpu", "memory")
-"""Resources that are always shown; others only where some node has them or some pod wants them."""
+"""Resources that are always shown; others only if a node has them or a pod requests them."""
 PODS = "pods"
 
 
 @frozen
 class Fate:
-    """What became of one pending pod."""
+    """The result for one pending pod."""
 
     pod: Pod
     node_name: str | None
     message: str
     """Why it has no node; empty if it has one."""
     reasons: tuple[str, ...]
-    """What the message counts, without the counts: pods with equal reasons wait for the same things."""
+    """Reasons of the message without their counts; pods with equal reasons are grouped."""
     attempts: int
     """Scheduling cycles that it took."""
 
@@ -49,7 +49,7 @@ class Usage:
 
 @define(eq=False)
 class Outcome:
-    """All that a run found out."""
+    """The result of a run."""
 
     fates: list[Fate]
     nodes: int
@@ -59,7 +59,7 @@ class Outcome:
     """Pods that ran before and had to make room, with the node on which they ran."""
     usage: list[Usage]
     skipped: Mapping[str, int] = field(factory=dict)
-    """Kinds that were passed over, with how many of each."""
+    """Kinds that were skipped, with the number of objects."""
     explanations: list[Evaluation] = field(factory=list)
 
     @property
@@ -69,17 +69,17 @@ class Outcome:
 
     @property
     def pending(self) -> list[Fate]:
-        """Pods that did not."""
+        """Pods that got none."""
         return [fate for fate in self.fates if fate.node_name is None]
 
     def pending_by_reason(self) -> list[tuple[str, int]]:
-        """Reasons, joined where a pod has several, with the number of pods; most first."""
+        """Return reasons with the number of pods, most first; several reasons of a pod are joined."""
         counted = Counter(", ".join(fate.reasons) for fate in self.pending)
         return sorted(counted.items(), key=lambda item: (-item[1], item[0]))
 
 
 def usage_of(table: NodeTable) -> list[Usage]:
-    """The sums over all nodes, resource by resource, the number of pods last."""
+    """Return the sums over all nodes by resource, the number of pods last."""
     rows = table.rows()
 
     def usage(resource: str) -> Usage:

@@ -36,7 +36,7 @@ class PluginRow:
     target: str
     """Module and class."""
     cached: bool | None = None
-    """Whether its answers are kept for pods alike; ``None`` where that is unknown, or it has none to keep."""
+    """Whether its answers are cached by equivalence class; ``None`` if unknown or not applicable."""
     not_cached: str = ""
     """Why they are not kept, and the price."""
     problem: str = ""

@@ -1,4 +1,4 @@
-"""Schedule what the manifests hold, and note what happened on the way."""
+"""Schedule the pods of manifests and record attempts and reasons."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ EVERY_PENDING = "*"
 
 @define(eq=False)
 class Notes:
-    """Kept cycle by cycle: how often each pod was tried, and what its last rejection counted."""
+    """Attempts of each pod, and the reasons of its last rejection; updated after each cycle."""
 
     advance: Advance
     attempts: Counter[str] = field(factory=Counter)
     reasons: dict[str, tuple[str, ...]] = field(factory=dict)
 
     def take(self, decision: Decision) -> None:
-        """One cycle is over."""
+        """Record one cycle."""
         uid = decision.pod.uid
         self.attempts[uid] += 1
         if self.attempts[uid] == 1:
@@ -46,7 +46,7 @@ class Notes:
         self.reasons[uid] = tuple(sorted(counted))
 
     def fate(self, placement: Placement) -> Fate:
-        """What became of the pod, with what was noted."""
+        """Return the result for a pod with its attempts and reasons."""
         pod = placement.pod
         reasons: tuple[str, ...] = ()
         if placement.node_name is None:
@@ -55,7 +55,7 @@ class Notes:
 
 
 class ExplainingSearch(Search):
-    """A search that has one pod evaluated on all nodes just before its turn, as the cluster is then."""
+    """A search that evaluates one pod on all nodes just before its turn, in the cluster of that moment."""
 
     __slots__ = ("_simulation", "evaluation", "key", "preempting")
 
@@ -69,7 +69,7 @@ class ExplainingSearch(Search):
         """An earlier turn, in which it made room for itself."""
 
     def decide(self, framework: Framework, pod: Pod) -> Decision:
-        """As the search it stands in for; the evaluation changes nothing and draws nothing."""
+        """Decide as the replaced search does; the evaluation changes nothing and draws no random numbers."""
         if pod.key == self.key:
             if self.evaluation is not None and self.evaluation.preemption is not None:
                 self.preempting = self.evaluation
@@ -128,7 +128,7 @@ def _explanations(
 
 
 def find(wanted: str, pending: Iterable[Pod], placed: Iterable[Pod]) -> Pod:
-    """The pending pod that *wanted* names; :class:`InputError` if none or several have that name."""
+    """Return the pending pod that *wanted* names. Raises :class:`InputError` for none and for several."""
     found = [pod for pod in pending if wanted in (pod.key, pod.name)]
     if len(found) == 1:
         return found[0]
@@ -153,7 +153,7 @@ def left_out(config: EffectiveConfig, plugins: Container[str]) -> list[str]:
 
 @contextmanager
 def faults_shown(verbose: bool) -> Iterator[None]:
-    """Faults of plugins with their tracebacks on stderr, or not at all: the pods' reasons tell of them."""
+    """Show faults of plugins with tracebacks on stderr if *verbose*; the reasons of pods name them anyway."""
     logger = logging.getLogger("schedframe")
     handler: logging.Handler = logging.StreamHandler() if verbose else logging.NullHandler()
     handler.setFormatter(logging.Formatter("%(levelname)s %(message)s"))

@@ -1,4 +1,4 @@
-"""The manifests of a command line: read, counted, checked for doubles, admitted."""
+"""Read the manifests of a command line: count skipped kinds, refuse duplicates, set defaults."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ class Manifests:
 
     objects: list[ClusterObject] = field(factory=list)
     skipped: Counter[str] = field(factory=Counter)
-    """Kinds that scheduling does not read, with how many of each were passed over."""
+    """Kinds that scheduling does not read, with the number of skipped objects."""
 
     def skipped_note(self) -> str:
-        """One line about what was passed over; empty if nothing was."""
+        """Return a line about skipped kinds; empty if there are none."""
         if not self.skipped:
             return ""
         kinds = ", ".join(f"{kind} ({count})" for kind, count in sorted(self.skipped.items()))

@@ -1,4 +1,4 @@
-"""What depends on who is looking: colours on a terminal, progress on a terminal, notes on stderr."""
+"""Output for people: colours and progress on a terminal, notes on stderr, tables."""
 
 from __future__ import annotations
 
@@ -12,31 +12,31 @@ import typer
 Advance = Callable[[], None]
 
 _EVERY = 50
-"""Steps between two updates of a progress bar: an update costs as much as a scheduling cycle."""
+"""Steps between two updates of a progress bar; an update takes as long as a scheduling cycle."""
 
 
 def colourful() -> bool:
-    """Whether stdout is a terminal that should see colours (https://no-color.org)."""
+    """Return whether stdout is a terminal and NO_COLOR is unset (https://no-color.org)."""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR")
 
 
 def heading(text: str) -> str:
-    """A line above a table."""
+    """Return *text* as the heading of a table."""
     return typer.style(text, bold=True) if colourful() else text
 
 
 def warning(text: str) -> str:
-    """Something that did not go well."""
+    """Return *text* in the colour of warnings."""
     return typer.style(text, fg=typer.colors.YELLOW) if colourful() else text
 
 
 def success(text: str) -> str:
-    """Something that did."""
+    """Return *text* in the colour of success."""
     return typer.style(text, fg=typer.colors.GREEN) if colourful() else text
 
 
 def note(text: str) -> None:
-    """Something worth knowing that is not the answer."""
+    """Write a remark to stderr."""
     print(f"note: {text}", file=sys.stderr)
 
 
@@ -49,7 +49,7 @@ def emit(text: str) -> None:
 
 @contextmanager
 def progress(what: str, total: int | None = None) -> Iterator[Advance]:
-    """A progress bar on stderr while inside, if that is a terminal; gives what to call at each step."""
+    """Show a progress bar inside if stderr is a terminal; give the function to call at each step."""
     if not sys.stderr.isatty():
         yield _nothing
         return
@@ -75,7 +75,7 @@ def _nothing() -> None:
 
 
 def columns(rows: Iterable[Sequence[str]], head: Sequence[str], *, right: Iterable[int] = ()) -> list[str]:
-    """Lines of a table, the head first; *right* are the columns that are aligned to the right."""
+    """Return the lines of a table, the head first; *right* are indexes of right-aligned columns."""
     table = [tuple(head), *map(tuple, rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     aligned = frozenset(right)

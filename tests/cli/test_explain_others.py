@@ -1,4 +1,4 @@
-"""What is told of pods that look at other pods: domains, terms in the way, victims and what decided."""
+"""Explanations of pods with constraints on other pods: domains, blocking terms, victims, scores."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def test_domains_with_counts_and_skew(cli: Cli, write: Write) -> None:
     new = labelled(pod("web", "64", topologySpreadConstraints=[SPREAD]), app="web")
     cluster = write("c.yaml", text(in_zone("a1", "a"), in_zone("b1", "b"), *running, new))
     out = cli("schedule", cluster, "--explain").out
-    told = f"DoNotSchedule {ZONE}, maxSkew 1, matching pods (skew with this one): a 0 (1), b 2 (3)"
-    assert f"PodTopologySpread: {told}" in out
+    finding = f"DoNotSchedule {ZONE}, maxSkew 1, matching pods (skew with this one): a 0 (1), b 2 (3)"
+    assert f"PodTopologySpread: {finding}" in out
     document = json.loads(cli("schedule", cluster, "--explain", "-o", "json").out)
-    assert document["explanations"]["default/web"]["findings"]["PodTopologySpread"] == [told]
+    assert document["explanations"]["default/web"]["findings"]["PodTopologySpread"] == [finding]
 
 
 def test_the_pod_and_the_term_that_are_in_the_way() -> None:
