@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Iterator
 from importlib import import_module
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -99,7 +101,24 @@ def _entry(module: str, name: str, value: Any) -> list[str]:
         return [f".. autoclass:: {module}.{name}", *options, ""]
     if inspect.isroutine(value) or inspect.isfunction(inspect.unwrap(value)):
         return [f".. autofunction:: {module}.{name}", ""]
-    return [f".. autodata:: {module}.{name}", "   :no-value:", ""]
+    text = _documentation(module, name)
+    return [f".. py:data:: {name}", "", *(f"   {line}".rstrip() for line in text.splitlines()), ""]
+
+
+def _documentation(module: str, name: str) -> str:
+    """Return the text below the assignment of a public value; autodoc would show that of its type."""
+    package = f"schedframe.{schedframe._PACKAGE_OF[name]}" if module == "schedframe" else module
+    file = Path(import_module(package).__file__ or "")
+    for path in sorted(file.parent.rglob("*.py")) if file.stem == "__init__" else [file]:
+        body = ast.parse(path.read_text(encoding="utf-8")).body
+        for statement, following in pairwise(body):
+            targets = statement.targets if isinstance(statement, ast.Assign) else []
+            if isinstance(statement, ast.AnnAssign):
+                targets = [statement.target]
+            assigned = any(isinstance(target, ast.Name) and target.id == name for target in targets)
+            if assigned and isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
+                return inspect.cleandoc(str(following.value.value))
+    return ""
 
 
 def _hooks(tier: Tier) -> str:

@@ -18,6 +18,7 @@ def adapt(
         return function
     if not set(named) <= set(specified) or not all(name.isidentifier() for name in specified):
         raise ValueError(f"{named} are not among {specified}")
+    # eval is safe here: all names are identifiers of our own specifications.
     source = f"lambda {', '.join(specified)}: function({', '.join(named)})"
     adapted: Callable[..., Any] = eval(source, {"function": function})
     return adapted

@@ -48,3 +48,8 @@ def test_the_first_page_shows_what_an_author_begins_with(pages: Path) -> None:
     hooks = hooks_on((pages / "hooks-1-essential.rst").read_text(encoding="utf-8"))
     assert {"filter", "score", "reserve", "permit", "bind", "close"} <= hooks.keys()
     assert not {"filter_rows", "pod_signature", "prepare_filter", "score_groups"} & hooks.keys()
+
+
+def test_values_have_the_text_below_their_assignment(pages: Path) -> None:
+    text = (pages / "api.rst").read_text(encoding="utf-8")
+    assert ".. py:data:: KINDS\n\n   Kind → class, for all kinds that the scheduler reads." in text
