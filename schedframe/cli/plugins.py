@@ -51,7 +51,8 @@ def plugin_rows() -> list[PluginRow]:
     found = []
     for name in sorted({*origins, *catalogue.names()}):
         entry, origin = catalogue.get(name), origins.get(name)
-        points, problem = (entry.points, "") if entry is not None else _points(registry, name)
+        problem = _problem(registry, name) if origin is not None else ""
+        points = entry.points if entry is not None else () if problem else registry.points(name) or POINTS
         cached, not_cached = _caching(registry, name) if origin is not None and not problem else (None, "")
         found.append(
             PluginRow(
@@ -70,20 +71,18 @@ def plugin_rows() -> list[PluginRow]:
     return found
 
 
-def _points(registry: Registry, name: str) -> tuple[tuple[str, ...], str]:
-    """Extension points of a plugin that no catalogue describes, or why its class cannot be looked at."""
+def _problem(registry: Registry, name: str) -> str:
+    """Return why a plugin cannot be loaded, an empty string if it can."""
     try:
-        return registry.points(name) or POINTS, ""
+        registry.factory(name)
     except PluginError as error:
-        return (), str(error)
+        return str(error)
+    return ""
 
 
 def _caching(registry: Registry, name: str) -> tuple[bool | None, str]:
     """Whether the answers of a plugin are kept, and why they are not."""
-    try:
-        factory = registry.factory(name)
-    except PluginError:
-        return None, ""
+    factory = registry.factory(name)
     if not inspect.isclass(factory) or not decides(factory):
         return None, ""
     found = uncached(name, factory)

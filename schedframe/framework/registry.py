@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
 from attrs import define, field, frozen
 
-from .._version import __version__
 from ..config import (
     POINTS,
     Catalogue,
@@ -21,6 +19,7 @@ from ..config import (
     installed_catalogue,
 )
 from ..errors import PluginError
+from .loading import load_entry, package_of
 from .points import points_of
 from .validation import args_class_of, check_plugin_class
 
@@ -58,6 +57,8 @@ class Origin:
 class Registry:
     """Plugin names and the factories that make them. An entry point is loaded when its name is first used.
 
+    A package that cannot be loaded therefore concerns only those who use its plugins by name.
+
     A name of the form ``package.module:Class`` is an import path: it needs no registration, and is the name
     of the plugin. Importing a module runs its code, so paths are followed only below ``allow_imports``.
     """
@@ -69,22 +70,18 @@ class Registry:
     """Accept import paths without following them, and leave their plugins out: to check a configuration."""
     _entry_points: dict[str, EntryPoint] = field(factory=dict)
     _factories: dict[str, Factory] = field(factory=dict)
+    _rivals: dict[str, EntryPoint] = field(factory=dict)
+    """Name → an entry point of another package that claims it too."""
 
     @classmethod
     def installed(cls, allow_imports: str | Iterable[str] = (), *, skip_imports: bool = False) -> Registry:
-        """Return a registry of all plugins of installed packages.
-
-        Raises :class:`PluginError` if two packages claim the same name.
-        """
+        """Return a registry of all plugins of installed packages; none of them is loaded yet."""
         registry = cls(installed_catalogue(), allow_imports, skip_imports)
         for entry in entry_points(group=PLUGIN_GROUP):
-            other = registry._entry_points.get(entry.name)
-            if other is not None and other.value != entry.value:
-                raise PluginError(
-                    f"plugin {entry.name} is offered by {other.value} and by {entry.value}; uninstall one of "
-                    "the packages"
-                )
-            registry._entry_points[entry.name] = entry
+            # A package may be on the path twice; its entries are then equal but for the place.
+            first = registry._entry_points.setdefault(entry.name, entry)
+            if first.value != entry.value:
+                registry._rivals.setdefault(entry.name, entry)
         return registry
 
     def register(self, name: str, factory: Factory) -> None:
@@ -102,18 +99,23 @@ class Registry:
         self._factories[name] = factory
 
     def factory(self, name: str) -> Factory:
-        """What makes the plugin *name*; :class:`PluginError` if it is unknown or cannot be loaded."""
+        """Return what makes the plugin *name*.
+
+        Raises :class:`PluginError` if it is unknown, cannot be loaded, breaks the contract, or if two
+        packages claim the name.
+        """
         factory = self._factories.get(name)
         if factory is not None:
             return factory
         entry = self._import_path(name) if ":" in name else self._entry_points.get(name)
         if entry is None:
             raise PluginError(f"plugin {name} is not installed; installed are {', '.join(self)}")
-        try:
-            loaded: Factory = entry.load()
-        except Exception as error:
-            text = f"plugin {name} cannot be loaded from {entry.value}: {error}"
-            raise PluginError(f"{text}{_made_for(entry, error)}") from error
+        if (rival := self._rivals.get(name)) is not None:
+            raise PluginError(
+                f"plugin {name} is offered by {entry.value} and by {rival.value}; "
+                "uninstall one of the packages"
+            )
+        loaded: Factory = load_entry(name, entry)
         if ":" in name and not inspect.isclass(loaded):
             raise PluginError(
                 f"plugin {name}: an import path must name a class of a plugin, not {loaded!r:.80}"
@@ -154,10 +156,11 @@ class Registry:
         return points_of(factory) if inspect.isclass(factory) else ()
 
     def full_catalogue(self) -> Catalogue:
-        """The in-tree plugins as the catalogue describes them, and every other plugin of this registry."""
-        known = set(self.catalogue.names())
-        entries = [self._entry(name) for name in self if name not in known and ":" not in name]
-        return _WithImportPaths(self.catalogue.extended(entries), self)
+        """Return the in-tree plugins as the catalogue describes them, and all others of this registry.
+
+        A plugin that the catalogue does not describe is loaded when its name is first looked up.
+        """
+        return _RegistryCatalogue(self.catalogue, self)
 
     def _entry(self, name: str) -> CatalogueEntry:
         if ":" in name and self.skip_imports:
@@ -188,27 +191,28 @@ class Registry:
 
 
 @define(eq=False)
-class _WithImportPaths:
-    """A catalogue that also knows every plugin that can be imported by the name it is given."""
+class _RegistryCatalogue:
+    """A catalogue that also knows the plugins of a registry, each loaded when its name is first looked up."""
 
     inner: Catalogue
     registry: Registry
+    _entries: dict[str, CatalogueEntry] = field(factory=dict)
     _reasons: dict[str, str] = field(factory=dict)
-    """Import path → why there is no plugin behind it."""
+    """Name → why its plugin cannot be loaded."""
 
     def get(self, name: str) -> CatalogueEntry | None:
-        """The plugin of that name, imported if the name says from where."""
-        entry = self.inner.get(name)
-        if entry is not None or ":" not in name or name in self._reasons:
+        """Return the plugin of that name; ``None`` if there is none, or if it cannot be loaded."""
+        entry = self.inner.get(name) or self._entries.get(name)
+        if entry is not None or name in self._reasons or not (":" in name or name in self.registry):
             return entry
         try:
-            return self.registry._entry(name)
+            entry = self._entries[name] = self.registry._entry(name)
         except PluginError as error:
             self._reasons[name] = str(error)
-            return None
+        return entry
 
     def why_not(self, name: str) -> str | None:
-        """Why :meth:`get` does not know that name, if it was tried."""
+        """Return why :meth:`get` has no plugin of that name, ``None`` if no reason is known."""
         return self._reasons.get(name) or self.inner.why_not(name)
 
     def removed(self, name: str) -> RemovedPlugin | None:
@@ -220,25 +224,19 @@ class _WithImportPaths:
         return self.inner.defaults()
 
     def names(self) -> tuple[str, ...]:
-        """All names but import paths."""
-        return self.inner.names()
+        """Return all names but import paths."""
+        registered = (name for name in self.registry if ":" not in name)
+        return tuple(dict.fromkeys((*self.inner.names(), *registered)))
 
     def extended(self, entries: Iterable[CatalogueEntry]) -> Catalogue:
-        """This catalogue and *entries*."""
-        return _WithImportPaths(self.inner.extended(entries), self.registry)
-
-
-def _made_for(entry: EntryPoint, error: Exception) -> str:
-    """What may be the reason that *entry* cannot be loaded."""
-    if entry.dist is None:
-        there = not (isinstance(error, ModuleNotFoundError) and entry.name == entry.value)
-        return "" if there else "; is it on the path of Python (PYTHONPATH)?"
-    wanted = [each for each in entry.dist.requires or () if re.match(r"schedframe\b(?!-)", each)]
-    if not wanted:
-        return ""
-    return f" ({entry.dist.name} {entry.dist.version} needs {wanted[0]}, and this is {__version__})"
+        """Return this catalogue with *entries* added; PluginError if a name is taken."""
+        added = tuple(entries)
+        if taken := sorted({entry.name for entry in added}.intersection(self.names())):
+            raise PluginError(
+                f"plugins {taken} are in the catalogue twice; give one of each pair another name"
+            )
+        return _RegistryCatalogue(self.inner.extended(added), self.registry)
 
 
 def _origin(entry: EntryPoint) -> Origin:
-    package = f"{entry.dist.name} {entry.dist.version}" if entry.dist is not None else "unknown package"
-    return Origin(entry.name, package, entry.value)
+    return Origin(entry.name, package_of(entry), entry.value)

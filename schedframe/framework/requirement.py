@@ -38,6 +38,15 @@ def check_requirement(name: str, plugin: Any, version: str = __version__) -> Non
         )
 
 
+def fits(stated: str, version: str) -> bool:
+    """Return whether *version* meets the conditions of a package's requirement.
+
+    Conditions in forms other than those of :data:`ATTRIBUTE` (``~=``, ``==0.3.*``) count as met.
+    """
+    conditions = (_CONDITION.fullmatch(part) for part in stated.split(","))
+    return all(_COMPARISONS[c[1]](_release(version), _release(c[2])) for c in conditions if c is not None)
+
+
 def _conditions(name: str, stated: Any) -> Iterator[tuple[Callable[[_Version, _Version], bool], _Version]]:
     for part in stated.split(",") if isinstance(stated, str) else (None,):
         condition = _CONDITION.fullmatch(part) if part is not None else None

@@ -86,7 +86,7 @@ def test_two_packages_that_claim_one_name(entry_points: list[EntryPoint]) -> Non
     with pytest.raises(
         PluginError, match="plugin Twice is offered by a:Plugin and by b:Plugin; uninstall one"
     ):
-        Registry.installed()
+        Registry.installed().factory("Twice")
 
 
 def test_one_package_found_twice_on_the_path(entry_points: list[EntryPoint]) -> None:
