@@ -41,6 +41,7 @@ class _Write:
     action: Callable[[], None]
     pod: Pod
     what: str
+    plugin: str
 
 
 @define(eq=False)
@@ -63,16 +64,19 @@ class PodWriteQueue:
     _by_uid: dict[str, _Writes] = field(factory=dict)
     """Only of pods about which something is being written."""
 
-    def submit(self, action: Callable[[], None], pod: Pod, what: str) -> None:
-        """Change something about *pod* in the cluster, off the core; *what* names it in reports."""
+    def submit(self, action: Callable[[], None], pod: Pod, what: str, *, plugin: str = "") -> None:
+        """Change something about *pod* in the cluster, off the core.
+
+        A report of a failure names *what* was done, and the *plugin* whose answer asked for it, if one did.
+        """
         context = self._context
         if context.executor.inline:
-            error = _attempted(action)
+            error = _attempted(action, plugin)
             if error is not None:
                 context.written.pop(pod.uid, None)
                 context.report(error, pod, what)
             return
-        write = _Write(action, pod, what)
+        write = _Write(action, pod, what, plugin)
         writes = self._by_uid.get(pod.uid)
         if writes is not None:
             writes.later.append(write)
@@ -87,7 +91,8 @@ class PodWriteQueue:
     def _start(self, write: _Write) -> None:
         put = self._context.inbox.put
         self._context.executor.submit(
-            lambda: _attempted(write.action), lambda error: put(self._finished, (error, write))
+            lambda: _attempted(write.action, write.plugin),
+            lambda error: put(self._finished, (error, write)),
         )
 
     def _finished(self, outcome: tuple[Status | None, _Write]) -> None:
@@ -105,9 +110,9 @@ class PodWriteQueue:
             self._context.written.pop(uid, None)
 
 
-def _attempted(action: Callable[[], Any]) -> Status | None:
+def _attempted(action: Callable[[], Any], plugin: str) -> Status | None:
     try:
         action()
     except Exception as error:  # noqa: BLE001 - whatever the cluster raises is reported, not fatal
-        return Status.from_error(error)
+        return Status.from_error(error, plugin)
     return None

@@ -38,6 +38,6 @@ def place(core: Core, attempt: Attempt) -> None:
     if waits:
         core.waiting.park(assumed, attempt.node_name, attempt.state, attempt, core.clock(), dict(waits))
         core.binding[assumed.uid] = attempt
-        publish_expected_node(core, attempt)
+        publish_expected_node(core, attempt, next(iter(waits)))
     else:
         start_binding(core, attempt)

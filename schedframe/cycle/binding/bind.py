@@ -32,7 +32,7 @@ def start_binding(core: Core, attempt: Attempt) -> None:
             return
         attempt.pre_binders = names
         if names:
-            publish_expected_node(core, attempt)
+            publish_expected_node(core, attempt, names[0])
     submit(core, attempt)
 
 

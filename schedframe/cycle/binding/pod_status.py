@@ -41,15 +41,20 @@ def report_unschedulable(
     core.writes.submit(tell, pod, "writing why the pod is pending")
 
 
-def publish_expected_node(core: Core, attempt: Attempt) -> None:
-    """Write the expected node to the pod's status while the pod waits, for other planners of the cluster."""
+def publish_expected_node(core: Core, attempt: Attempt, plugin: str) -> None:
+    """Write the expected node to the pod's status while the pod waits, for other planners of the cluster.
+
+    *plugin* is the first one that the pod waits for: a fault of the write names it.
+    """
     pod = core.pending.get(attempt.pod.key)
     if pod is None or pod.uid != attempt.pod.uid:
         return
     changes = _changes(core, pod, None, attempt.node_name)
     if changes is not None:
         core.expected.add(pod.uid)
-        core.writes.submit(lambda: _patch(core, pod, changes), pod, "writing where the pod is expected")
+        core.writes.submit(
+            lambda: _patch(core, pod, changes), pod, "writing where the pod is expected", plugin=plugin
+        )
 
 
 def withdraw_nomination(core: Core, pod: Pod) -> None:
