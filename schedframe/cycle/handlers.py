@@ -155,7 +155,8 @@ class EventHandlers:
             before = old.status.nominated_node_name
             if before and before != new.status.nominated_node_name:
                 # For those that counted with it there, which the pod itself did not.
-                rollback = new.uid in core.expected
+                # The room of a rolled-back attempt was free again, for our own pods, when it was rolled back.
+                rolled_back = core.queue.scheduling_cycle if new.uid in core.expected else None
                 core.expected.discard(new.uid)
                 emit(
                     core,
@@ -164,7 +165,7 @@ class EventHandlers:
                     None,
                     max_priority=old.priority,
                     except_uid=new.uid,
-                    rollback=rollback,
+                    rolled_back=rolled_back,
                 )
 
     def _changed_while_binding(self, attempt: Attempt, old: Pod | None, new: Pod, echo: bool) -> None:

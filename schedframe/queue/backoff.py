@@ -27,7 +27,7 @@ class BackoffQueues:
     order of the queue (Kubernetes KEP-5142). A maximum of 0 switches backoff off.
 
     ``rejected`` may be popped before their time while nothing is active. ``held`` and ``errors`` may not:
-    held pods were rejected too, but all that happened since is that other attempts were rolled back.
+    held pods were rejected too, but all that happened since is that later attempts were rolled back.
     """
 
     __slots__ = ("_initial", "_maximum", "errors", "held", "rejected")
@@ -91,10 +91,16 @@ class BackoffQueues:
         """Take *info* out. O(1) amortised."""
         self._heap_with(info).delete(info.key)
 
-    def release(self) -> None:
-        """Let held pods be popped early. O(log n) each."""
-        while (info := self.held.pop()) is not None:
+    def release(self, after: int = 0) -> bool:
+        """Let held pods whose last pop came after that one be popped early; whether there are any.
+
+        O(held pods · log n).
+        """
+        released = [info for info in self.held if info.popped > after]
+        for info in released:
+            self.held.delete(info.key)
             self.rejected.add(info)
+        return bool(released)
 
     def members(self, pool: Pool) -> list[QueuedPodInfo]:
         """Return the pods of ``Pool.BACKOFF``, held ones last, or of ``Pool.ERROR_BACKOFF``. O(n log n)."""

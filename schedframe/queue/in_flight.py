@@ -22,7 +22,7 @@ class RecordedEvent(NamedTuple):
     event: ClusterEvent
     old: Any
     new: Any
-    rollback: bool = False
+    rolled_back: int | None = None
     """See :meth:`PriorityQueue.move_all`."""
 
 
@@ -66,11 +66,11 @@ class InFlight:
         deleted.remove(uid)
         return True
 
-    def record(self, event: ClusterEvent, old: Any, new: Any, *, rollback: bool = False) -> None:
+    def record(self, event: ClusterEvent, old: Any, new: Any, *, rolled_back: int | None = None) -> None:
         """Keep an event for the pods in flight, if there are any."""
         if not self.flights:
             return
-        self._events.append(RecordedEvent(event, old, new, rollback))
+        self._events.append(RecordedEvent(event, old, new, rolled_back))
         if len(self._events) > self._max_events:
             self._collapse()
 

@@ -138,6 +138,7 @@ class PriorityQueue:
             if self._in_flight.start(info):
                 info.pool = _IN_FLIGHT
                 self._cycle += 1
+                info.popped = self._cycle
                 return info
             info.pool = None  # a duplicate: the same pod is in flight
         return None
@@ -208,7 +209,7 @@ class PriorityQueue:
         *,
         max_priority: int | None = None,
         except_uid: str | None = None,
-        rollback: bool = False,
+        rolled_back: int | None = None,
     ) -> None:
         """Queue the waiting pods that *event* may help, and keep it for the pods in flight.
 
@@ -216,17 +217,18 @@ class PriorityQueue:
         registered it); other pods cost nothing. *max_priority* leaves out waiting pods of higher priority,
         *except_uid* one pod. O(groups of pods with equal rejectors + pods with hints to run × hints).
 
-        *rollback*: an attempt that a plugin rejected was rolled back, so the cluster is as it was before.
-        Pods that back off after such events only are held: they are popped after their backoff, or when
-        another event comes. Otherwise pods whose attempts fail in turn would wake each other without end.
+        *rolled_back*: the event is the roll-back of the attempt with that ``QueuedPodInfo.popped``, which a
+        plugin rejected. The cluster is as it was before that attempt, so the event is no news for pods that
+        were tried before it. Such a pod, if it backs off after no other event, is held: it is popped after
+        its backoff, or when another event comes. Otherwise pods whose attempts fail in turn would wake each
+        other without end.
         """
         if not (self._in_flight.flights or self._pools.any_waits()) or not self._hints.is_registered(event):
             return
         now = self._clock()
         entered = False
-        if not rollback and self._pools.backoff.held:
-            self._pools.backoff.release()
-            entered = True
+        if self._pools.backoff.held:
+            entered = self._pools.backoff.release(rolled_back or 0)
         for plan, infos in self._pools.candidates_for(event):
             for info in infos:
                 if max_priority is not None and info.pod.priority > max_priority:
@@ -235,8 +237,9 @@ class PriorityQueue:
                     continue
                 strategy = self._hints.run(plan, info.pod, old, new)
                 if strategy:
-                    entered |= self._pools.requeue(info, strategy, event.label, now, held=rollback)
-        self._in_flight.record(event, old, new, rollback=rollback)
+                    held = rolled_back is not None and info.popped <= rolled_back
+                    entered |= self._pools.requeue(info, strategy, event.label, now, held=held)
+        self._in_flight.record(event, old, new, rolled_back=rolled_back)
         if entered:
             self._ready()
 
@@ -369,18 +372,19 @@ class PriorityQueue:
         return Requeued(info.pool)
 
     def _strategy_after_attempt(self, info: QueuedPodInfo) -> tuple[RequeueStrategy, bool]:
-        """Return what the events since the pop ask for, and whether only rollbacks ask for it."""
+        """Return what the events since the pop ask for, and whether only old news does (see move_all)."""
         uid = info.uid
         if uid not in self._in_flight or not (info.unschedulable_plugins or info.pending_plugins):
             return RequeueStrategy.AFTER_BACKOFF, False
         best, held = RequeueStrategy.SKIP, True
         enough = RequeueStrategy.IMMEDIATELY if info.pending_plugins else RequeueStrategy.AFTER_BACKOFF
-        for event, old, new, rollback in self._in_flight.events_since_pop(uid):
-            if rollback and best >= enough:
+        for event, old, new, rolled_back in self._in_flight.events_since_pop(uid):
+            is_old_news = rolled_back is not None and info.popped <= rolled_back
+            if is_old_news and best >= enough:
                 continue
             strategy = self._hints.strategy_for(info, event, old, new)
             best = max(best, strategy)
-            held &= rollback or not strategy
+            held &= is_old_news or not strategy
             if best >= enough and not held:
                 break
         return best, held

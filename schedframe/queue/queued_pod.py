@@ -60,6 +60,8 @@ class QueuedPodInfo:
     """When it was first let into the active pool."""
     attempts: int = 0
     """How often it was popped."""
+    popped: int = 0
+    """Number of its last pop among all pops of the queue, from 1 on; 0: never popped."""
     unschedulable_count: int = 0
     """Attempts that ended with a rejection."""
     error_count: int = 0
@@ -93,6 +95,7 @@ class QueuedPodInfo:
             self.pool,
             self.initial_attempt,
             self.attempts,
+            self.popped,
             self.unschedulable_count,
             self.error_count,
             self.unschedulable_plugins,

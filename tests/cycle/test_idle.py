@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from schedframe import InMemoryCluster, Scheduler, Status, VirtualClock, hookimpl
+from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.queue import Pool
 
 MOST_CYCLES = 100
@@ -105,3 +105,33 @@ def test_an_event_of_the_cluster_lets_them_leave_backoff_early() -> None:
     cluster.create(node("m"))
     cycles_until_idle(scheduler)
     assert all(pod.spec.node_name for pod in cluster.list("Pod"))
+
+
+class Holds:
+    """Lets pods named "holder" wait in permit for ten minutes."""
+
+    @hookimpl
+    def permit(self, pod: Pod) -> Status | None:
+        return Status.wait(600.0) if pod.name == "holder" else None
+
+
+def test_a_roll_back_frees_room_at_once_for_a_pod_that_was_tried_while_the_room_was_taken() -> None:
+    clock = VirtualClock()
+    cluster = InMemoryCluster(clock=clock)
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Holds"}]}}}],
+    }
+    scheduler = Scheduler(cluster, config, plugins={"Holds": Holds}, clock=clock)
+    cluster.create(node("n"))
+    for name in ("holder", "late"):
+        container = {"name": "c", "resources": {"requests": {"cpu": "3"}}}
+        cluster.create({"kind": "Pod", "metadata": {"name": name}, "spec": {"containers": [container]}})
+    cycles_until_idle(scheduler)
+    (waiting,) = scheduler.core.waiting
+    waiting.reject("Holds", "enough")
+    cycles_until_idle(scheduler)
+    late = cluster.get("Pod", "default/late")
+    assert late is not None
+    assert late.spec.node_name == "n"

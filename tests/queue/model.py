@@ -28,6 +28,7 @@ class Entry:
     arrival: int = 0
     held: bool = False
     attempts: int = 0
+    popped: int = 0
     unschedulable_count: int = 0
     error_count: int = 0
     rejectors: set[str] = field(factory=set)
@@ -47,7 +48,7 @@ class Model:
     max_stay: float
     entries: list[Entry] = field(factory=list)
     log: list[Any] = field(factory=list)
-    """Uids of pods in flight and (event, old, new, rollback), oldest first."""
+    """Uids of pods in flight and (event, old, new, rolled_back), oldest first."""
     flights: dict[str, Entry] = field(factory=dict)
     gone: set[str] = field(factory=set)
     nominations: list[tuple[str, Pod]] = field(factory=list)
@@ -70,7 +71,7 @@ class Model:
             self.add(new)
             return
         if new.uid in self.flights:
-            self.log += [(event, old, new, False) for event in pod_update_events(old, new)]
+            self.log += [(event, old, new, None) for event in pod_update_events(old, new)]
             return
         entry = self.find(new.key)
         if entry is None:
@@ -104,6 +105,7 @@ class Model:
         self.entries.remove(entry)
         entry.attempts += 1
         self.cycle += 1
+        entry.popped = self.cycle
         self.flights[entry.pod.uid] = entry
         self.log.append(entry.pod.uid)
         return entry
@@ -132,7 +134,7 @@ class Model:
                 seen = [r for r in self.log[self.log.index(uid) :] if not isinstance(r, str)]
                 answers = [(self.run(entry, *record[:3]), record[3]) for record in seen]
                 strategy = max([SKIP, *(answer for answer, _ in answers)])
-                held = all(rollback for answer, rollback in answers if answer)
+                held = all(self.is_old_news(entry, number) for answer, number in answers if answer)
             if strategy:
                 self.requeue(entry, strategy, "", held)
             else:
@@ -144,7 +146,7 @@ class Model:
         if entry is not None and entry.pool != "active":
             self.to_active(entry, "", admitted="backoff" in entry.pool)
         elif pod.uid in self.flights:
-            self.log.append((FORCE_ACTIVATE, None, pod, False))
+            self.log.append((FORCE_ACTIVATE, None, pod, None))
 
     def move(
         self,
@@ -152,17 +154,17 @@ class Model:
         old: Any,
         new: Any,
         max_priority: int | None = None,
-        rollback: bool = False,
+        rolled_back: int | None = None,
     ) -> None:
         wanted = any(matches(r.event, event) for rs in self.events.values() for r in rs)
         if not wanted and not event.is_wildcard:
             return
-        for entry in [e for e in self.order("backoff") if e.held and not rollback]:
+        for entry in [e for e in self.order("backoff") if e.held and not self.is_old_news(e, rolled_back)]:
             self.place(entry, "backoff")
         waiting = [e for e in self.entries if e.pool in ("unschedulable", "gated")]
         if max_priority is not None:
             waiting = [e for e in waiting if e.pod.priority <= max_priority]
-        self.try_again(waiting, event, old, new, rollback)
+        self.try_again(waiting, event, old, new, rolled_back)
 
     def flush_backoff(self) -> None:
         for pool in ("backoff", "error_backoff"):
@@ -186,7 +188,7 @@ class Model:
     # ---- rules -------------------------------------------------------------------------------------------
 
     def try_again(
-        self, entries: list[Entry], event: ClusterEvent, old: Any, new: Any, rollback: bool = False
+        self, entries: list[Entry], event: ClusterEvent, old: Any, new: Any, rolled_back: int | None = None
     ) -> None:
         for entry in entries:
             gate = self.events.get(entry.gate, ())
@@ -194,9 +196,13 @@ class Model:
                 continue
             strategy = self.run(entry, event, old, new)
             if strategy:
-                self.requeue(entry, strategy, str(event), rollback)
+                self.requeue(entry, strategy, str(event), self.is_old_news(entry, rolled_back))
         if self.flights:
-            self.log.append((event, old, new, rollback))
+            self.log.append((event, old, new, rolled_back))
+
+    @staticmethod
+    def is_old_news(entry: Entry, rolled_back: int | None) -> bool:
+        return rolled_back is not None and entry.popped <= rolled_back
 
     def run(self, entry: Entry, event: ClusterEvent, old: Any, new: Any) -> int:
         rejectors = entry.rejectors | entry.pending

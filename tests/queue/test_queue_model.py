@@ -165,17 +165,17 @@ class QueueMachine(RuleBasedStateMachine):
         event=st.sampled_from([NODE_ADD, NODE_LABEL, NODE_TAINT, ASSIGNED_POD_DELETE, WILDCARD]),
         ok=NODE_LABELS,
         max_priority=st.sampled_from([None, None, 1]),
-        rollback=st.booleans(),
+        rolled_back=st.one_of(st.none(), st.integers(0, 12)),
     )
     def something_happens(
-        self, event: ClusterEvent, ok: str, max_priority: int | None, rollback: bool
+        self, event: ClusterEvent, ok: str, max_priority: int | None, rolled_back: int | None
     ) -> None:
         old: Any = None if event == NODE_ADD else node()
         new: Any = node(labels={"ok": ok})
         if event in (ASSIGNED_POD_DELETE, WILDCARD):
             old, new = (pod("gone", node_name="n"), None) if event == ASSIGNED_POD_DELETE else (None, None)
-        self.pending.move_all(event, old, new, max_priority=max_priority, rollback=rollback)
-        self.model.move(event, old, new, max_priority, rollback)
+        self.pending.move_all(event, old, new, max_priority=max_priority, rolled_back=rolled_back)
+        self.model.move(event, old, new, max_priority, rolled_back)
 
     @rule(name=NAMES)
     def activate(self, name: str) -> None:

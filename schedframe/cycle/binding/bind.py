@@ -120,8 +120,8 @@ def reject(core: Core, attempt: Attempt, status: Status) -> None:
     handle_failure(core, attempt, status)
     if freed:
         # Without a plugin's name it was stopped for others, such as a preemptor, which may go on at once.
-        rollback = bool(status.plugin)
-        emit(core, ASSIGNED_POD_DELETE, assumed, None, except_uid=attempt.info.uid, rollback=rollback)
+        rolled_back = attempt.info.popped if status.plugin else None
+        emit(core, ASSIGNED_POD_DELETE, assumed, None, except_uid=attempt.info.uid, rolled_back=rolled_back)
 
 
 def roll_back(core: Core, attempt: Attempt) -> bool:
@@ -142,10 +142,12 @@ def emit(
     *,
     max_priority: int | None = None,
     except_uid: str | None = None,
-    rollback: bool = False,
+    rolled_back: int | None = None,
 ) -> None:
     """Wake the pods that wait for *event*: pending ones, and paused bindings."""
-    core.queue.move_all(event, old, new, max_priority=max_priority, except_uid=except_uid, rollback=rollback)
+    core.queue.move_all(
+        event, old, new, max_priority=max_priority, except_uid=except_uid, rolled_back=rolled_back
+    )
     # Attempts that are paused, or may be on return from the executor, are among those in binding.
     if core.binding:
         for parked in core.paused.concerned(event, old if new is None else new):
