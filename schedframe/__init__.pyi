@@ -40,6 +40,7 @@ from .cluster import WatchEvent as WatchEvent
 from .config import Duration as Duration
 from .config import FieldError as FieldError
 from .config import KubeSchedulerConfiguration as KubeSchedulerConfiguration
+from .config import Profile as Profile
 from .config import dump_config as dump_config
 from .config import load_config as load_config
 from .cycle import PODS_TO_ACTIVATE as PODS_TO_ACTIVATE
@@ -68,6 +69,7 @@ from .framework import Code as Code
 from .framework import CycleState as CycleState
 from .framework import CycleStateError as CycleStateError
 from .framework import Depends as Depends
+from .framework import Enabled as Enabled
 from .framework import GroupScores as GroupScores
 from .framework import GroupVerdicts as GroupVerdicts
 from .framework import Handle as Handle

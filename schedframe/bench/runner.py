@@ -14,7 +14,7 @@ from ..cluster import InMemoryCluster
 from ..cycle import Scheduler
 from ..cycle.options import ScoreAllNodes
 from ..framework import Registry, Status
-from ..framework.registry import Factory
+from ..framework.factories import Factory
 from .bench_run import BenchRun, NotDeliveredError, StalledError
 from .clock import SkippingClock
 from .fixture import ClusterFixture

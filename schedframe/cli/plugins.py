@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Iterator
 from typing import Any
@@ -13,6 +12,7 @@ from ..config import POINTS, installed_catalogue
 from ..errors import PluginError
 from ..framework import Registry
 from ..framework.caching import decides, uncached
+from ..framework.factories import plugin_class_of
 from .terminal import columns
 
 DELIVERED = "delivered"
@@ -82,10 +82,10 @@ def _problem(registry: Registry, name: str) -> str:
 
 def _caching(registry: Registry, name: str) -> tuple[bool | None, str]:
     """Whether the answers of a plugin are kept, and why they are not."""
-    factory = registry.factory(name)
-    if not inspect.isclass(factory) or not decides(factory):
+    cls = plugin_class_of(registry.factory(name))
+    if cls is None or not decides(cls):
         return None, ""
-    found = uncached(name, factory)
+    found = uncached(name, cls)
     return found is None, "" if found is None else f"{found.reason}; {found.price}"
 
 

@@ -36,6 +36,8 @@ from .model import (
     PluginSet,
 )
 from .names import label_value_problems, qualified_name_problems
+from .passed import PassedPlugin
+from .profile import Profile
 
 __all__ = [
     "POINTS",
@@ -57,11 +59,13 @@ __all__ = [
     "KubeSchedulerConfiguration",
     "KubeSchedulerProfile",
     "LeaderElectionConfiguration",
+    "PassedPlugin",
     "Plugin",
     "PluginCatalogue",
     "PluginConfig",
     "PluginSet",
     "Plugins",
+    "Profile",
     "RegisteredEvent",
     "RemovedPlugin",
     "dump_config",

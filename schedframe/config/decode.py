@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Final
@@ -13,13 +13,21 @@ from attrs import evolve
 from .catalogue import Catalogue, CatalogueEntry
 from .codec import StructureError, json_names, structure, unstructure
 from .errors import ConfigDecodeError, FieldError
-from .model import GROUP_VERSION, KIND, KubeSchedulerConfiguration, PluginConfig
+from .model import GROUP_VERSION, KIND, KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig
 from .source import read
 from .yaml_text import Document
 
 _TYPE_META: Final = ("apiVersion", "kind")
 
-Source = str | Path | Mapping[str, Any] | KubeSchedulerConfiguration | None
+Source = (
+    str
+    | Path
+    | Mapping[str, Any]
+    | KubeSchedulerConfiguration
+    | KubeSchedulerProfile
+    | Sequence[KubeSchedulerProfile]
+    | None
+)
 
 
 def decode(source: Source, catalogue: Catalogue) -> tuple[KubeSchedulerConfiguration, Document]:
@@ -29,6 +37,8 @@ def decode(source: Source, catalogue: Catalogue) -> tuple[KubeSchedulerConfigura
     """
     if source is None:
         return KubeSchedulerConfiguration(), Document(None)
+    if profiles := _profiles(source):
+        source = KubeSchedulerConfiguration(profiles=profiles)
     if isinstance(source, KubeSchedulerConfiguration):
         # Python does not check types, so values go through the same decoder as documents.
         document = Document(_with_type_meta(unstructure(source)))
@@ -42,6 +52,13 @@ def decode(source: Source, catalogue: Catalogue) -> tuple[KubeSchedulerConfigura
         located = (evolve(e, location=e.location or document.locate(e.field)) for e in errors)
         raise ConfigDecodeError(located)
     return config, document
+
+
+def _profiles(source: Source) -> tuple[KubeSchedulerProfile, ...]:
+    """Return the profiles of a source that consists of nothing else; none for any other source."""
+    each = source if isinstance(source, list | tuple) else (source,)
+    profiles = tuple(profile for profile in each if isinstance(profile, KubeSchedulerProfile))
+    return profiles if len(profiles) == len(each) else ()
 
 
 def _with_type_meta(data: Any) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from .decode import Source, decode, resolve_args
 from .defaults import apply_defaults
 from .effective import EffectiveConfig
 from .errors import ConfigBuildError, ConfigValidationError
+from .passed import PassedPlugin, enable_passed
 from .validation import validate
 
 
@@ -20,14 +21,18 @@ def load_config(
     *,
     catalogue: Catalogue | None = None,
     out_of_tree: Iterable[CatalogueEntry] = (),
+    passed: Iterable[PassedPlugin] = (),
     keep_extenders: bool = False,
 ) -> EffectiveConfig:
     """Read, default and check a configuration.
 
-    :param source: YAML or JSON text, a file, a document as a dict, a :class:`KubeSchedulerConfiguration`, or
-        None for the default configuration. Of several YAML documents the first is read.
+    :param source: YAML or JSON text, a file, a document as a dict, a :class:`KubeSchedulerConfiguration`, a
+        :class:`Profile`, a list or tuple of profiles, or None for the default configuration. Of several YAML
+        documents the first is read.
     :param catalogue: the plugins there are; by default those of all installed distributions.
     :param out_of_tree: further plugins; PluginError if one has a name that is taken.
+    :param passed: plugins to enable in every profile, if no profile names them. PluginError if one is passed
+        with a weight and named too.
     :param keep_extenders: accept ``extenders``, to inspect or convert a document. They are not called yet, so
         :class:`.Scheduler` refuses the result; without this option the configuration is refused here, with
         the line.
@@ -36,7 +41,7 @@ def load_config(
     """
     plugins = (installed_catalogue() if catalogue is None else catalogue).extended(out_of_tree)
     config, document = decode(source, plugins)
-    config, errors = resolve_args(apply_defaults(config, plugins), plugins)
+    config, errors = resolve_args(apply_defaults(enable_passed(config, passed), plugins), plugins)
     errors.extend(validate(config, plugins))
     if errors:
         raise ConfigValidationError(evolve(error, location=document.locate(error.field)) for error in errors)

@@ -12,7 +12,7 @@ from .errors import ConfigDecodeError, FieldError
 from .yaml_text import Document, parse_yaml, too_deep
 
 
-def read(source: str | Path | Mapping[str, Any]) -> Document:
+def read(source: object) -> Document:
     """Read YAML (the first document only) or JSON.
 
     A ``str`` is the text itself if it could be one (it has a line break, ``: `` or a brace, or is empty),
@@ -25,7 +25,8 @@ def read(source: str | Path | Mapping[str, Any]) -> Document:
         return _parse(source, "")
     if not isinstance(source, str | PathLike):
         detail = (
-            "expected the text of a configuration, the path of a file, a dict or a KubeSchedulerConfiguration"
+            "expected the text of a configuration, the path of a file, a dict, a KubeSchedulerConfiguration "
+            "or a Profile"
         )
         raise ConfigDecodeError([FieldError.wrong_type("", source, detail)])
     path = Path(source)

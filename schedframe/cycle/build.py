@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Sequence
 from random import Random
 from typing import Any
 
 from ..api import Pod
 from ..cluster import ClusterPort
-from ..config import EffectiveConfig, load_config
+from ..config import EffectiveConfig, PassedPlugin, load_config
+from ..config.passed import enable_passed
 from ..errors import ConfigError, PluginError
 from ..framework import Framework, Observer, Registry, Status, WaitingRoom
 from ..framework.faults import read_pre_enqueue
-from ..framework.registry import Factory
+from ..framework.passing import register_passed
 from ..queue import EVERYTHING, PriorityQueue, QueueOptions, QueueProfile
 from ..state import Cache, ObjectStore
 from .core import Core
@@ -29,20 +30,22 @@ from .search.sampling import Sampling
 from .search.search import Search
 
 
-def registry_with(plugins: Mapping[str, Factory] | None, allow_imports: str | Iterable[str] = ()) -> Registry:
-    """Return a registry of the installed plugins and *plugins* (name → factory)."""
-    registry = Registry.installed(allow_imports)
-    for name, factory in (plugins or {}).items():
-        registry.register(name, factory)
-    return registry
+def registry_with(options: SchedulerOptions) -> tuple[Registry, tuple[PassedPlugin, ...]]:
+    """Return the registry of *options*, and the plugins to enable that the configuration does not name."""
+    if options.registry is not None:
+        return options.registry, ()
+    registry = Registry.installed(options.allow_imports)
+    return registry, register_passed(registry, options.plugins)
 
 
-def load(config: Any, registry: Registry) -> EffectiveConfig:
+def load(config: Any, registry: Registry, passed: Sequence[PassedPlugin] = ()) -> EffectiveConfig:
     """Any form of configuration, effective; :class:`ConfigError` if it is refused."""
     if isinstance(config, EffectiveConfig):
         config.check_runnable()
-        return config
-    return load_config(config, catalogue=registry.full_catalogue())
+        if enable_passed(config.config, passed) is config.config:
+            return config
+        config = config.config
+    return load_config(config, catalogue=registry.full_catalogue(), passed=passed)
 
 
 def build_core(

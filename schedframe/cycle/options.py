@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Literal, TypedDict
 
 from attrs import frozen
 
 from ..api import Pod
-from ..framework import Observer, Registry, Status
-from ..framework.registry import Factory
+from ..framework import Observer, PluginsToPass, Registry, Status
 from .observer import DecisionObserver
 from .runtime.clock import Clock
 from .runtime.executors import Executor
@@ -21,8 +20,11 @@ ScoreAllNodes = bool | Literal["auto"]
 class SchedulerOptions:
     """Options of a :class:`Scheduler`, which takes each of them as a keyword argument too."""
 
-    plugins: Mapping[str, Factory] | None = None
-    """Out-of-tree plugins, name → factory; those of installed packages are known anyway."""
+    plugins: PluginsToPass | None = None
+    """Out-of-tree plugins: a sequence of classes, instances, partials or functions, or name → one of these;
+    see :class:`Enabled`. Each is enabled in every profile, unless a profile names it. Plugins of installed
+    packages are known anyway.
+    """
     allow_imports: str | Iterable[str] = ()
     """Modules and packages of which the configuration may name plugins by import path, which imports them."""
     registry: Registry | None = None
@@ -60,7 +62,7 @@ class SchedulerOptions:
 class SchedulerKeywords(TypedDict, total=False):
     """The fields of :class:`SchedulerOptions` as type checkers know keyword arguments."""
 
-    plugins: Mapping[str, Factory] | None
+    plugins: PluginsToPass | None
     allow_imports: str | Iterable[str]
     registry: Registry | None
     clock: Clock | None

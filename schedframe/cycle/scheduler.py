@@ -31,7 +31,8 @@ class Scheduler:
     """Places the pending pods of a cluster as kube-scheduler would.
 
     ``cluster``: the world, such as an :class:`InMemoryCluster`.
-    ``config``: a KubeSchedulerConfiguration (path, text, dict or value), ``None`` for the default.
+    ``config``: a KubeSchedulerConfiguration (path, text, dict or value), a :class:`Profile` or several of
+    them, ``None`` for the default.
     ``options``, or the same names as keyword arguments: see :class:`SchedulerOptions`; a keyword wins over
     ``options``.
 
@@ -48,12 +49,10 @@ class Scheduler:
         **keywords: Unpack[SchedulerKeywords],
     ) -> None:
         options = SchedulerOptions(**keywords) if options is None else evolve(options, **keywords)
-        registry = options.registry
-        if registry is None:
-            registry = registry_with(options.plugins, options.allow_imports)
+        registry, passed = registry_with(options)
         self.registry = registry
         self.recorder = options.recorder
-        self.config: EffectiveConfig = load(config, registry)
+        self.config: EffectiveConfig = load(config, registry, passed)
         self.core: Core = build_core(cluster, self.config, registry, options)
         self._waiting = PermitDesk(self.core)
         self._handlers = EventHandlers(self.core)

@@ -306,7 +306,6 @@ def _default_config(workers: tuple[W, ...], options: EmbeddingOptions[T, W]) -> 
     return configuration(
         resources or ("cpu", "memory"),
         preemption=options.on_evict is not None,
-        plugins=options.plugins or (),
     )
 
 

@@ -9,8 +9,7 @@ from attrs import frozen
 
 from ..api import Pod
 from ..cycle import Clock
-from ..framework import Status
-from ..framework.registry import Factory
+from ..framework import PluginsToPass, Status
 from .amounts import Amount
 from .retry import Retry
 from .values import Limits, PlacementFailure, Requirements, T, W
@@ -41,8 +40,8 @@ class EmbeddingOptions(Generic[T, W]):
     """A KubeSchedulerConfiguration. ``None``: :func:`configuration` for the resources of the first workers,
     with all of ``plugins`` enabled.
     """
-    plugins: Mapping[str, Factory] | None = None
-    """Name → class of further plugins."""
+    plugins: PluginsToPass | None = None
+    """Further plugins, as for :class:`Scheduler`."""
     steps: Mapping[str, Amount] | None = None
     """Resource → smallest step in which it is counted, see :class:`Amounts`."""
     clock: Clock | None = None
@@ -65,7 +64,7 @@ class EmbeddingKeywords(TypedDict, Generic[T, W], total=False):
     limits: Callable[[W], Limits] | None
     retry: Retry | None
     config: Any
-    plugins: Mapping[str, Factory] | None
+    plugins: PluginsToPass | None
     steps: Mapping[str, Amount] | None
     clock: Clock | None
     seed: int | None

@@ -9,6 +9,7 @@ from .framework import Framework, PermitOutcome
 from .handle import Handle, PluginsRunner
 from .hookspecs import PROJECT, Hookspecs, hookimpl, hookspec
 from .normalization import MAX_SCORE, MIN_SCORE, Normalization, normalize_by_max
+from .passing import Enabled, PluginsToPass
 from .plan import Observer, Plan, compile_plan
 from .preemption import Candidate, Preemption, PreemptionEvaluator
 from .registry import Origin, Registry
@@ -38,6 +39,7 @@ __all__ = [
     "CycleStateError",
     "Depends",
     "Diagnosis",
+    "Enabled",
     "Framework",
     "GroupScores",
     "GroupVerdicts",
@@ -50,6 +52,7 @@ __all__ = [
     "PermitOutcome",
     "Plan",
     "PluginsRunner",
+    "PluginsToPass",
     "PostFilterResult",
     "PreFilterOutcome",
     "PreFilterResult",

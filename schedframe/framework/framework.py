@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import logging
 from collections.abc import Hashable, Mapping
 from typing import Any
@@ -16,6 +15,7 @@ from ..queue import EventRegistration
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
 from .declarations import Depends, depends_on
+from .factories import make_plugin
 from .faults import as_error, from_exception, invalid_answer, read_status
 from .filtering import (
     PreFilterOutcome,
@@ -354,11 +354,7 @@ def _make(name: str, profile: EffectiveProfile, registry: Registry, handle: Hand
     factory = registry.factory(name)
     args = profile.plugin_args.get(name)
     try:
-        if not inspect.isclass(factory):
-            return factory(args, handle)
-        offered = {"args": args, "handle": handle}
-        wanted = inspect.signature(factory).parameters
-        return factory(**{parameter: value for parameter, value in offered.items() if parameter in wanted})
+        return make_plugin(factory, args, handle)
     except Exception as error:
         raise PluginError(
             f"plugin {name} of profile {profile.scheduler_name} cannot be made: {error}"

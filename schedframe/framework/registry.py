@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any
 
@@ -19,6 +19,7 @@ from ..config import (
     installed_catalogue,
 )
 from ..errors import PluginError
+from .factories import Factory, has_args, plugin_class_of
 from .loading import load_entry, package_of
 from .points import points_of
 from .validation import args_class_of, check_plugin_class
@@ -27,9 +28,6 @@ PLUGIN_GROUP = "schedframe.plugins"
 
 _ANY_POINT = tuple(point for point in POINTS if point not in ("queueSort", "bind"))
 """Points of a plugin that a function makes. Sorting and binding need a class, which can be inspected."""
-
-Factory = Callable[..., Any]
-"""Makes a plugin from ``(args, handle)``; usually the plugin's class, which may take less."""
 
 
 def _prefixes(given: str | Iterable[str]) -> tuple[str, ...]:
@@ -40,6 +38,12 @@ def _expect_object(args: Any, path: str) -> Iterator[FieldError]:
     """Arguments of a plugin by import path are an object, whatever the plugin would take."""
     if args is not None and not isinstance(args, Mapping):
         yield FieldError.wrong_type(path, args, "expected an object with the arguments of the plugin")
+
+
+def _expect_nothing(args: Any, path: str) -> Iterator[FieldError]:
+    """A plugin that the program gave its arguments takes none from a configuration."""
+    if args is not None:
+        yield FieldError.invalid(path, args, "the program that passes the plugin gave it its arguments")
 
 
 @frozen
@@ -152,8 +156,8 @@ class Registry:
 
     def points(self, name: str) -> tuple[str, ...]:
         """Return the extension points of the plugin's class; none for a plain function."""
-        factory = self.factory(name)
-        return points_of(factory) if inspect.isclass(factory) else ()
+        cls = plugin_class_of(self.factory(name))
+        return points_of(cls) if cls is not None else ()
 
     def full_catalogue(self) -> Catalogue:
         """Return the in-tree plugins as the catalogue describes them, and all others of this registry.
@@ -167,13 +171,15 @@ class Registry:
             return CatalogueEntry(name, _ANY_POINT, check_args=_expect_object)
         args_class = self.args_class(name)
         check = _expect_object if ":" in name and args_class is None else None
+        if has_args(self.factory(name)):
+            check = _expect_nothing
         return CatalogueEntry(name, self.points(name) or _ANY_POINT, args_class=args_class, check_args=check)
 
     def origins(self) -> list[Origin]:
         """Every plugin with where it comes from, sorted by name."""
         found = [_origin(entry) for entry in self._entry_points.values()]
         found += [
-            Origin(name, "registered", f"{f.__module__}:{getattr(f, '__qualname__', type(f).__qualname__)}")
+            Origin(name, "registered", _target(f))
             for name, f in self._factories.items()
             if name not in self._entry_points
         ]
@@ -236,6 +242,11 @@ class _RegistryCatalogue:
                 f"plugins {taken} are in the catalogue twice; give one of each pair another name"
             )
         return _RegistryCatalogue(self.inner.extended(added), self.registry)
+
+
+def _target(factory: Factory) -> str:
+    made_by = plugin_class_of(factory) or factory
+    return f"{made_by.__module__}:{getattr(made_by, '__qualname__', type(made_by).__qualname__)}"
 
 
 def _origin(entry: EntryPoint) -> Origin:

@@ -11,6 +11,7 @@ import attrs
 
 from ..errors import PluginError
 from .declarations import check_declarations
+from .factories import SharedInstance, has_args, plugin_class_of
 from .points import HOOK_ARGUMENTS, HOOKS, HOT_HOOKS, hooks_of
 from .requirement import check_requirement
 
@@ -23,8 +24,9 @@ def check_plugin_class(name: str, factory: Any) -> None:
             f"plugin {name}: {factory!r} is not callable; register the plugin's class, which is called with "
             "(args, handle)"
         )
-    if inspect.isclass(factory):
-        check_plugin(name, factory)
+    made = factory.plugin if isinstance(factory, SharedInstance) else plugin_class_of(factory)
+    if made is not None:
+        check_plugin(name, made)
 
 
 def check_plugin(name: str, plugin: Any) -> None:
@@ -50,11 +52,12 @@ def args_class_of(factory: Any) -> type | None:
     ``SomeArgs | None`` counts as ``SomeArgs``. Raises :class:`PluginError` for an annotation that cannot be
     resolved: arguments would then reach the plugin unchecked.
     """
-    if not (inspect.isclass(factory) and attrs.has(factory)):
+    cls = plugin_class_of(factory)
+    if cls is None or not attrs.has(cls) or has_args(factory):
         return None
-    annotation = next((a.type for a in attrs.fields(factory) if a.name == "args"), None)
+    annotation = next((a.type for a in attrs.fields(cls) if a.name == "args"), None)
     if isinstance(annotation, str):
-        annotation = _resolved(factory, annotation)
+        annotation = _resolved(cls, annotation)
     for candidate in (annotation, *get_args(annotation)):
         if inspect.isclass(candidate) and attrs.has(candidate):
             return candidate

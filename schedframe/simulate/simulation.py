@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, Self
 
 from attrs import define, evolve
 
@@ -12,8 +12,7 @@ from ..cluster import InMemoryCluster
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.options import ScoreAllNodes
 from ..errors import InputError
-from ..framework import Registry
-from ..framework.registry import Factory
+from ..framework import PluginsToPass, Registry
 from .evaluation import Evaluation
 from .evaluator import Evaluator
 
@@ -61,7 +60,7 @@ class Simulation:
         *,
         seed: int | None = 0,
         score_all_nodes: ScoreAllNodes = "auto",
-        plugins: Mapping[str, Factory] | None = None,
+        plugins: PluginsToPass | None = None,
         allow_imports: str | Iterable[str] = (),
         registry: Registry | None = None,
         verify: float = 0.0,
@@ -82,6 +81,16 @@ class Simulation:
         self._core = self.scheduler.core
         self.evaluator = Evaluator(self._core)
         self.add(*objects)
+
+    def close(self) -> None:
+        """Close the scheduler and its plugins; safe to call twice. A ``with`` block does it at its end."""
+        self.scheduler.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
     # ---- the cluster -------------------------------------------------------------------------------------
 
@@ -192,15 +201,20 @@ class Simulation:
 
 
 def evaluate(
-    objects: Iterable[Any], pod: Any, config: Any = None, *, allow_imports: str | Iterable[str] = ()
+    objects: Iterable[Any],
+    pod: Any,
+    config: Any = None,
+    *,
+    plugins: PluginsToPass | None = None,
+    allow_imports: str | Iterable[str] = (),
 ) -> Evaluation:
     """Return what the scheduler would do with *pod* in a cluster of *objects*, and why. Changes nothing.
 
-    Everything may be API values or plain manifests; *allow_imports* as for :class:`Scheduler`. Raises
-    :class:`ConfigError` for a configuration that is refused, :class:`InputError` for a manifest that cannot
-    be used.
+    Everything may be API values or plain manifests; *plugins* and *allow_imports* as for :class:`Scheduler`.
+    Raises :class:`ConfigError` for a configuration that is refused, :class:`InputError` for a manifest that
+    cannot be used.
     """
-    return Simulation(objects, config, allow_imports=allow_imports).evaluate(pod)
+    return Simulation(objects, config, plugins=plugins, allow_imports=allow_imports).evaluate(pod)
 
 
 def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = ()) -> Any:

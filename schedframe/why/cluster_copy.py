@@ -13,7 +13,7 @@ from ..cycle import Scheduler
 from ..cycle.core import Core
 from ..cycle.handlers import STORED_KINDS
 from ..errors import InputError
-from ..framework.registry import Factory
+from ..framework import PluginsToPass
 from ..simulate.evaluator import Evaluator
 from ..simulate.simulation import Simulation, as_pod
 from ..state import Snapshot
@@ -42,7 +42,7 @@ def copy_cluster(
     source: Any,
     pod: Any,
     config: Any = None,
-    plugins: Mapping[str, Factory] | None = None,
+    plugins: PluginsToPass | None = None,
     allow_imports: str | Iterable[str] = (),
 ) -> ClusterCopy:
     """Copy the cluster of *source* and look up *pod* in it; O(cluster). Raises :class:`InputError`."""

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
 
 from ..errors import InputError
-from ..framework import Framework
-from ..framework.registry import Factory
+from ..framework import Framework, PluginsToPass
 from ..simulate import Evaluation
 from .change import VerifiedChange
 from .cluster_copy import ClusterCopy, copy_cluster
@@ -36,7 +35,7 @@ def explain(
     pod: Any,
     config: Any = None,
     *,
-    plugins: Mapping[str, Factory] | None = None,
+    plugins: PluginsToPass | None = None,
     allow_imports: str | Iterable[str] = (),
     changes: int = 5,
     nearest: int = 5,

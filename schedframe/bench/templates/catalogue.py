@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import field, frozen
 
-from ...framework.registry import Factory
+from ...framework.factories import Factory
 from ..measurement import Figures
 from ..operations import Operation
 from ..options import Progress, Size

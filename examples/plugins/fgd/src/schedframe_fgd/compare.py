@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from attrs import define, field, frozen
 
-from schedframe import InMemoryCluster, Scheduler, VirtualClock
+from schedframe import InMemoryCluster, Registry, Scheduler, VirtualClock
 
 from .args import DEVICE
 from .plugin import FGD
@@ -108,11 +108,14 @@ def run(
     """Schedule *tasks* one after another on the empty cluster."""
     start = time.process_time()
     cluster = InMemoryCluster(trace.nodes, clock=VirtualClock(), event_capacity=0)
-    plugins: dict[str, Any] = {"FGD": FGD, "BestFit": BestFit, "DotProduct": DotProduct}
+    registry = Registry.installed()
+    for name, plugin in {"FGD": FGD, "BestFit": BestFit, "DotProduct": DotProduct}.items():
+        if name not in registry:
+            registry.register(name, plugin)
     scheduler = Scheduler(
         cluster,
         configuration(strategy, trace, scale),
-        plugins={name: plugin for name, plugin in plugins.items() if name not in installed()},
+        registry=registry,
         clock=VirtualClock(),
         seed=seed,
     )

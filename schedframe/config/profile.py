@@ -1,0 +1,61 @@
+"""A profile written as calls, equal to the same profile of a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+from attrs import evolve, frozen
+
+from ..errors import PluginError
+from .model import ATTRIBUTES, MULTI_POINT, KubeSchedulerProfile, Plugin, PluginConfig, Plugins, PluginSet
+
+
+@frozen
+class Profile(KubeSchedulerProfile):
+    """A profile that calls extend: ``Profile().enable("X", weight=3).disable("Y").args("Z", limit=1)``.
+
+    Each call returns a changed copy. A profile, or a sequence of profiles with different names, is a
+    configuration: ``Scheduler(cluster, Profile("batch").disable("ImageLocality"))``. It means what the same
+    entries of a document mean, in the order of the calls, and is checked as a document is.
+    """
+
+    def enable(self, name: str, *, weight: int | None = None, point: str = MULTI_POINT) -> Self:
+        """Return the profile with a plugin enabled after the others.
+
+        ``weight``: of its scores; ``None``: the default. ``point``: an extension point as documents spell it,
+        such as ``preFilter``; by default all that the plugin implements. :class:`PluginError` if there is no
+        such point.
+        """
+        plugins = self._at(point)
+        return self._with(point, evolve(plugins, enabled=(*plugins.enabled, Plugin(name, weight))))
+
+    def disable(self, name: str, *, point: str = MULTI_POINT) -> Self:
+        """Return the profile with a default plugin disabled; ``*`` disables all of them.
+
+        ``point`` as for :meth:`enable`.
+        """
+        plugins = self._at(point)
+        return self._with(point, evolve(plugins, disabled=(*plugins.disabled, Plugin(name))))
+
+    def args(self, name: str, args: Any = None, /, **fields: Any) -> Self:
+        """Return the profile with the arguments of a plugin.
+
+        ``args``: an instance of the plugin's args class, or JSON data as in a document; ``fields``: single
+        fields of such data. :class:`PluginError` for fields besides an instance.
+        """
+        if fields:
+            if args is not None and not isinstance(args, Mapping):
+                raise PluginError(
+                    f"plugin {name}: fields cannot extend {type(args).__name__}; pass one or the other"
+                )
+            args = {**(args or {}), **fields}
+        return evolve(self, plugin_config=(*self.plugin_config, PluginConfig(name, args)))
+
+    def _at(self, point: str) -> PluginSet:
+        if point not in ATTRIBUTES:
+            raise PluginError(f"there is no extension point {point!r}; use one of {', '.join(ATTRIBUTES)}")
+        return (self.plugins or Plugins()).at(point)
+
+    def _with(self, point: str, plugins: PluginSet) -> Self:
+        return evolve(self, plugins=evolve(self.plugins or Plugins(), **{ATTRIBUTES[point]: plugins}))

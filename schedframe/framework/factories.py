@@ -1,0 +1,50 @@
+"""What makes a plugin: a class, a partial of one, a function, or an instance that exists already."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from attrs import frozen
+
+Factory = Callable[..., Any]
+"""Makes a plugin from ``(args, handle)``; usually the plugin's class, which may take less."""
+
+
+@frozen(eq=False)
+class SharedInstance:
+    """A factory that returns the same plugin for every profile and every scheduler."""
+
+    plugin: object
+
+    def __call__(self, args: Any, handle: Any) -> object:
+        """Return the plugin; it has its arguments and gets no handle."""
+        return self.plugin
+
+
+def plugin_class_of(factory: object) -> type | None:
+    """Return the class of the plugins that *factory* makes, ``None`` for a plain function."""
+    if inspect.isclass(factory):
+        return factory
+    if isinstance(factory, partial) and inspect.isclass(factory.func):
+        return factory.func
+    return type(factory.plugin) if isinstance(factory, SharedInstance) else None
+
+
+def has_args(factory: object) -> bool:
+    """Return whether the program gave the plugin its arguments, so that a configuration cannot."""
+    return isinstance(factory, SharedInstance) or (
+        isinstance(factory, partial) and inspect.isclass(factory.func) and "args" in factory.keywords
+    )
+
+
+def make_plugin(factory: Factory, args: Any, handle: Any) -> Any:
+    """Return a plugin, made with those of *args* and *handle* that its class takes and no partial binds."""
+    if isinstance(factory, SharedInstance) or plugin_class_of(factory) is None:
+        return factory(args, handle)
+    bound = factory.keywords if isinstance(factory, partial) else {}
+    wanted = inspect.signature(factory).parameters.keys() - bound.keys()
+    offered = {"args": args, "handle": handle}
+    return factory(**{parameter: value for parameter, value in offered.items() if parameter in wanted})
