@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from functools import cache
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from ..errors import InputError, PluginError
 from .claims import ResourceClaim, ResourceClaimTemplate
@@ -31,6 +31,10 @@ from .workloads import (
     Service,
     StatefulSet,
 )
+
+if TYPE_CHECKING:
+    # Not at run time: the import takes tens of milliseconds, and few manifests need it.
+    from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
 
@@ -122,18 +126,29 @@ def to_manifest(obj: ClusterObject) -> dict[str, Any]:
 def installed_kinds() -> tuple[type[ClusterObject], ...]:
     """Return the kinds of installed packages (entry points of :data:`KIND_GROUP`), sorted by name.
 
-    Raises :class:`PluginError` for an entry that cannot be loaded or is not the class of a kind.
+    Kinds that cannot be loaded are left out; :func:`from_manifest` reports them where they are used.
     """
+    return tuple(kind for _, kind in _installed_kinds() if not isinstance(kind, PluginError))
+
+
+@cache
+def _installed_kinds() -> tuple[tuple[str, type[ClusterObject] | PluginError], ...]:
+    """Return name → kind for each entry point, with the error in place of a kind that cannot be loaded."""
     from importlib.metadata import entry_points
 
-    classes: list[type[ClusterObject]] = []
-    for entry in sorted(entry_points(group=KIND_GROUP), key=lambda entry: (entry.name, entry.value)):
-        try:
-            loaded = entry.load()
-        except Exception as error:
-            raise PluginError(f"kind {entry.name} cannot be loaded from {entry.value}: {error}") from error
-        classes.append(check_kind(loaded))
-    return tuple(classes)
+    entries = sorted(entry_points(group=KIND_GROUP), key=lambda entry: (entry.name, entry.value))
+    return tuple((entry.name, _load_kind(entry)) for entry in entries)
+
+
+def _load_kind(entry: EntryPoint) -> type[ClusterObject] | PluginError:
+    try:
+        return check_kind(entry.load())
+    except Exception as error:  # noqa: BLE001 - a fault of the package, raised where its kind is used
+        problem = PluginError(
+            f"kind {entry.name} cannot be loaded from {entry.value}: {type(error).__name__}: {error}"
+        )
+        problem.__cause__ = error
+        return problem
 
 
 def check_kind(cls: Any) -> type[ClusterObject]:
@@ -166,13 +181,22 @@ def _short(kind: str) -> str:
 
 
 def _find(kind: str, version: str | None, kinds: Iterable[type[ClusterObject]]) -> type[ClusterObject] | None:
-    """Return the class for a kind of that version: of *kinds*, the built-in ones, or installed packages."""
+    """Return the class for a kind of that version: of *kinds*, the built-in ones, or installed packages.
+
+    ``None`` if there is none. Raises :class:`PluginError` if a package has the kind and cannot be loaded.
+    """
     for group in (kinds, (KINDS[kind],) if kind in KINDS else ()):
         for cls in group:
             if _short(cls.KIND) == kind and _same_group(version, cls.API_VERSION):
                 return cls
     others = (cls for cls in installed_kinds() if _short(cls.KIND) == kind)
-    return next((cls for cls in others if _same_group(version, cls.API_VERSION)), None)
+    for cls in others:
+        if _same_group(version, cls.API_VERSION):
+            return cls
+    for name, problem in _installed_kinds():
+        if name == kind and isinstance(problem, PluginError):
+            raise problem
+    return None
 
 
 def _class_of(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from importlib.metadata import EntryPoint
 from typing import Any, ClassVar
 
@@ -21,7 +21,7 @@ from schedframe import (
     load_manifests,
     to_manifest,
 )
-from schedframe.api import UnknownKindError, check_kind, installed_kinds
+from schedframe.api import UnknownKindError, check_kind, installed_kinds, manifest
 
 
 @frozen
@@ -100,15 +100,38 @@ def test_a_cluster_takes_values_of_any_kind_and_manifests_of_its_declared_kinds(
     assert events == [("ADDED", "Crate"), ("MODIFIED", "Crate"), ("DELETED", "Crate")]
 
 
+@pytest.fixture
+def forget_kinds() -> Iterator[None]:
+    """Look installed kinds up again, in this test and after it."""
+    for each in (installed_kinds, manifest._installed_kinds):
+        each.cache_clear()
+    yield
+    for each in (installed_kinds, manifest._installed_kinds):
+        each.cache_clear()
+
+
+@pytest.mark.usefixtures("forget_kinds")
 def test_kinds_of_installed_packages_are_known(monkeypatch: pytest.MonkeyPatch) -> None:
     entry = EntryPoint("Crate", f"{__name__}:Crate", "schedframe.kinds")
     monkeypatch.setattr(EntryPoint, "load", lambda self: Crate)
     monkeypatch.setattr("importlib.metadata.entry_points", lambda group: [entry])
-    installed_kinds.cache_clear()
-    try:
-        assert isinstance(from_manifest(CRATE), Crate)
-    finally:
-        installed_kinds.cache_clear()
+    assert isinstance(from_manifest(CRATE), Crate)
+
+
+@pytest.mark.usefixtures("forget_kinds")
+@pytest.mark.parametrize("target", ["no_such_package:Barrel", f"{__name__}:NotThere", "builtins:int"])
+def test_a_kind_that_cannot_be_loaded_concerns_only_its_manifests(
+    monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    entries = [EntryPoint("Barrel", target, "schedframe.kinds")]
+    entries.append(EntryPoint("Crate", f"{__name__}:Crate", "schedframe.kinds"))
+    monkeypatch.setattr("importlib.metadata.entry_points", lambda group: entries)
+    assert isinstance(from_manifest(CRATE), Crate)
+    with pytest.raises(UnknownKindError):
+        from_manifest({**CRATE, "kind": "Box"})
+    for _ in range(2):
+        with pytest.raises(PluginError, match=f"kind Barrel cannot be loaded from {target}: "):
+            from_manifest({**CRATE, "kind": "Barrel"})
 
 
 def _kind(base: type = ClusterObject, **members: Any) -> Any:
