@@ -81,7 +81,7 @@ class TestWriting:
         with pytest.raises(NotFound):
             cluster.update(pod())
         stored = cluster.create(pod())
-        with pytest.raises(Conflict, match="made anew"):
+        with pytest.raises(Conflict, match="deleted and created again"):
             cluster.update(pod(uid="other"))
         cluster.update(stored)
         with pytest.raises(Conflict, match="read it again"):
@@ -181,7 +181,7 @@ class TestBinding:
         stored = cluster.create(pod())
         with pytest.raises(BindRefused, match="without a name"):
             cluster.bind(stored, "")
-        with pytest.raises(BindConflict, match="made anew"):
+        with pytest.raises(BindConflict, match="deleted and created again"):
             cluster.bind(pod(uid="other"), "n")
         cluster.bind(stored, "n")
         with pytest.raises(BindConflict, match="on n already") as elsewhere:

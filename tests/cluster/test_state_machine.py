@@ -52,7 +52,7 @@ class Believer:
 class ClusterMachine(RuleBasedStateMachine):
     """The model is a dict of what was last written: labels, node, and whether the object is being deleted."""
 
-    stale = Bundle("objects somebody read")
+    stale = Bundle("objects read earlier")
 
     def __init__(self) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""What watchers are told: everything, in one order, whoever changes the cluster and from wherever."""
+"""Watchers receive every event, in one order, from whichever thread or handler the cluster is changed."""
 
 from __future__ import annotations
 
@@ -159,7 +159,7 @@ def raising(error: type[Exception]) -> Callable[[WatchEvent], None]:
 
 
 class Follower:
-    """Believes what it is told, and complains if the story is not one."""
+    """Apply each event to a copy of the state, and fail if it does not follow from that state."""
 
     def __init__(self) -> None:
         self.state: dict[str, Any] = {}

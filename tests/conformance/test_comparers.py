@@ -20,7 +20,7 @@ CYCLES = [family for family, comparer in families.FAMILIES.items() if comparer =
 NOTHING: frozenset[str] = frozenset()
 WRONG_POST_FILTERS: list[dict[str, Any]] = [
     {"victims": []},
-    {"evicted": ["default/nobody"]},
+    {"evicted": ["default/other"]},
     {"nominated_node": "nowhere"},
 ]
 SOME = frozenset({"DefaultPreemption", "DynamicResources", "PodTopologySpread"})

@@ -19,7 +19,7 @@ from .undelivered import UNDELIVERED
 
 ROOT = Path(__file__).parents[2]
 
-# Answers with what is expected, but for the pod of a case that is told to go wrong.
+# Answers with what is expected, but for the pod of a case that is meant to fail.
 ECHO = """
 import json, os, schedframe
 from pathlib import Path

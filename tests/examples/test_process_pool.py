@@ -48,7 +48,7 @@ def test_jobs_that_come_while_others_run(pool_module: Any) -> None:
     pool.add(pool_module.Job("first", "true"))
     assert said.wait(PATIENCE)
     pool.add(pool_module.Job("third", "true", after=["second"]))
-    pool.add(pool_module.Job("orphan", "true", after=["nobody"]))
+    pool.add(pool_module.Job("orphan", "true", after=["missing"]))
     pool.no_more()
     thread.join(PATIENCE)
     assert not thread.is_alive()

@@ -146,7 +146,7 @@ class Checker:
     def exceeded_counter(self, answer: Answer) -> str | None:
         left = dict(self.counters)
         picked = [given.device for got in answer for given in got]
-        # Whoever shares a device takes nothing more from the counters.
+        # Further claims on a shared device take nothing more from the counters.
         taking = [name for name in picked if not self.devices[name].allow_multiple_allocations]
         taking += {name for name in picked if self.devices[name].allow_multiple_allocations}
         if not any(self.devices[name].consumes_counters for name in taking):

@@ -132,7 +132,7 @@ def test_statuses_by_name_will_do() -> None:
 
 @define(eq=False)
 class Sparing(PreemptionEvaluator):
-    """Leaves pods alone that say so."""
+    """Never evict pods with the label ``spare``."""
 
     by_priority = False
 
