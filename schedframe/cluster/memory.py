@@ -330,7 +330,9 @@ class InMemoryCluster(ClusterPort):
         if current is None:
             raise NotFound(f"{obj.KIND} {obj.key} is not there")
         if obj.uid not in ("", current.uid):
-            raise Conflict(f"{obj.KIND} {obj.key} has uid {current.uid} now, not {obj.uid}: it was deleted and created again")
+            raise Conflict(
+                f"{obj.KIND} {obj.key} has uid {current.uid} now, not {obj.uid}: deleted and created again"
+            )
         version, present = obj.metadata.resource_version, current.metadata.resource_version
         if not any_version and version not in ("", present):
             raise Conflict(f"{obj.KIND} {obj.key} is at version {present}, not {version}; read it again")

@@ -9,7 +9,9 @@ from .port import BindConflict, BindRefused
 def check_bindable(current: Pod, pod: Pod, node_name: str) -> None:
     """Raise :class:`BindRefused` unless *current*, the stored pod, is *pod* and may be bound to the node."""
     if pod.uid != current.uid and pod.uid:
-        raise BindConflict(f"Pod {pod.key} has uid {current.uid} now, not {pod.uid}: it was deleted and created again")
+        raise BindConflict(
+            f"Pod {pod.key} has uid {current.uid} now, not {pod.uid}: deleted and created again"
+        )
     if not node_name:
         raise BindRefused(f"Pod {pod.key} cannot be bound to a node without a name")
     if current.spec.node_name:
