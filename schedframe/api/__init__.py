@@ -59,6 +59,21 @@ from .containers import (
     HostPort,
     ResourceRequirements,
 )
+from .controllers import (
+    CONTROLLER_KINDS,
+    INDEXED,
+    CronJob,
+    CronJobSpec,
+    DaemonSet,
+    DaemonSetSpec,
+    Deployment,
+    DeploymentSpec,
+    Job,
+    JobSpec,
+    JobStatus,
+    JobTemplateSpec,
+    PodTemplate,
+)
 from .defaults import (
     with_default_requests,
 )
@@ -144,6 +159,7 @@ from .nodeselectors import (
     required_node_affinity,
 )
 from .pod import Pod
+from .pod_template import PodTemplateSpec
 from .podspec import (
     DEFAULT_SCHEDULER_NAME,
     PodResourceClaim,
@@ -270,15 +286,17 @@ from .workloads import (
     Service,
     ServiceSpec,
     StatefulSet,
+    StatefulSetOrdinals,
     StatefulSetSpec,
 )
 
 # fmt: off
 __all__ = [
-    "ALL_DEVICES", "ANY_ADDRESS", "ATTACHABLE_VOLUMES_PREFIX", "BINARY_SI", "CPU", "DECIMAL_EXPONENT",
+    "ALL_DEVICES", "ANY_ADDRESS", "ATTACHABLE_VOLUMES_PREFIX", "BINARY_SI", "CONTROLLER_KINDS", "CPU",
+    "DECIMAL_EXPONENT",
     "DECIMAL_SI", "DEFAULT_MEMORY", "DEFAULT_MILLI_CPU", "DEFAULT_SCHEDULER_NAME", "DISRUPTION_TARGET",
     "DOES_NOT_EXIST", "DO_NOT_SCHEDULE", "EPHEMERAL_STORAGE", "EVERYTHING", "EXACT_COUNT", "EXISTS", "FAILED",
-    "FIELD_NAME", "GT", "HUGE_PAGES_PREFIX", "IN", "INVALID", "KINDS", "LABEL_HOSTNAME",
+    "FIELD_NAME", "GT", "HUGE_PAGES_PREFIX", "IN", "INDEXED", "INVALID", "KINDS", "LABEL_HOSTNAME",
     "LABEL_NAMESPACE_NAME", "LABEL_OPERATORS", "LABEL_REGION", "LABEL_REGION_BETA", "LABEL_ZONE",
     "LABEL_ZONE_BETA", "LT", "MEMORY", "NODE_OPERATORS", "NOTHING", "NOT_IN", "NOT_SUPPORTED", "NO_EXECUTE",
     "NO_SCHEDULE", "PENDING", "PODS", "POD_RESIZE_PENDING", "POD_SCHEDULED", "PREFER_NO_SCHEDULE",
@@ -291,12 +309,15 @@ __all__ = [
     "CompiledPreferredTerms", "CompiledSelector", "Condition", "ConfigMapVolume", "Container",
     "ContainerClaim", "ContainerExtendedResourceRequest", "ContainerImage", "ContainerPort",
     "ContainerResizePolicy", "ContainerRestartRule", "ContainerRestartRuleExitCodes", "ContainerStatus",
-    "Counter", "CounterSet", "Device", "DeviceAllocationConfiguration", "DeviceAllocationResult",
+    "Counter", "CounterSet", "CronJob", "CronJobSpec",
+    "DaemonSet", "DaemonSetSpec", "Deployment", "DeploymentSpec",
+    "Device", "DeviceAllocationConfiguration", "DeviceAllocationResult",
     "DeviceAttribute", "DeviceCapacity", "DeviceClaim", "DeviceClaimConfiguration", "DeviceClass",
     "DeviceClassConfiguration", "DeviceClassSpec", "DeviceConstraint", "DeviceCounterConsumption",
     "DeviceRequest", "DeviceRequestAllocationResult", "DeviceSelector", "DeviceSubRequest", "DeviceTaint",
     "DeviceToleration", "EphemeralVolumeSource", "ExactDeviceRequest", "GCEPersistentDisk", "HostPathVolume",
-    "HostPort", "ISCSIVolume", "ImageVolumeSource", "LabelSelector", "LabelSelectorRequirement",
+    "HostPort", "ISCSIVolume", "ImageVolumeSource", "Job", "JobSpec", "JobStatus", "JobTemplateSpec",
+    "LabelSelector", "LabelSelectorRequirement",
     "LocalVolume", "NFSVolume", "Namespace", "NamespacedObject", "Node", "NodeAddress", "NodeAffinity",
     "NodeCondition", "NodeSelector", "NodeSelectorRequirement", "NodeSelectorTerm", "NodeSpec", "NodeStatus",
     "ObjectMeta", "ObjectReference", "OpaqueDeviceConfiguration", "OwnerReference", "PersistentVolume",
@@ -304,12 +325,14 @@ __all__ = [
     "PersistentVolumeClaimTemplate", "PersistentVolumeSpec", "PersistentVolumeStatus", "Pod", "PodAffinity",
     "PodAffinityTerm", "PodAntiAffinity", "PodCondition", "PodDisruptionBudget", "PodDisruptionBudgetSpec",
     "PodDisruptionBudgetStatus", "PodExtendedResourceClaimStatus", "PodResourceClaim",
-    "PodResourceClaimStatus", "PodResources", "PodSchedulingGroup", "PodSpec", "PodStatus", "PortworxVolume",
+    "PodResourceClaimStatus", "PodResources", "PodSchedulingGroup", "PodSpec", "PodStatus", "PodTemplate",
+    "PodTemplateSpec", "PortworxVolume",
     "PreferredSchedulingTerm", "PriorityClass", "Quantity", "RBDVolume", "ReplicaSet", "ReplicaSetSpec",
     "ReplicationController", "ReplicationControllerSpec", "RequiredNodeAffinity", "Requirement",
     "ResourceClaim", "ResourceClaimConsumerReference", "ResourceClaimSpec", "ResourceClaimStatus",
     "ResourceClaimTemplate", "ResourceClaimTemplateSpec", "ResourcePool", "ResourceRequirements",
     "ResourceSlice", "ResourceSliceSpec", "SelectorError", "Service", "ServiceSpec", "StatefulSet",
+    "StatefulSetOrdinals",
     "StatefulSetSpec", "StorageClass", "Taint", "Toleration", "TopologySelectorLabelRequirement",
     "TopologySelectorTerm", "TopologySpreadConstraint", "UnknownKindError", "Volume", "VolumeAttachment",
     "VolumeAttachmentSource", "VolumeAttachmentSpec", "VolumeAttachmentStatus", "VolumeNodeAffinity",

@@ -1,4 +1,4 @@
-"""Other objects that scheduling reads: namespaces, priorities, budgets, and selectors of workloads."""
+"""Other objects that scheduling reads: namespaces, priorities, budgets, workloads with their selectors."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from ._wire import EMPTY, wire
 from .affinity import LabelSelector
 from .fieldcodecs import TIMES
 from .metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
+from .pod_template import PodTemplateSpec
+from .volumes import PersistentVolumeClaimTemplate
 
 LABEL_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 """Label of every namespace with its own name."""
@@ -65,10 +67,11 @@ class Service(NamespacedObject):
 
 @frozen
 class ReplicationControllerSpec:
-    """The number of pods and their selector."""
+    """The number of pods (``None``: 1), their selector, and what they are made from."""
 
     replicas: int | None = field(default=None, metadata=wire(bits=32))
     selector: Mapping[str, str] = EMPTY
+    template: PodTemplateSpec | None = None
 
 
 @frozen
@@ -85,10 +88,11 @@ class ReplicationController(NamespacedObject):
 
 @frozen
 class ReplicaSetSpec:
-    """The number of pods and their selector."""
+    """The number of pods (``None``: 1), their selector, and what they are made from."""
 
     replicas: int | None = field(default=None, metadata=wire(bits=32))
     selector: LabelSelector | None = None
+    template: PodTemplateSpec | None = None
 
 
 @frozen
@@ -104,12 +108,22 @@ class ReplicaSet(NamespacedObject):
 
 
 @frozen
+class StatefulSetOrdinals:
+    """The ordinal of the first pod of a stateful set."""
+
+    start: int = field(default=0, metadata=wire(bits=32, always=True))
+
+
+@frozen
 class StatefulSetSpec:
-    """The number of pods and their selector."""
+    """The number of pods (``None``: 1), their selector, and what they and their claims are made from."""
 
     replicas: int | None = field(default=None, metadata=wire(bits=32))
     selector: LabelSelector | None = None
     service_name: str = ""
+    template: PodTemplateSpec | None = None
+    volume_claim_templates: tuple[PersistentVolumeClaimTemplate, ...] = ()
+    ordinals: StatefulSetOrdinals | None = None
 
 
 @frozen

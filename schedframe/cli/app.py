@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .._version import __version__
+from ..simulate.workloads import Workloads
 from . import exits
 from .bench_app import bench_app
 from .forms import ExplainForm, Form, render
@@ -39,6 +40,15 @@ AllowImports = Annotated[
         "--allow-import",
         metavar="PREFIX",
         help="Follow import paths of plugins in the configuration into this module or package.",
+    ),
+]
+
+HowWorkloads = Annotated[
+    Workloads,
+    typer.Option(
+        "--workloads",
+        help="Pods of Deployments, Jobs and the like: auto makes those of workloads without pods, "
+        "expand also missing ones, ignore none.",
     ),
 ]
 
@@ -92,6 +102,7 @@ def schedule(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show faults of plugins with tracebacks on stderr.")
     ] = False,
+    workloads: HowWorkloads = Workloads.AUTO,
 ) -> None:
     """Place every pending pod of the manifests, and say where each went or why it did not."""
     with exits.reporting():
@@ -103,7 +114,9 @@ def schedule(
             raise typer.BadParameter(
                 "--explain has no place among bindings; use -o table, wide, json or yaml"
             )
-        request = ScheduleRequest(files, config, allow_import or [], explain, seed, write_config_to, verbose)
+        request = ScheduleRequest(
+            files, config, allow_import or [], explain, seed, write_config_to, verbose, workloads
+        )
         outcome = run_schedule(request)
         text = render(outcome, output)
         if text:
@@ -131,6 +144,7 @@ def explain(
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show faults of plugins with tracebacks on stderr.")
     ] = False,
+    workloads: HowWorkloads = Workloads.AUTO,
 ) -> None:
     """Why a pod stays pending, and the smallest change that would help; or why it has the node it has.
 
@@ -141,7 +155,7 @@ def explain(
 
         if not files:
             raise typer.BadParameter("name at least one file with manifests, or - for standard input")
-        request = ExplainRequest(pod, files, config, allow_import or [], changes, nearest, verbose)
+        request = ExplainRequest(pod, files, config, allow_import or [], changes, nearest, verbose, workloads)
         explanation = run_explain(request)
         emit(form(explanation, output))
         if not has_node(explanation):

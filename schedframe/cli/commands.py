@@ -12,6 +12,7 @@ from ..cluster import InMemoryCluster
 from ..config import EffectiveConfig, dump_config, load_config
 from ..cycle import Scheduler
 from ..framework import Registry
+from ..simulate.workloads import Workloads
 from .exits import reading, writing
 from .outcome import Outcome
 from .scheduling import faults_shown, left_out, schedule
@@ -30,6 +31,7 @@ class ScheduleRequest:
     seed: int
     write_config_to: Path | None
     verbose: bool
+    workloads: Workloads = Workloads.AUTO
 
 
 def run_schedule(request: ScheduleRequest) -> Outcome:
@@ -39,9 +41,9 @@ def run_schedule(request: ScheduleRequest) -> Outcome:
     if request.write_config_to is not None:
         write_text(request.write_config_to, dump_config(config))
     with progress("reading manifests") as advance:
-        manifests = read_manifests(request.files, advance)
-    if skipped := manifests.skipped_note():
-        note(skipped)
+        manifests = read_manifests(request.files, advance, request.workloads)
+    for line in manifests.notes():
+        note(line)
     _note_left_out(config, registry)
     pending = sum(isinstance(obj, Pod) and not obj.node_name for obj in manifests.objects)
     with faults_shown(request.verbose), progress("scheduling pods", pending) as advance:

@@ -9,6 +9,7 @@ from attrs import frozen
 
 from ..errors import InputError
 from ..framework import Registry
+from ..simulate.workloads import Workloads
 from ..why import Explanation, explain
 from ..why.explanation import Verdict
 from .commands import configuration
@@ -30,15 +31,16 @@ class ExplainRequest:
     changes: int
     nearest: int
     verbose: bool
+    workloads: Workloads = Workloads.AUTO
 
 
 def run_explain(request: ExplainRequest) -> Explanation:
     """Read, and explain. Raises ConfigError, InputError."""
     config = configuration(request.config, Registry.installed(request.allow_imports))
     with progress("reading manifests") as advance:
-        manifests = read_manifests(request.files, advance)
-    if skipped := manifests.skipped_note():
-        note(skipped)
+        manifests = read_manifests(request.files, advance, request.workloads)
+    for line in manifests.notes():
+        note(line)
     with faults_shown(request.verbose):
         try:
             return explain(

@@ -10,13 +10,17 @@ from typing import Any
 
 from attrs import define, field
 
-from ..api import ClusterObject, load_manifests
+from ..api import CONTROLLER_KINDS, ClusterObject, load_manifests
 from ..errors import InputError
+from ..simulate.workloads import Expander, MadePods, Workloads
 from .admission import Admission
 from .exits import reading
 from .terminal import Advance
 
 STDIN = "-"
+
+MOST_SHOWN = 5
+"""Workloads that the note about made pods names."""
 
 
 @define(eq=False)
@@ -27,6 +31,24 @@ class Manifests:
     skipped: Counter[str] = field(factory=Counter)
     """Kinds that scheduling does not read, with the number of skipped objects."""
 
+    made: list[MadePods] = field(factory=list)
+    """Workloads whose pods were made, in the order given."""
+
+    def notes(self) -> list[str]:
+        """Return the lines about pods that were made and kinds that were passed over."""
+        return [line for line in (self.made_note(), self.skipped_note()) if line]
+
+    def made_note(self) -> str:
+        """Return one line: how many pods, and of which workloads the first few; empty without workloads."""
+        # replica sets of earlier revisions want no pods and would fill the line
+        expanded = [each for each in self.made if each.pods or each.kind != "ReplicaSet"]
+        if not expanded:
+            return ""
+        shown = [f"{each.kind} {each.key} ({each.pods})" for each in expanded[:MOST_SHOWN]]
+        if len(expanded) > MOST_SHOWN:
+            shown.append(f"{len(expanded) - MOST_SHOWN} more")
+        return f"pods made of workloads: {sum(each.pods for each in expanded)}, of {', '.join(shown)}"
+
     def skipped_note(self) -> str:
         """Return a line about skipped kinds; empty if there are none."""
         if not self.skipped:
@@ -35,11 +57,14 @@ class Manifests:
         return f"skipped, as scheduling does not read these kinds: {kinds}"
 
 
-def read_manifests(files: Sequence[str], advance: Advance) -> Manifests:
+def read_manifests(
+    files: Sequence[str], advance: Advance, workloads: Workloads = Workloads.AUTO
+) -> Manifests:
     """All objects of *files* (``-`` is standard input, a folder all its manifests); *advance* at each.
 
-    Raises :class:`InputError` with ``file:document:path`` for a file that cannot be read, a manifest that
-    cannot be used, and two objects of one kind and name.
+    Workloads are replaced by their pods as *workloads* says. Raises :class:`InputError` with
+    ``file:document:path`` for a file that cannot be read, a manifest that cannot be used, and two objects of
+    one kind and name.
     """
     manifests = Manifests()
     located: list[tuple[str, ClusterObject]] = []
@@ -50,7 +75,14 @@ def read_manifests(files: Sequence[str], advance: Advance) -> Manifests:
                 advance()
     _refuse_doubles(located)
     admission = Admission.of(obj for _, obj in located)
-    manifests.objects = [_admitted(admission, location, obj) for location, obj in located]
+    expander = Expander.among((obj for _, obj in located), workloads)
+    manifests.objects = [
+        _admitted(admission, location, made)
+        for location, obj in located
+        for made in _expanded(expander, location, obj)
+    ]
+    manifests.made = expander.made
+    manifests.skipped += expander.left_alone
     return manifests
 
 
@@ -58,7 +90,9 @@ def _objects(file: str, manifests: Manifests) -> Iterator[tuple[str, ClusterObje
     def skip(location: str, manifest: Mapping[str, Any]) -> None:
         manifests.skipped[str(manifest.get("kind") or "unnamed")] += 1
 
-    yield from load_manifests(sys.stdin if file == STDIN else Path(file), on_unknown=skip)
+    yield from load_manifests(
+        sys.stdin if file == STDIN else Path(file), on_unknown=skip, kinds=CONTROLLER_KINDS
+    )
 
 
 def _refuse_doubles(located: Iterable[tuple[str, ClusterObject]]) -> None:
@@ -78,6 +112,14 @@ def _refuse_doubles(located: Iterable[tuple[str, ClusterObject]]) -> None:
                 "rename or remove one of the two",
                 location=location,
             )
+
+
+def _expanded(expander: Expander, location: str, obj: ClusterObject) -> list[ClusterObject]:
+    try:
+        made: list[ClusterObject] = expander.expand(obj)
+    except InputError as error:
+        raise error.in_location(f"{location} ({error.location})") from None
+    return made
 
 
 def _admitted(admission: Admission, location: str, obj: ClusterObject) -> ClusterObject:

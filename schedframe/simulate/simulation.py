@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Self
+from typing import Any, Final, Self
 
 from attrs import define, evolve
 
-from ..api import ClusterObject, Pod, from_manifest
+from ..api import CONTROLLER_KINDS, ClusterObject, Pod, from_manifest
 from ..cluster import InMemoryCluster
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.options import ScoreAllNodes
@@ -15,8 +15,11 @@ from ..errors import InputError
 from ..framework import PluginsToPass, Registry
 from .evaluation import Evaluation
 from .evaluator import Evaluator
+from .workloads import Expander, Workloads
 
 Manifest = Mapping[str, Any]
+
+_CONTROLLERS: Final = tuple(cls.KIND for cls in CONTROLLER_KINDS)
 
 
 @define(eq=False)
@@ -94,14 +97,22 @@ class Simulation:
 
     # ---- the cluster -------------------------------------------------------------------------------------
 
-    def add(self, *objects: Any) -> None:
+    def add(self, *objects: Any, workloads: Workloads | str = Workloads.AUTO) -> None:
         """Create objects, or replace those of the same kind and name.
 
-        Manifests may be of the kinds that plugins declare.
+        Manifests may be of the kinds that plugins declare. Workloads (Deployment, StatefulSet, Job, …) become
+        pods: by default where the cluster and *objects* have no pods of them (``"auto"``); ``"expand"`` also
+        makes the missing ones of others, ``"ignore"`` makes none. A DaemonSet gets pods for the nodes that
+        are there or among *objects*; nodes that are added later get none.
         """
         kinds = [cls for framework in self._core.frameworks.values() for cls in framework.kinds().values()]
-        for obj in objects:
-            self.cluster.apply(as_object(obj, kinds))
+        values = [as_object(obj, kinds) for obj in objects]
+        if any(map(Expander.handles, values)):
+            present = (obj for kind in Expander.READS for obj in self.cluster.list(kind))
+            expander = Expander.among((*present, *values), workloads)
+            values = [made for value in values for made in expander.expand(value)]
+        for value in values:
+            self.cluster.apply(value)
         self.scheduler.sync()
 
     def remove_node(self, name: str) -> None:
@@ -219,7 +230,11 @@ def evaluate(
 
 def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = ()) -> Any:
     """Return an API value, decoded if *obj* is a manifest; *kinds* as for :func:`from_manifest`."""
-    return from_manifest(obj, kinds=kinds) if isinstance(obj, Mapping) else obj
+    if not isinstance(obj, Mapping):
+        return obj
+    if obj.get("kind") in _CONTROLLERS:
+        kinds = (*kinds, *CONTROLLER_KINDS)
+    return from_manifest(obj, kinds=kinds)
 
 
 def as_pod(obj: Any) -> Pod:

@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..framework import PluginsToPass
 from ..simulate.evaluator import Evaluator
 from ..simulate.simulation import Simulation, as_pod
+from ..simulate.workloads import Workloads
 from ..state import Snapshot
 
 _FIX: Final = "give a Scheduler, a Simulation, a cluster, a Snapshot, or a collection of objects or manifests"
@@ -47,12 +48,16 @@ def copy_cluster(
 ) -> ClusterCopy:
     """Copy the cluster of *source* and look up *pod* in it; O(cluster). Raises :class:`InputError`."""
     scheduler = source.scheduler if isinstance(source, Simulation) else source
+    is_cluster = isinstance(scheduler, Scheduler | ClusterPort) or hasattr(source, "watch")
     if isinstance(scheduler, Scheduler):
         if config is None and plugins is None:
-            copy = Simulation(objects_of(scheduler.core), scheduler.config, registry=scheduler.registry)
+            copy = Simulation((), scheduler.config, registry=scheduler.registry)
+            copy.add(*objects_of(scheduler.core), workloads=Workloads.IGNORE)
             return ClusterCopy(_pod_in(copy, pod), copy, scheduler)
         source = objects_of(scheduler.core)
-    copy = Simulation(_objects(source), config, plugins=plugins, allow_imports=allow_imports)
+    copy = Simulation((), config, plugins=plugins, allow_imports=allow_imports)
+    # the workloads of a running cluster have the pods that their controllers made
+    copy.add(*_objects(source), workloads=Workloads.IGNORE if is_cluster else Workloads.AUTO)
     return ClusterCopy(_pod_in(copy, pod), copy)
 
 

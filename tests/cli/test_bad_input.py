@@ -124,11 +124,15 @@ def test_a_file_that_cannot_be_written(cli: Cli, write: Write) -> None:
 
 
 def test_unknown_kinds_are_skipped_with_one_note(cli: Cli, write: Write) -> None:
-    others = [{"kind": "Secret"}, {"kind": "Deployment", "apiVersion": "apps/v1"}, {"kind": "Secret"}]
+    others = [
+        {"kind": "Secret"},
+        {"kind": "Ingress", "apiVersion": "networking.k8s.io/v1"},
+        {"kind": "Secret"},
+    ]
     result = cli("schedule", write("cluster.yaml", text(node("a"), *others, pod("web"))))
     assert result.code == 0
     notes = [line for line in result.err.splitlines() if "skipped" in line]
-    assert notes == ["note: skipped, as scheduling does not read these kinds: Deployment (1), Secret (2)"]
+    assert notes == ["note: skipped, as scheduling does not read these kinds: Ingress (1), Secret (2)"]
 
 
 def test_a_fault_of_our_own_is_not_the_inputs(

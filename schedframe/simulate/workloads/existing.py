@@ -1,0 +1,88 @@
+"""Index of what a cluster has already of the pods, replica sets, jobs and claims that workloads make."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from typing import Any, Final
+
+from attrs import define, field
+
+from ...api import Job, NamespacedObject, Node, OwnerReference, PersistentVolumeClaim, Pod, ReplicaSet
+
+POD_TEMPLATE_HASH: Final = "pod-template-hash"
+"""Label of a replica set and its pods that a deployment made: the hash of their template."""
+
+_RUN: Final = re.compile(r"-\d+$")
+"""End of the name of a job that a cron job made: the time of its run."""
+
+Owner = tuple[str, str, str]
+"""Kind, namespace and name."""
+
+
+@define(eq=False)
+class Existing:
+    """The nodes, and the dependents of each workload by kind, namespace and name of the workload.
+
+    Invariant: ``pod_names`` and ``claim_names`` hold the names of all pods and claims, also of those that
+    were made since.
+    """
+
+    nodes: dict[str, Node] = field(factory=dict)
+    pods: defaultdict[Owner, list[Pod]] = field(factory=lambda: defaultdict(list))
+    dependents: set[Owner] = field(factory=set)
+    """Deployments with a replica set or a pod of one, and cron jobs with a job or a pod of one."""
+    pod_names: defaultdict[str, set[str]] = field(factory=lambda: defaultdict(set))
+    """Namespace → names."""
+    claim_names: set[str] = field(factory=set)
+    """``namespace/name``."""
+
+    @classmethod
+    def of(cls, objects: Iterable[Any]) -> Existing:
+        """Return the index of *objects*; O(objects)."""
+        existing = cls()
+        for obj in objects:
+            existing.add(obj)
+        return existing
+
+    def add(self, obj: Any) -> None:
+        """Add one object of any kind."""
+        if isinstance(obj, Node):
+            self.nodes[obj.name] = obj
+        elif isinstance(obj, Pod):
+            self.pod_names[obj.namespace].add(obj.name)
+            if (owner := controller_of(obj)) is not None:
+                self._add_pod_of(owner, obj)
+        elif isinstance(obj, PersistentVolumeClaim):
+            self.claim_names.add(obj.key)
+        elif isinstance(obj, ReplicaSet | Job) and (owner := controller_of(obj)) is not None:
+            self.dependents.add((owner.kind, obj.namespace, owner.name))
+
+    def _add_pod_of(self, owner: OwnerReference, pod: Pod) -> None:
+        """Add a pod to its owner, and count it for the owner's owner, which may be in no manifest."""
+        self.pods[owner.kind, pod.namespace, owner.name].append(pod)
+        if owner.kind == "Job":
+            self.dependents.add(("CronJob", pod.namespace, _RUN.sub("", owner.name)))
+        elif owner.kind == "ReplicaSet":
+            suffix = f"-{pod.labels.get(POD_TEMPLATE_HASH, '')}"
+            self.dependents.add(("Deployment", pod.namespace, owner.name.removesuffix(suffix)))
+
+    def pods_of(self, owner: NamespacedObject) -> list[Pod]:
+        """Return the pods that *owner* controls, ended ones included."""
+        return self.pods.get((owner.KIND, owner.namespace, owner.name), [])
+
+    def active_pods_of(self, owner: NamespacedObject) -> list[Pod]:
+        """Return the pods that *owner* controls and that have neither ended nor are being deleted."""
+        return [pod for pod in self.pods_of(owner) if not pod.is_terminated and not pod.is_terminating]
+
+    def has_dependents(self, owner: NamespacedObject) -> bool:
+        """Return whether *owner* has made pods, or objects that make pods."""
+        key = (owner.KIND, owner.namespace, owner.name)
+        return key in self.dependents or key in self.pods
+
+
+def controller_of(obj: NamespacedObject) -> OwnerReference | None:
+    """Return the owner that manages *obj*, ``None`` if it has none."""
+    owners = obj.metadata.owner_references
+    return next((owner for owner in owners if owner.controller), None)
