@@ -89,7 +89,7 @@ _EXPORTS: Final[dict[str, tuple[str, ...]]] = {
         "NodeInfo",
         "NodeTable",
         "ObjectStore",
-        "RowFollower",
+        "RowChangeReader",
         "Rows",
         "Snapshot",
     ),

@@ -107,7 +107,7 @@ from .simulate import queueing_hint as queueing_hint
 from .state import NodeInfo as NodeInfo
 from .state import NodeTable as NodeTable
 from .state import ObjectStore as ObjectStore
-from .state import RowFollower as RowFollower
+from .state import RowChangeReader as RowChangeReader
 from .state import Rows as Rows
 from .state import Snapshot as Snapshot
 from .why import ChangeKind as ChangeKind

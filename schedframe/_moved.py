@@ -47,13 +47,18 @@ _NAMES: Final[dict[str, str]] = {
     """,
     "state": """
         Cache Comparison CountColumn DistinctColumn DomainSums Domains FollowingColumns NodeSubset
-        PodGroup PodGroups TermKind compare port_conflicts zone_of
+        PodGroup RowFollower PodGroups TermKind compare port_conflicts zone_of
     """,
     "why": """
         NearMiss Obstacle RecordedDecision ScoreComparison VerifiedChange
     """,
 }
-_NEW_NAMES: Final = {"DistinctColumn": "DictionaryColumn", "TermKind": "TermClass"}
+_NEW_NAMES: Final = {
+    "DistinctColumn": "DictionaryColumn",
+    "FollowingColumns": "DerivedArrays",
+    "RowFollower": "RowChangeReader",
+    "TermKind": "TermClass",
+}
 """What names are called in their package now, if that is another name."""
 _PACKAGE_OF: Final = {name: package for package, names in _NAMES.items() for name in names.split()}
 

@@ -36,24 +36,24 @@ class BalancedUsage(Used):
     """Less a half of 100, which is to be added to every difference from it."""
 
     @override
-    def lay_out(self) -> None:
+    def rebind(self) -> None:
         """As for any usage."""
-        super().lay_out()
+        super().rebind()
         if len(self.without) < self.table.capacity:
             self.without = longer(self.without, self.table.capacity)
 
     @override
-    def fill(self, index: Index) -> None:
+    def compute(self, index: Index) -> None:
         """As for any usage."""
-        super().fill(index)
+        super().compute(index)
         used, capacities = self.value[:, index], self.capacity[:, index]
         fractions = np.minimum(used / capacities, 1.0)
         self.without[index] = _balances(list(fractions), fractions.shape[1]) - HALF
 
     @override
-    def fill_row(self, row: int) -> None:
+    def compute_row(self, row: int) -> None:
         """As for any usage."""
-        super().fill_row(row)
+        super().compute_row(row)
         fractions = [min(used[row] / there[row], 1.0) for _, _, there, used in self._cells]
         self.without[row] = _balance(fractions) - HALF
 

@@ -12,7 +12,7 @@ from attrs import define, field
 from typing_extensions import override
 
 from schedframe import MAX_SCORE, Rows
-from schedframe.state import FollowingColumns
+from schedframe.state import DerivedArrays
 
 from .arithmetic import EXACT
 from .scored import Column, Scored
@@ -30,7 +30,7 @@ _ONE: Final = 1.0
 
 
 @define(eq=False)
-class Usage(FollowingColumns):
+class Usage(DerivedArrays):
     """Of several resources, one row of a matrix each: capacity, and something that follows from usage:
     ``of_capacity`` x capacity + ``of_used`` x used.
 
@@ -64,8 +64,8 @@ class Usage(FollowingColumns):
         self._scratch = np.empty((len(self.resources), PORTION))
 
     @override
-    def lay_out(self) -> None:
-        """See :class:`FollowingColumns`."""
+    def rebind(self) -> None:
+        """See :class:`DerivedArrays`."""
         table, old = self.table, self.capacity
         if len(self._odd) < table.capacity:
             self.capacity = np.empty((len(self.resources), table.capacity))
@@ -80,8 +80,8 @@ class Usage(FollowingColumns):
         self._cells = [(there.data, used.data, c.data, v.data) for (there, used), c, v in mine]
 
     @override
-    def fill(self, index: Index) -> None:
-        """See :class:`FollowingColumns`."""
+    def compute(self, index: Index) -> None:
+        """See :class:`DerivedArrays`."""
         odd = np.zeros(len(self._odd[index]), np.bool_)
         alive = self.table.alive[index]
         spare, same = [], []
@@ -107,8 +107,8 @@ class Usage(FollowingColumns):
         self._odd[index] = odd
 
     @override
-    def fill_row(self, row: int) -> None:
-        """See :class:`FollowingColumns`."""
+    def compute_row(self, row: int) -> None:
+        """See :class:`DerivedArrays`."""
         odd, spare, same = False, self.least_spare, self.same
         of_capacity, of_used = self.of_capacity, self.of_used
         for i, (there, used, capacity, value) in enumerate(self._cells):
@@ -174,7 +174,7 @@ class Left(Usage):
 
 
 @define(eq=False)
-class Room(FollowingColumns):
+class Room(DerivedArrays):
     """What is left of several resources, and where not even a pod without requests may come."""
 
     names: tuple[str, ...] = ()
@@ -189,8 +189,8 @@ class Room(FollowingColumns):
     _pods: tuple[Any, Any, Any] = field(init=False, repr=False)
 
     @override
-    def lay_out(self) -> None:
-        """See :class:`FollowingColumns`."""
+    def rebind(self) -> None:
+        """See :class:`DerivedArrays`."""
         table = self.table
         if len(self.full) < table.capacity:
             left = self.left or [np.zeros(0, np.int64)] * len(self.names)
@@ -202,8 +202,8 @@ class Room(FollowingColumns):
         self._pods = table.allowed_pods.data, table.pod_count.data, self.full.data
 
     @override
-    def fill(self, index: Index) -> None:
-        """See :class:`FollowingColumns`."""
+    def compute(self, index: Index) -> None:
+        """See :class:`DerivedArrays`."""
         table, least = self.table, []
         alive = table.alive[index]
         for (there, used), left in zip(self._columns, self.left, strict=True):
@@ -216,8 +216,8 @@ class Room(FollowingColumns):
         self.least = least if anew else [*map(min, self.least, least)]
 
     @override
-    def fill_row(self, row: int) -> None:
-        """See :class:`FollowingColumns`."""
+    def compute_row(self, row: int) -> None:
+        """See :class:`DerivedArrays`."""
         least = self.least
         for i, (there, used, left) in enumerate(self._cells):
             left[row] = spare = there[row] - used[row]
@@ -255,7 +255,7 @@ def longer(old: npt.NDArray[Scalar], capacity: int) -> npt.NDArray[Scalar]:
 
 def room(names: tuple[str, ...], rows: Rows) -> Room | None:
     """What is left of these resources, up to date; ``None`` if it is not worth to be kept so far."""
-    return rows.table.following_if_busy((Room, names), lambda table: Room(table, names=names), len(rows))
+    return rows.table.derived_arrays_if_busy((Room, names), lambda table: Room(table, names=names), len(rows))
 
 
 def left_of(names: Sequence[str], rows: Rows) -> list[Column]:
@@ -273,7 +273,7 @@ def followed(kind: type[U], scored: Sequence[Scored], rows: Rows) -> U | None:
     resources = tuple([(each.name, each.non_zero) for each in scored])
     if not resources or any(type(each) is not Scored for each in scored):
         return None
-    usage = rows.table.following_if_busy(
+    usage = rows.table.derived_arrays_if_busy(
         (kind, resources), lambda table: kind(table, resources=resources), len(rows)
     )
     return None if usage is None or usage.odd_rows else usage

@@ -17,8 +17,8 @@ from ..framework.passing import register_passed
 from ..queue import EVERYTHING, PriorityQueue, QueueOptions, QueueProfile
 from ..state import Cache, ObjectStore
 from .core import Core
-from .equivalence.cache import RememberedClasses
-from .equivalence.fast_search import FastPath
+from .equivalence.cache import EquivalenceCache
+from .equivalence.fast_search import FastSearch
 from .equivalence.verification import VerifyingSearch
 from .handle import SchedulerHandle
 from .options import SchedulerOptions, ScoreAllNodes
@@ -64,7 +64,7 @@ def build_core(
     objects = ObjectStore()
     fast = None
     if sampling is None and options.remember != 0:
-        fast = FastPath(RememberedClasses(objects, options.remember), rng)
+        fast = FastSearch(EquivalenceCache(objects, options.remember), rng)
     core = Core(
         cluster=cluster,
         clock=clock,
@@ -87,7 +87,7 @@ def build_core(
 
 
 def _search(
-    cache: Cache, rng: Random, sampling: Sampling | None, fast: FastPath | None, verify: float
+    cache: Cache, rng: Random, sampling: Sampling | None, fast: FastSearch | None, verify: float
 ) -> Search:
     if not 0 <= verify <= 1:
         raise ValueError(f"verify is a share from 0 to 1, not {verify}")

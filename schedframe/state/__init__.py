@@ -5,14 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .._renamed import renamed
-from .alike_rows import AlikeRows, RowGroup
 from .cache import Cache, PodState
 from .change_log import ChangeLog
+from .change_reader import RowChangeReader
 from .columns import DerivedColumn, DictionaryColumn
 from .comparer import Comparison, compare
+from .derived_arrays import DerivedArrays
 from .domains import Domains, NodeSubset
-from .followers import RowFollower
-from .following import FollowingColumns
 from .images import ImageIndex, ImageState
 from .node_info import NodeInfo
 from .node_order import NodeOrder, zone_of
@@ -21,21 +20,21 @@ from .objects import ObjectStore
 from .pod_counts import CountColumn, DomainSums, PodGroup, TermClass
 from .pod_groups import PodGroups
 from .ports import port_conflicts
+from .row_states import RowsByState, RowState
 from .snapshot import Snapshot
 from .table_store import TableStore
 from .trial import substituted_row
 
 __all__ = [
-    "AlikeRows",
     "Cache",
     "ChangeLog",
     "Comparison",
     "CountColumn",
+    "DerivedArrays",
     "DerivedColumn",
     "DictionaryColumn",
     "DomainSums",
     "Domains",
-    "FollowingColumns",
     "ImageIndex",
     "ImageState",
     "LazyRows",
@@ -47,9 +46,10 @@ __all__ = [
     "PodGroup",
     "PodGroups",
     "PodState",
-    "RowFollower",
-    "RowGroup",
+    "RowChangeReader",
+    "RowState",
     "Rows",
+    "RowsByState",
     "Snapshot",
     "TableStore",
     "TermClass",
@@ -62,5 +62,11 @@ __all__ = [
 if not TYPE_CHECKING:
     __getattr__ = renamed(
         __name__,
-        {"DistinctColumn": "DictionaryColumn", "TermKind": "TermClass", "standing_in": "substituted_row"},
+        {
+            "DistinctColumn": "DictionaryColumn",
+            "FollowingColumns": "DerivedArrays",
+            "RowFollower": "RowChangeReader",
+            "TermKind": "TermClass",
+            "standing_in": "substituted_row",
+        },
     )

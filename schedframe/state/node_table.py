@@ -12,7 +12,7 @@ from typing_extensions import override
 
 from ..api import Node
 from .columns import DerivedColumn, DictionaryColumn
-from .following import Following, KeptColumns
+from .derived_arrays import Derived, DerivedArrayCache
 from .invariants import check_store, same
 from .node_info import NodeInfo
 from .pod_groups import PodGroups
@@ -132,13 +132,13 @@ class NodeTable(TableStore):
     """
 
     _columns: dict[Hashable, DictionaryColumn[Any] | DerivedColumn] = field(factory=dict)
-    _following: KeptColumns[NodeTable] = field(init=False)
+    _derived_arrays: DerivedArrayCache[NodeTable] = field(init=False)
     _all: Rows | None = None
     _groups: PodGroups | None = None
 
     def __attrs_post_init__(self) -> None:
         TableStore.__attrs_post_init__(self)
-        self._following = KeptColumns(self)
+        self._derived_arrays = DerivedArrayCache(self)
 
     def rows(self) -> Rows:
         """Return all rows that have a node."""
@@ -181,21 +181,21 @@ class NodeTable(TableStore):
         assert isinstance(column, DerivedColumn)
         return column.sync().array
 
-    def following(self, key: Hashable, make: Callable[[NodeTable], Following]) -> Following:
+    def derived_arrays(self, key: Hashable, make: Callable[[NodeTable], Derived]) -> Derived:
         """The columns of somebody's own known as *key*, made at first use and up to date.
 
         The same key must always come with an equivalent *make*. Of many, the oldest are dropped.
         """
-        return self._following.get(key, make)
+        return self._derived_arrays.get(key, make)
 
-    def following_if_busy(
-        self, key: Hashable, make: Callable[[NodeTable], Following], rows: int
-    ) -> Following | None:
-        """As :meth:`following`, but ``None`` until more rows were asked about in all than the table has.
+    def derived_arrays_if_busy(
+        self, key: Hashable, make: Callable[[NodeTable], Derived], rows: int
+    ) -> Derived | None:
+        """As ``derived_arrays``, but ``None`` until more rows were asked about in all than the table has.
 
         For what costs about as much to make as to do without once: *rows* is how many are asked about now.
         """
-        return self._following.if_busy(key, make, rows)
+        return self._derived_arrays.if_busy(key, make, rows)
 
     @property
     def pod_groups(self) -> PodGroups:

@@ -96,11 +96,7 @@ class ResourceColumns:
         columns = self.sparse.get(resource)
         return self._zeros if columns is None else columns[1]
 
-    def packed_amounts(self) -> Column | None:
-        """Of which a column is :meth:`amounts_at` of a row; ``None`` if there are more amounts."""
-        return None if self.sparse else self.matrix
-
-    def amounts_at(self, row: int) -> tuple[Any, ...] | None:
+    def row_state(self, row: int) -> tuple[Any, ...] | None:
         """What there is and what is used on a row, and whether there is room for a pod; ``None`` if there are
         too many resources to look at all.
         """
@@ -109,8 +105,8 @@ class ResourceColumns:
             return amounts
         return (*amounts, *self.sparse.amounts_at(row)) if len(self.sparse) <= MOST_ASKED else None
 
-    def quantities(self) -> Iterator[Column]:
-        """A column for each of the amounts of :meth:`amounts_at`; some are made for this."""
+    def state_columns(self) -> Iterator[Column]:
+        """The columns whose values at a row are its :meth:`row_state`; some are made for this."""
         yield from self.matrix
         for name in self.sparse:
             yield from self.sparse.columns_of(name)

@@ -170,22 +170,16 @@ class TableStore:
         column: Column = self._amounts.non_zero[0 if resource == "cpu" else 1]
         return column
 
-    def amounts_at(self, row: int) -> tuple[Any, ...] | None:
-        """All amounts of a row: two rows for which this is equal do not differ in what there is and what is
-        used of anything, nor in whether they have room for another pod; only in how many pods they have and
-        allow. ``None`` if there are too many resources to look at all.
+    def row_state(self, row: int) -> tuple[Any, ...] | None:
+        """All amounts of a row: rows with equal states do not differ in what there is and what is used of any
+        resource, nor in whether there is room for another pod; only in the number of pods. ``None`` if there
+        are too many resources to compare. O(resources).
         """
-        return self._amounts.amounts_at(row)
+        return self._amounts.row_state(row)
 
-    def packed_amounts(self) -> Column | None:
-        """A matrix, good for one :attr:`layout`, of which a column is what :meth:`amounts_at` tells of a row;
-        ``None`` if there are resources that few nodes have.
-        """
-        return self._amounts.packed_amounts()
-
-    def quantities(self) -> Iterator[Column]:
-        """The columns of what :meth:`amounts_at` tells of a row."""
-        return self._amounts.quantities()
+    def state_columns(self) -> Iterator[Column]:
+        """The columns whose values at a row are its :meth:`row_state`."""
+        return self._amounts.state_columns()
 
     # ---- nodes -------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from itertools import count
 from typing import Any, ClassVar
 
 import numpy as np
+import pytest
 from attrs import define, evolve, field
 
 from schedframe import (
@@ -27,9 +28,14 @@ from schedframe import (
     hookimpl,
     load_config,
 )
-from schedframe.cycle.equivalence.equivalence_class import PodClass
-from schedframe.cycle.equivalence.index.matrix_slot import Seat
-from schedframe.cycle.equivalence.index.state_buckets import BestAlike
+from schedframe.cycle.equivalence import policy
+from schedframe.cycle.equivalence.columns import ClassColumns
+from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
+from schedframe.cycle.equivalence.index.base import ScoreIndex
+from schedframe.cycle.equivalence.index.score_matrix import MatrixSlot
+from schedframe.cycle.equivalence.index.state_index import StateIndex
+from schedframe.cycle.equivalence.node_columns import NodeColumns
+from schedframe.cycle.equivalence.shared import SharedIndexes
 from schedframe.cycle.equivalence.status_codes import NO_NODE
 from schedframe.framework.hookspecs import Scores
 
@@ -284,8 +290,8 @@ class Triplets:
         for world in self.worlds:
             world.check()
             fast = world.scheduler.core.search.fast
-            for remembered in fast.classes._classes.values() if fast is not None else ():
-                assert_up_to_date(remembered)
+            for eq_class in fast.cache.classes() if fast is not None else ():
+                assert_up_to_date(eq_class)
 
 
 def _outcome(world: World, decision: Decision | None) -> dict[str, Any]:
@@ -320,86 +326,100 @@ def _outcome(world: World, decision: Decision | None) -> dict[str, Any]:
     return found
 
 
-def assert_up_to_date(remembered: PodClass) -> None:
-    """The columns of a class equal those of one that is built now, or what it knows of groups does."""
-    fresh = PodClass(remembered.framework, remembered.parts, remembered.pod, remembered._objects)
+def fresh_class(eq_class: EquivalenceClass) -> EquivalenceClass:
+    """A class of the same pods that knows nothing of what happened so far."""
+    columns = NodeColumns(eq_class.table, eq_class.plan, eq_class.pod, eq_class._objects)
+    shared = SharedIndexes(columns, eq_class.policy)
+    return EquivalenceClass(
+        eq_class.framework, eq_class.plan, eq_class.pod, eq_class._objects, shared, index_only=False
+    )
+
+
+def assert_up_to_date(eq_class: EquivalenceClass) -> None:
+    """The columns of a class equal those of one that is built now, and its index fits."""
+    fresh = fresh_class(eq_class)
     fresh.refresh()
-    if remembered.outlined and remembered.best_alike():
-        assert fresh.usable
-        assert_groups_are_worth_it(remembered, fresh)
+    if eq_class.index_only and eq_class.find_best():
+        assert fresh.cacheable
+        assert_index_fits(eq_class, fresh)
+        eq_class.check_invariants()
         return
-    usable = remembered.refresh()
+    usable = eq_class.refresh()
     if not usable:
         # Not using a class is always right; a class that fails now must not be used.
         return
-    assert fresh.usable
-    size = remembered.table.size
-    assert _by_row(remembered, size) == _by_row(fresh, size)
-    assert remembered.feasible == fresh.feasible
-    assert dict(remembered.counts()) == dict(fresh.counts())
-    assert np.array_equal(remembered.maxima.values[:size], fresh.maxima.values[:size])
-    remembered.maxima.check_invariants()
-    for way in remembered.groupings._ways.values():
-        rows = remembered.table.row_log.since(way.version)
-        current = way.built == remembered.maxima.rebuilds and rows is not None
-        if current and way.grouped.update(rows, remembered.maxima.values):
-            way.grouped.check_invariants(remembered.maxima.values)
-    assert_groups_are_worth_it(remembered, remembered)
-    assert [column.counts for column in remembered.normalized] == [c.counts for c in fresh.normalized]
-    assert [column.highest for column in remembered.normalized] == [c.highest for c in fresh.normalized]
+    assert fresh.cacheable
+    mine, other, size = eq_class.columns, fresh.columns, eq_class.table.size
+    assert mine is not None
+    assert other is not None
+    assert _by_row(mine, size) == _by_row(other, size)
+    assert mine.feasible == other.feasible
+    assert dict(mine.rejections()) == dict(other.rejections())
+    assert np.array_equal(mine.totals[:size], other.totals[:size])
+    eq_class.check_invariants()
+    assert_index_fits(eq_class, eq_class)
+    assert [column.counts for column in mine.normalized] == [c.counts for c in other.normalized]
+    assert [column.highest for column in mine.normalized] == [c.highest for c in other.normalized]
 
 
-def assert_groups_are_worth_it(remembered: PodClass, known: PodClass) -> None:
-    """What is known of groups of rows is what an equal class with columns, *known*, says of each row."""
-    if not remembered.best_alike():
+def assert_index_fits(eq_class: EquivalenceClass, known: EquivalenceClass) -> None:
+    """What the index of a class says is what an equal class with columns, *known*, says of each row."""
+    if not eq_class.find_best():
         return
-    alike = remembered.alike
-    if isinstance(alike, Seat):
-        assert_rows_are_worth_it(alike, known)
+    index, columns = eq_class.index, known.columns
+    assert columns is not None
+    if isinstance(index, MatrixSlot):
+        assert_slot_fits(index, eq_class, columns)
         return
-    rows = remembered.view.alike_rows()
-    assert rows is not None
-    rows.check_invariants(remembered.view.codes)
-    for group, worth in alike.groups().items():
-        for row in rows.rows_of([group]).tolist():
-            code = known.codes[row]
+    assert isinstance(index, StateIndex)
+    rows = index.rows
+    rows.check_invariants(eq_class.node_columns.codes)
+    for state, score in index.scores().items():
+        for row in rows.rows_of([state]).tolist():
+            code = columns.codes[row]
             if code:
-                assert worth < 0
-                assert remembered.statuses[-worth - 1] == known.statuses[code - 1]
+                assert score < 0
+                assert eq_class.node_columns.status_codes.statuses[-score - 1] == columns.statuses[code - 1]
             else:
-                assert worth == known.maxima.values[row] - known.base[row]
-    assert (
-        rows.rows_of(alike.found_best).tolist()
-        == (known.maxima.values == known.maxima.top()).nonzero()[0].tolist()
-    )
-    assert_feasible(alike, known)
+                assert score == columns.totals[row] - columns.node_scores[row]
+    best = (columns.totals == columns.best_rows.top()).nonzero()[0].tolist()
+    assert rows.rows_of([state for state in index.found if state.count]).tolist() == best
+    assert_feasible(index, columns)
 
 
-def assert_rows_are_worth_it(seat: Seat, known: PodClass) -> None:
-    """What a board knows of each row for the class with that seat is what an equal class says of it."""
-    worth, alive = seat.worth(), known.table.alive
-    assert len(worth) == known.table.size
-    for row, (each, code) in enumerate(zip(worth, known.codes.tolist(), strict=False)):
+def assert_slot_fits(slot: MatrixSlot, eq_class: EquivalenceClass, columns: ClassColumns) -> None:
+    """The scores of a slot are those of the *columns* of an equal class."""
+    scores, alive = slot.values(), columns.table.alive
+    assert len(scores) == columns.table.size
+    statuses = eq_class.node_columns.status_codes.statuses
+    for row, (score, code) in enumerate(zip(scores, columns.codes.tolist(), strict=False)):
         if code:
-            assert each < 0
-            named = alive[row] and not known.view.codes[row]
-            assert not named or seat.found.statuses[-each - 1] == known.statuses[code - 1]
+            assert score < 0
+            named = alive[row] and not columns.node_columns.codes[row]
+            assert not named or statuses[-score - 1] == columns.statuses[code - 1]
         else:
-            assert each == known.maxima.values[row] - known.base[row]
-    assert_feasible(seat, known)
+            assert score == columns.totals[row] - columns.node_scores[row]
+    assert_feasible(slot, columns)
 
 
-def assert_feasible(alike: BestAlike | Seat, known: PodClass) -> None:
-    """The rows that pass are those that pass for the class *known*, which is up to date."""
-    feasible = alike.feasible_rows()
-    assert feasible.positions.tolist() == known.feasible_rows().positions.tolist()
-    assert len(feasible) == known.feasible
+def assert_feasible(index: ScoreIndex, columns: ClassColumns) -> None:
+    """The rows that an index finds feasible are those of *columns*; scores differ by one number at most."""
+    feasible = index.feasible_rows()
+    positions = feasible.positions
+    assert positions.tolist() == columns.feasible_rows().positions.tolist()
+    assert len(feasible) == columns.feasible
+    assert len(set((columns.totals[positions] - index.scores_at(positions)).tolist())) <= 1
 
 
-def _by_row(found: PodClass, size: int) -> list[Status | str | None]:
+def lowered(patch: pytest.MonkeyPatch, **limits: Any) -> None:
+    """Schedulers made from now on have other thresholds."""
+    patch.setattr(policy, "DEFAULT", evolve(policy.DEFAULT, **limits))
+
+
+def _by_row(columns: ClassColumns, size: int) -> list[Status | str | None]:
     return [
-        "no node" if code == NO_NODE else found.statuses[code - 1] if code else None
-        for code in found.codes[:size].tolist()
+        "no node" if code == NO_NODE else columns.statuses[code - 1] if code else None
+        for code in columns.codes[:size].tolist()
     ]
 
 

@@ -1,4 +1,4 @@
-"""A class that knows what groups of rows are worth decides as one that knows each row."""
+"""A class with a state index decides as one with columns."""
 
 from __future__ import annotations
 
@@ -22,15 +22,13 @@ from schedframe import (
     Taint,
     hookimpl,
 )
-from schedframe.cycle.equivalence import fast_search as fast_path
-from schedframe.cycle.equivalence.equivalence_class import PodClass
-from schedframe.cycle.equivalence.index import score_matrix as board
-from schedframe.cycle.equivalence.index import state_buckets as best_alike
-from schedframe.cycle.equivalence.index.state_buckets import BestAlike
-from schedframe.state import alike_rows
+from schedframe.cycle.equivalence import fast_search, live_search, policy
+from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
+from schedframe.cycle.equivalence.index.state_index import StateIndex
+from schedframe.state import policy as state_policy
 
 from .build import World, make_node, make_pod
-from .remembering import Triplets, renamed
+from .remembering import Triplets, lowered, renamed
 from .scale import examples
 from .test_remembered import WAYS, Way, catching_up
 
@@ -113,24 +111,24 @@ def test_no_decision_changes_where_only_amounts_count(
 
 
 @pytest.fixture(autouse=True)
-def _no_board(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The tables of these tests are so small that classes would take turns on a board."""
-    monkeypatch.setattr(board, "MOST_ROWS", 0)
+def _no_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No class uses a score matrix."""
+    lowered(monkeypatch, matrix_max_rows=0)
 
 
 class Watched:
-    """Counts what the groups answered."""
+    """Counts what state indexes answered."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.answers: list[bool] = []
-        best = BestAlike.best
+        best = StateIndex.best
 
-        def watched(alike: BestAlike) -> Any:
-            found = best(alike)
+        def watched(index: StateIndex) -> Any:
+            found = best(index)
             self.answers.append(found)
             return found
 
-        patch.setattr(BestAlike, "best", watched)
+        patch.setattr(StateIndex, "best", watched)
 
 
 def world_of(nodes: int) -> World:
@@ -148,10 +146,10 @@ def schedule(world: World, pods: int, *sizes: Any) -> None:
     world.scheduler.run_until_idle()
 
 
-def classes_of(world: World) -> list[PodClass]:
+def classes_of(world: World) -> list[EquivalenceClass]:
     fast = world.scheduler.core.search.fast
     assert fast is not None
-    return list(fast.classes._classes.values())
+    return fast.cache.classes()
 
 
 @pytest.mark.parametrize("sizes", [("100m",), ("100m", "200m", "300m")])
@@ -160,19 +158,20 @@ def test_nothing_is_found_out_by_row(sizes: tuple[str, ...], monkeypatch: pytest
     schedule(world, 60, *sizes)
     assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
     assert watched.answers == [True] * 60
-    assert [(found.outlined, len(found.codes)) for found in classes_of(world)] == [(True, 0)] * len(sizes)
+    kept = [(each.index_only, each.columns) for each in classes_of(world)]
+    assert kept == [(True, None)] * len(sizes)
 
 
 @pytest.mark.parametrize("sizes", [("100m",), ("100m", "200m", "300m")])
 def test_a_class_that_began_by_rows_goes_on_by_groups(
     sizes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(BestAlike, "begin", lambda alike, rows: False)
+    monkeypatch.setattr(EquivalenceClass, "_build_state_index", lambda eq_class, rows: False)
     watched, world = Watched(monkeypatch), world_of(50)
     schedule(world, 60, *sizes)
     assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
-    assert watched.answers == [True] * (60 - (best_alike.FIRST_VISITS + 1) * len(sizes))
-    assert not any(found.outlined for found in classes_of(world))
+    assert watched.answers == [True] * (60 - (policy.DEFAULT.first_visits + 1) * len(sizes))
+    assert not any(found.index_only for found in classes_of(world))
 
 
 def test_nodes_come_and_go_and_rows_are_still_in_groups() -> None:
@@ -183,20 +182,20 @@ def test_nodes_come_and_go_and_rows_are_still_in_groups() -> None:
             world.cluster.delete("Node", f"n{i}")
     world.cluster.create(make_node("new", cpu="2"))
     schedule(world, 5, "0.1")
-    (found,) = {found.outlined for found in classes_of(world)}
+    (found,) = {found.index_only for found in classes_of(world)}
     assert found
     assert {world.find("Pod", f"default/0.1-{i}").spec.node_name for i in range(5)} == {"n3", "new"}
 
 
 def test_too_many_groups_are_asked_about_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(best_alike, "MOST_ASKED", 0)
+    lowered(monkeypatch, rowwise_rows=0, rows_per_state=1 << 20)
     world = world_of(50)
     schedule(world, 20, "100m")
-    assert [found.outlined for found in classes_of(world)] == [False]
+    assert [found.index_only for found in classes_of(world)] == [False]
 
 
 def test_where_rows_come_to_differ_a_class_goes_by_rows_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike_rows, "MOST_GROUPS", 8)
+    monkeypatch.setattr(state_policy, "ROW_STATES", 8)
     watched, world = Watched(monkeypatch), world_of(50)
     schedule(world, 20, "100m")
     assert set(watched.answers) == {True}
@@ -234,8 +233,9 @@ def test_room_that_is_kept_for_others_counts() -> None:
 
 def test_where_one_node_is_feasible_nobody_is_asked_for_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
-    who_scores = fast_path._who_scores
-    monkeypatch.setattr(fast_path, "_who_scores", lambda *args: asked.append(args) or who_scores(*args))
+    pre_score = live_search.pre_score_live
+    for module in (fast_search, live_search):
+        monkeypatch.setattr(module, "pre_score_live", lambda *args: asked.append(args) or pre_score(*args))
     schedule(world_of(1), 3, "100m")
     assert not asked
     schedule(world_of(2), 3, "100m")
@@ -266,7 +266,7 @@ def test_what_all_rows_have_in_common_may_change() -> None:
     for i in range(50):
         world.cluster.create(make_node(f"n{i}"))
     schedule(world, 5, "100m")
-    assert [found.outlined for found in classes_of(world)] == [True]
+    assert [found.index_only for found in classes_of(world)] == [True]
     world.cluster.create(Namespace(ObjectMeta(name="open")))
     schedule(world, 5, "0.1")
     assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
@@ -296,7 +296,7 @@ def test_a_plugin_that_fails_at_a_new_node_is_heard() -> None:
     for i in range(50):
         world.cluster.create(make_node(f"n{i}"))
     schedule(world, 5, "100m")
-    assert [found.outlined for found in classes_of(world)] == [True]
+    assert [found.index_only for found in classes_of(world)] == [True]
     assert not world.faults
     world.cluster.create(make_node("bad"))
     schedule(world, 1, "0.1")

@@ -14,23 +14,21 @@ from schedframe import (
     Depends,
     NodeInfo,
     NodeTable,
-    PluginError,
     Pod,
     RowVerdicts,
     Status,
     Taint,
     hookimpl,
 )
-from schedframe.cycle.equivalence import cache as classes
-from schedframe.cycle.equivalence.equivalence_class import PodClass
-from schedframe.cycle.equivalence.evaluate.batch import AllClasses, Asked, checked
-from schedframe.cycle.equivalence.index import matrix_slot as seat
-from schedframe.cycle.equivalence.index import score_matrix as board
-from schedframe.cycle.equivalence.index import state_buckets as best_alike
-from schedframe.cycle.equivalence.index.matrix_slot import Seat
+from schedframe.cycle.equivalence import equivalence_class
+from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
+from schedframe.cycle.equivalence.evaluate.batch import BatchEvaluator, PluginBatch, weighted
+from schedframe.cycle.equivalence.evaluate.query import EvaluationFailed
+from schedframe.cycle.equivalence.index import score_matrix
+from schedframe.cycle.equivalence.index.score_matrix import MatrixSlot
 
 from .build import World, make_node, make_pod
-from .remembering import assert_up_to_date, renamed
+from .remembering import assert_up_to_date, lowered, renamed
 
 SIZES = ("100m", "200m", "300m")
 SLOW = Taint("slow", "", PREFER_NO_SCHEDULE)
@@ -39,7 +37,7 @@ FULL = Status.unschedulable("half is enough")
 
 @pytest.fixture(autouse=True)
 def two_classes_use_a_board(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "CROWD", 2)
+    lowered(monkeypatch, matrix_min_classes=2)
 
 
 def world_of(nodes: int, **plugins: Any) -> World:
@@ -59,31 +57,33 @@ def schedule(world: World, pods: int, *sizes: str, name: str = "p") -> list[str]
     return [world.find("Pod", f"default/{name}{i}").spec.node_name for i in range(pods)]
 
 
-def classes_of(world: World) -> list[PodClass]:
+def classes_of(world: World) -> list[EquivalenceClass]:
     fast = world.scheduler.core.search.fast
     assert fast is not None
-    return list(fast.classes._classes.values())
+    return fast.cache.classes()
 
 
 def seats_of(world: World) -> list[bool]:
     for found in classes_of(world):
         assert_up_to_date(found)
-    return [isinstance(found.alike, Seat) and found.alike.ready for found in classes_of(world)]
+    return [isinstance(each.index, MatrixSlot) and each.index.attached for each in classes_of(world)]
 
 
 def test_a_class_alone_has_no_use_for_a_board_and_joins_once_there_is_another() -> None:
     world = world_of(50)
     assert all(schedule(world, 20, "100m"))
-    assert [isinstance(found.alike, Seat) for found in classes_of(world)] == [False]
+    assert [isinstance(each.index, MatrixSlot) for each in classes_of(world)] == [False]
     assert all(schedule(world, 60, *SIZES, name="q"))
     assert seats_of(world) == [True] * 3
-    assert [(found.outlined, len(found.codes)) for found in classes_of(world)] == [(True, 0)] * 3
+    assert [(each.index_only, each.columns) for each in classes_of(world)] == [(True, None)] * 3
 
 
 def test_rows_that_are_all_alike_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    ask = AllClasses.ask
-    monkeypatch.setattr(AllClasses, "ask", lambda all, row: asked.append(row) or ask(all, row))
+    evaluate = BatchEvaluator.evaluate
+    monkeypatch.setattr(
+        BatchEvaluator, "evaluate", lambda batch, row: asked.append(row) or evaluate(batch, row)
+    )
     world = world_of(50)
     assert all(schedule(world, 50, "100m", "100m", "200m"))
     assert 0 < len(asked) < 20
@@ -120,11 +120,11 @@ def test_where_what_nodes_have_in_common_was_judged_anew_nobody_stays() -> None:
     world = world_of(6)
     schedule(world, 12, *SIZES)
     assert seats_of(world) == [True] * 3
-    view = classes_of(world)[0].view
-    seats = view.board()
-    view.builds += 1
-    assert not seats.sync()
-    assert not any(isinstance(found.alike, Seat) and found.alike.ready for found in classes_of(world))
+    shared = classes_of(world)[0].shared
+    matrix = shared.matrix()
+    shared.node_columns.generation += 1
+    assert not matrix.sync()
+    assert not any(each.index.attached for each in classes_of(world))
 
 
 def test_a_class_that_fits_nowhere_is_told_why_and_stays() -> None:
@@ -144,16 +144,15 @@ def test_a_class_that_fits_nowhere_is_told_why_and_stays() -> None:
 @pytest.mark.parametrize(
     "change",
     [
-        lambda world: world.cluster.create(make_node("more", **{"example.com/gpu": 2})),
         lambda world: world.cluster.create(make_node("slow", taints=(SLOW,))),
         lambda world: [world.cluster.create(make_node(f"more{i}")) for i in range(30)],
     ],
-    ids=["a resource without a column", "nodes are liked differently", "too many nodes"],
+    ids=["nodes are liked differently", "too many nodes"],
 )
 def test_where_a_board_will_not_do_classes_leave_it(
     change: Callable[[World], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(board, "MOST_ROWS", 40)
+    lowered(monkeypatch, matrix_max_rows=40)
     world = world_of(20)
     schedule(world, 20, *SIZES)
     assert seats_of(world) == [True] * 3
@@ -163,7 +162,7 @@ def test_where_a_board_will_not_do_classes_leave_it(
 
 
 def test_who_is_idle_loses_the_seat_and_gets_along(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "ROUND", -10)
+    lowered(monkeypatch, eviction_period=-10)
     world = world_of(12)
     schedule(world, 3, *SIZES)
     assert seats_of(world) == [True] * 3
@@ -173,7 +172,7 @@ def test_who_is_idle_loses_the_seat_and_gets_along(monkeypatch: pytest.MonkeyPat
 
 
 def test_there_are_so_many_seats(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "MOST_SEATS", 2)
+    lowered(monkeypatch, matrix_max_classes=2)
     world = world_of(12)
     assert all(schedule(world, 20, *SIZES[:2]))
     assert seats_of(world) == [True, True]
@@ -183,20 +182,26 @@ def test_there_are_so_many_seats(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_plugin_without_columns_is_not_asked_about_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its classes sit down when they know the rows."""
-    monkeypatch.setattr(best_alike, "MOST_ASKED", 0)
+    lowered(monkeypatch, rowwise_rows=0, rows_per_state=1 << 20)
     world = world_of(12, Half=Half)
     assert all(schedule(world, 40, *SIZES))
     assert seats_of(world) == [True] * 3
-    assert all(len(found.codes) for found in classes_of(world))
+    assert all(each.columns for each in classes_of(world))
 
 
 def test_of_many_changes_each_class_learns_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
-    ask = AllClasses.ask
-    monkeypatch.setattr(AllClasses, "ask", lambda all, row: asked.append(row) or ask(all, row))
-    by_columns: list[PodClass] = []
-    worth = seat.worth
-    monkeypatch.setattr(seat, "worth", lambda found: by_columns.append(found) or worth(found))
+    evaluate = BatchEvaluator.evaluate
+    monkeypatch.setattr(
+        BatchEvaluator, "evaluate", lambda batch, row: asked.append(row) or evaluate(batch, row)
+    )
+    by_columns: list[Any] = []
+    scores = equivalence_class.partial_scores
+    monkeypatch.setattr(
+        equivalence_class,
+        "partial_scores",
+        lambda query, codes: by_columns.append(query) or scores(query, codes),
+    )
     world = world_of(60)
     schedule(world, 6, *SIZES)
     assert seats_of(world) == [True] * 3
@@ -212,7 +217,7 @@ def test_of_many_changes_each_class_learns_by_columns(monkeypatch: pytest.Monkey
 
 
 def test_in_a_larger_table_a_crowd_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "CROWD", 33)
+    lowered(monkeypatch, matrix_min_classes=33)
     world = world_of(60)
     sizes = [f"{10 + i}m" for i in range(60)]
     assert all(schedule(world, 30, *sizes[:30]))
@@ -222,8 +227,7 @@ def test_in_a_larger_table_a_crowd_takes_turns(monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_kinds_that_never_come_again_are_not_welcome_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "MOST_NEW", 20)
-    monkeypatch.setattr(classes, "MADE_AT_ONCE", 2)
+    lowered(monkeypatch, eager_classes=2, unseen_classes=20)
     world = world_of(20)
     assert all(schedule(world, 100, *[f"{10 + i}m" for i in range(100)]))
     assert 20 <= len(classes_of(world)) <= 24
@@ -235,11 +239,13 @@ def test_kinds_that_never_come_again_are_not_welcome_for_ever(monkeypatch: pytes
 
 def test_who_joins_late_is_asked_about_at_once_with_others_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared: list[int] = []
-    begin = AllClasses.__attrs_post_init__
+    begin = BatchEvaluator.__attrs_post_init__
     monkeypatch.setattr(
-        AllClasses, "__attrs_post_init__", lambda all: prepared.append(len(all.classes)) or begin(all)
+        BatchEvaluator,
+        "__attrs_post_init__",
+        lambda batch: prepared.append(len(batch.queries)) or begin(batch),
     )
-    monkeypatch.setattr(board, "REST_SHIFT", 0)
+    lowered(monkeypatch, rebatch_share=1)
     world = world_of(40)
     sizes = [f"{10 + i}m" for i in range(12)]
     schedule(world, 6, *sizes[:2])
@@ -255,27 +261,26 @@ def test_who_joins_late_is_asked_about_at_once_with_others_in_time(monkeypatch: 
 
 def test_numbers_that_take_more_than_two_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Codes may be any number below 0; of scores it must be known that they fit."""
-    for module in (board, seat):
-        monkeypatch.setattr(module, "MOST_WORTH", 200)
+    monkeypatch.setattr(score_matrix, "LARGEST_SCORE", 200)
     world = world_of(12)
     assert all(schedule(world, 30, *SIZES))
     assert seats_of(world) == [True] * 3
-    assert seat.packed(np.array([-70_000, -3, 150])).tolist() == [-200, -3, 150]
-    monkeypatch.setattr(board, "MOST_WORTH", 199)
+    assert score_matrix.narrowed(np.array([-70_000, -3, 150])).tolist() == [-200, -3, 150]
+    monkeypatch.setattr(score_matrix, "LARGEST_SCORE", 199)
     world = world_of(12)
     assert all(schedule(world, 30, *SIZES))
     assert seats_of(world) == [False] * 3
 
 
 def test_where_each_pod_is_of_another_size_others_come_to_sit(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(board, "MOST_SEATS", 8)
-    monkeypatch.setattr(board, "ROUND", 4)
+    lowered(monkeypatch, matrix_max_classes=8, eviction_period=4)
     world = world_of(20)
     assert all(schedule(world, 200, *[f"{10 + i}m" for i in range(200)]))
-    (view,) = {id(found.view): found.view for found in classes_of(world)}.values()
-    assert 0 < len(view.board().seats) <= 8
-    assert view.users == len(classes_of(world))
-    assert not {id(seat.found) for seat in view.board().seats} & set(map(id, classes_of(world)[:8]))
+    (shared,) = {id(each.shared): each.shared for each in classes_of(world)}.values()
+    assert 0 < len(shared.matrix().slots) <= 8
+    assert shared.users == len(classes_of(world))
+    first = {id(each._query) for each in classes_of(world)[:8]}
+    assert not {id(slot.owner) for slot in shared.matrix().slots} & first
 
 
 # ---- plugins -----------------------------------------------------------------------------------------------
@@ -381,11 +386,11 @@ def test_what_is_said_of_several_pods_is_what_is_said_of_each() -> None:
 
 @pytest.mark.parametrize("scores", [[1, 2], np.array([1, 2])], ids=["list", "array"])
 def test_scores_of_several_pods_are_checked_and_weighted(scores: Any) -> None:
-    asked = Asked("P", 3, (0, 1), lambda row: scores)
-    assert list(checked(asked, scores)) == [3, 6]
+    batch = PluginBatch("P", 3, (0, 1), lambda row: scores)
+    assert list(weighted(batch, scores)) == [3, 6]
     for wrong in (scores[:1], [*scores[:1], 101], np.array([0, -1]), np.array([0.5, 1.0]), [5, -1]):
-        with pytest.raises(PluginError, match="plugin P scored"):
-            checked(asked, wrong)
+        with pytest.raises(EvaluationFailed, match="P scored"):
+            weighted(batch, wrong)
 
 
 class Breaks(Half):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from random import Random
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from schedframe.cycle.equivalence.index import group_max as grouped
-from schedframe.cycle.equivalence.index.blocked_max import OUT, BlockedMaxima
-from schedframe.cycle.equivalence.index.group_max import GroupedMaxima, Groupings
+from schedframe.cycle.equivalence import policy
+from schedframe.cycle.equivalence.index.base import INFEASIBLE
+from schedframe.cycle.equivalence.index.blocked_max import BlockedMax
+from schedframe.cycle.equivalence.index.group_max import GroupMax, GroupMaxCache
 from schedframe.cycle.search import tie_breaking as ties
 from schedframe.errors import InvariantError
 from schedframe.state import NodeTable
@@ -19,7 +21,7 @@ from schedframe.state import NodeTable
 from .build import make_node
 from .test_maxima import drawn
 
-VALUES = st.sampled_from((OUT, 0, 1, 2, 400))
+VALUES = st.sampled_from((INFEASIBLE, 0, 1, 2, 400))
 CODES = st.integers(-1, 3)
 
 
@@ -32,11 +34,11 @@ class GroupedMachine(RuleBasedStateMachine):
     def begin(self, cells: list[tuple[int, int]], draws: int) -> None:
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(ties, "MOST_DRAWS", draws)
-        self.patch.setattr(grouped, "_SMALLEST_SHIFT", 1)
-        self.patch.setattr(grouped, "_BLOCKS_SHIFT", 3)
-        self.values = np.array([value for value, _ in cells] + [OUT] * 4, np.int64)
+        self.patch.setattr(policy, "SMALLEST_BLOCK", 2)
+        self.patch.setattr(policy, "BLOCKS", 8)
+        self.values = np.array([value for value, _ in cells] + [INFEASIBLE] * 4, np.int64)
         self.codes = np.array([code for _, code in cells] + [7] * 4, np.int32)
-        self.grouped = GroupedMaxima((self.codes,))
+        self.grouped = GroupMax((self.codes,), 32)
         assert self.grouped.rebuild(self.values, len(cells))
 
     def teardown(self) -> None:
@@ -57,7 +59,7 @@ class GroupedMachine(RuleBasedStateMachine):
     @rule(gains=st.lists(st.integers(0, 3), min_size=5, max_size=5), draw=st.integers(0, 100))
     def choose(self, gains: list[int], draw: int) -> None:
         codes = self.grouped.present()
-        free = (self.values != OUT).nonzero()[0].tolist()
+        free = (self.values != INFEASIBLE).nonzero()[0].tolist()
         assert set(codes) == {(int(self.codes[row]),) for row in free}
         if not codes:
             return
@@ -71,7 +73,11 @@ class GroupedMachine(RuleBasedStateMachine):
     def choose_among_some(self, passing: set[int], draw: int) -> None:
         passes = [code in passing for (code,) in self.grouped.present()]
         groups = self.grouped.chosen(passes)
-        rows = [row for row in (self.values != OUT).nonzero()[0].tolist() if int(self.codes[row]) in passing]
+        rows = [
+            row
+            for row in (self.values != INFEASIBLE).nonzero()[0].tolist()
+            if int(self.codes[row]) in passing
+        ]
         assert self.grouped.rows_of(groups).tolist() == rows
         assert sum(group.rows for group in groups) == len(rows)
         if not rows:
@@ -96,8 +102,12 @@ def table_of(nodes: int) -> NodeTable:
     return table
 
 
-def column(table: NodeTable) -> BlockedMaxima:
-    return BlockedMaxima(np.arange(table.capacity, dtype=np.int64), table.size)
+def column(table: NodeTable) -> BlockedMax:
+    return BlockedMax(np.arange(table.capacity, dtype=np.int64), table.size)
+
+
+def of(ways: GroupMaxCache, codes: Any, best_rows: BlockedMax, table: NodeTable) -> GroupMax | None:
+    return ways.of(codes, best_rows.values, best_rows.generation, table)
 
 
 def touch(table: NodeTable, times: int = 1) -> None:
@@ -106,74 +116,72 @@ def touch(table: NodeTable, times: int = 1) -> None:
 
 
 def test_a_way_to_group_is_followed_from_its_second_visit_on() -> None:
-    table, ways = table_of(5), Groupings()
+    table, ways = table_of(5), GroupMaxCache(policy.DEFAULT)
     maxima, codes = column(table), np.zeros(table.capacity, np.int64)
-    assert ways.of((codes,), maxima, table) is None
-    found = ways.of((codes,), maxima, table)
+    assert of(ways, (codes,), maxima, table) is None
+    found = of(ways, (codes,), maxima, table)
     assert found is not None
     assert found.present() == [(0,)]
     assert ways.nbytes == found.nbytes > 0
     codes[3] = 1
     table.set_node(make_node("n3"))
-    assert ways.of((codes,), maxima, table) is found
+    assert of(ways, (codes,), maxima, table) is found
     assert sorted(found.present()) == [(0,), (1,)]
     found.check_invariants(maxima.values)
 
 
 def test_what_changed_too_much_is_followed_again_once_that_is_over() -> None:
-    table, ways = table_of(5), Groupings()
+    table, ways = table_of(5), GroupMaxCache(policy.DEFAULT)
     maxima, codes = column(table), np.zeros(table.capacity, np.int64)
-    assert [ways.of((codes,), maxima, table) is None for _ in range(2)] == [True, False]
-    touch(table, grouped.MOST_MISSED + 1)
-    assert [ways.of((codes,), maxima, table) is None for _ in range(2)] == [True, False]
+    assert [of(ways, (codes,), maxima, table) is None for _ in range(2)] == [True, False]
+    touch(table, policy.DEFAULT.rowwise_rows + 1)
+    assert [of(ways, (codes,), maxima, table) is None for _ in range(2)] == [True, False]
     maxima.rebuild(table.size)
-    assert [ways.of((codes,), maxima, table) is None for _ in range(2)] == [True, False]
+    assert [of(ways, (codes,), maxima, table) is None for _ in range(2)] == [True, False]
 
 
 def test_nodes_that_joined_are_taken_in() -> None:
-    table, ways = table_of(3), Groupings()
+    table, ways = table_of(3), GroupMaxCache(policy.DEFAULT)
     maxima, codes = column(table), np.zeros(table.capacity, np.int64)
-    ways.of((codes,), maxima, table)
-    ways.of((codes,), maxima, table)
+    of(ways, (codes,), maxima, table)
+    of(ways, (codes,), maxima, table)
     table.set_node(make_node("n3"))
     maxima.update([(3, 1000)])
-    ways.of((codes,), maxima, table)
-    found = ways.of((codes,), maxima, table)
+    of(ways, (codes,), maxima, table)
+    found = of(ways, (codes,), maxima, table)
     assert found is not None
     found.present()
     assert found.choose([0], Random(1), table.size) == 3
 
 
-def test_too_many_groups_are_not_looked_at_again_for_long(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(grouped, "MOST_GROUPS", 2)
-    monkeypatch.setattr(grouped, "_WAIT", 2)
-    table, ways = table_of(5), Groupings()
+def test_too_many_groups_are_not_looked_at_again_for_long() -> None:
+    table, ways = table_of(5), GroupMaxCache(policy.Policy(groups=2, retry_after=2))
     maxima, codes = column(table), np.arange(table.capacity)
-    assert [ways.of((codes,), maxima, table) for _ in range(2)] == [None, None]
+    assert [of(ways, (codes,), maxima, table) for _ in range(2)] == [None, None]
     codes[:] = 0
-    assert [ways.of((codes,), maxima, table) is None for _ in range(3)] == [True, True, False]
+    assert [of(ways, (codes,), maxima, table) is None for _ in range(3)] == [True, True, False]
     codes[:3] = 1, 2, 3
     for i in range(3):
         table.set_node(make_node(f"n{i}"))
-    assert ways.of((codes,), maxima, table) is None
+    assert of(ways, (codes,), maxima, table) is None
 
 
 def test_few_ways_are_kept_and_arrays_too_short_are_left_alone() -> None:
-    table, ways = table_of(2), Groupings()
+    table, ways = table_of(2), GroupMaxCache(policy.DEFAULT)
     maxima = column(table)
-    assert ways.of((np.zeros(1, np.int64),), maxima, table) is None
+    assert of(ways, (np.zeros(1, np.int64),), maxima, table) is None
     first = np.zeros(table.capacity, np.int64)
-    ways.of((first,), maxima, table)
-    others = [first.copy() for _ in range(grouped.MOST_KEPT)]
+    of(ways, (first,), maxima, table)
+    others = [first.copy() for _ in range(policy.DEFAULT.groupings)]
     for codes in others:
-        ways.of((codes,), maxima, table)
-    assert ways.of((first,), maxima, table) is None
-    assert ways.of((others[-1],), maxima, table) is not None
+        of(ways, (codes,), maxima, table)
+    assert of(ways, (first,), maxima, table) is None
+    assert of(ways, (others[-1],), maxima, table) is not None
 
 
 def test_damage_is_found() -> None:
     values, codes = np.arange(4, dtype=np.int64), np.array([0, 0, 1, 1])
-    damaged = GroupedMaxima((codes,))
+    damaged = GroupMax((codes,), 32)
     damaged.rebuild(values, 4)
     values[0] = 9
     with pytest.raises(InvariantError):

@@ -9,12 +9,13 @@ import pytest
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
-from schedframe.cycle.equivalence.index import blocked_max as maxima
-from schedframe.cycle.equivalence.index.blocked_max import OUT, BlockedMaxima
+from schedframe.cycle.equivalence import policy
+from schedframe.cycle.equivalence.index.base import INFEASIBLE
+from schedframe.cycle.equivalence.index.blocked_max import BlockedMax
 from schedframe.cycle.search import tie_breaking as ties
 from schedframe.errors import InvariantError
 
-VALUES = st.sampled_from((OUT, 0, 1, 2, 3, 400))
+VALUES = st.sampled_from((INFEASIBLE, 0, 1, 2, 3, 400))
 
 
 def drawn(tied: list[int], size: int, rng: Random) -> int | None:
@@ -33,23 +34,21 @@ class MaximaMachine(RuleBasedStateMachine):
 
     @initialize(
         size=st.integers(0, 40),
-        few=st.sampled_from((0, 1, 100)),
-        small=st.sampled_from((0, 1 << 16)),
+        blocks=st.sampled_from((1, 2, 32)),
+        largest=st.sampled_from((2, 4)),
         draws=st.sampled_from((0, 2, 16)),
         data=st.data(),
     )
-    def begin(self, size: int, few: int, small: int, draws: int, data: st.DataObject) -> None:
+    def begin(self, size: int, blocks: int, largest: int, draws: int, data: st.DataObject) -> None:
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(ties, "MOST_DRAWS", draws)
-        self.patch.setattr(maxima, "_SMALLEST_SHIFT", 1)
-        self.patch.setattr(maxima, "_LARGEST_SHIFT", 2)
-        self.patch.setattr(maxima, "_FEW", few)
-        self.patch.setattr(maxima, "_GROUP_SHIFT", 5 if few == 100 else 1)
-        self.patch.setattr(maxima, "_SMALL", small)
+        self.patch.setattr(policy, "SMALLEST_BLOCK", 2)
+        self.patch.setattr(policy, "LARGEST_BLOCK", largest)
+        self.patch.setattr(policy, "BLOCKS", blocks)
         self.model = data.draw(st.lists(VALUES, min_size=size, max_size=size))
-        column = np.full(48, OUT, np.int64)
+        column = np.full(48, INFEASIBLE, np.int64)
         column[:size] = self.model
-        self.maxima = BlockedMaxima(column, size)
+        self.maxima = BlockedMax(column, size)
 
     def teardown(self) -> None:
         self.patch.undo()
@@ -74,9 +73,9 @@ class MaximaMachine(RuleBasedStateMachine):
     @rule(further=st.integers(0, 3), value=VALUES)
     def a_row_joins(self, further: int, value: int) -> None:
         row = len(self.model) + further
-        if row < len(self.maxima.values) and value != OUT:
+        if row < len(self.maxima.values) and value != INFEASIBLE:
             self.maxima.update([(row, value)])
-            self.model += [OUT] * further + [value]
+            self.model += [INFEASIBLE] * further + [value]
 
     @rule(values=st.lists(VALUES, max_size=5))
     def everything_is_made_anew(self, values: list[int]) -> None:
@@ -88,8 +87,8 @@ class MaximaMachine(RuleBasedStateMachine):
     @rule(seed=st.integers(0, 100), more=st.integers(0, 3))
     def choose(self, seed: int, more: int) -> None:
         """The same draws and the same row as one finds who lists all tied rows."""
-        top = max(self.model, default=OUT)
-        tied = [row for row, value in enumerate(self.model) if value == top != OUT]
+        top = max(self.model, default=INFEASIBLE)
+        tied = [row for row, value in enumerate(self.model) if value == top != INFEASIBLE]
         rng, other = Random(seed), Random(seed)
         size = len(self.model) + more
         assert self.maxima.choose(rng, size) == drawn(tied, size, other)
@@ -98,7 +97,7 @@ class MaximaMachine(RuleBasedStateMachine):
     @invariant()
     def top_is_the_highest(self) -> None:
         if hasattr(self, "model"):
-            assert self.maxima.top() == max(self.model, default=OUT)
+            assert self.maxima.top() == max(self.model, default=INFEASIBLE)
             assert self.maxima.values[: len(self.model)].tolist() == self.model
             self.maxima.check_invariants()
 
@@ -110,7 +109,7 @@ TestMaxima = MaximaMachine.TestCase
 def test_rows_of_any_number(size: int) -> None:
     column = np.zeros(size, np.int64)
     column[[0, size // 2, size - 1]] = 7
-    found = BlockedMaxima(column, size)
+    found = BlockedMax(column, size)
     rng = Random(1)
     assert {found.choose(rng, size) for _ in range(60)} == {0, size // 2, size - 1}
     found.update([(size // 2, 3)])
@@ -119,7 +118,7 @@ def test_rows_of_any_number(size: int) -> None:
 
 
 def test_a_column_that_was_changed_behind_its_back_is_noticed() -> None:
-    found = BlockedMaxima(np.zeros(100, np.int64), 100)
+    found = BlockedMax(np.zeros(100, np.int64), 100)
     found.update([(5, 1)])
     found.values[70] = 9
     with pytest.raises(InvariantError, match="highest value"):
@@ -128,7 +127,7 @@ def test_a_column_that_was_changed_behind_its_back_is_noticed() -> None:
 
 @pytest.mark.parametrize("size", [100, 70_000])
 def test_lists_of_best_rows_that_are_wrong_are_noticed(size: int) -> None:
-    found = BlockedMaxima(np.zeros(size, np.int64), size)
+    found = BlockedMax(np.zeros(size, np.int64), size)
     found.update([(5, 1), (6, 1), (size - 1, 1)])
     assert found.choose(Random(1), size) in (5, 6, size - 1)
     found.check_invariants()

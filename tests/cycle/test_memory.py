@@ -11,8 +11,9 @@ import pytest
 
 from schedframe import InMemoryCluster, Scheduler
 from schedframe.api import codec
-from schedframe.cycle.equivalence import cache
 from schedframe.state import pod_groups
+
+from .remembering import lowered
 
 PODS_A_ROUND = 40
 OURS = ("schedframe.", "plugins_builtin.")
@@ -53,8 +54,7 @@ def live_objects() -> Counter[str]:
 def test_pods_that_are_gone_leave_no_objects_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     # Smaller caches are full after fewer pods. The codec keeps specs, and with them what plugins noted there.
     monkeypatch.setattr(codec, "_MAX_SHARED_VALUES", 32)
-    monkeypatch.setattr(cache, "MAX_CLASSES", 32)
-    monkeypatch.setattr(cache, "MOST_ONCE", 32)
+    lowered(monkeypatch, classes=32, seen_once=32, answers=32)
     monkeypatch.setattr(pod_groups, "MORE_COLUMNS", 32)
     cluster = InMemoryCluster()
     for number in range(6):

@@ -1,4 +1,4 @@
-"""Remembering classes of pods changes the speed and nothing else."""
+"""The equivalence cache changes the speed and nothing else."""
 
 from __future__ import annotations
 
@@ -12,19 +12,13 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from schedframe import Pod
-from schedframe.cycle.equivalence import cache as classes
-from schedframe.cycle.equivalence import equivalence_class as remembered
-from schedframe.cycle.equivalence import node_columns as node_view
-from schedframe.cycle.equivalence.evaluate import columnar as by_columns
-from schedframe.cycle.equivalence.index import group_max as grouped
-from schedframe.cycle.equivalence.index import score_matrix as board
-from schedframe.cycle.equivalence.index import state_buckets as best_alike
+from schedframe.cycle.equivalence import column_updates, node_columns, policy
 from schedframe.cycle.search import tie_breaking as ties
-from schedframe.state import alike_rows
+from schedframe.state import policy as state_policy
 
 from . import workload
 from .build import make_node
-from .remembering import PLUGINS, Triplets, renamed
+from .remembering import PLUGINS, Triplets, lowered, renamed
 from .scale import examples
 
 
@@ -73,11 +67,9 @@ class Way(NamedTuple):
     """From so many pods on a class knows groups of rows with the same amounts rather than rows."""
     most_groups: int = 4096
     """So many such groups there may be."""
-    most_born: int = 4096
     most_asked: int = 48
     most_tied: int = 64
     most_known: int = 8192
-    few: int = 8
     board: int = 0
     """In tables of up to so many rows classes take turns on a board,"""
     crowd: int = 2
@@ -88,8 +80,8 @@ class Way(NamedTuple):
     """where so many answers are kept,"""
     pending: int = 16
     """where so many changed rows are asked about, and for more a class is worked out anew,"""
-    rest: int = 4
-    """and while others join, for one class in two to that power,"""
+    rest: int = 8
+    """and while others join, for one class in so many,"""
     round: int = 256
     """and who is idle for so many questions loses the seat."""
     draws: int = 16
@@ -102,13 +94,13 @@ WAYS = (
     Way(0, 1 << 30, 2, portion=3, draws=0),
     Way(48, first_visits=1 << 30, draws=0),
     Way(48, portion=1, most_groups=6),
-    Way(48, groups=2, smallest_shift=6, first_visits=1, most_born=2, draws=0),
+    Way(48, groups=2, smallest_shift=6, first_visits=1, draws=0),
     Way(48, first_visits=1, most_asked=1, most_tied=1, draws=2),
-    Way(0, first_visits=1, most_known=4, few=0, draws=0),
+    Way(0, first_visits=1, most_known=4, draws=0),
     Way(48, board=4096),
     Way(48, first_visits=1, board=30, seats=2, answers=3, round=0, draws=2),
-    Way(0, first_visits=1, board=8, crowd=3, seats=3, rest=0, answers=1, pending=1, draws=0),
-    Way(48, first_visits=1, board=4096, pending=0, rest=0, round=2),
+    Way(0, first_visits=1, board=8, crowd=3, seats=3, rest=1, answers=1, pending=1, draws=0),
+    Way(48, first_visits=1, board=4096, pending=0, rest=1, round=2),
 )
 
 
@@ -116,34 +108,32 @@ WAYS = (
 def catching_up(way: Way) -> Iterator[None]:
     """Take that way."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(remembered, "MOST_ROWS", way.one_by_one)
-        patch.setattr(by_columns, "_GATHER_COST", way.gather)
-        patch.setattr(classes, "MADE_AT_ONCE", way.at_once)
-        patch.setattr(grouped, "MOST_GROUPS", way.groups)
-        patch.setattr(grouped, "_WAIT", 3)
-        patch.setattr(grouped, "_SMALLEST_SHIFT", way.smallest_shift)
-        patch.setattr(best_alike, "FIRST_VISITS", way.first_visits)
-        patch.setattr(best_alike, "MOST_ASKED", way.most_asked)
-        patch.setattr(best_alike, "MOST_TIED", way.most_tied)
-        patch.setattr(best_alike, "WAIT", 3)
-        patch.setattr(best_alike, "_SMALLEST_CREDIT", -3)
-        patch.setattr(best_alike, "MOST_KNOWN", way.most_known)
-        patch.setattr(alike_rows, "_FEW", way.few)
-        patch.setattr(alike_rows, "MOST_GROUPS", way.most_groups)
-        patch.setattr(alike_rows, "MOST_BORN", way.most_born)
-        patch.setattr(alike_rows, "_SHARE", 1)
-        patch.setattr(alike_rows, "_SMALLEST_SHIFT", way.smallest_shift)
-        patch.setattr(node_view, "_LOOK_AGAIN", 5)
-        patch.setattr(board, "MOST_ROWS", way.board)
-        patch.setattr(board, "CROWD", way.crowd)
-        patch.setattr(board, "MOST_SEATS", way.seats)
-        patch.setattr(board, "MOST_KNOWN", way.answers)
-        patch.setattr(board, "MOST_PENDING", way.pending)
-        patch.setattr(board, "ROUND", way.round)
-        patch.setattr(board, "REST_SHIFT", way.rest)
-        patch.setattr(board, "MOST_LATE", way.rest)
+        lowered(
+            patch,
+            rowwise_rows=way.one_by_one,
+            gather_cost=way.gather,
+            eager_classes=way.at_once,
+            groups=way.groups,
+            retry_after=3,
+            first_visits=way.first_visits,
+            rows_per_state=1 if way.most_asked > 1 else 1 << 20,
+            tied_states=way.most_tied,
+            answers=min(way.most_known, way.answers),
+            matrix_max_rows=way.board,
+            matrix_min_classes=way.crowd,
+            matrix_max_classes=way.seats,
+            pending_rows=way.pending,
+            eviction_period=way.round,
+            rebatch_share=way.rest,
+            miss_cost=1,
+        )
+        patch.setattr(policy, "SMALLEST_BLOCK", 1 << way.smallest_shift)
+        patch.setattr(state_policy, "SMALLEST_STATE_BLOCK", 1 << way.smallest_shift)
+        patch.setattr(state_policy, "LARGEST_STATE_BLOCK", 16)
+        patch.setattr(state_policy, "ROW_STATES", way.most_groups)
+        patch.setattr(state_policy, "ROWS_PER_STATE", 1)
         patch.setattr(ties, "MOST_DRAWS", way.draws)
-        for module in (remembered, node_view):
+        for module in (column_updates, node_columns):
             patch.setattr(module, "PORTION", way.portion)
         yield
 
@@ -181,9 +171,9 @@ def test_no_decision_changes(
 def test_no_decision_changes_where_rows_are_scored_by_group(seed: int, way: Way, plugins: list[str]) -> None:
     """Few things happen between two cycles: so groups are followed."""
     random = Random(seed)
-    worlds = Triplets(plugins, True, seed % 3)
     templates = [workload.template(random, f"t{i}", others=False) for i in range(2)]
     with catching_up(way):
+        worlds = Triplets(plugins, True, seed % 3)
         for i in range(10):
             worlds.put_node(make_node(f"n{i}", cpu=random.choice((2, 4, 4, 8))))
         for _ in range(40):

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from attrs import evolve
+
 from schedframe import InMemoryCluster, Scheduler
 
 
@@ -26,16 +28,16 @@ def test_the_least_recently_used_go_and_the_rest_stays_within_the_bound() -> Non
     with Scheduler(cluster, seed=0) as scheduler:
         fast = scheduler.core.search.fast
         assert fast is not None
-        classes = fast.classes
-        classes.max_bytes = 40_000
+        classes = fast.cache
+        classes.policy = evolve(classes.policy, max_bytes=40_000)
         for i in range(200):
             cluster.create({"apiVersion": "v1", **pod(i)})
             if i == 100:
                 for late in range(20, 60):
                     cluster.create({"apiVersion": "v1", **node(late)})
             scheduler.run_until_idle()
-            kept = sum(each.nbytes for each in classes._classes.values())
-            assert kept <= classes.max_bytes or len(classes) == 1
+            kept = sum(each.nbytes for each in classes.classes())
+            assert kept <= classes.policy.max_bytes or len(classes) == 1
         assert 1 < len(classes) < 100
     assert all(each.spec.node_name for each in cluster.list("Pod"))
 
@@ -46,7 +48,7 @@ def test_answers_that_classes_keep_count_too() -> None:
     with Scheduler(cluster, seed=0) as scheduler:
         fast = scheduler.core.search.fast
         assert fast is not None
-        classes = fast.classes
+        classes = fast.cache
         for i in range(1000):
             cluster.create({"apiVersion": "v1", **pod(i, cpu="20m", memory=f"{5 + i % 5}Mi")})
             if i == 4:
@@ -57,11 +59,11 @@ def test_answers_that_classes_keep_count_too() -> None:
         assert classes._counted() > made + 10_000
         # What was counted when they were made was less; that is noticed after as many looks as there are
         # classes, and then the oldest go.
-        classes.max_bytes = classes._counted() - 1
+        classes.policy = evolve(classes.policy, max_bytes=classes._counted() - 1)
         assert any(classes._too_much() for _ in range(len(classes) + 1))
         cluster.create({"apiVersion": "v1", **pod(1000, cpu="20m", memory="20Mi")})
         scheduler.run_until_idle()
-        assert classes._counted() <= classes.max_bytes
+        assert classes._counted() <= classes.policy.max_bytes
         assert 1 < len(classes) <= 5
 
 
@@ -70,7 +72,7 @@ def test_a_class_that_was_used_since_others_were_dropped_is_spared() -> None:
     with Scheduler(cluster, seed=0) as scheduler:
         fast = scheduler.core.search.fast
         assert fast is not None
-        classes, numbers = fast.classes, iter(range(100))
+        classes, numbers = fast.cache, iter(range(100))
         classes.limit = 3
 
         def use(letters: str) -> str:
@@ -78,7 +80,7 @@ def test_a_class_that_was_used_since_others_were_dropped_is_spared() -> None:
                 size = str(1 + ord(letter))
                 cluster.create({"apiVersion": "v1", **pod(next(numbers), cpu="1m", memory=size)})
                 scheduler.run_until_idle()
-            kept = [each.pod.requests["memory"] for each in classes._classes.values()]
+            kept = [each.pod.requests["memory"] for each in classes.classes()]
             return "".join(sorted(chr(size - 1) for size in kept))
 
         assert use("ABC") == "ABC"

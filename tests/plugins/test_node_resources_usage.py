@@ -113,19 +113,19 @@ def test_what_is_surely_left_everywhere() -> None:
     table = NodeTable()
     for name in NAMES[:4]:
         table.set_node(make_node({"cpu": 4, "memory": 1000}, name, 2))
-    kept = table.following("room", lambda table: usage.Room(table, names=("cpu", "memory")))
+    kept = table.derived_arrays("room", lambda table: usage.Room(table, names=("cpu", "memory")))
     assert kept.fits([4000, 1000])
     assert not kept.fits([4001, 0])
     table.add_pod("n1", make_pod({"cpu": 1}, name="p0", node="n1"))
-    assert table.following("room", type(kept)).fits([3000, 1000])
+    assert table.derived_arrays("room", type(kept)).fits([3000, 1000])
     assert not kept.fits([3001, 1000])
     table.add_pod("n1", make_pod({}, name="p1", node="n1"))
-    assert not table.following("room", type(kept)).fits([0, 0])
+    assert not table.derived_arrays("room", type(kept)).fits([0, 0])
     # What was freed is known when all rows are looked at again; until then less is promised.
     table.remove_pod("n1", list(table.pods_at(1))[-1])
-    assert not table.following("room", type(kept)).fits([0, 0])
+    assert not table.derived_arrays("room", type(kept)).fits([0, 0])
     table.row_log.forget()
-    assert table.following("room", type(kept)).fits([3000, 1000])
+    assert table.derived_arrays("room", type(kept)).fits([3000, 1000])
 
 
 def test_a_trial_that_is_rolled_back_leaves_nothing() -> None:

@@ -49,7 +49,6 @@ COLUMNS: dict[str, Callable[[NodeTable], Any]] = {
     "derived": lambda table: table.derived("number", lambda info: 1.0),
     "label codes": lambda table: table.label("kubernetes.io/hostname").codes,
     "answers": lambda table: table.label("zone").answers("question", lambda value: True, False),
-    "packed": lambda table: table.packed_amounts(),
     "image": image_mask,
     "domain codes": lambda table: table.pod_groups.domains(HOST).codes,
     "domain nodes": lambda table: table.pod_groups.domains(HOST).nodes,

@@ -1,139 +1,148 @@
-"""The remembered classes of all profiles, within a bound on memory."""
+"""EquivalenceCache: class key to class for all profiles, least recently used evicted beyond a byte bound."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Iterable
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakValueDictionary
 
-from attrs import define, field, frozen
+from attrs import define, field
 
 from ...api import Pod
 from ...framework import Framework
-from ...state import ObjectStore
-from .cacheability import SplitPlan, split
-from .equivalence_class import PodClass
-from .node_columns import NodeView
-from .spec_memo import Known
-from .status_codes import MOST_STATUSES
+from ...state import ObjectStore, Rows
+from . import policy
+from .cacheability import CacheablePlan, partition_plan
+from .class_key import ClassKey, class_key
+from .equivalence_class import EquivalenceClass
+from .node_columns import NodeColumns
+from .policy import IndexKind, Policy
+from .shared import SharedIndexes
+from .spec_memo import SpecMemo
 
-DEFAULT_BYTES = 256 * 2**20
-MAX_CLASSES = 4096
-"""Classes that are kept unless ``remember`` says otherwise. One that was not used while that many others were
-has nearly every row to evaluate again, so keeping it saves little."""
-MADE_AT_ONCE = 16
-"""Beyond so many classes one is made for the second of its pods: to make it costs more than to do without."""
-MOST_OUTLINED = 32
-"""Of more classes each one is away for so long that too much of what it knows of groups is no more."""
-MOST_ONCE = 8192
-"""So many kinds of pods that were seen once are known."""
-PODS_WITHOUT_CLASS = 1000
-"""Pods with the key of a class that failed before the class is made again."""
-_MEMO = object()
-"""Key under which a pod's spec remembers its class."""
+_MEMO = object()  # key of the SpecMemo in the memo of a pod's spec
 
 
-@frozen(cache_hash=True)
-class ClassKey:
-    """What pods of a class have in common. Its hash is that of all that plugins read, so it is kept."""
-
-    profile: str
-    of_nodes: tuple[Any, ...]
-    """Signatures for the plugins that look at nodes alone."""
-    of_pods: tuple[Any, ...]
-    """Signatures for the other remembered ones."""
-
-
-@define(eq=False)
-class RememberedClasses:
+@define(eq=False, repr=False)
+class EquivalenceCache:
     """Finds the class of a pod.
 
     O(1) for a pod that shares its spec with the last one that did, and equals it in namespace, labels,
-    annotations and owners, O(plugins) otherwise. Classes are dropped when there are too many, or too large
-    ones: the oldest that was not used since it was last spared.
+    annotations and owners, O(plugins) otherwise. Too many or too large classes are evicted by the CLOCK rule:
+    the oldest one that was not used since it was last spared.
     """
 
     objects: ObjectStore
     limit: int | None = None
-    """Classes kept at most, besides ``max_bytes``; ``None``: :data:`MAX_CLASSES`."""
-    max_bytes: int = DEFAULT_BYTES
-    _classes: OrderedDict[ClassKey, PodClass] = field(factory=OrderedDict)
-    _views: WeakValueDictionary[Any, NodeView] = field(factory=WeakValueDictionary)
-    """What classes share; gone with the last of them."""
-    _splits: dict[Framework, SplitPlan | None] = field(factory=dict)
-    _once: dict[ClassKey, bool] = field(factory=dict)
+    """Classes at most, within the byte bound; ``None``: as many as ``policy`` says."""
+    policy: Policy = field(factory=lambda: policy.DEFAULT)
+    on_fault: Callable[[EquivalenceClass, Exception], Rows] | None = None
+    """Gives the feasible rows of a decision whose index failed when they were wanted."""
+    _classes: OrderedDict[ClassKey, EquivalenceClass] = field(factory=OrderedDict)
+    _shared: WeakValueDictionary[Any, SharedIndexes] = field(factory=WeakValueDictionary)
+    """By profile and node signature; gone with the last class."""
+    _plans: dict[Framework, CacheablePlan | None] = field(factory=dict)
+    _seen_once: dict[ClassKey, bool] = field(factory=dict)
     """Keys of pods that were seen once, the last one at the end; the value is always false."""
     _faulty: dict[ClassKey, int] = field(factory=dict)
     """Key of a class that failed → pods for which it is not made again."""
     _bytes: int = 0
     _trusted: int = 0
-    """For so many more looks at it ``_bytes`` is believed without counting again."""
+    """Checks for which ``_bytes`` is used without counting again."""
 
-    def lookup(self, framework: Framework, pod: Pod) -> Known | None:
-        """What is known of pods like *pod*, its class made if need be; ``None`` if it has none."""
-        known: Known | None = pod.spec.memo.get(_MEMO)
-        if known is None or not known.is_of(framework, pod):
-            parts = self._parts(framework)
-            key = None if parts is None else self._key(framework, parts, pod)
-            if parts is None or key is None or (self._faulty and self._is_faulty(key)):
+    def lookup(self, framework: Framework, pod: Pod) -> SpecMemo | None:
+        """The class of *pod*, made if need be; ``None`` if it has none."""
+        memo: SpecMemo | None = pod.spec.memo.get(_MEMO)
+        if memo is None or not memo.is_of(framework, pod):
+            plan = self._plan(framework)
+            key = None if plan is None else class_key(framework.profile_name, plan, pod)
+            if plan is None or key is None or (self._faulty and self._is_faulty(key)):
                 return None
-            found = self._get(key, framework, parts, pod)
-            if found is None:
+            eq_class = self._get(key, framework, plan, pod)
+            if eq_class is None:
                 return None
-            known = Known(framework, pod.metadata, key, found)
-            pod.spec.memo[_MEMO] = known
-        known.found.recent = True
-        return known
+            memo = SpecMemo(framework, pod.metadata, key, eq_class)
+            pod.spec.memo[_MEMO] = memo
+        memo.eq_class.referenced = True
+        return memo
 
-    def _parts(self, framework: Framework) -> SplitPlan | None:
+    def classes(self) -> list[EquivalenceClass]:
+        """All classes, oldest first."""
+        return list(self._classes.values())
+
+    def __len__(self) -> int:
+        return len(self._classes)
+
+    def _plan(self, framework: Framework) -> CacheablePlan | None:
         try:
-            return self._splits[framework]
+            return self._plans[framework]
         except KeyError:
-            parts = self._splits[framework] = split(framework)
-            return parts
+            plan = self._plans[framework] = partition_plan(framework)
+            return plan
 
-    def _key(self, framework: Framework, parts: SplitPlan, pod: Pod) -> ClassKey | None:
-        of_nodes, of_pods = signed(parts.node_signatures, pod), signed(parts.pod_signatures, pod)
-        if of_nodes is None or of_pods is None:
+    def _get(
+        self, key: ClassKey, framework: Framework, plan: CacheablePlan, pod: Pod
+    ) -> EquivalenceClass | None:
+        """The class of that key; ``None`` for the first pod of one of many keys: there may be no other."""
+        eq_class = self._classes.get(key)
+        if eq_class is not None:
+            return eq_class
+        unseen = len(self._classes) >= self.policy.eager_classes and self._seen_once.pop(key, True)
+        if unseen and not self._pays_at_once(key):
+            self._seen_once[key] = False
+            if len(self._seen_once) > self.policy.seen_once:
+                del self._seen_once[next(iter(self._seen_once))]
             return None
-        return ClassKey(framework.profile_name, of_nodes, of_pods)
-
-    def _get(self, key: ClassKey, framework: Framework, parts: SplitPlan, pod: Pod) -> PodClass | None:
-        """The class of that key; ``None`` for the first pod of one of many kinds: there may be no other."""
-        found = self._classes.get(key)
-        if found is not None:
-            return found
-        if len(self._classes) >= MADE_AT_ONCE and self._once.pop(key, True) and not self._takes_turns(key):
-            self._once[key] = False
-            if len(self._once) > MOST_ONCE:
-                del self._once[next(iter(self._once))]
-            return None
-        view = self._view((key.profile, key.of_nodes), framework, parts, pod)
-        outline = len(self._classes) < MOST_OUTLINED
-        found = self._classes[key] = PodClass(framework, parts, pod, self.objects, view, outline=outline)
-        self._bytes += found.nbytes
+        shared = self._shared_by((key.profile, key.node_signature), framework, plan, pod)
+        index_only = len(self._classes) < self.policy.index_only_classes
+        eq_class = EquivalenceClass(framework, plan, pod, self.objects, shared, index_only=index_only)
+        self._classes[key] = eq_class
+        self._bytes += eq_class.nbytes
         while len(self._classes) > 1 and self._too_much():
-            dropped = self._pop_oldest()
-            self._bytes -= dropped.nbytes
-            dropped.forget()
-        return found
+            evicted = self._pop_oldest()
+            self._bytes -= evicted.nbytes
+            evicted.evict()
+        return eq_class
+
+    def _pays_at_once(self, key: ClassKey) -> bool:
+        """Whether a class pays for its first pod: in a score matrix it costs no more than a full search."""
+        shared = self._shared.get((key.profile, key.node_signature))
+        if shared is None:
+            return False
+        classes = shared.users + len(self._seen_once) + 1
+        return shared.index_for(classes) is IndexKind.MATRIX and shared.matrix().admits_unseen_class()
+
+    def _shared_by(self, key: Any, framework: Framework, plan: CacheablePlan, pod: Pod) -> SharedIndexes:
+        shared = self._shared.get(key)
+        # A plugin that words its reasons differently for each pod would fill the status codes.
+        if (
+            shared is None
+            or not shared.node_columns.refresh()
+            or len(shared.node_columns.status_codes.statuses) > self.policy.statuses
+        ):
+            columns = NodeColumns(framework.handle.table, plan, pod, self.objects)
+            shared = self._shared[key] = SharedIndexes(columns, self.policy, self.on_fault)
+            self._bytes += shared.nbytes
+        return shared
+
+    # ---- eviction ----------------------------------------------------------------------------------------
 
     def drop(self, framework: Framework, pod: Pod) -> ClassKey | None:
-        """Evict the class of *pod* after a fault, and all that share columns with it; its key, if it has one.
+        """Discard the class of *pod* after a fault, and all that share something with it; return its key.
 
-        The class is not made again for the next :data:`PODS_WITHOUT_CLASS` pods with that key.
+        The class is not made again for the next ``policy.retry_after`` pods with that key.
         """
-        parts = self._parts(framework)
-        key = None if parts is None else self._key(framework, parts, pod)
+        plan = self._plan(framework)
+        key = None if plan is None else class_key(framework.profile_name, plan, pod)
         if key is None:
             return None
-        self._faulty[key] = PODS_WITHOUT_CLASS
-        view = self._views.pop((key.profile, key.of_nodes), None)
-        for each, found in list(self._classes.items()):
-            if each == key or found.view is view:
+        self._faulty[key] = self.policy.retry_after
+        shared = self._shared.pop((key.profile, key.node_signature), None)
+        for each, eq_class in list(self._classes.items()):
+            if each == key or eq_class.shared is shared:
                 del self._classes[each]
-                found.forgotten, found.usable = True, False
+                eq_class.discard()
         self._trusted = 0  # count again before anything is evicted for its size
         return key
 
@@ -147,64 +156,34 @@ class RememberedClasses:
             del self._faulty[key]
         return True
 
-    def _pop_oldest(self) -> PodClass:
-        # To note that a class was used costs next to nothing, to keep classes in order as much as to use one.
-        key, found = next(iter(self._classes.items()))
-        while found.recent:
-            found.recent = False
+    def _pop_oldest(self) -> EquivalenceClass:
+        # Setting a bit at each use costs next to nothing, keeping classes in order as much as using one.
+        key, eq_class = next(iter(self._classes.items()))
+        while eq_class.referenced:
+            eq_class.referenced = False
             self._classes.move_to_end(key)
-            key, found = next(iter(self._classes.items()))
+            key, eq_class = next(iter(self._classes.items()))
         return self._classes.pop(key)
 
-    def _takes_turns(self, key: ClassKey) -> bool:
-        """Whether to make a class for the pod costs no more than to do without."""
-        view = self._views.get((key.profile, key.of_nodes))
-        if view is None or not view.takes_turns(view.users + len(self._once) + 1):
-            return False
-        return view.board().welcomes_new()
-
-    def _view(self, key: Any, framework: Framework, parts: SplitPlan, pod: Pod) -> NodeView:
-        view = self._views.get(key)
-        # A plugin that words its reasons anew for each pod would fill the numbering, which many share.
-        if view is None or not view.refresh() or len(view.numbering.statuses) > MOST_STATUSES:
-            view = self._views[key] = NodeView(framework, parts, pod, self.objects)
-            self._bytes += view.nbytes
-        return view
-
     def _too_much(self) -> bool:
-        if len(self._classes) > (MAX_CLASSES if self.limit is None else self.limit):
+        if len(self._classes) > (self.policy.classes if self.limit is None else self.limit):
             return True
         if not self._trusted:
             self._bytes = self._counted()
             self._trusted = len(self._classes)
         self._trusted -= 1
-        return self._bytes > self.max_bytes
+        return self._bytes > self.policy.max_bytes
 
     def _counted(self) -> int:
-        """What all classes take now: they grow with the table, and with the answers that they keep.
+        """Bytes of all classes and what they share: they grow with the table and with memoised answers.
 
-        As much work as there are classes, and so not done more often than for every so many looks.
+        O(classes), and so not done more often than once in as many checks.
         """
-        views = {id(kept.view): kept.view for kept in self._classes.values()}
-        classes = sum(kept.nbytes for kept in self._classes.values())
-        return classes + sum(view.nbytes for view in views.values())
+        shared = {id(each.shared): each.shared for each in self._classes.values()}
+        classes = sum(eq_class.nbytes for eq_class in self._classes.values())
+        return classes + sum(each.nbytes for each in shared.values())
 
-    def __len__(self) -> int:
-        return len(self._classes)
-
-
-def signed(signatures: Iterable[Any], pod: Pod) -> tuple[Any, ...] | None:
-    """What plugins read of *pod*; ``None`` if one of them cannot say: such pods go the long way, which needs
-    no signature.
-    """
-    found = []
-    for signature in signatures:
-        try:
-            value = signature(pod)
-            hash(value)
-        except Exception:  # noqa: BLE001 - as if it had said that it cannot
-            return None
-        if value is None:
-            return None
-        found.append(value)
-    return tuple(found)
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if a class is not consistent; O(classes x rows)."""
+        for eq_class in self._classes.values():
+            eq_class.check_invariants()

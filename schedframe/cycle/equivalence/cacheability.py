@@ -1,4 +1,4 @@
-"""Which part of a profile's plan can be remembered for pods alike, and which is asked for every pod."""
+"""Which plugins of a profile are cached, per node or per row, and which are called for every pod."""
 
 from __future__ import annotations
 
@@ -8,42 +8,41 @@ from typing import Any
 from attrs import evolve, frozen
 
 from ...framework import Depends, Framework, Plan, depends_on
-from ...state import NodeTable, ObjectStore
 
 
 @frozen
-class SplitPlan:
-    """A profile's plan in two parts: what can be remembered, and what is asked for every pod."""
+class CacheablePlan:
+    """The plan of a profile in two parts: cached plugins, and uncached (live) ones."""
 
-    remembered: Plan
+    cached: Plan
     live: Plan
     node_plan: Plan
-    """Of what is remembered, the plugins whose answer for a row depends on the node object alone."""
+    """The cached plugins whose answer for a row depends on the Node object alone."""
     pod_plan: Plan
-    """Of what is remembered, the others."""
-    amounts_only: frozenset[str]
-    """Names of those whose answer for a row depends on its amounts alone."""
+    """The other cached plugins."""
+    by_state: frozenset[str]
+    """Names of those whose answer for a row depends on its resources alone."""
     order: dict[str, int]
-    """Filter plugin → its place in the profile."""
+    """Filter plugin → its position in the profile."""
     node_signatures: tuple[Any, ...]
     """pod_signature of the plugins of ``node_plan``."""
     pod_signatures: tuple[Any, ...]
     """pod_signature of those of ``pod_plan``."""
-    reads: tuple[str, ...]
-    """Kinds that remembered plugins read beyond the row."""
-    node_reads: tuple[str, ...]
+    dependencies: tuple[str, ...]
+    """Kinds of objects that cached plugins read beside the row."""
+    node_dependencies: tuple[str, ...]
     """Those of ``node_plan``."""
     skip_reads: tuple[Any, ...] | None
     """``skip_reads`` of the live plugins at filter and score; ``None`` if one of them has none."""
 
 
-def split(framework: Framework) -> SplitPlan | None:
-    """Divide the plan of a framework; ``None`` if nothing of it can be remembered."""
+def partition_plan(framework: Framework) -> CacheablePlan | None:
+    """Divide the plan of a framework; ``None`` if no plugin of it can be cached."""
     plan = framework.plan
     signatures = {name: call for name, call in plan.signatures if call is not None}
     depends = {name: depends_on(plan.plugins[name]) for name in signatures}
     local = {name for name, what in depends.items() if what is not Depends.CLUSTER}
-    # A normalisation that the framework cannot follow row by row makes the scores of a plugin live.
+    # Scores whose normalisation cannot be maintained row by row are not cached.
     local -= {
         entry.name for entry in plan.score if entry.normalize is not None and entry.normalization is None
     }
@@ -67,17 +66,17 @@ def split(framework: Framework) -> SplitPlan | None:
         return tuple(sorted({kind for name in names for kind in getattr(plan.plugins[name], "reads", ())}))
 
     nodes = {name for name in local if depends[name] is Depends.NODE_OBJECT}
-    return SplitPlan(
-        remembered=part(local),
+    return CacheablePlan(
+        cached=part(local),
         live=part(plan.plugins.keys() - local),
         node_plan=part(nodes),
         pod_plan=part(local - nodes),
-        amounts_only=frozenset(name for name in local if depends[name] is Depends.ROW_RESOURCES),
+        by_state=frozenset(name for name in local if depends[name] is Depends.ROW_RESOURCES),
         order={entry.name: place for place, entry in enumerate(plan.filter)},
         node_signatures=tuple(signatures[name] for name in signatures if name in nodes),
         pod_signatures=tuple(signatures[name] for name in signatures if name in local - nodes),
-        reads=reads(local),
-        node_reads=reads(nodes),
+        dependencies=reads(local),
+        node_dependencies=reads(nodes),
         skip_reads=_skip_reads(plan, local),
     )
 
@@ -88,27 +87,3 @@ def _skip_reads(plan: Plan, local: set[str]) -> tuple[Any, ...] | None:
     if any(name not in plan.skip_reads for name in live):
         return None
     return tuple(plan.skip_reads[name] for name in sorted(live))
-
-
-def all_changes(table: NodeTable, objects: ObjectStore) -> tuple[int, int, int]:
-    """As long as this is the same, so are the :func:`versions` of anything."""
-    return objects.changes, table.node_log.version, table.affinity_changes
-
-
-def versions(reads: tuple[str, ...], table: NodeTable, objects: ObjectStore) -> tuple[int, ...]:
-    """A value that differs as soon as something of *reads* does.
-
-    "Node" is what nodes have in common, "Image" which of them have which images and, if any has one, how many
-    nodes there are, "PodAffinity" the pods with terms about other pods and, if there are any, the nodes.
-    """
-    found: list[int] = []
-    for kind in reads:
-        if kind == "Node":
-            found += (table.num_nodes, table.images.version)
-        elif kind == "Image":
-            found += (table.images.version, table.num_nodes if len(table.images) else 0)
-        elif kind == "PodAffinity":
-            found += (table.affinity_changes, table.node_log.version if table.pods_with_affinity else 0)
-        else:
-            found.append(objects.version(kind))
-    return tuple(found)

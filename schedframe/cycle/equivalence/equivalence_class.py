@@ -1,422 +1,449 @@
-"""What is remembered of pods that no plugin can tell apart: verdict and score of every row, kept up to date.
+"""EquivalenceClass: what is known of the pods that no cached plugin can tell apart.
 
-A class holds the row-local part: plugins whose answer for a row depends on that row and on the pod alone
-(``row_local``). The others, the live ones, are asked for every pod, see :mod:`.fast_path`. Of the row-local
-plugins, those that look at the node object alone (``node_only``) are asked by a :class:`NodeView` that many
-classes share, the others whenever a pod comes to the row or leaves it.
+A class covers the plugins whose answer for a row depends on that row and on the pod alone. The uncached ones
+are called for every pod, see :mod:`.fast_search`. Invariants and design: README.md.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Collection
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
+from attrs import evolve
 
 from ...api import Pod
-from ...framework import CycleState, Framework, Status, Verdicts
+from ...framework import CycleState, Framework, Verdicts
 from ...framework.filtering import run_pre_filter
-from ...framework.plan import FilterEntry, ScoreEntry
 from ...framework.scoring import run_pre_score
-from ...state import LazyRows, ObjectStore, Rows
-from ...state.following import PORTION
-from .cacheability import SplitPlan, all_changes, versions
-from .evaluate import columnar as by_columns
-from .evaluate.rowwise import MOST_ROWS, OneByOne
-from .index.blocked_max import OUT, BlockedMaxima
-from .index.group_max import Groupings
-from .index.matrix_slot import Seat
-from .index.score_matrix import crowd
-from .index.state_buckets import WAIT, BestAlike
-from .node_columns import NodeView, RawScores
-from .nominated import ExpectedPods
-from .normalized import Normalized
-from .status_codes import Codes, Numbering
-
-Column = npt.NDArray[np.int64]
-Positions = npt.NDArray[np.intp]
+from ...state import ObjectStore, Rows, RowsByState
+from .cacheability import CacheablePlan
+from .class_key import signature
+from .column_updates import ColumnUpdater
+from .columns import ClassColumns
+from .dependencies import Stamp, Versions, change_stamp, dependency_versions
+from .evaluate.columnar import partial_scores
+from .evaluate.query import EvaluationFailed, Query
+from .evaluate.rowwise import RowwiseEvaluator
+from .index.base import ScoreIndex, Scores
+from .index.group_max import GroupMaxCache
+from .index.score_matrix import MatrixSlot
+from .index.state_index import StateIndex
+from .nominated import NominatedOverlay
+from .normalized import NormalizedScores, RawScores
+from .policy import IndexKind
+from .row_memo import RowMemo
+from .shared import SharedIndexes
 
 _BYTES_A_CLASS = 16_384
-MAX_PRIORITIES = 16
-"""Priorities for which a class is kept as seen with nominated pods."""
 
 
-def as_positions(mask: npt.NDArray[np.bool_]) -> Positions:
-    """Where *mask* is true, ascending."""
-    return mask.nonzero()[0]
+class EquivalenceClass:
+    """Key, columns and index of one class.
 
-
-def _sparse_copy(codes: Codes) -> Codes:
-    """A copy that leaves zeros alone if most are: memory that nobody wrote to is not there yet."""
-    others = codes.nonzero()[0]
-    if 4 * len(others) > len(codes):
-        return codes.copy()
-    copy: Codes = np.zeros(len(codes), codes.dtype)
-    copy[others] = codes[others]
-    return copy
-
-
-class PodClass:
-    """Verdicts and totals of all rows for one class of pods.
-
-    ``refresh`` catches up with the rows touched since the last visit: O(touched rows), plus O(rows) when
-    the highest raw score of a normalised plugin moved. Memory: 12 bytes a row beside those of the view, and 8
-    for each normalised plugin that looks at the pods of a row.
+    A class without columns is *index only*: its index finds the best rows, and the columns are built when a
+    row must be told from others. ``refresh`` is O(dirty rows), plus O(rows) when the highest raw score of a
+    normalised plugin moved.
     """
 
     def __init__(
         self,
         framework: Framework,
-        parts: SplitPlan,
+        plan: CacheablePlan,
         pod: Pod,
         objects: ObjectStore,
-        view: NodeView | None = None,
+        shared: SharedIndexes,
         *,
-        outline: bool = True,
+        index_only: bool = True,
     ) -> None:
         self.framework = framework
-        self.parts = parts
+        self.plan = plan
         self.pod = pod
         self.table = framework.handle.table
-        self.view = NodeView(framework, parts, pod, objects) if view is None else view
-        self.view.users += 1
-        self.usable = False
-        """Whether the class can be used; not if a plugin failed, rejects the pod outright or names nodes."""
-        self.recent = True
-        """Whether it was used since classes were last dropped."""
-        self.forgotten = False
-        """Whether the class was dropped: whoever still holds it must look it up again."""
-        self.builds = 0
-        """How often everything was made anew."""
-        self._expected: dict[int, ExpectedPods] = {}
-        self._objects = objects
-        self.alike: BestAlike | Seat = self._by_groups()
-        if not self._outline(by_groups=outline):
-            self._build()
-
-    def _clear(self) -> None:
+        self.shared = shared
+        self.node_columns = shared.node_columns
+        self.policy = shared.policy
+        self.cacheable = False
+        """``False``: a plugin failed, rejects the pod outright or names nodes; the full search decides."""
+        self.referenced = True
+        """Whether the class was used since the last eviction pass."""
+        self.evicted = False
+        """Whether the class was dropped: the cache must be asked for another."""
+        self.generation = 0
+        """Number of rebuilds."""
+        self.stamp: Stamp = (-1, -1, -1)
+        """:func:`.change_stamp` as of the last visit; the same object as long as it is equal."""
         self.state = CycleState()
+        """What the cached plugins wrote at pre_filter and pre_score."""
         self.new_state = self.state.template()
-        self.codes: Codes = np.empty(0, np.int32)
-        """Per row: 0 passes, *k* is rejected with ``statuses[k - 1]``, -1 has no node."""
-        self.feasible = 0
-        self._passing: LazyRows | None = None
-        self._verdicts: Verdicts | None = None
-        self.maxima = BlockedMaxima(np.empty(0, np.int64), 0)
-        self.groupings = Groupings()
-        self.normalized: tuple[Normalized, ...] = ()
-        self.moving: list[Normalized] = []
-        """Those of ``normalized`` whose raw scores depend on the pods of a row, at its end."""
-        self.base: Column = np.empty(0, np.int64)
-        """What the plugins of the view give each row."""
-        self.flat = False
-        """Whether ``base`` is 0 everywhere."""
-        self.pod_filters: list[tuple[FilterEntry, int]] = []
-        self.pod_scores: list[ScoreEntry] = []
-        self._counts: list[int] = [0]
-        self.one_by_one = OneByOne(self)
-        self.alike.stop()
-        self.alike = self._by_groups()
-        self.outlined = False
-        """Whether nothing is known by row so far, only what groups of rows are worth: see ``alike``."""
-        self.changes: tuple[int, ...] = ()
-        """:func:`all_changes` as of the last visit, one object as long as it is the same."""
-        self._read_versions: tuple[int, ...] = ()
-        self.amounts_only = False
-        """Whether rows that the view lets pass are the same for the class if their amounts are."""
-        self._row_wise = False
-        """Whether all its plugins have a per-node form."""
-        self.columnar = False
-        """Whether all its filters have a columnar form."""
-        self._version = self._node_version = self._view_builds = -1
-
-    # ---- looking -----------------------------------------------------------------------------------------
-
-    @property
-    def numbering(self) -> Numbering:
-        """What the codes mean."""
-        return self.view.numbering
-
-    @property
-    def statuses(self) -> list[Status]:
-        """By code, from 1 on."""
-        return self.view.numbering.statuses
+        self.index_only = False
+        """Whether the index finds the best rows, and there are no columns so far."""
+        self.columns: ClassColumns | None = None
+        """Verdict and score of each row; ``None``: index only, or not cacheable."""
+        self.index: ScoreIndex | None = None
+        """Finds the best rows without the columns; ``None``: these do."""
+        self.groupings = GroupMaxCache(self.policy)
+        self._objects = objects
+        self._versions: Versions = ()
+        self._row_version = self._node_version = self._node_generation = -1
+        self._query = Query(self.table, self.node_columns.status_codes, pod, self.state)
+        self._updater: ColumnUpdater | None = None
+        self._rowwise: RowwiseEvaluator | None = None
+        """``None``: some plugin has no per-node form."""
+        self._by_state = False
+        """Whether rows in equal states get equal answers, but for the node columns."""
+        self._memo: RowMemo[int] = RowMemo(self.policy.answers)
+        self._overlays: dict[int, NominatedOverlay] = {}
+        self._visits = 0
+        """Visits with columns since the class was built, or tried an index in vain."""
+        self._credit = 0
+        """Hits of the index, less ``miss_cost`` for each miss."""
+        self._matrix_tried = False
+        shared.users += 1
+        self.index_only = self._build_index_only(by_state=index_only)
+        if not self.index_only:
+            self._build()
 
     @property
     def nbytes(self) -> int:
-        """About how much memory it takes, in bytes, without the columns of the view."""
-        codes = [self.codes, *(expected.codes for expected in self._expected.values())]
-        arrays = sum(column.nbytes for column in codes) + sum(column.raw.nbytes for column in self.moving)
-        arrays += self.maxima.nbytes
-        arrays += self.alike.nbytes + self.groupings.nbytes
-        return arrays + _BYTES_A_CLASS
-
-    def feasible_rows(self) -> Rows:
-        """The rows that no remembered plugin rejects, found out if somebody asks."""
-        if self._passing is None:
-            self._passing = LazyRows(self.table, self.feasible, self._find_feasible)
-        return self._passing
-
-    def _find_feasible(self) -> Positions:
-        return as_positions(self.codes[: self.table.size] == 0)
-
-    def counts(self) -> list[tuple[Status, int]]:
-        """Each status with the number of rows that it rejects; O(statuses)."""
-        return [(s, n) for s, n in zip(self.statuses, self._counts[1:], strict=False) if n]
+        """About how much memory the class takes, in bytes, without what it shares."""
+        columns = 0 if self.columns is None else self.columns.nbytes
+        index = 0 if self.index is None else self.index.nbytes
+        overlays = sum(overlay.nbytes for overlay in self._overlays.values())
+        return columns + index + overlays + self.groupings.nbytes + self._memo.nbytes() + _BYTES_A_CLASS
 
     def verdicts(self) -> Verdicts:
-        """What the class says of all nodes; the same object as long as nothing of that changes."""
-        if self._verdicts is None:
-            rows = self.table.rows()
-            self._verdicts = Verdicts.counted(rows, self.codes[rows.index], self.statuses, self.counts())
-        return self._verdicts
+        """The codes of all nodes; the class must have columns."""
+        assert self.columns is not None
+        return self.columns.verdicts()
 
-    def all_counts(self) -> list[int]:
-        """Number of rows by code, from 0 on."""
-        return list(self._counts)
+    def feasible_rows(self) -> Rows:
+        """The rows that the index found feasible in this cycle."""
+        try:
+            assert self.index is not None
+            return self.index.feasible_rows()
+        except Exception as error:
+            if self.shared.on_fault is None:
+                raise
+            return self.shared.on_fault(self, error)
 
-    def count(self, code: int, change: int) -> None:
-        """So many rows more (or less) have *code*."""
-        if code < 0:
-            return
-        while len(self._counts) <= code:
-            self._counts.append(0)
-        self._counts[code] += change
-        self._verdicts = None
-        if code == 0:
-            self.feasible += change
-            self._passing = None
-
-    def count_anew(self, counts: list[int]) -> None:
-        """So many rows have each code, from 0 on."""
-        self._counts = counts
-        self.feasible = counts[0] if counts else 0
-        self._passing = self._verdicts = None
-
-    def expected(self, priority: int) -> ExpectedPods:
+    def overlay(self, priority: int) -> NominatedOverlay:
         """The class as pods of that priority see it, nominated pods considered; the caller syncs it."""
-        expected = self._expected.get(priority)
-        if expected is None:
-            if len(self._expected) >= MAX_PRIORITIES:
-                self._expected.clear()
-            expected = self._expected[priority] = ExpectedPods(self)
-        return expected
+        overlay = self._overlays.get(priority)
+        if overlay is None:
+            if len(self._overlays) >= self.policy.priorities:
+                self._overlays.clear()
+            assert self.columns is not None
+            overlay = self._overlays[priority] = NominatedOverlay(self.table)
+        return overlay
 
-    def forget(self) -> None:
-        """Give the memory back; pods' specs may hold on to this object for long."""
-        self.forgotten, self.usable = True, False
-        self.view.users -= 1
-        self._expected.clear()
-        self._clear()
+    def evict(self) -> None:
+        """Give the memory back; specs of pods may refer to this object for long."""
+        if not self.evicted:
+            self.shared.users -= 1
+            if self.index is not None:
+                self.index.close()
+            self.discard()
+
+    def discard(self) -> None:
+        """As :meth:`evict` after a fault: nothing of the class is called any more."""
+        self.evicted, self.cacheable = True, False
+        self.columns = self.index = self._updater = None
+        self._overlays, self._memo = {}, RowMemo(self.policy.answers)
+        self.groupings = GroupMaxCache(self.policy)
+        self.state, self._rowwise = CycleState(), None
+
+    # ---- the index ---------------------------------------------------------------------------------------
+
+    def find_best(self) -> bool:
+        """Whether ``index`` found the best rows; else :meth:`refresh` must."""
+        index = self.index
+        if index is None:
+            return False
+        stamp = change_stamp(self.table, self._objects)
+        if stamp != self.stamp and not (self.index_only and self._is_current(stamp)):
+            return False
+        if not self._matrix_tried and self.shared.users >= self.policy.matrix_min_classes:
+            self._matrix_tried = True
+            index = self._with_matrix(index)
+        try:
+            found = index.best()
+        except EvaluationFailed:
+            self.cacheable = found = False
+        if not found:
+            self._note_miss(index)
+        elif self._credit < 32 * self.policy.miss_cost:
+            self._credit += 1
+        return found
+
+    def _with_matrix(self, index: ScoreIndex) -> ScoreIndex:
+        """The slot of a matrix instead of *index*, if one serves this class."""
+        try:
+            if index.best() and self._use_matrix() and self.index is not None:
+                return self.index
+        except EvaluationFailed:
+            self.cacheable = False
+        return index
+
+    def _note_miss(self, index: ScoreIndex) -> None:
+        if isinstance(index, MatrixSlot):
+            if index.failed:
+                self.cacheable = False
+            return
+        self._credit -= self.policy.miss_cost
+        given_up = self._credit < -8 * self.policy.miss_cost
+        if given_up or (isinstance(index, StateIndex) and index.broken):
+            self.index = None
+        if given_up:
+            self._wait()
+
+    def _wait(self) -> None:
+        """Use the columns for some time."""
+        self._credit, self._visits = 0, -self.policy.retry_after
+
+    def visited(self) -> None:
+        """Note a use of the columns, which are up to date: get an index if that is frequent."""
+        index = self.index
+        if isinstance(index, MatrixSlot):
+            if not index.attached:
+                self.index = None
+                self._wait()
+            elif index.is_stale() and index.matrix.sync() and index.attached:
+                # In step first: the slot must be as long as the table.
+                assert self.columns is not None
+                index.update(self.columns.partial_scores())
+            return
+        self._visits += 1
+        first = self.policy.first_visits
+        if not self.shared.rows_are_grouped:
+            # To group a million rows takes as long as thousands of pods gain by it.
+            first += self.table.size // self.policy.rows_per_visit
+        if self._visits >= first and index is None:
+            self._get_index()
+
+    def _get_index(self) -> None:
+        kind = self.shared.index_for(self.shared.users, by_state=self._by_state)
+        if kind is IndexKind.MATRIX and self._use_matrix():
+            return
+        rows = self.shared.rows_by_state() if kind is not IndexKind.ROWS else None
+        if rows is not None and rows.sync(self.node_columns.codes):
+            columns = self.columns
+            assert columns is not None
+            index = self._state_index(rows)
+            if index.build({state: columns.partial_score(rows.one_of(state)) for state in rows.states()}):
+                self.index = index
+                return
+        self._wait()
+
+    def _use_matrix(self) -> bool:
+        """Attach to the score matrix, if it serves this class; whether that was done."""
+        if not self._by_state or self._rowwise is None:
+            return False
+        if self.shared.index_for(self.shared.users) is not IndexKind.MATRIX:
+            return False
+        index = self.index
+        if isinstance(index, StateIndex):
+            scores: Scores | None = index.partial_scores()
+        else:
+            scores = self._partial_scores() if self.columns is None else self.columns.partial_scores()
+        if scores is None:
+            return False
+        most = 100 * sum([entry.weight for entry in self._query.scores])
+        slot = self.shared.matrix().attach(self._query, scores, most, self._partial_scores)
+        if slot is None:
+            return False
+        self.index, self._matrix_tried = slot, True
+        return True
+
+    def _partial_scores(self) -> Scores | None:
+        try:
+            return partial_scores(self._query, self.node_columns.codes)
+        except EvaluationFailed:
+            self.cacheable = False
+            return None
+
+    def _state_index(self, rows: RowsByState) -> StateIndex:
+        return StateIndex(rows, self.node_columns, self._evaluate_rows, self.policy)
+
+    def _evaluate_rows(self, rows: Collection[int]) -> list[int]:
+        """Partial scores of rows that the node columns let pass, each in a state of its own."""
+        assert self._rowwise is not None
+        return list(map(self._rowwise.evaluate, rows))
 
     # ---- catching up -------------------------------------------------------------------------------------
 
-    def best_alike(self) -> bool:
-        """Whether ``alike`` found the best rows, without :meth:`refresh`."""
-        alike = self.alike
-        if not alike.ready:
-            return False
-        changes = all_changes(self.table, self._objects)
-        if changes != self.changes and not (self.outlined and self._still_holds(changes)):
-            return False
-        return alike.best()
-
     def refresh(self) -> bool:
-        """Catch up with the table; whether the class can be used."""
-        table = self.table
-        changes = all_changes(table, self._objects)
-        if self.outlined or (changes != self.changes and not self._still_holds(changes)):
+        """Catch up with the table by columns, built if need be; whether the class can be used."""
+        table, columns = self.table, self.columns
+        stamp = change_stamp(table, self._objects)
+        if self.index_only or (stamp != self.stamp and not self._is_current(stamp)):
             self._build()
-            return self.usable
+            return self.cacheable
         version = table.row_log.version
-        if self._version == version or not self.usable:
-            return self.usable
-        since, self._version = self._version, version
-        changed = table.node_log.version != self._node_version
+        if self._row_version == version or not self.cacheable:
+            return self.cacheable
+        assert columns is not None
+        since, self._row_version = self._row_version, version
+        nodes_changed = table.node_log.version != self._node_version
         self._node_version = table.node_log.version
-        if changed:
-            self.base = self._base()
-        if not self._take_in(since, counting=not changed):
-            self._build()
-            return self.usable
-        if self.usable:
-            if changed:
-                self._recount()
-            self._follow_highest()
-        return self.usable
+        if nodes_changed:
+            columns.take_node_scores()
+        try:
+            if not self._evaluate_since(since, counting=not nodes_changed):
+                self._build()
+                return self.cacheable
+            if nodes_changed:
+                columns.recount()
+            columns.follow_highest()
+        except EvaluationFailed:
+            self.cacheable = False
+        return self.cacheable
 
-    def _still_holds(self, changes: tuple[int, ...]) -> bool:
-        """Whether none of these *changes* concerns what all rows have in common; the view is refreshed."""
-        read = versions(self.parts.reads, self.table, self._objects)
-        if not self.view.refresh() or self._view_builds != self.view.builds or self._read_versions != read:
+    def _is_current(self, stamp: Stamp) -> bool:
+        """Whether nothing changed that all rows have in common; refreshes the node columns."""
+        versions = dependency_versions(self.plan.dependencies, self.table, self._objects)
+        columns = self.node_columns
+        if not columns.refresh() or self._node_generation != columns.generation or self._versions != versions:
             return False
-        self.changes = changes
+        self.stamp = stamp
         return True
 
-    def _take_in(self, since: int, *, counting: bool) -> bool:
-        """Rows touched since then; ``False`` if that is too long ago to say which.
+    def _evaluate_since(self, since: int, *, counting: bool) -> bool:
+        """Evaluate the rows that changed after *since*; ``False`` if the log does not reach back so far.
 
-        *counting*: raw scores are counted as rows come and go; else that is done anew afterwards.
+        *counting*: count raw scores as rows come and go; else the caller recounts.
         """
-        log = self.table.row_log
+        log, updater = self.table.row_log, self._updater
+        assert updater is not None
         missed = log.version - since
-        if self._row_wise and missed <= MOST_ROWS:
+        if self._rowwise is not None and missed <= self.policy.rowwise_rows:
             rows = log.since(since)
             if rows is not None:
-                self.one_by_one.refresh(rows if missed == 1 else set(rows), counting=counting)
+                updater.evaluate_rows(rows if missed == 1 else set(rows), counting=counting)
             return rows is not None
+        if updater.all_rows_are_cheaper(missed):
+            updater.evaluate_all()
+            return True
         positions = log.positions_since(since, self.table.size)
-        if self.columnar and by_columns.all_rows_are_cheaper(missed, self.table.num_nodes):
-            by_columns.refresh_all(self)
-        elif positions is not None:
-            by_columns.refresh_touched(self, positions, counting=counting)
-        else:
-            return False
-        return True
+        if positions is not None:
+            updater.evaluate_dirty(positions, counting=counting)
+        return positions is not None
 
-    def _outline(self, *, by_groups: bool) -> bool:
-        """Only what kinds of rows are worth, from nothing; ``False`` if that will not do. O(their number)."""
-        view = self.view
-        if not view.refresh():
-            return False
-        turns = view.takes_turns(view.users)
-        groups = None if turns or not by_groups else view.alike_rows()
-        if (groups is None and not turns) or not self._begin():
-            return False
-        passing = self.view.passing() if groups is None else groups.every()
-        if run_pre_score(self.parts.remembered, self.state, self.pod, passing) is not None:
-            return False
-        self.new_state = self.state.template()
-        self._plan_scores()
-        if self.amounts_only and self._row_wise:
-            self.outlined = self.sit_down(by_columns.worth) or (by_groups and self._begin_by_groups())
-        return self.outlined
+    # ---- building ----------------------------------------------------------------------------------------
 
-    def _begin_by_groups(self) -> bool:
-        groups, alike = self.view.alike_rows(), self._by_groups()
-        if groups is None or not alike.begin(groups):
-            return False
-        self.alike = alike
-        return True
+    def _build_index_only(self, *, by_state: bool) -> bool:
+        """Begin with an index and no columns, O(row states); ``False`` if no index serves.
 
-    def sit_down(self, by_row: Callable[[PodClass], Column | None]) -> bool:
-        """Take turns with others on the board of the view, if they do so; whether that is done.
-
-        *by_row*: tells what each row is worth, as :func:`.by_columns.worth` does.
+        *by_state*: also with a state index.
         """
-        view = self.view
-        if not self.amounts_only or not self._row_wise or not view.takes_turns(view.users):
+        if not self.node_columns.refresh():
             return False
-        worth = by_row(self)
-        seat = None if worth is None else view.board().join(self, worth)
-        if seat is not None:
-            self.alike = seat
-        return seat is not None
+        use_matrix = self.shared.index_for(self.shared.users) is IndexKind.MATRIX
+        rows = None if use_matrix or not by_state else self.shared.rows_by_state()
+        if (rows is None and not use_matrix) or not self._begin():
+            return False
+        passing = self.node_columns.passing() if rows is None else rows.all_rows()
+        if run_pre_score(self.plan.cached, self.state, self.pod, passing) is not None:
+            return False
+        self._select_scores()
+        if not self._by_state or self._rowwise is None:
+            return False
+        if use_matrix and self._use_matrix():
+            return True
+        rows = self.shared.rows_by_state() if by_state else None
+        return rows is not None and rows.sync(self.node_columns.codes) and self._build_state_index(rows)
 
-    def _by_groups(self) -> BestAlike:
-        return BestAlike(self, crowd=crowd(self.table.size))
-
-    def stand_up(self) -> None:
-        """Find the best rows alone, for long."""
-        self.alike = BestAlike(self, visits=-WAIT)
+    def _build_state_index(self, rows: RowsByState) -> bool:
+        states, index = rows.states(), self._state_index(rows)
+        if len(states) > max(self.policy.rowwise_rows, self.table.size // self.policy.rows_per_state):
+            return False
+        try:
+            scores = self._evaluate_rows([rows.one_of(state) for state in states])
+        except EvaluationFailed:
+            self.cacheable = False
+            return False
+        if not index.build(dict(zip(states, scores, strict=True))):
+            return False
+        self.index = index
+        return True
 
     def _begin(self) -> bool:
         """What goes for all rows; whether the class can be used."""
-        table, parts, view = self.table, self.parts, self.view
-        self._clear()
-        self.builds += 1
-        view.refresh()
-        self._view_builds = view.builds
-        self.changes = all_changes(table, self._objects)
-        self._read_versions = versions(parts.reads, table, self._objects)
-        self._version, self._node_version = table.row_log.version, table.node_log.version
-        self.usable = view.usable and self._comparable()
-        if not self.usable:
+        table, plan, columns = self.table, self.plan, self.node_columns
+        if self.index is not None:
+            self.index.close()
+        self.columns = self.index = self._updater = self._rowwise = None
+        self.groupings = GroupMaxCache(self.policy)
+        self.state = CycleState()
+        self.generation += 1
+        columns.refresh()
+        self._node_generation = columns.generation
+        self.stamp = change_stamp(table, self._objects)
+        self._versions = dependency_versions(plan.dependencies, table, self._objects)
+        self._row_version, self._node_version = table.row_log.version, table.node_log.version
+        self.cacheable = columns.cacheable and signature(self._signatures(), self.pod) is not None
+        if not self.cacheable:
             return False
-        outcome = run_pre_filter(parts.remembered, self.state, self.pod, table.rows())
-        self.usable = outcome.status is None and outcome.node_names is None
+        outcome = run_pre_filter(plan.cached, self.state, self.pod, table.rows())
+        self.cacheable = outcome.status is None and outcome.node_names is None
         skipped = self.state.skip_filter_plugins
-        self.pod_filters = [(e, parts.order[e.name]) for e in parts.pod_plan.filter if e.name not in skipped]
-        return self.usable
+        filters = tuple([entry for entry in plan.pod_plan.filter if entry.name not in skipped])
+        self._query = Query(table, columns.status_codes, self.pod, self.state, filters)
+        return self.cacheable
+
+    def _signatures(self) -> tuple[Any, ...]:
+        """The hooks of all cached plugins: with other objects than before one may not compare the pod."""
+        return (*self.plan.node_signatures, *self.plan.pod_signatures)
 
     def _build(self) -> None:
-        """Everything from nothing; O(rows)."""
+        """Build the columns; O(rows)."""
+        self.index_only = False
         if not self._begin():
             return
-        table, parts = self.table, self.parts
-        self.codes = _sparse_copy(self.view.codes)
-        found = [by_columns.judge(self, part) for part in table.rows().portions(PORTION)]
-        status = run_pre_score(parts.remembered, self.state, self.pod, self.feasible_rows())
-        self.usable = self.usable and status is None
-        self.new_state = self.state.template()
-        self._plan_scores()
-        self.maxima = BlockedMaxima(np.full(len(self.codes), OUT, np.int64), 0)
-        if self.usable:
-            for part in found:
-                by_columns.score(self, part)
-            self.maxima.rebuild(table.size)
-            self._recount()
-            self._follow_highest()
-
-    def _comparable(self) -> bool:
-        """Whether every plugin can still tell what it reads of the pod, given what ``reads`` names now."""
-        signatures = (*self.parts.node_signatures, *self.parts.pod_signatures)
+        columns = self.columns = ClassColumns(self.table, self.node_columns)
+        updater = self._updater = ColumnUpdater(columns, self._query, self.policy)
         try:
-            return all(signature(self.pod) is not None for signature in signatures)
-        except Exception:  # noqa: BLE001 - as for a pod that has no class yet: it goes the long way
-            return False
+            passing = updater.filter_all()
+            if run_pre_score(self.plan.cached, self.state, self.pod, columns.feasible_rows()) is not None:
+                self.cacheable = False
+                return
+            self._select_scores()
+            columns.set_normalized(self._normalized(len(columns.codes)))
+            updater.query, updater.rowwise = self._query, self._rowwise
+            updater.memo = self._memo if self._by_state else None
+            updater.score_all(passing)
+        except EvaluationFailed:
+            self.cacheable = False
 
-    def _plan_scores(self) -> None:
-        asked = [e for e in self.parts.pod_plan.score if e.name not in self.state.skip_score_plugins]
-        self.pod_scores = [entry for entry in asked if entry.normalization is None]
-        self.moving = [
-            Normalized(RawScores(entry, entry.normalization, np.zeros(len(self.codes), np.int64)))
-            for entry in asked
+    def _select_scores(self) -> None:
+        """The score plugins that do not skip the pod, and what follows from them."""
+        plan = self.plan
+        self.new_state = self.state.template()
+        scores = [e for e in plan.pod_plan.score if e.name not in self.state.skip_score_plugins]
+        query = self._query = evolve(
+            self._query,
+            scores=tuple([entry for entry in scores if entry.normalization is None]),
+            raw_scores=tuple([entry for entry in scores if entry.normalization is not None]),
+        )
+        names = {entry.name for entry in query.filters} | {entry.name for entry in scores}
+        self._by_state = names <= plan.by_state and not query.raw_scores
+        self._rowwise = RowwiseEvaluator(query) if query.is_rowwise else None
+        self._memo.clear()
+        self._matrix_tried = False
+
+    def _normalized(self, size: int) -> tuple[NormalizedScores, ...]:
+        return tuple(
+            NormalizedScores(RawScores(entry, entry.normalization, np.zeros(size, np.int64)))
+            for entry in self._query.raw_scores
             if entry.normalization is not None
-        ]
-        self.normalized = (*map(Normalized, self.view.normalized), *self.moving)
-        self.base = self._base()
-        entries: list[Any] = [entry for entry, _ in self.pod_filters]
-        names = {entry.name for entry in (*entries, *asked)}
-        self.amounts_only = names <= self.parts.amounts_only and not self.moving
-        self.columnar = all(entry.filter_rows is not None for entry in entries)
-        self._row_wise = all(entry.filter is not None for entry in entries) and all(
-            entry.score is not None for entry in asked
         )
 
-    # ---- what is highest ---------------------------------------------------------------------------------
-
-    def _base(self) -> Column:
-        highest = tuple(column.highest for column in self.normalized[: len(self.view.normalized)])
-        self.flat = self.view.is_flat(highest)
-        return self.view.totals(highest)
-
-    def _recount(self) -> None:
-        """Nodes have other raw scores; O(rows) for plugins that give any."""
-        feasible = self.feasible_rows()
-        for column in self.normalized:
-            column.recount(feasible)
-
-    def _follow_highest(self) -> None:
-        """Normalise anew if the highest raw score of a plugin moved; O(rows) then."""
-        for column in self.normalized:
-            if column.moved:
-                column.moved = False
-                if column.highest != column.present_highest():
-                    self._normalize()
-
-    def _normalize(self) -> None:
-        size = self.table.size
-        feasible = self._find_feasible()
-        totals = self.maxima.values[feasible] - self.base[feasible]
-        for column in self.moving:
-            totals -= column.weighted_rows(column.raw[feasible], column.highest)
-        for column in self.normalized:
-            column.highest = column.present_highest()
-        self.base = self._base()
-        totals += self.base[feasible]
-        for column in self.moving:
-            totals += column.weighted_rows(column.raw[feasible], column.highest)
-        self.maxima.values[feasible] = totals
-        self.maxima.rebuild(size)
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if columns, index or groups are not consistent; O(rows)."""
+        if self.columns is not None and self.cacheable:
+            self.columns.check_invariants()
+            self.groupings.check_invariants(
+                self.columns.totals, self.columns.best_rows.generation, self.table
+            )
+        if self.index is not None and self.cacheable:
+            self.index.check_invariants()

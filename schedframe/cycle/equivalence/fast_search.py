@@ -1,7 +1,7 @@
-"""Decide by what is remembered of pods like this one, asking only the plugins that must be asked.
+"""FastSearch: decide from cached answers, calling only the plugins that must be called.
 
-The same statuses, scores, ties and draws as :class:`.search.Search` finds the long way; whenever something is
-not covered here (``None``), that way is taken.
+The same statuses, scores, ties and draws as in :class:`.search.Search`. Whatever is not covered here
+(``None``) is left to that search. README.md has the data flow.
 """
 
 from __future__ import annotations
@@ -9,57 +9,104 @@ from __future__ import annotations
 from collections.abc import Callable
 from random import Random
 
-import numpy as np
-from attrs import define, evolve
+from attrs import define, evolve, field
 
 from ...api import Pod
 from ...errors import CacheFault
-from ...framework import MAX_SCORE, MIN_SCORE, Code, CycleState, Framework, PreFilterOutcome, Status, Verdicts
+from ...framework import Code, CycleState, Framework, PreFilterOutcome, Status, Verdicts
 from ...framework.filtering import run_pre_filter
-from ...framework.plan import FilterEntry, ScoreEntry
-from ...framework.scoring import run_pre_score, run_scores
-from ...state import LazyRows, Rows
+from ...state import Rows
 from ..search.decision import Decision
-from ..search.diagnosis import diagnose
-from ..search.tie_breaking import one_of
-from .cache import RememberedClasses
-from .equivalence_class import PodClass
-from .index.group_max import Group, GroupedMaxima
-from .live_answers import Mask, ask, ask_all, merge, passing
-from .nominated import ExpectedPods
-from .spec_memo import Known
-from .totals import best_where, totals_of
+from .cache import EquivalenceCache
+from .equivalence_class import EquivalenceClass
+from .live_search import LiveSearch, pre_score_live, start_after_pre_filter
+from .skip_cache import SkipCache
+from .spec_memo import SpecMemo
+
+_NOTHING_SAID = PreFilterOutcome()
 
 
 @define(eq=False)
-class FastPath:
-    """The search for pods whose class is remembered."""
+class FastSearch:
+    """The search for pods that have an equivalence class.
 
-    classes: RememberedClasses
+    What is done depends on the uncached ("live") plugins and on nominated pods:
+
+    ================  =================================  ==================================
+    live plugins      no nominated pods                  nominated pods
+    ================  =================================  ==================================
+    all skip          draw from the index, or columns    overlay on the columns, then draw
+    some filter       merge their answers into codes     full overlay by the framework
+    some score        add their scores to the totals     the same for rows of the overlay
+    ================  =================================  ==================================
+    """
+
+    cache: EquivalenceCache
     rng: Random
     report: Callable[[Status, Pod], None] = lambda status, pod: None
     """Called once for each fault of the cache."""
+    _live: LiveSearch = field(init=False)
     _begun: Decision | None = None
-    """The decision for which pre_filter plugins were called in this cycle."""
+    """The decision for which live pre_filter plugins were called in this cycle."""
+
+    def __attrs_post_init__(self) -> None:
+        self._live = LiveSearch(self.rng, self.cache.objects)
+        self.cache.on_fault = self._lost_rows
 
     def decide(self, framework: Framework, pod: Pod) -> Decision | None:
         """A decision; ``None`` for a full search, an unsettled decision for one that begins after pre_filter.
 
-        O(rows touched since the class was last used) where no live plugin has anything to say and no
-        nominated pod is in the way. A fault of the cache is reported, its class dropped, and the pod left to
-        the full search. If the fault came after a draw among the best rows, that search draws again.
+        O(dirty rows of the class) where all live plugins skip and no nominated pod is in the way. A fault of
+        the cache is reported, its class dropped, and the pod left to the full search. If the fault came after
+        a draw among the best rows, that search draws again.
         """
         self._begun = None
         try:
             return self._decide(framework, pod)
         except Exception as error:  # noqa: BLE001 - whatever is wrong here must not stop the scheduler
-            return self._dropped(framework, pod, error)
+            return self._after_fault(framework, pod, error)
 
-    def _dropped(self, framework: Framework, pod: Pod, error: Exception) -> Decision | None:
-        """Drop what *error* came from and report it; what the full search may go on with."""
+    def _decide(self, framework: Framework, pod: Pod) -> Decision | None:
+        if pod.status.nominated_node_name:
+            return None
+        memo = self.cache.lookup(framework, pod)
+        if memo is None:
+            return None
+        eq_class, skips, nominated = memo.eq_class, memo.skips, memo.nominations
+        if (skips.all_live_skip or eq_class.index_only) and not nominated and eq_class.find_best():
+            decision = self._all_skip(skips, pod) if skips.all_live_skip else None
+            if decision is not None:
+                return self._draw_indexed(eq_class, decision)
+            if eq_class.index_only:
+                return self._with_live(framework, memo, pod, indexed=True)
+        if not eq_class.refresh():
+            return None
+        assert eq_class.columns is not None
+        feasible = eq_class.columns.feasible
+        decision = self._all_skip(skips, pod) if skips.all_live_skip or not feasible else None
+        if decision is None:
+            return self._with_live(framework, memo, pod)
+        if feasible and not nominated:
+            eq_class.visited()
+            return self._live.draw(eq_class, decision)
+        return self._with_nominated(framework, memo, decision, all_skip=True)
+
+    # ---- faults ------------------------------------------------------------------------------------------
+
+    def _after_fault(self, framework: Framework, pod: Pod, error: Exception) -> Decision | None:
+        """Drop the class and report *error*; what the full search may go on with."""
         begun = self._begun
+        self._drop(framework, pod, error)
+        if begun is None:
+            return None
+        # pre_filter is called once in a cycle: the full search goes on from there.
+        decision = Decision(pod, begun.state)
+        decision.pre_filter = begun.pre_filter
+        return decision
+
+    def _drop(self, framework: Framework, pod: Pod, error: Exception) -> None:
         table = framework.handle.table
-        key = self.classes.drop(framework, pod)
+        key = self.cache.drop(framework, pod)
         fault = CacheFault(
             f"{type(error).__name__}: {error}; the equivalence class was dropped, the full search decides. "
             f"To reproduce: pod {pod.key}, class {key!r}, {table.num_nodes} nodes in {table.size} rows, "
@@ -68,391 +115,121 @@ class FastPath:
         )
         fault.__cause__ = error
         self.report(Status.from_error(fault), pod)
-        if begun is None:
-            return None
-        # pre_filter is called once in a cycle: the full search goes on from there.
-        fresh = Decision(pod, begun.state)
-        fresh.pre_filter = begun.pre_filter
-        return fresh
 
-    def _decide(self, framework: Framework, pod: Pod) -> Decision | None:
-        if pod.status.nominated_node_name:
-            return None
-        known = self.classes.lookup(framework, pod)
-        if known is None:
-            return None
-        found = known.found
-        nominated = known.nominations
-        if (known.scores or found.outlined) and not nominated and found.best_alike():
-            decision = self._quiet(known, pod) if known.scores else None
-            if decision is not None:
-                return self._take_alike(found, decision)
-            if found.outlined:
-                return self._decide_beside_live(framework, known, pod, alike=True)
-        if not found.refresh():
-            return None
-        decision = self._quiet(known, pod) if known.scores or not found.feasible else None
-        if decision is not None:
-            if found.feasible and not nominated:
-                found.alike.visited()
-                return self._take(found, decision)
-            return self._beside_nominated(framework, known, decision, quiet=True)
-        return self._decide_beside_live(framework, known, pod)
+    def _lost_rows(self, eq_class: EquivalenceClass, error: Exception) -> Rows:
+        """The feasible rows of a decision whose index cannot tell them any more: by another search."""
+        framework, pod, state = eq_class.framework, eq_class.pod, eq_class.new_state()
+        self._drop(framework, pod, error)
+        verdicts = framework.filter_rows(state, pod, eq_class.table.rows())
+        return verdicts.rows.select(verdicts.passing())
 
-    def _quiet(self, known: Known, pod: Pod) -> Decision | None:
-        """Begin a cycle in which no live plugin has anything to say; ``None`` if one may have."""
-        state = known.quiet_state(self.classes.objects)
+    # ---- live plugins have nothing to say ----------------------------------------------------------------
+
+    def _all_skip(self, skips: SkipCache, pod: Pod) -> Decision | None:
+        """Begin a cycle in which all live plugins skip; ``None`` if they must be called."""
+        state = skips.state(self.cache.objects)
         if state is None:
             return None
         decision = Decision(pod, state)
-        decision.pre_filter, decision.evaluated = _NOTHING_SAID, known.found.table.num_nodes
-        decision.idle = known.idle
+        decision.pre_filter, decision.evaluated = _NOTHING_SAID, skips.eq_class.table.num_nodes
+        decision.idle = skips.skips_reserve_and_pre_bind
         return decision
 
-    def _decide_beside_live(
-        self, framework: Framework, known: Known, pod: Pod, *, alike: bool = False
+    def _draw_indexed(self, eq_class: EquivalenceClass, decision: Decision) -> Decision:
+        """Choose one of the best rows, which the index just found."""
+        index = eq_class.index
+        assert index is not None
+        decision.by_groups = eq_class
+        decision.node_name = eq_class.table.name_of(index.draw(self.rng))
+        return decision
+
+    def _with_nominated(
+        self, framework: Framework, memo: SpecMemo, decision: Decision, *, all_skip: bool
     ) -> Decision | None:
-        """Ask the live plugins, first of all at pre_filter; *alike*: the best rows are found, if nobody
-        objects.
-        """
-        found = known.found
-        decision = Decision(pod, found.new_state())
-        live = found.parts.live
-        outcome = _NOTHING_SAID
-        rows = found.table.rows()
+        """No live plugin filters; *all_skip*: none scores either."""
+        eq_class = memo.eq_class
+        columns = eq_class.columns
+        assert columns is not None
+        if memo.nominations:
+            pod = decision.pod
+            if framework.handle.nominator.node_of(pod) is not None:
+                return start_after_pre_filter(decision, decision.pre_filter)
+            overlay = eq_class.overlay(pod.priority)
+            overlay.sync(framework, decision.state, pod, columns)
+            if overlay.any:
+                rows = eq_class.table.rows()
+                counts = overlay.rejections(columns.statuses)
+                verdicts = Verdicts.counted(rows, overlay.codes[rows.index], columns.statuses, counts)
+                return self._live.of_verdicts(eq_class, decision, verdicts)
+        if all_skip and columns.feasible:
+            return self._live.draw(eq_class, decision)
+        return self._live.choose(memo, decision, all_skip=all_skip)
+
+    # ---- live plugins must be called ---------------------------------------------------------------------
+
+    def _with_live(
+        self, framework: Framework, memo: SpecMemo, pod: Pod, *, indexed: bool = False
+    ) -> Decision | None:
+        """Call the live plugins, pre_filter first; *indexed*: the index just found the best rows."""
+        eq_class = memo.eq_class
+        decision = Decision(pod, eq_class.new_state())
+        live, rows, outcome = eq_class.plan.live, eq_class.table.rows(), _NOTHING_SAID
         if live.pre_filter:
             outcome = run_pre_filter(live, decision.state, pod, rows)
             decision.pre_filter, self._begun = outcome, decision
             if outcome.status is not None and outcome.status.code is Code.ERROR:
-                return _failed(decision, outcome.status)
+                decision.error = outcome.status
+                return decision
             if outcome.status is not None:
-                return self._rejected(found, decision, outcome)
+                return self._rejected(eq_class, decision, outcome)
             if outcome.node_names is not None:
-                return _unsettled(decision, outcome)
-        decision.pre_filter = outcome
-        decision.evaluated = len(rows)
+                return start_after_pre_filter(decision, outcome)
+        decision.pre_filter, decision.evaluated = outcome, len(rows)
         skip = decision.state.skip_filter_plugins
-        asked = [entry for entry in live.filter if entry.name not in skip]
-        if alike and not asked:
-            return self._choose_alike(known, decision)
-        if found.outlined and not found.refresh():
-            return _unsettled(decision, decision.pre_filter)
-        if asked:
-            return self._ask(framework, known, decision, asked)
-        return self._beside_nominated(framework, known, decision, quiet=False)
+        filters = [entry for entry in live.filter if entry.name not in skip]
+        if indexed and not filters:
+            return self._choose_indexed(memo, decision)
+        if eq_class.index_only and not eq_class.refresh():
+            return start_after_pre_filter(decision, outcome)
+        if filters:
+            return self._live.run_filters(framework, memo, decision, filters)
+        return self._with_nominated(framework, memo, decision, all_skip=False)
 
-    def _rejected(self, found: PodClass, decision: Decision, outcome: PreFilterOutcome) -> Decision:
+    def _choose_indexed(self, memo: SpecMemo, decision: Decision) -> Decision | None:
+        """No live plugin filters, and the index has the best rows: draw, unless one scores."""
+        eq_class = memo.eq_class
+        feasible = eq_class.feasible_rows()
+        if len(feasible) > 1 and eq_class.plan.live.score:
+            scores = pre_score_live(eq_class, decision, feasible)
+            if scores is None:
+                decision.feasible = feasible
+                return decision
+            if scores:
+                if not eq_class.refresh():
+                    return None
+                assert eq_class.columns is not None
+                feasible = decision.feasible = eq_class.columns.feasible_rows()
+                return self._live.score(eq_class, decision, feasible, scores)
+            memo.skips.record(decision.pod, decision.state, self.cache.objects, scores=True)
+        return self._draw_indexed(eq_class, decision)
+
+    def _rejected(
+        self, eq_class: EquivalenceClass, decision: Decision, outcome: PreFilterOutcome
+    ) -> Decision:
         """A live pre_filter rejected the pod: the cycle state must be what the full search would leave."""
         status = outcome.status
         assert status is not None
         if status.code is Code.UNSCHEDULABLE:
             # All plugins are called in that case.
-            return _unsettled(decision, outcome)
+            return start_after_pre_filter(decision, outcome)
         # Plugins behind the rejecting one are not called, and their entries are missing for post_filter.
-        names = [entry.name for entry in found.framework.plan.pre_filter]
+        names = [entry.name for entry in eq_class.framework.plan.pre_filter]
         rejecting = {status.plugin} if status.plugin else outcome.plugins
         last = max([names.index(name) for name in rejecting if name in names], default=len(names))
         before = set(names[:last])
         state = CycleState()
-        earlier = [entry for entry in found.parts.remembered.pre_filter if entry.name in before]
-        run_pre_filter(
-            evolve(found.parts.remembered, pre_filter=tuple(earlier)), state, decision.pod, found.table.rows()
-        )
-        state.take_over(decision.state, but=found.state)
-        rejected = Decision(decision.pod, state)
-        return _unsettled(rejected, outcome)
-
-    def _beside_nominated(
-        self, framework: Framework, known: Known, decision: Decision, *, quiet: bool
-    ) -> Decision | None:
-        """No live plugin filters; *quiet*: none scores either."""
-        found = known.found
-        if known.nominations:
-            pod = decision.pod
-            if framework.handle.nominator.node_of(pod) is not None:
-                return _unsettled(decision, decision.pre_filter)
-            expected = found.expected(pod.priority)
-            expected.sync(framework, decision.state, pod)
-            if not found.usable:
-                return _unsettled(decision, decision.pre_filter)
-            if expected.any:
-                return self._beside_expected(found, decision, expected)
-        if quiet and found.feasible:
-            return self._take(found, decision)
-        return self._choose(known, decision, quiet=quiet)
-
-    # ---- nobody else rejects anything --------------------------------------------------------------------
-
-    def _choose(self, known: Known, decision: Decision, *, quiet: bool = False) -> Decision | None:
-        found = known.found
-        live = found.parts.live
-        if not found.feasible:
-            verdicts = decision.verdicts = found.verdicts()
-            decision.error = verdicts.first_error()
-            if decision.error is None:
-                assert decision.pre_filter is not None
-                decision.diagnosis = diagnose(decision.pre_filter, verdicts, len(verdicts.rows))
-                if not quiet:
-                    known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=False)
-            return decision
-        if found.feasible > 1 and live.score:
-            feasible = decision.feasible = found.feasible_rows()
-            asked = _who_scores(found, decision, feasible)
-            if asked is None:
-                return decision
-            if asked:
-                return self._score(found, decision, feasible, asked)
-            known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=True)
-        return self._take(found, decision)
-
-    def _choose_alike(self, known: Known, decision: Decision) -> Decision | None:
-        """As :meth:`_choose`, where nothing is known by row."""
-        found = known.found
-        feasible = found.alike.feasible_rows()
-        if len(feasible) > 1 and found.parts.live.score:
-            asked = _who_scores(found, decision, feasible)
-            if asked is None:
-                decision.feasible = feasible
-                return decision
-            if asked:
-                if not found.refresh():
-                    return None
-                decision.feasible = found.feasible_rows()
-                return self._score(found, decision, found.feasible_rows(), asked)
-            known.note_quiet(decision.pod, decision.state, self.classes.objects, scores=True)
-        return self._take_alike(found, decision)
-
-    def _take_alike(self, found: PodClass, decision: Decision) -> Decision:
-        """One of the best rows, where nothing is known by row."""
-        decision.by_groups = found.alike
-        decision.node_name = found.table.name_of(found.alike.one_of(self.rng))
-        return decision
-
-    def _score(
-        self, found: PodClass, decision: Decision, feasible: Rows, asked: list[ScoreEntry]
-    ) -> Decision | None:
-        """Live plugins score the *feasible* rows."""
-        row = self._best_of_groups(found, decision, asked)
-        if row is None:
-            return self._choose_scored(found, decision, feasible)
-        decision.node_name = found.table.name_of(row)
-        return decision
-
-    def _take(self, found: PodClass, decision: Decision) -> Decision | None:
-        """One of the rows with the highest total."""
-        row = found.maxima.choose(self.rng, found.table.size)
-        if row is None:
-            return None
-        if decision.feasible is None:
-            decision.feasible = found.feasible_rows()
-        decision.node_name = found.table.name_of(row)
-        return decision
-
-    def _best_of_groups(self, found: PodClass, decision: Decision, asked: list[ScoreEntry]) -> int | None:
-        """One of the best of all feasible rows, where the one live plugin that scores does so by group.
-
-        ``None`` to look at each row; so whatever a plugin does wrong is met and reported there.
-        """
-        entry = asked[0]
-        if len(asked) > 1 or entry.score_groups is None:
-            return None
-        try:
-            answer = entry.score_groups(decision.state, decision.pod, found.table)
-            if answer is None:
-                return None
-            grouped = found.groupings.of(answer.columns, found.maxima, found.table)
-            if grouped is None:
-                return None
-            keys = grouped.present()
-            scores = answer.scores(keys)
-        except Exception:  # noqa: BLE001 - a short cut that is not there
-            return None
-        if len(scores) != len(keys) or set(map(type, scores)) != _INT:
-            return None
-        if min(scores) < MIN_SCORE or max(scores) > MAX_SCORE:
-            return None
-        if entry.weight != 1:
-            scores = [score * entry.weight for score in scores]
-        return grouped.choose(scores, self.rng, found.table.size)
-
-    def _choose_scored(self, found: PodClass, decision: Decision, feasible: Rows) -> Decision | None:
-        """Add what live plugins give to what is remembered, then take one of the best."""
-        rows = found.table.rows()
-        if len(feasible) == len(rows):
-            # The same rows in the same order: columns need not be picked apart.
-            feasible = rows
-        total = totals_of(found, feasible)
-        if found.parts.live.score:
-            scores = run_scores(found.parts.live, decision.state, decision.pod, feasible)
-            if isinstance(scores, Status):
-                return _failed(decision, scores)
-            total = total + scores.total
-        decision.node_name = found.table.name_of(one_of(feasible, total == total.max(), self.rng))
-        return decision
-
-    # ---- live plugins and nominated pods have a say ------------------------------------------------------
-
-    def _ask(
-        self, framework: Framework, known: Known, decision: Decision, asked: list[FilterEntry]
-    ) -> Decision | None:
-        """Live filters have something to say; their columns alone where that is enough."""
-        found = known.found
-        if any(entry.filter_rows is None for entry in asked) or framework.nominated.nodes_for(decision.pod):
-            return self._merged(framework, found, decision, asked)
-        if len(asked) == 1:
-            decided = self._ask_groups(known, decision, asked[0])
-            if decided is not None:
-                return decided
-        rows, order = found.table.rows(), found.parts.order
-        answers = ask_all(asked, order, decision.state, decision.pod, rows)
-        if not answers:
-            return self._choose(known, decision)
-        codes = rows.take(found.codes)
-        if not any(answer.fails for answer in answers):
-            mask = passing(codes, found.feasible < len(rows), answers)
-            if mask.any():
-                return self._choose_where(found, decision, mask)
-        verdicts = Verdicts(rows, codes.copy(), list(found.statuses))
-        places = found.numbering.places_of(verdicts.codes)
-        for answer in answers:
-            merge(answer, verdicts, places)
-        return self._of_verdicts(found, decision, verdicts)
-
-    def _ask_groups(self, known: Known, decision: Decision, entry: FilterEntry) -> Decision | None:
-        """The one live plugin that filters says which groups of rows pass; two rows or more do.
-
-        ``None`` to look at each row, as where it is to be told why none passes.
-        """
-        found = known.found
-        table = found.table
-        passing = self._groups_that_pass(found, decision, entry)
-        if passing is None:
-            return None
-        grouped, groups, every = passing
-        count = sum([group.rows for group in groups])
-        if count < 2:
-            return None
-        if every:
-            return self._choose(known, decision)
-        feasible: Rows = LazyRows(table, count, lambda: grouped.rows_of(groups))
-        decision.feasible = feasible
-        asked = _who_scores(found, decision, feasible)
-        if asked is None:
-            return decision
-        if asked:
-            return self._choose_scored(found, decision, feasible)
-        decision.node_name = table.name_of(grouped.choose([0] * len(groups), self.rng, table.size, groups))
-        return decision
-
-    def _groups_that_pass(
-        self, found: PodClass, decision: Decision, entry: FilterEntry
-    ) -> tuple[GroupedMaxima, list[Group], bool] | None:
-        """The groups of feasible rows that pass, and whether all do; ``None`` to look at each row.
-
-        So is done where totals depend on the highest score of the rows that pass.
-        """
-        if entry.filter_groups is None or any([column.highest for column in found.normalized]):  # noqa: C419
-            return None
-        try:
-            answer = entry.filter_groups(decision.state, decision.pod, found.table)
-            grouped = (
-                None if answer is None else found.groupings.of(answer.columns, found.maxima, found.table)
-            )
-            if grouped is None:
-                return None
-            keys = grouped.present()
-            passes = answer.passes(keys)
-        except Exception:  # noqa: BLE001 - a short cut that is not there
-            return None
-        if len(passes) != len(keys) or set(map(type, passes)) - _BOOL:
-            return None
-        return grouped, grouped.chosen(passes), all(passes)
-
-    def _choose_where(self, found: PodClass, decision: Decision, mask: Mask) -> Decision | None:
-        """Score and choose among the rows at which *mask* is true."""
-        rows, table = found.table.rows(), found.table
-        count = int(np.count_nonzero(mask))
-        feasible: Rows = LazyRows(table, count, lambda: rows.select(mask).positions)
-        decision.feasible = feasible
-        if count == 1:
-            decision.node_name = feasible.names()[0]
-            return decision
-        asked = _who_scores(found, decision, feasible)
-        if asked is None:
-            return decision
-        if asked:
-            return self._choose_scored(found, decision, feasible)
-        decision.node_name = table.name_of(one_of(rows, best_where(found, rows, mask), self.rng))
-        return decision
-
-    def _merged(
-        self, framework: Framework, found: PodClass, decision: Decision, asked: list[FilterEntry]
-    ) -> Decision | None:
-        """Plugins without columnar form, or nominated pods: verdicts of all rows are put together."""
-        rows, order = found.table.rows(), found.parts.order
-        verdicts = Verdicts(rows, found.codes[rows.index].copy(), list(found.statuses))
-        places = found.numbering.places_of(verdicts.codes)
-        for entry in asked:
-            ask(entry, order[entry.name], decision.state, decision.pod, verdicts, places)
-        nominated = framework.nominated.nodes_for(decision.pod)
-        if nominated:
-            framework.nominated.overlay(decision.state, decision.pod, verdicts, nominated)
-        return self._of_verdicts(found, decision, verdicts)
-
-    def _beside_expected(
-        self, found: PodClass, decision: Decision, expected: ExpectedPods
-    ) -> Decision | None:
-        """Nominated pods take room on some rows; no other plugin has anything to say."""
-        rows = found.table.rows()
-        codes = expected.codes[rows.index]
-        verdicts = Verdicts.counted(rows, codes, found.statuses, expected.counts())
-        return self._of_verdicts(found, decision, verdicts)
-
-    def _of_verdicts(self, found: PodClass, decision: Decision, verdicts: Verdicts) -> Decision | None:
-        """Score and choose among the rows that pass; or say why none does."""
-        rows = verdicts.rows
-        decision.verdicts = verdicts
-        error = verdicts.first_error()
-        if error is not None:
-            return _failed(decision, error)
-        passing = verdicts.passing()
-        if not len(passing):
-            assert decision.pre_filter is not None
-            decision.diagnosis = diagnose(decision.pre_filter, verdicts, len(rows))
-            return decision
-        feasible = decision.feasible = rows if len(passing) == len(rows) else rows.select(passing)
-        if len(feasible) == 1:
-            decision.node_name = feasible.names()[0]
-            return decision
-        if _who_scores(found, decision, feasible) is None:
-            return decision
-        return self._choose_scored(found, decision, feasible)
-
-
-def _who_scores(found: PodClass, decision: Decision, feasible: Rows) -> list[ScoreEntry] | None:
-    """Ask the live plugins' pre_score; those that will score, ``None`` if one failed: that ends the cycle."""
-    live, state = found.parts.live, decision.state
-    if not live.score:
-        return []
-    status = run_pre_score(live, state, decision.pod, feasible)
-    if status is not None:
-        decision.pre_score_error = decision.error = status
-        return None
-    return [entry for entry in live.score if entry.name not in state.skip_score_plugins]
-
-
-def _unsettled(decision: Decision, outcome: PreFilterOutcome | None) -> Decision:
-    """pre_filter was asked, and is not to be asked again: the search goes on with what it said."""
-    decision.pre_filter, decision.evaluated, decision.idle = outcome, 0, False
-    return decision
-
-
-def _failed(decision: Decision, error: Status) -> Decision:
-    """A plugin that was asked failed: that ends the cycle, as it does the long way."""
-    decision.error = error
-    return decision
-
-
-_NOTHING_SAID = PreFilterOutcome()
-_INT = {int}
-_BOOL = {bool}
+        cached = eq_class.plan.cached
+        earlier = evolve(cached, pre_filter=tuple([e for e in cached.pre_filter if e.name in before]))
+        run_pre_filter(earlier, state, decision.pod, eq_class.table.rows())
+        state.take_over(decision.state, but=eq_class.state)
+        return start_after_pre_filter(Decision(decision.pod, state), outcome)

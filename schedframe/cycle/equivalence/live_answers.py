@@ -1,4 +1,4 @@
-"""What filter plugins that are asked for every pod add to what is remembered of its class."""
+"""Merge the answers of filter plugins: of several rejections of a row the first in the profile counts."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from ...framework.filtering import ask_columnar, rejections
 from ...framework.plan import FilterEntry
 from ...state import Rows
 
-Places = npt.NDArray[np.int64]
+Positions = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
 @frozen
-class Answer:
-    """What one plugin says of many rows; it rejects some of them."""
+class FilterAnswer:
+    """What one plugin says of many rows, some of which it rejects."""
 
     entry: FilterEntry
-    place: int
-    """Of the plugin in the profile."""
+    order: int
+    """Position of the plugin in the profile."""
     verdicts: RowVerdicts
 
     @property
@@ -33,62 +33,62 @@ class Answer:
         return any(status.code is Code.ERROR for status in self.verdicts.statuses)
 
 
-def ask_all(
+def run_columnar_filters(
     entries: Sequence[FilterEntry], order: dict[str, int], state: CycleState, pod: Pod, rows: Rows
-) -> list[Answer]:
-    """What plugins with a columnar form say of *rows*; those that let all pass are left out.
+) -> list[FilterAnswer]:
+    """The answers of plugins with a columnar form about *rows*, without those that let all pass.
 
-    One that fails or talks nonsense rejects the rows that this concerns with an error.
+    A plugin that raises, or gives an invalid answer, rejects the rows concerned with an error.
     """
     answers = []
     for entry in entries:
-        found = ask_columnar(entry, state, pod, rows)
-        if found is None:
+        verdicts = ask_columnar(entry, state, pod, rows)
+        if verdicts is None:
             continue
-        answers.append(Answer(entry, order[entry.name], found))
+        answers.append(FilterAnswer(entry, order[entry.name], verdicts))
     return answers
 
 
-def passing(codes: npt.NDArray[np.int32], rejecting: bool, answers: Sequence[Answer]) -> Mask:
-    """The rows that nobody rejects; *codes* are 0 where no remembered plugin does, everywhere unless
-    *rejecting*.
+def passing(codes: npt.NDArray[np.int32], rejecting: bool, answers: Sequence[FilterAnswer]) -> Mask:
+    """The rows that no plugin rejects.
+
+    *codes*: 0 where no cached plugin rejects the row, which is everywhere unless *rejecting*.
     """
     mask: Mask | None = codes == 0 if rejecting else None
     for answer in answers:
         passed: Mask = answer.verdicts.codes == 0
         mask = passed if mask is None else np.logical_and(mask, passed, out=mask)
-    assert mask is not None, "somebody rejects something"
+    assert mask is not None, "without rejections all rows pass"
     return mask
 
 
-def merge(answer: Answer, verdicts: Verdicts, places: Places) -> None:
+def merge_answer(answer: FilterAnswer, verdicts: Verdicts, positions: Positions) -> None:
     """Let *answer* reject the rows that no plugin before it in the profile rejects.
 
-    *places* is the place of the plugin that rejects each row so far, large where none does; kept up to date.
+    *positions*, kept up to date: by row the position in the profile of the plugin that rejects it so far.
     """
     codes, statuses = answer.verdicts.codes, answer.verdicts.statuses
-    chosen = ((codes != 0) & (places > answer.place)).nonzero()[0]
+    chosen = ((codes != 0) & (positions > answer.order)).nonzero()[0]
     if len(chosen):
         numbers = [0, *(verdicts.number_of(status.with_plugin(answer.entry.name)) for status in statuses)]
         verdicts.codes[chosen] = np.array(numbers, np.int32)[codes[chosen]]
-        places[chosen] = answer.place
+        positions[chosen] = answer.order
 
 
-def ask(
-    entry: FilterEntry, place: int, state: CycleState, pod: Pod, verdicts: Verdicts, places: Places
+def run_filter(
+    entry: FilterEntry, order: int, state: CycleState, pod: Pod, verdicts: Verdicts, positions: Positions
 ) -> None:
-    """Ask one plugin and merge what it says; *place* is its place in the profile.
+    """Call one plugin and merge its answer; *order* is its position in the profile.
 
     A plugin without columnar form is called for exactly the rows that the plugins before it let pass.
     """
     rows = verdicts.rows
     if entry.filter_rows is not None:
-        for answer in ask_all((entry,), {entry.name: place}, state, pod, rows):
-            merge(answer, verdicts, places)
+        for answer in run_columnar_filters((entry,), {entry.name: order}, state, pod, rows):
+            merge_answer(answer, verdicts, positions)
         return
-    positions = (places > place).nonzero()[0]
-    numbers = rows.positions[positions].tolist()
-    for index, status in rejections(entry, state, pod, rows.table, numbers):
-        position = int(positions[index])
+    passed = (positions > order).nonzero()[0]
+    for index, status in rejections(entry, state, pod, rows.table, rows.positions[passed].tolist()):
+        position = int(passed[index])
         verdicts.reject(position, status)
-        places[position] = place
+        positions[position] = order

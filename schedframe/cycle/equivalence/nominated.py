@@ -1,82 +1,82 @@
-"""A remembered class as pods see it that must leave room for nominated ones: the few rows that differ."""
+"""NominatedOverlay: the verdicts of a class for pods that must leave room for nominated ones."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
-import numpy.typing as npt
 
 from ...api import Pod
 from ...errors import InvariantError
 from ...framework import CycleState, Framework, Status
+from ...state import NodeTable
+from .columns import ClassColumns
+from .status_codes import Codes
 
-if TYPE_CHECKING:
-    from .equivalence_class import PodClass
 
-
-class ExpectedPods:
+class NominatedOverlay:
     """The codes of a class for pods of one priority, nominated pods of at least that priority considered.
 
-    ``sync`` costs O(rows touched + nodes whose nominations changed since the last visit). Only for pods about
-    which no live filter has anything to say.
+    ``sync`` costs O(dirty rows + nodes whose nominations changed since the last visit). Only for pods about
+    which no uncached filter has anything to say.
     """
 
-    def __init__(self, found: PodClass) -> None:
-        self._found = found
-        self.codes: npt.NDArray[np.int32] = np.empty(0, np.int32)
-        """As those of the class: 0 passes, *k* is rejected with ``statuses[k - 1]``, -1 has no node."""
+    def __init__(self, table: NodeTable) -> None:
+        self.table = table
+        self.codes: Codes = np.empty(0, np.int32)
+        """As those of the class."""
         self.feasible = 0
         self._counts: list[int] = []
         self._rows: set[int] = set()
-        self._builds = -1
+        self._columns: ClassColumns | None = None
         self._row_version = self._nomination_version = -1
 
     @property
     def any(self) -> bool:
-        """Whether there is any row at which pods are expected that count."""
+        """Whether there is any row for which nominated pods count."""
         return bool(self._rows)
 
-    def counts(self) -> list[tuple[Status, int]]:
-        """Each status with the number of rows that it rejects; O(statuses)."""
-        statuses = self._found.statuses
+    @property
+    def nbytes(self) -> int:
+        """Memory, in bytes."""
+        return self.codes.nbytes
+
+    def rejections(self, statuses: list[Status]) -> list[tuple[Status, int]]:
+        """Each status with the number of rows it rejects; O(statuses)."""
         return [(status, n) for status, n in zip(statuses, self._counts[1:], strict=False) if n]
 
-    def sync(self, framework: Framework, state: CycleState, pod: Pod) -> None:
-        """Catch up with rows, nominations and the class, which must be up to date itself."""
-        found, nominator = self._found, framework.handle.nominator
-        table = found.table
-        touched = table.row_log.since(self._row_version) if self._builds == found.builds else None
-        renamed = nominator.changed_since(self._nomination_version)
-        if touched is None or renamed is None:
-            self._rebuild()
+    def sync(self, framework: Framework, state: CycleState, pod: Pod, columns: ClassColumns) -> None:
+        """Catch up with dirty rows, nominations and the *columns* of the class, which must be up to date."""
+        nominator, table = framework.handle.nominator, self.table
+        touched = table.row_log.since(self._row_version) if self._columns is columns else None
+        changed = nominator.changed_since(self._nomination_version)
+        if touched is None or changed is None:
+            self._rebuild(columns)
             rows = {table.live_row(name) for name in nominator.node_names}
         else:
-            rows = {table.live_row(name) for name in renamed}
+            rows = {table.live_row(name) for name in changed}
             rows.update(touched)
         for row in rows:
             if row is not None:
                 self._set(row, self._code(framework, state, pod, row))
         self._row_version, self._nomination_version = table.row_log.version, nominator.version
 
-    def _rebuild(self) -> None:
-        found = self._found
-        self.codes = found.codes.copy()
-        self.feasible = found.feasible
-        self._counts = found.all_counts()
+    def _rebuild(self, columns: ClassColumns) -> None:
+        self._columns = columns
+        self.codes = columns.codes.copy()
+        self.feasible = columns.feasible
+        self._counts = columns.counts()
         self._rows.clear()
-        self._builds = found.builds
 
     def _code(self, framework: Framework, state: CycleState, pod: Pod, row: int) -> int:
-        found = self._found
-        code = int(found.codes[row])
-        name = found.table.name_of(row) if code >= 0 else ""
+        columns = self._columns
+        assert columns is not None
+        code = int(columns.codes[row])
+        name = self.table.name_of(row) if code >= 0 else ""
         if not name or not framework.nominated.pods_for(pod, name):
             self._rows.discard(row)
             return code
         self._rows.add(row)
-        status = framework.nominated.run(state, pod, found.table.info(row))
-        return 0 if status is None else found.numbering.number_of(status)
+        status = framework.nominated.run(state, pod, self.table.info(row))
+        return 0 if status is None else columns.node_columns.status_codes.code_of(status)
 
     def _set(self, row: int, code: int) -> None:
         old = int(self.codes[row])
@@ -97,4 +97,4 @@ class ExpectedPods:
         codes = self.codes[self.codes >= 0]
         counts = np.bincount(codes, minlength=len(self._counts)).tolist()
         if counts != self._counts or self.feasible != int((codes == 0).sum()):
-            raise InvariantError("counts of rows with expected pods are not those of their codes")
+            raise InvariantError("counts of an overlay of nominated pods are not those of its codes")

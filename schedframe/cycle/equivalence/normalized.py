@@ -1,29 +1,42 @@
-"""What a class of pods knows of raw scores whose normalisation depends on the highest of them alone."""
+"""Scores whose normalisation depends on the highest raw score of a feasible row alone."""
 
 from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import define, field, frozen
 
 from ...framework import MAX_SCORE, Normalization
+from ...framework.plan import ScoreEntry
 from ...state import Rows
-from .node_columns import RawScores
 
 Column = npt.NDArray[np.int64]
 
 
+@frozen(eq=False)
+class RawScores:
+    """Raw scores of one normalised plugin by row."""
+
+    entry: ScoreEntry
+    how: Normalization
+    raw: Column
+
+    def weighted_rows(self, raw: Column, highest: int) -> Column:
+        """Normalised and weighted, where *highest* is the highest; a fresh array."""
+        return self.how.scaled(raw, highest) * self.entry.weight
+
+
 @define(eq=False)
-class Normalized:
-    """Which raw scores the feasible rows of a class have."""
+class NormalizedScores:
+    """The raw scores of one plugin, and how many feasible rows of a class have each of them."""
 
     scores: RawScores
     counts: dict[int, int] = field(factory=dict)
     """Raw score → feasible rows that have it."""
     moved: bool = False
-    """Whether rows were counted since the last totals."""
+    """Whether counts changed since the totals were computed."""
     highest: int = 0
-    """The highest raw score of a feasible row, as of the last totals."""
+    """The highest raw score of a feasible row when the totals were computed."""
 
     @property
     def raw(self) -> Column:
@@ -31,7 +44,7 @@ class Normalized:
         return self.scores.raw
 
     def count(self, raw: int, change: int) -> None:
-        """That many feasible rows more (or less) have this raw score."""
+        """Count *change* more feasible rows with this raw score."""
         self.moved = True
         left = self.counts.get(raw, 0) + change
         if left:
@@ -40,7 +53,7 @@ class Normalized:
             del self.counts[raw]
 
     def count_rows(self, positions: npt.NDArray[np.intp], sign: int) -> None:
-        """These feasible rows come (1) or go (-1); O(rows)."""
+        """Count these feasible rows in (1) or out (-1); O(rows)."""
         raw = self.raw[positions]
         if not len(raw):
             return
@@ -52,7 +65,7 @@ class Normalized:
             self.count(value, sign * count)
 
     def recount(self, feasible: Rows) -> None:
-        """These are all feasible rows; O(rows)."""
+        """Count *feasible*, all feasible rows, from the start; O(rows)."""
         self.counts.clear()
         if self.raw.any():
             self.count_rows(feasible.positions, 1)
@@ -61,7 +74,7 @@ class Normalized:
         self.moved = True
 
     def present_highest(self) -> int:
-        """The highest raw score of a feasible row now."""
+        """The highest raw score of a feasible row now; O(distinct raw scores)."""
         return max(self.counts, default=0)
 
     def weighted(self, raw: int) -> int:
@@ -71,5 +84,5 @@ class Normalized:
         return (MAX_SCORE - score if reverse else score) * self.scores.entry.weight
 
     def weighted_rows(self, raw: Column, highest: int) -> Column:
-        """As :meth:`weighted` for many rows of which *highest* is the highest; a fresh array."""
+        """As :meth:`weighted` for many rows, where *highest* is the highest; a fresh array."""
         return self.scores.weighted_rows(raw, highest)

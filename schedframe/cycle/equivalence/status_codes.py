@@ -1,4 +1,4 @@
-"""Statuses as numbers, so that a column can say why each row is rejected."""
+"""StatusCodes: rejection statuses as small integers, so that a column can say why each row is rejected."""
 
 from __future__ import annotations
 
@@ -12,43 +12,41 @@ Codes = npt.NDArray[np.int32]
 
 NO_NODE = -1
 """The code of a row without a node."""
-NOBODY = 1 << 30
-"""Stands for "no plugin rejects this row" among the places in the profile's order."""
-MOST_STATUSES = 4096
-"""So many distinct statuses are more than rejections of pods alike come with."""
+NO_PLUGIN = 1 << 30
+"""The position of "no plugin" in the order of the profile: behind all plugins."""
 
 
 @define(eq=False)
-class Numbering:
-    """Codes: 0 passes, *k* is rejected with ``statuses[k - 1]``, -1 has no node. Numbers are never reused."""
+class StatusCodes:
+    """Code 0 passes, *k* stands for ``statuses[k - 1]``, -1 has no node. Codes are never reused."""
 
     order: dict[str, int]
-    """Filter plugin → its place in the profile."""
+    """Filter plugin → its position in the profile."""
     statuses: list[Status] = field(factory=list)
-    numbers: dict[Status, int] = field(factory=dict)
-    _places: list[int] = field(factory=lambda: [NOBODY])
+    codes: dict[Status, int] = field(factory=dict)
+    _positions: list[int] = field(factory=lambda: [NO_PLUGIN])
 
-    def number_of(self, status: Status) -> int:
-        """The code that stands for *status*."""
-        number = self.numbers.get(status)
-        if number is None:
+    def code_of(self, status: Status) -> int:
+        """The code of *status*; O(1)."""
+        code = self.codes.get(status)
+        if code is None:
             self.statuses.append(status)
-            number = self.numbers[status] = len(self.statuses)
+            code = self.codes[status] = len(self.statuses)
             self.register()
-        return number
+        return code
 
     def register(self) -> bool:
-        """Take notice of statuses that were appended; whether none of them is an error."""
-        sound = True
-        for status in self.statuses[len(self._places) - 1 :]:
-            self._places.append(self.order.get(status.plugin, NOBODY))
-            sound &= status.code is not Code.ERROR
-        return sound
+        """Register statuses that were appended to ``statuses``; ``False`` if an error is among them."""
+        valid = True
+        for status in self.statuses[len(self._positions) - 1 :]:
+            self._positions.append(self.order.get(status.plugin, NO_PLUGIN))
+            valid &= status.code is not Code.ERROR
+        return valid
 
-    def place_of(self, code: int) -> int:
-        """Place in the profile of the plugin behind *code*, a large number if there is none."""
-        return self._places[code]
+    def position_of(self, code: int) -> int:
+        """Position in the profile of the plugin that rejects with *code*, :data:`NO_PLUGIN` for code 0."""
+        return self._positions[code]
 
-    def places_of(self, codes: Codes) -> npt.NDArray[np.int64]:
-        """As :meth:`place_of` for many."""
-        return np.array([*self._places, NO_NODE], np.int64)[codes]
+    def positions_of(self, codes: Codes) -> npt.NDArray[np.int64]:
+        """As :meth:`position_of` for many codes; O(codes)."""
+        return np.array([*self._positions, NO_NODE], np.int64)[codes]

@@ -11,7 +11,7 @@ from attrs import define
 from ...api import Pod
 from ...framework import CycleState, Framework, PreFilterOutcome, Status, Verdicts
 from ...state import Cache, Rows
-from ..equivalence.fast_search import FastPath
+from ..equivalence.fast_search import FastSearch
 from .decision import Decision
 from .diagnosis import Refused, diagnose, refuse
 from .sampling import Sampling
@@ -34,7 +34,7 @@ class Search:
     rng: Random
     sampling: Sampling | None = None
     shortcuts: bool = True
-    fast: FastPath | None = None
+    fast: FastSearch | None = None
     """Decides for pods like earlier ones; not with sampling, which looks at other nodes every time."""
 
     def decide(self, framework: Framework, pod: Pod) -> Decision:

@@ -8,17 +8,16 @@ import pytest
 from attrs import define, field
 
 from schedframe import CycleState, InMemoryCluster, Pod, Rows, Scheduler, Status, hookimpl
-from schedframe.cycle.equivalence import cache
-from schedframe.cycle.equivalence.cache import RememberedClasses
-from schedframe.cycle.equivalence.equivalence_class import PodClass
-from schedframe.cycle.equivalence.index import score_matrix
+from schedframe.cycle.equivalence.cache import EquivalenceCache
+from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
 from schedframe.errors import CacheFault, VerificationError
 
 from ..build import World, make_node, make_pod
+from ..remembering import lowered
 
 
 def test_a_node_that_joins_while_slots_of_the_matrix_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(score_matrix, "CROWD", 2)
+    lowered(monkeypatch, matrix_min_classes=2)
     faults: list[Status] = []
     cluster = InMemoryCluster()
     scheduler = Scheduler(cluster, seed=0, on_fault=lambda status, pod: faults.append(status))
@@ -62,13 +61,18 @@ def placed(world: World, pods: int = 6) -> list[str]:
 
 @pytest.mark.parametrize(
     ("cls", "method"),
-    [(PodClass, "refresh"), (PodClass, "best_alike"), (PodClass, "__init__"), (RememberedClasses, "lookup")],
+    [
+        (EquivalenceClass, "refresh"),
+        (EquivalenceClass, "find_best"),
+        (EquivalenceClass, "__init__"),
+        (EquivalenceCache, "lookup"),
+    ],
 )
 def test_a_fault_is_reported_and_the_full_search_decides(
     cls: type[Any], method: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = placed(World(options={"remember": 0}))
-    monkeypatch.setattr(cache, "MOST_OUTLINED", 0 if method == "refresh" else 32)
+    lowered(monkeypatch, index_only_classes=0 if method == "refresh" else 32)
     break_(monkeypatch, cls, method)
     world = World()
     assert placed(world) == expected
@@ -81,19 +85,19 @@ def test_a_fault_is_reported_and_the_full_search_decides(
 
 
 def test_the_class_is_not_made_again_for_some_pods(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cache, "PODS_WITHOUT_CLASS", 4)
+    lowered(monkeypatch, retry_after=4)
     world = World()
     with pytest.MonkeyPatch.context() as patch:
-        break_(patch, PodClass, "best_alike")
+        break_(patch, EquivalenceClass, "find_best")
         assert all(placed(world, 4))
         assert len(world.faults) == 1
     fast = world.scheduler.core.search.fast
     assert fast is not None
-    assert not len(fast.classes)
+    assert not len(fast.cache)
     for i in range(4):
         world.cluster.create(make_pod(f"q{i}", cpu="100m"))
         world.scheduler.run_until_idle()
-    assert len(fast.classes) == 1
+    assert len(fast.cache) == 1
     assert len(world.faults) == 1
 
 
@@ -144,7 +148,7 @@ def test_pre_filter_is_called_once_where_a_live_plugin_rejects(place: int, code:
 
 
 def test_pre_filter_is_called_once_where_the_cache_fails_after_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    break_(monkeypatch, PodClass, "refresh")
+    break_(monkeypatch, EquivalenceClass, "refresh")
     calls, _ = calls_and_state(None, {}, "")
     assert sorted(calls) == sorted(set(calls))
 
@@ -156,8 +160,8 @@ def test_verify_reports_a_difference_and_the_full_search_counts(monkeypatch: pyt
     expected = placed(World(options={"remember": 0}))
     assert placed(World(options={"verify": 1.0})) == expected
     monkeypatch.setattr(
-        "schedframe.cycle.equivalence.fast_search.FastPath._take_alike",
-        lambda fast, found, decision: setattr(decision, "node_name", "n0") or decision,
+        "schedframe.cycle.equivalence.fast_search.FastSearch._draw_indexed",
+        lambda fast, eq_class, decision: setattr(decision, "node_name", "n0") or decision,
     )
     world = World(options={"verify": 1.0})
     assert placed(world) == expected

@@ -1,1 +1,1 @@
-"""Evaluators: dirty rows in, answers of the plugins out. They know plugins and no index."""
+"""From dirty rows to answers: evaluators call plugins, return what they say, and know no index."""

@@ -1,91 +1,89 @@
-"""Ask the plugins about a row for several classes of pods at once."""
+"""One row, many classes: verdicts and scores by the prepared forms of plugins."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from operator import add
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from ....errors import PluginError
 from ....framework import MAX_SCORE, MIN_SCORE, Code, RowVerdicts, Status
-from .rowwise import by_row
-
-if TYPE_CHECKING:
-    from ..equivalence_class import PodClass
+from .query import EvaluationFailed, Query
+from .rowwise import RowwiseEvaluator
 
 Column = npt.NDArray[np.int64]
+Answers = Sequence[int | None] | Column
+"""By class: the sum of the scores, the negated code of a rejection, ``None`` if a plugin failed."""
 
 _SUCCESS: Final = Code.SUCCESS
 
 
 @frozen
-class Asked:
-    """One plugin, of those that filter or of those that score."""
+class PluginBatch:
+    """One plugin, prepared for the classes that use it."""
 
     name: str
     weight: int
     places: tuple[int, ...]
-    """Of the classes for which it is asked, among all."""
+    """Positions of these classes among all of the batch."""
     answers: Callable[[int], Any]
-    """What it says of a row for each of them; ``None`` if all pass."""
+    """What the plugin says of a row for each of them; ``None`` if all pass."""
 
 
 @define(eq=False, repr=False)
-class AllClasses:
-    """What plugins prepared for these classes, good for one layout of the table.
+class BatchEvaluator:
+    """What plugins prepared for a batch of classes; valid for one layout of the table.
 
-    Making and asking it raise whatever a plugin raises, and :class:`PluginError` for an answer that the
-    contract does not allow. Whose fault that is comes out where each class is asked by itself.
+    Making and using it raises whatever a plugin raises, and :class:`EvaluationFailed` for an invalid answer.
     """
 
-    classes: Sequence[PodClass]
-    _filters: list[Asked] = field(init=False)
-    _scores: list[Asked] = field(init=False)
+    queries: Sequence[Query]
+    _filters: list[PluginBatch] = field(init=False)
+    _scores: list[PluginBatch] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        plan = self.classes[0].parts.pod_plan
-        filters = [{entry.name for entry, _ in each.pod_filters} for each in self.classes]
-        scores = [{entry.name for entry in each.pod_scores} for each in self.classes]
+        filters = {entry.name: entry for query in self.queries for entry in query.filters}
+        scores = {entry.name: entry for query in self.queries for entry in query.scores}
+        users = [{entry.name for entry in query.filters} for query in self.queries]
+        order = self.queries[0].codes.order
         self._filters = [
-            self._asked((entry.name, 1), filters, entry.prepare_filter, entry.filter)
-            for entry in plan.filter
-            if any(entry.name in names for names in filters)
+            self._prepared((name, 1), users, filters[name].prepare_filter, filters[name].filter)
+            for name in sorted(filters, key=order.__getitem__)
         ]
+        users = [{entry.name for entry in query.scores} for query in self.queries]
         self._scores = [
-            self._asked((entry.name, entry.weight), scores, entry.prepare_score, entry.score)
-            for entry in plan.score
-            if any(entry.name in names for names in scores)
+            self._prepared((name, entry.weight), users, entry.prepare_score, entry.score)
+            for name, entry in scores.items()
         ]
 
-    def _asked(
-        self, plugin: tuple[str, int], names: Sequence[Collection[str]], of_pods: Any, alone: Any
-    ) -> Asked:
-        """A *plugin*, by name and weight, for those of the classes whose *names* have it.
-
-        *of_pods*: its form for a batch of pods, if it has one; *alone*: the per-node form.
-        """
+    def _prepared(
+        self, plugin: tuple[str, int], users: Sequence[Collection[str]], prepare: Any, per_node: Any
+    ) -> PluginBatch:
+        """A *plugin*, by name and weight, for the classes among whose *users* it is."""
         name, weight = plugin
-        places = tuple([place for place, some in enumerate(names) if name in some])
-        asking = [self.classes[place] for place in places]
-        if of_pods is not None:
-            table = asking[0].table
-            answers = of_pods([each.state for each in asking], [each.pod for each in asking], table)
+        places = tuple([place for place, names in enumerate(users) if name in names])
+        queries = [self.queries[place] for place in places]
+        table = queries[0].table
+        if prepare is not None:
+            answers = prepare([each.state for each in queries], [each.pod for each in queries], table)
             if answers is not None:
-                return Asked(name, weight, places, answers)
-        calls = [by_row(each, alone) for each in asking]
-        return Asked(name, weight, places, lambda row: [call(row) for call in calls])
+                return PluginBatch(name, weight, places, answers)
+        calls = [(each.state, each.pod) for each in queries]
 
-    def ask(self, row: int) -> list[int] | Column:
-        """What the row, which the view passes, is worth to each class, as :meth:`.one_by_one.OneByOne.ask`
-        says it.
-        """
-        rejected = self._judged(row)
-        totals = self._scored(row)
-        # Of several plugins that reject it the first one counts.
+        def one_by_one(row: int) -> list[Any]:
+            info = table.info(row)
+            return [per_node(state, pod, info) for state, pod in calls]
+
+        return PluginBatch(name, weight, places, one_by_one)
+
+    def evaluate(self, row: int) -> Answers:
+        """What the classes say of a row that the node columns let pass."""
+        rejected = self._rejections(row)
+        totals = self._totals(row)
+        # Of several plugins that reject the row the first one counts.
         for places, codes in reversed(rejected):
             if isinstance(totals, np.ndarray):
                 totals[np.asarray(places)] = np.negative(codes)
@@ -94,23 +92,23 @@ class AllClasses:
                     totals[place] = -code
         return totals
 
-    def _judged(self, row: int) -> list[tuple[Sequence[int] | Column, Sequence[int] | Column]]:
+    def _rejections(self, row: int) -> list[tuple[Sequence[int] | Column, Sequence[int] | Column]]:
         """By plugin that rejects the row: places of classes, and codes."""
         rejected: list[tuple[Sequence[int] | Column, Sequence[int] | Column]] = []
-        for asked in self._filters:
-            verdicts = asked.answers(row)
+        for plugin in self._filters:
+            verdicts = plugin.answers(row)
             if verdicts is None:
                 continue
-            if len(verdicts.codes if isinstance(verdicts, RowVerdicts) else verdicts) != len(asked.places):
-                raise PluginError(f"plugin {asked.name} gave {verdicts} for {len(asked.places)} pods")
+            if len(verdicts.codes if isinstance(verdicts, RowVerdicts) else verdicts) != len(plugin.places):
+                raise EvaluationFailed(f"{plugin.name} gave {verdicts} for {len(plugin.places)} pods")
             if isinstance(verdicts, RowVerdicts):
-                codes = np.array([0, *[self._code_of(each, asked.name) for each in verdicts.statuses]])
+                codes = np.array([0, *[self._code_of(each, plugin.name) for each in verdicts.statuses]])
                 where = verdicts.codes.nonzero()[0]
-                rejected.append((np.array(asked.places).take(where), codes.take(verdicts.codes.take(where))))
+                rejected.append((np.array(plugin.places).take(where), codes.take(verdicts.codes.take(where))))
                 continue
             found = [
-                (place, self._code_of(status, asked.name))
-                for place, status in zip(asked.places, verdicts, strict=True)
+                (place, self._code_of(status, plugin.name))
+                for place, status in zip(plugin.places, verdicts, strict=True)
                 if status is not None and status.code is not _SUCCESS
             ]
             if found:
@@ -120,18 +118,18 @@ class AllClasses:
 
     def _code_of(self, status: Status, plugin: str) -> int:
         if status.code is Code.ERROR:
-            raise PluginError(f"plugin {plugin} failed: {status}")
-        return self.classes[0].numbering.number_of(status.with_plugin(plugin))
+            raise EvaluationFailed(f"{plugin}: {status}")
+        return self.queries[0].codes.code_of(status.with_plugin(plugin))
 
-    def _scored(self, row: int) -> list[int] | Column:
+    def _totals(self, row: int) -> list[int] | Column:
         """The weighted sum of the scores for each class."""
-        every = len(self.classes)
+        count = len(self.queries)
         totals: Any = None
-        for asked in self._scores:
-            scores = checked(asked, asked.answers(row))
-            if len(scores) < every:
-                totals = [0] * every if totals is None else totals
-                for place, score in zip(asked.places, scores, strict=True):
+        for plugin in self._scores:
+            scores = weighted(plugin, plugin.answers(row))
+            if len(scores) < count:
+                totals = [0] * count if totals is None else totals
+                for place, score in zip(plugin.places, scores, strict=True):
                     totals[place] += score
             elif totals is None:
                 totals = list(scores) if isinstance(scores, Sequence) else scores.copy()
@@ -139,41 +137,47 @@ class AllClasses:
                 totals = list(map(add, totals, scores))
             else:
                 totals = np.add(totals, scores)
-        return [0] * every if totals is None else totals
+        return [0] * count if totals is None else totals
 
 
-def checked(asked: Asked, scores: Any) -> Any:
-    """The scores of one plugin, weighted; :class:`PluginError` if they are no scores."""
+def weighted(plugin: PluginBatch, scores: Any) -> Any:
+    """The scores of one plugin, weighted; :class:`EvaluationFailed` if they are not valid."""
     if isinstance(scores, np.ndarray):
-        sound = scores.dtype.kind in "iu" and scores.shape == (len(asked.places),)
-        sound = sound and int(scores.min()) >= MIN_SCORE and int(scores.max()) <= MAX_SCORE
+        valid = scores.dtype.kind in "iu" and scores.shape == (len(plugin.places),)
+        valid = valid and int(scores.min()) >= MIN_SCORE and int(scores.max()) <= MAX_SCORE
     else:
-        sound = len(scores) == len(asked.places) and min(scores) >= MIN_SCORE and max(scores) <= MAX_SCORE
-    if not sound:
-        raise PluginError(f"plugin {asked.name} scored {scores} for {len(asked.places)} pods")
-    if asked.weight == 1:
+        valid = len(scores) == len(plugin.places) and min(scores) >= MIN_SCORE and max(scores) <= MAX_SCORE
+    if not valid:
+        raise EvaluationFailed(f"{plugin.name} scored {scores} for {len(plugin.places)} pods")
+    if plugin.weight == 1:
         return scores
-    return scores * asked.weight if isinstance(scores, np.ndarray) else [s * asked.weight for s in scores]
+    return scores * plugin.weight if isinstance(scores, np.ndarray) else [s * plugin.weight for s in scores]
 
 
 @define(eq=False, repr=False)
-class Together:
-    """The classes of a board, asked at once; by themselves if that fails."""
+class BatchWithFallback:
+    """A batch of classes that is evaluated at once; class by class after that failed."""
 
-    classes: list[PodClass]
-    _all: AllClasses | None = None
+    queries: Sequence[Query]
+    _batch: BatchEvaluator | None = None
     _layout: int = -1
-    _alone: bool = False
-    """Whether asking at once failed: that is not tried again."""
+    _alone: list[RowwiseEvaluator] | None = None
 
-    def ask(self, row: int) -> list[int] | Column:
-        """What the row is worth to each class. A class whose plugin fails at it is made unusable."""
-        layout = self.classes[0].table.layout
-        if not self._alone:
+    def evaluate(self, row: int) -> Answers:
+        """What the classes say of a row that the node columns let pass."""
+        layout = self.queries[0].table.layout
+        if self._alone is None:
             try:
-                if self._all is None or self._layout != layout:
-                    self._all, self._layout = AllClasses(self.classes), layout
-                return self._all.ask(row)
-            except Exception:  # noqa: BLE001 - a short cut that is not there
-                self._alone = True
-        return [each.one_by_one.ask((row,))[0] if each.usable else 0 for each in self.classes]
+                if self._batch is None or self._layout != layout:
+                    self._batch, self._layout = BatchEvaluator(self.queries), layout
+                return self._batch.evaluate(row)
+            except Exception:  # noqa: BLE001 - the fault of one class must not concern the others
+                self._alone = [RowwiseEvaluator(query) for query in self.queries]
+        return [_answer(evaluator, row) for evaluator in self._alone]
+
+
+def _answer(evaluator: RowwiseEvaluator, row: int) -> int | None:
+    try:
+        return evaluator.evaluate(row)
+    except EvaluationFailed:
+        return None

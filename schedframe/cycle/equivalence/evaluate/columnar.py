@@ -1,173 +1,115 @@
-"""Judge and score many rows of a remembered class, by the columnar forms of its plugins where they have any.
-
-All rows at once, or those that were touched: where many were, to take all is fewer passes than to pick some
-out, and each pass costs less.
-"""
+"""Many rows, one class: verdicts and scores by the columnar forms of plugins where they have any."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ....framework import Verdicts
+from ....api import Pod
+from ....framework import MAX_SCORE, MIN_SCORE, CycleState, Verdicts
+from ....framework.plan import ScoreEntry
 from ....state import Rows
-from ..index.blocked_max import OUT
-from ..live_answers import ask, ask_all, merge
+from ..live_answers import merge_answer, run_columnar_filters, run_filter
 from ..status_codes import Codes
-from .scorer import Scorer
-
-if TYPE_CHECKING:
-    from ..equivalence_class import PodClass
+from .query import EvaluationFailed, Query
 
 Column = npt.NDArray[np.int64]
-Positions = npt.NDArray[np.intp]
 
-_GATHER_COST = 6
-"""Cost of gathering one row, in rows that are scanned where they stand in the columns."""
+_LARGEST = int(np.iinfo(np.int64).max)
 
 
-def all_rows_are_cheaper(dirty: int, nodes: int) -> bool:
-    """Whether to evaluate all rows of *nodes* rather than the *dirty* ones."""
-    return dirty * _GATHER_COST >= nodes
+def filter_codes(query: Query, rows: Rows, codes: Codes) -> Codes:
+    """Complete *codes*, what other plugins say of *rows*, in place; O(filters x rows).
 
-
-def refresh_all(found: PodClass) -> None:
-    """Judge and score all rows; its view and ``base`` are up to date. Its filters have a columnar form.
-
-    O(rows). A plugin that fails makes the class unusable.
+    Of several plugins that reject a row the first one in the profile counts.
     """
-    table, rows = found.table, found.table.rows()
-    # Whether any is not 0, at half the cost of asking for that.
-    all_passed = found.feasible == len(rows) and not np.count_nonzero(rows.take(found.codes))
-    codes = _judged(found, rows)
-    all_pass = not np.count_nonzero(codes)
-    found.count_anew([len(codes)] if all_pass else np.bincount(codes).tolist())
-    passing = rows if all_pass else rows.select(codes == 0)
-    values, size = found.maxima.values, table.size
-    if len(passing) < size:
-        found.codes[:size] = found.view.codes[:size]
-        values[:size] = OUT
-    if not (all_pass and all_passed):
-        found.codes[rows.index] = codes
-    scorer = Scorer(found.state, found.pod)
-    in_place = isinstance(passing.index, slice)
-    totals = scorer.total(found.pod_scores, passing, values[passing.index] if in_place else None)
-    if not found.flat:
-        totals += passing.take(found.base)
-    for column in found.moving:
-        raw = column.raw[passing.index] = scorer.raw(column.scores.entry, passing)
-        totals += column.weighted_rows(raw, column.highest)
-    if not in_place:
-        values[passing.index] = totals
-    found.maxima.rebuild(size)
-    found.usable &= scorer.sound
-    for column in found.moving if all_pass and all_passed else found.normalized:
-        column.recount(passing)
-
-
-def worth(found: PodClass) -> Column | None:
-    """What each row is worth to a class, whatever it knows: the sum of the scores that are not normalised;
-    the code, negative, of a row that is rejected, any number below 0 if the view rejects it. O(rows).
-
-    ``None`` if all are rejected, or plugins cannot tell it by columns.
-    """
-    if not found.columnar or any(entry.score_rows is None for entry in found.pod_scores):
-        return None
-    table, rows = found.table, found.table.rows()
-    codes = _judged(found, rows)
-    passing = rows.select(codes == 0) if np.count_nonzero(codes) else rows
-    values: Column = np.full(table.size, -1, np.int64)
-    values[rows.index] = -np.abs(codes)
-    scorer = Scorer(found.state, found.pod)
-    values[passing.index] = scorer.total(found.pod_scores, passing)
-    found.usable &= scorer.sound
-    return values if found.usable and int(values.max(initial=-1)) >= 0 else None
-
-
-def known_worth(found: PodClass) -> Column | None:
-    """As :func:`worth`, of a class whose columns are up to date."""
-    codes, size = found.codes[: found.table.size], found.table.size
-    values = np.where(codes == 0, found.maxima.values[:size] - found.base[:size], -np.abs(codes))
-    return values if int(values.max(initial=-1)) >= 0 else None
-
-
-def _judged(found: PodClass, rows: Rows) -> npt.NDArray[np.int32]:
-    """The code of each row; a fresh array."""
-    codes = rows.take(found.view.codes).copy()
-    entries = [entry for entry, _ in found.pod_filters]
-    answers = ask_all(entries, found.parts.order, found.state, found.pod, rows)
-    if answers:
-        numbering = found.numbering
-        verdicts = Verdicts(rows, codes, numbering.statuses, numbering.numbers)
-        places = numbering.places_of(codes)
+    registry = query.codes
+    if query.is_columnar:
+        answers = run_columnar_filters(query.filters, registry.order, query.state, query.pod, rows)
+        if not answers:
+            return codes
+    verdicts = Verdicts(rows, codes, registry.statuses, registry.codes)
+    positions = registry.positions_of(codes)
+    if query.is_columnar:
         for answer in answers:
-            merge(answer, verdicts, places)
-        found.usable &= numbering.register()
+            merge_answer(answer, verdicts, positions)
+    else:
+        for entry in query.filters:
+            order = registry.order[entry.name]
+            run_filter(entry, order, query.state, query.pod, verdicts, positions)
+    if not registry.register():
+        raise EvaluationFailed("a filter plugin failed")
     return codes
 
 
-def refresh_touched(found: PodClass, positions: Positions, *, counting: bool) -> None:
-    """Judge and score the rows at *positions*, whatever they were before; *counting*: as in ``refresh``."""
-    codes, before = found.codes, found.codes[positions]
-    if counting:
-        for column in found.moving:
-            column.count_rows(positions[before == 0], -1)
-    for code, count in enumerate(np.bincount(before + 1)[1:].tolist()):
-        found.count(code, -count)
-    codes[positions] = found.view.codes[positions]
-    found.maxima.values[positions] = OUT
-    passing = judge(found, Rows.ascending(found.table, positions[codes[positions] >= 0]))
-    if not found.usable:
-        return
-    score(found, passing)
-    if counting:
-        _count_moves(found, positions, before)
-        for column in found.moving:
-            column.count_rows(passing.positions, 1)
-    found.maxima.rebuild(found.table.size)
+def partial_scores(query: Query, node_codes: Codes) -> Column | None:
+    """By row the sum of the scores that are not normalised; negative where the row is rejected: the code,
+    negated, or any number if *node_codes* reject it. O(plugins x rows).
 
-
-def _count_moves(found: PodClass, positions: Positions, before: Codes) -> None:
-    """Raw scores of the view for rows that were feasible and are not, or the other way round."""
-    now, then = found.codes[positions] == 0, before == 0
-    if (now == then).all():
-        return
-    for column in found.normalized[: len(found.view.normalized)]:
-        column.count_rows(positions[then & ~now], -1)
-        column.count_rows(positions[now & ~then], 1)
-
-
-def judge(found: PodClass, rows: Rows) -> Rows:
-    """What all say of rows whose codes are those of the view, and that are not counted so far; the rows that
-    pass.
+    ``None`` if no row is feasible, or a plugin has no columnar form.
     """
-    numbering = found.numbering
-    codes = rows.take(found.codes)
-    verdicts = Verdicts(rows, codes, numbering.statuses, numbering.numbers)
-    places = numbering.places_of(codes)
-    for entry, place in found.pod_filters:
-        ask(entry, place, found.state, found.pod, verdicts, places)
-    if not numbering.register():
-        found.usable = False
-    if not codes.any():
-        found.count(0, len(codes))
-        return rows
-    found.codes[rows.index] = codes
-    for code, count in enumerate(np.bincount(codes).tolist()):
-        found.count(code, count)
-    return rows.select(codes == 0)
+    if not query.is_columnar or any(entry.score_rows is None for entry in query.scores):
+        return None
+    table = query.table
+    rows = table.rows()
+    codes = filter_codes(query, rows, rows.take(node_codes).copy())
+    passing = rows.select(codes == 0) if np.count_nonzero(codes) else rows
+    scores: Column = np.full(table.size, -1, np.int64)
+    scores[rows.index] = -np.abs(codes)
+    scores[passing.index] = weighted_sum(query.scores, query.state, query.pod, passing)
+    return scores if int(scores.max(initial=-1)) >= 0 else None
 
 
-def score(found: PodClass, rows: Rows) -> None:
-    """Totals of feasible rows, by the highest raw scores of the last totals."""
-    scorer = Scorer(found.state, found.pod)
-    totals = scorer.total(found.pod_scores, rows)
-    totals += rows.take(found.base)
-    for column in found.moving:
-        raw = column.raw[rows.index] = scorer.raw(column.scores.entry, rows)
-        totals += column.weighted_rows(raw, column.highest)
-    found.maxima.values[rows.index] = totals
-    if not scorer.sound:
-        found.usable = False
+def weighted_sum(
+    entries: Iterable[ScoreEntry], state: CycleState, pod: Pod, rows: Rows, out: Column | None = None
+) -> Column:
+    """The weighted sum of scores that are not normalised: in *out* if given, else a fresh array."""
+    first: Column | None = None
+    total: Column | None = None
+    for entry in entries:
+        raw = raw_scores(entry, state, pod, rows)
+        part = raw if entry.weight == 1 else raw * entry.weight
+        if first is None:
+            first = part
+        elif total is None:
+            total = np.add(first, part, out=out)
+        else:
+            total += part
+    if total is not None:
+        return total
+    total = np.empty(len(rows), np.int64) if out is None else out
+    total[:] = 0 if first is None else first
+    return total
+
+
+def raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Column:
+    """The scores of one plugin, not weighted; :class:`EvaluationFailed` if they are not valid."""
+    try:
+        if entry.score_rows is not None:
+            raw: Any = entry.score_rows(state, pod, rows)
+        else:
+            assert entry.score is not None
+            score = entry.score
+            raw = np.array([score(state, pod, info) for info in rows], np.int64)
+        valid = raw.shape == (len(rows),) and raw.dtype.kind in "iu" and _in_range(entry, raw)
+    except Exception as error:
+        raise EvaluationFailed(entry.name) from error
+    if not valid:
+        raise EvaluationFailed(entry.name)
+    return raw.astype(np.int64, copy=False)  # type: ignore[no-any-return]  # an array, as was checked
+
+
+def _in_range(entry: ScoreEntry, raw: Column) -> bool:
+    if not len(raw):
+        return True
+    if raw.dtype == np.int64:
+        # MIN_SCORE is 0: seen as unsigned, a negative score is larger than any, and one pass tells both.
+        highest = int(np.maximum.reduce(raw.view(np.uint64)))
+        most = MAX_SCORE if entry.normalization is None else _LARGEST
+        return highest <= most
+    lowest, highest = int(raw.min()), int(raw.max())
+    # The result of normalising a negative raw score cannot be maintained row by row.
+    return lowest >= MIN_SCORE and (entry.normalization is not None or highest <= MAX_SCORE)

@@ -1,1 +1,1 @@
-"""Indexes: answers in, best row out. They know rows and no plugin."""
+"""From answers to the best row: structures that know rows and scores, and no plugin, pod or class."""

@@ -1,4 +1,4 @@
-"""The best rows of a column that changes a row at a time."""
+"""BlockedMax: the best rows of one column of scores that changes a row at a time."""
 
 from __future__ import annotations
 
@@ -11,100 +11,90 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import InvariantError
+from ....state import NodeTable, Rows
 from ...search.tie_breaking import many
+from .. import policy
+from .base import INFEASIBLE, Scores
 
-Values = npt.NDArray[np.int64]
 Cells = list[int] | memoryview
 
-OUT: int = int(np.iinfo(np.int64).min)
-"""The value of a row that may not be chosen."""
-_SMALLEST_SHIFT = 6
-_LARGEST_SHIFT = 11
-_SMALL = 1 << 16
-"""Up to so many rows are looked through once without making blocks."""
 _BYTES_A_TIE = 4
-_GROUP_SHIFT = 5
-_FEW = 1 << _GROUP_SHIFT
-"""Up to so many blocks are kept in lists: to go through those costs less than the calls for arrays. Of more,
-so many make a group.
-"""
 
 
-class BlockedMaxima:
-    """A column of totals with, for each block of rows, its maximum and which rows have it.
+class BlockedMax:
+    """A column of scores with, for each block of rows, its maximum and which rows have it.
 
     ``update`` is O(1), and O(block) when the last row at its block's maximum falls; ``choose`` is O(blocks),
-    and O(block) for one in which nobody was chosen since. There are few blocks, kept in lists, as long as
-    blocks are small: for up to 65,536 rows. Larger columns have blocks of 2,048 rows, in groups, so that a
-    million rows cost little more than a thousand.
+    and O(block) for a block in which no row was chosen since. Up to 65,536 rows there are at most 32 blocks,
+    kept in lists; larger columns have blocks of 2,048 rows, in groups of 32, so that a million rows cost
+    little more than a thousand.
     """
 
     __slots__ = (
+        "_arrays",
         "_best",
         "_cells",
-        "_columns",
         "_count",
         "_folded",
         "_groups",
         "_shift",
         "_size",
+        "_table",
         "_tied",
         "_ties",
         "_top",
-        "rebuilds",
+        "generation",
         "values",
     )
 
-    def __init__(self, values: Values, size: int) -> None:
-        self._top, self._ties = OUT, 0
+    def __init__(self, values: Scores, size: int, table: NodeTable | None = None) -> None:
+        self._table = table
+        self._top, self._ties = INFEASIBLE, 0
         self.values = values
-        """int64, shape ``(capacity,)``; :data:`OUT` where a row may not be chosen. Change it by ``update``
-        only.
+        """int64, shape ``(capacity,)``; :data:`INFEASIBLE` for a row that must not be chosen. Change single
+        rows by ``update``, many with a ``rebuild`` afterwards.
         """
-        self.rebuilds = 0
-        """How often anything may have changed at once; otherwise the table's row log names the rows."""
+        self.generation = 0
+        """Number of rebuilds; between two of them the table's row log names the rows that changed."""
         self.rebuild(size)
 
     def rebuild(self, size: int) -> None:
-        """Take in that anything may have changed, and that the first *size* rows count; O(size)."""
+        """Take in that any of the first *size* rows may have changed; O(size)."""
         self._size = size
-        self.rebuilds += 1
+        self.generation += 1
         self._cells = self.values.data
         part = self.values[:size]
-        self._top = int(np.maximum.reduce(part, initial=OUT))
+        self._top = int(np.maximum.reduce(part, initial=INFEASIBLE))
         self._ties = int(np.count_nonzero(part == self._top))
-        # Blocks are made at the first update: many a small column is made for one choice.
+        # Blocks are made at the first update: small columns are often made for one choice.
         self._folded = False
         self._tied: list[array[int] | None] = []
         self._groups: list[int] | None = None
 
     def _fold(self) -> None:
-        """Look at the column block by block; O(size)."""
+        """Build the blocks; O(size)."""
         self._folded, size = True, self._size
-        self._shift = min(max(_SMALLEST_SHIFT, (max(size, 1) - 1).bit_length() - 5), _LARGEST_SHIFT)
+        self._shift = policy.block_shift(size, policy.LARGEST_BLOCK)
         width = 1 << self._shift
         blocks = max(1, -(-size // width))
-        if len(self.values) < blocks * width:
-            self.values = np.concatenate(
-                (self.values, np.full(blocks * width - len(self.values), OUT, np.int64))
-            )
-            self._cells = self.values.data
-        folded = self.values[: blocks * width].reshape(blocks, width)
+        padded = self.values[:size]
+        if size < blocks * width:
+            padded = np.concatenate((padded, np.full(blocks * width - size, INFEASIBLE, np.int64)))
+        folded = padded.reshape(blocks, width)
         best = np.maximum.reduce(folded, axis=1)
         count = np.add.reduce(folded == best[:, None], axis=1, dtype=np.int64)
-        last = self.values[(blocks - 1) * width : size]
+        last = padded[(blocks - 1) * width : size]
         if len(last):  # what lies beyond size does not count
-            best[-1] = np.maximum.reduce(last)
             count[-1] = np.count_nonzero(last == best[-1])
-        self._columns = None if blocks <= _FEW else (best, count)
-        self._best: Cells = best.data if self._columns else best.tolist()
-        self._count: Cells = count.data if self._columns else count.tolist()
+        self._arrays = None if blocks <= policy.BLOCKS else (best, count)
+        self._best: Cells = best.data if self._arrays else best.tolist()
+        self._count: Cells = count.data if self._arrays else count.tolist()
         self._tied = [None] * blocks
         self._find_top()
 
     @property
     def nbytes(self) -> int:
-        """Memory of what is kept by row, in bytes."""
+        """Memory of the column and of the lists of tied rows, in bytes."""
         tied = sum(len(rows) for rows in self._tied if rows is not None)
         return self.values.nbytes + _BYTES_A_TIE * tied
 
@@ -159,18 +149,44 @@ class BlockedMaxima:
         if not self._ties:
             self._find_top()
         elif self._groups is not None:
-            self._groups[block >> _GROUP_SHIFT] += change
+            self._groups[block // policy.BLOCKS] += change
 
     def top(self) -> int:
-        """The highest value, :data:`OUT` if no row may be chosen; O(1)."""
+        """The highest score, :data:`INFEASIBLE` if no row may be chosen; O(1)."""
         return self._top
 
+    # ---- ScoreIndex --------------------------------------------------------------------------------------
+
+    def best(self) -> bool:
+        """Whether any row may be chosen."""
+        return self._top != INFEASIBLE
+
+    def draw(self, rng: Random) -> int:
+        """One of the best rows of the table; there must be one."""
+        assert self._table is not None
+        row = self.choose(rng, self._table.size)
+        if row is None:
+            raise InvariantError("a row is drawn, and none may be chosen")
+        return row
+
+    def feasible_rows(self) -> Rows:
+        """The rows that may be chosen; O(rows)."""
+        assert self._table is not None
+        return Rows.at(self._table, (self.values[: self._size] != INFEASIBLE).nonzero()[0])
+
+    def scores_at(self, positions: npt.NDArray[np.intp]) -> Scores:
+        """The scores of these rows; O(rows)."""
+        return self.values[positions]
+
+    def close(self) -> None:
+        """Nothing is shared."""
+
     def choose(self, rng: Random, size: int) -> int | None:
-        """One of the rows with the highest value, as :mod:`~.tie_breaking` says, in a table of *size* rows.
+        """One of the best rows, by the rule of :mod:`~.tie_breaking`, in a table of *size* rows.
 
         ``None`` if no row may be chosen.
         """
-        if self._top == OUT:
+        if self._top == INFEASIBLE:
             return None
         if self._ties >= many(size):
             return self._drawn(rng, size)
@@ -186,19 +202,19 @@ class BlockedMaxima:
     def _nth_best(self, chosen: int) -> int:
         """The row at position *chosen* among those with the highest value."""
         top = self._top
-        if not self._folded and self._size <= _SMALL:
+        if not self._folded and self._size <= policy.LARGEST_BLOCK * policy.BLOCKS:
             return int((self.values[: self._size] == top).nonzero()[0][chosen])
         if not self._folded:
             self._fold()
         first = 0
-        if self._columns is not None:
-            for count in self._groups or self._counted(*self._columns):
+        if self._arrays is not None:
+            for count in self._groups or self._counted(*self._arrays):
                 if chosen < count:
                     break
                 chosen -= count
-                first += 1 << _GROUP_SHIFT
+                first += policy.BLOCKS
         bests, counts, block = self._best, self._count, first
-        for block in range(first, min(first + (1 << _GROUP_SHIFT), len(bests))):
+        for block in range(first, min(first + (policy.BLOCKS), len(bests))):
             if bests[block] == top:
                 count = counts[block]
                 if chosen < count:
@@ -212,9 +228,9 @@ class BlockedMaxima:
             rows = self._tied[block] = array("i", found.astype(np.int32).tobytes())
         return rows[chosen]
 
-    def _counted(self, bests: Values, counts: Values) -> list[int]:
-        """How many rows of each group of blocks have the highest value; O(blocks)."""
-        starts = np.arange(0, len(bests), 1 << _GROUP_SHIFT)
+    def _counted(self, bests: Scores, counts: Scores) -> list[int]:
+        """Number of rows with the highest value by group of blocks; O(blocks)."""
+        starts = np.arange(0, len(bests), policy.BLOCKS)
         groups: list[int] = np.add.reduceat(np.where(bests == self._top, counts, 0), starts).tolist()
         self._groups = groups
         return groups
@@ -222,8 +238,8 @@ class BlockedMaxima:
     def _find_top(self) -> None:
         """O(blocks)."""
         self._groups = None
-        if self._columns is not None:
-            bests, counts = self._columns
+        if self._arrays is not None:
+            bests, counts = self._arrays
             self._top = int(np.maximum.reduce(bests))
             self._ties = int(counts[bests == self._top].sum())
         else:
@@ -243,18 +259,20 @@ class BlockedMaxima:
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if a block's maximum or count is not that of its rows; O(rows)."""
         top, ties = self._top, self._ties
-        fresh = BlockedMaxima(self.values, self._size)
-        if top != fresh._top or (top != OUT and ties != fresh._ties):
-            raise InvariantError("the highest value, or how many rows have it, is not that of the column")
+        fresh = BlockedMax(self.values, self._size)
+        if top != fresh._top or (top != INFEASIBLE and ties != fresh._ties):
+            raise InvariantError(
+                "the highest value, or the number of rows with it, is not that of the column"
+            )
         if not self._folded:
             return
         fresh._fold()
         best, count = np.array(self._best), np.array(self._count)
-        counted = best != OUT
-        if self._groups is not None and self._columns is not None:
+        counted = best != INFEASIBLE
+        if self._groups is not None and self._arrays is not None:
             kept = self._groups
-            if kept != self._counted(*self._columns):
-                raise InvariantError("how many rows of each group of blocks are best is wrong")
+            if kept != self._counted(*self._arrays):
+                raise InvariantError("the number of best rows of a group of blocks is wrong")
         for block, rows in enumerate(self._tied):
             if rows is not None:
                 start = block << self._shift

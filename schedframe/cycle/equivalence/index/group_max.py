@@ -1,11 +1,11 @@
-"""The best rows when some plugin adds to each group of rows the same: without a pass over all rows."""
+"""GroupMax: the best rows by group, for uncached plugins that score or filter rows by group."""
 
 from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from random import Random
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,8 @@ from attrs import define, field
 from ....errors import InvariantError
 from ....state import NodeTable
 from ...search.tie_breaking import many
-from .blocked_max import OUT, BlockedMaxima, Values
+from .. import policy
+from .base import INFEASIBLE, Scores
 
 Codes = npt.NDArray[Any]
 """An integer per row."""
@@ -22,59 +23,48 @@ Mask = npt.NDArray[np.bool_]
 Key = tuple[int, ...]
 """The codes that the rows of a group have."""
 
-MOST_GROUPS: Final = 32
-"""With more groups the passes that this spares cost less."""
-MOST_MISSED: Final = 48
-"""Up to so many rows are taken in one by one."""
-MOST_KEPT: Final = 4
-"""Ways to group the rows of one class that are followed at a time."""
-_WAIT: Final = 1000
-"""Visits after which rows that had too many groups are looked at again."""
-_SMALLEST_SHIFT: Final = 6
-_BLOCKS_SHIFT: Final = 5
-"""There are at most twice ``1 << _BLOCKS_SHIFT`` blocks, which are kept in lists."""
-
 
 @define(eq=False)
 class Group:
-    """The feasible rows with one key: by block of rows the highest value, and how many have it."""
+    """The feasible rows with one key: by block of rows the highest score, and the number of rows with it."""
 
     key: Key
     id: int
     rows: int
-    """How many rows it has."""
     best: list[int]
-    """:data:`OUT` for a block without such rows."""
+    """:data:`INFEASIBLE` for a block without such rows."""
     count: list[int]
-    top: int = OUT
+    top: int = INFEASIBLE
     ties: int = 0
-    """Rows that have ``top``; 0 when that must be found out."""
+    """Rows that have ``top``; 0: not computed."""
 
     def parts(self) -> tuple[int, list[int], list[int], int, int]:
-        """Everything, to be compared."""
+        """All values, for a comparison."""
         return self.rows, self.best, self.count, self.top, self.ties
 
     def settle(self) -> bool:
-        """Find out ``top``; whether there are any rows. O(blocks)."""
+        """Compute ``top`` and ``ties``; ``False`` if the group has no rows. O(blocks)."""
         self.top = top = max(self.best)
-        if top == OUT:
+        if top == INFEASIBLE:
             return False
         self.ties = sum([n for best, n in zip(self.best, self.count, strict=True) if best == top])
         return True
 
 
 @define(eq=False)
-class GroupedMaxima:
-    """Values of rows (:data:`OUT` where one may not be chosen) by group.
+class GroupMax:
+    """Scores of rows (:data:`INFEASIBLE` for a row that must not be chosen) by group.
 
-    ``update`` is O(rows that are given), and O(block) for one that was the last at its block's maximum;
-    ``choose`` is O(groups × blocks + block). Memory: 12 bytes a row.
+    ``update`` is O(changed rows), and O(block) for one that was the last at its block's maximum; ``choose``
+    is O(groups x blocks + block). Memory: 12 bytes a row.
     """
 
     columns: tuple[Codes, ...]
-    """Those of the plugin, told apart by identity: rows that agree in all of them make a group."""
-    _values: Values = field(factory=lambda: np.empty(0, np.int64))
-    """As of the last update, like ``_ids``: what a row was counted as."""
+    """Of the plugin, compared by identity: rows that agree in all of them make a group."""
+    limit: int
+    """Groups at most; with more, passes over all rows are quicker."""
+    _values: Scores = field(factory=lambda: np.empty(0, np.int64))
+    """As of the last update, like ``_ids``."""
     _ids: npt.NDArray[np.int32] = field(factory=lambda: np.empty(0, np.int32))
     _size: int = 0
     _shift: int = 0
@@ -85,31 +75,31 @@ class GroupedMaxima:
 
     @property
     def nbytes(self) -> int:
-        """Memory of what is kept by row, in bytes."""
+        """Memory of the columns, in bytes."""
         return self._values.nbytes + self._ids.nbytes
 
-    def rebuild(self, values: Values, size: int) -> bool:
-        """Look at the first *size* rows; ``False``, and nothing is kept, if there are too many groups.
+    def rebuild(self, values: Scores, size: int) -> bool:
+        """Group the first *size* rows; ``False``, and nothing is kept, if there are too many groups.
 
-        O(groups × rows).
+        O(groups x rows).
         """
         self._groups, self._by_id, self._size = {}, {}, size
         self._values, self._ids = np.empty(0, np.int64), np.empty(0, np.int32)
         values = values[:size].copy()
-        found = _masks(values != OUT, [column[:size] for column in self.columns])
+        found = _masks(values != INFEASIBLE, [column[:size] for column in self.columns], self.limit)
         if found is None:
             return False
         self._values, self._ids = values, np.full(size, -1, np.int32)
-        self._shift = max(_SMALLEST_SHIFT, (max(size, 1) - 1).bit_length() - _BLOCKS_SHIFT)
+        self._shift = policy.block_shift(size)
         width = 1 << self._shift
         starts = np.arange(0, size, width)
         self._blocks = len(starts)
         for key, mask in found:
-            part = np.where(mask, values, OUT)
+            part = np.where(mask, values, INFEASIBLE)
             best = np.maximum.reduceat(part, starts)
             ties = part == best.repeat(width)[:size]
             count = np.add.reduceat(ties, starts, dtype=np.int64)
-            count[best == OUT] = 0
+            count[best == INFEASIBLE] = 0
             group = self._add(key, best.tolist(), count.tolist())
             group.rows = int(np.count_nonzero(mask))
             self._ids[mask] = group.id
@@ -120,8 +110,8 @@ class GroupedMaxima:
         self._next_id += 1
         return group
 
-    def update(self, rows: Iterable[int], values: Values) -> bool:
-        """The values or codes of *rows* may have changed; ``False`` if it must be rebuilt."""
+    def update(self, rows: Iterable[int], values: Scores) -> bool:
+        """Take in *rows* whose scores or codes may have changed; ``False`` if all must be rebuilt."""
         groups, shift, size = self._groups, self._shift, self._size
         now_values, now_codes = values.data, [column.data for column in self.columns]
         old_values, ids = self._values.data, self._ids.data
@@ -129,22 +119,22 @@ class GroupedMaxima:
             if row >= size:
                 return False
             value, old = now_values[row], old_values[row]
-            if value == old == OUT:
+            if value == old == INFEASIBLE:
                 continue
             key = tuple([codes[row] for codes in now_codes])
             group, block = groups.get(key), row >> shift
-            if old != OUT:
+            if old != INFEASIBLE:
                 before = self._by_id[ids[row]]
                 if value == old and group is before:
                     continue
-                old_values[row] = OUT
+                old_values[row] = INFEASIBLE
                 self._take_out(before, block, old)
-                if value == OUT:
+                if value == INFEASIBLE:
                     continue
             if group is None:
-                if len(groups) >= MOST_GROUPS:
+                if len(groups) >= self.limit:
                     return False
-                group = self._add(key, [OUT] * self._blocks, [0] * self._blocks)
+                group = self._add(key, [INFEASIBLE] * self._blocks, [0] * self._blocks)
             old_values[row], ids[row] = value, group.id
             _put_in(group, block, value)
         return True
@@ -159,11 +149,11 @@ class GroupedMaxima:
         if not group.count[block]:
             part = slice(block << self._shift, min(block + 1 << self._shift, self._size))
             members = self._values[part][self._ids[part] == group.id]
-            best = group.best[block] = int(members.max(initial=OUT))
-            group.count[block] = int(np.count_nonzero(members == best)) if best != OUT else 0
+            best = group.best[block] = int(members.max(initial=INFEASIBLE))
+            group.count[block] = int(np.count_nonzero(members == best)) if best != INFEASIBLE else 0
 
     def present(self) -> list[Key]:
-        """The keys of the groups that have feasible rows; others are forgotten.
+        """The keys of the groups that have feasible rows; others are dropped.
 
         O(groups), and O(blocks) for each whose best row is gone.
         """
@@ -174,22 +164,21 @@ class GroupedMaxima:
         return list(groups)
 
     def chosen(self, passes: Sequence[bool]) -> list[Group]:
-        """The groups that pass, in the order of :meth:`present`, which was just called."""
+        """The groups that pass, in the order of :meth:`present`, which must come first."""
         return [group for group, passed in zip(self._groups.values(), passes, strict=True) if passed]
 
     def rows_of(self, groups: Sequence[Group]) -> npt.NDArray[np.intp]:
         """The rows of *groups*, ascending; O(rows)."""
         here = np.isin(self._ids, [group.id for group in groups])
-        here &= self._values != OUT
+        here &= self._values != INFEASIBLE
         return here.nonzero()[0]
 
     def choose(
         self, gains: Sequence[int], rng: Random, size: int, among: Sequence[Group] | None = None
     ) -> int:
-        """One of the rows with the highest sum of value and gain, of a table of *size*.
+        """One of the rows with the highest sum of score and gain, in a table of *size* rows.
 
-        *gains* are those of the groups in the order of :meth:`present`, which was just called, or of those
-        *among* which a row is sought.
+        *gains*: by group in the order of :meth:`present`, which must come first, or of *among*.
         """
         groups = list(self._groups.values()) if among is None else among
         sums = [group.top + gain for group, gain in zip(groups, gains, strict=True)]
@@ -209,7 +198,7 @@ class GroupedMaxima:
                     chosen -= counts[block]
             if chosen < 0:
                 return self._at(block, best, before)
-        raise InvariantError("groups of rows have more rows at their maximum than their blocks")
+        raise InvariantError("groups count more best rows than their blocks")
 
     def _one_of_many(self, best: Sequence[Group], rng: Random, size: int) -> int:
         values, ids, counted, random = self._values.data, self._ids.data, self._size, rng.random
@@ -229,7 +218,7 @@ class GroupedMaxima:
         return self._at(block, (group,), chosen)
 
     def _at(self, block: int, groups: Sequence[Group], chosen: int) -> int:
-        """The row of that block at position *chosen* among those of *groups* that have the group's top."""
+        """The row of a block at position *chosen* among the best rows of *groups*."""
         start = block << self._shift
         part = slice(start, min(start + (1 << self._shift), self._size))
         values, ids = self._values[part], self._ids[part]
@@ -240,9 +229,9 @@ class GroupedMaxima:
                 mask |= (values == group.top) & (ids == group.id)
         return start + int(mask.nonzero()[0][chosen] if chosen else mask.argmax())
 
-    def check_invariants(self, values: Values) -> None:
-        """Raise :class:`InvariantError` if this is not what is made of *values* from nothing; O(rows)."""
-        fresh = GroupedMaxima(self.columns)
+    def check_invariants(self, values: Scores) -> None:
+        """Raise :class:`InvariantError` unless a rebuild from *values* gives the same; O(rows)."""
+        fresh = GroupMax(self.columns, self.limit)
         fresh.rebuild(values, self._size)
         if sorted(self.present()) != sorted(fresh.present()) or any(
             group.parts() != fresh._groups[key].parts() for key, group in self._groups.items()
@@ -265,15 +254,15 @@ def _put_in(group: Group, block: int, value: int) -> None:
         group.ties += 1
 
 
-def _masks(here: Mask, columns: Sequence[Codes]) -> list[tuple[Key, Mask]] | None:
-    """For each group of the rows *here* which rows it has; ``None`` if there are too many groups."""
+def _masks(here: Mask, columns: Sequence[Codes], limit: int) -> list[tuple[Key, Mask]] | None:
+    """The key and the mask of each group of the rows *here*; ``None`` if there are more than *limit*."""
     found: list[tuple[Key, Mask]] = [((), here)]
     for column in columns:
         finer: list[tuple[Key, Mask]] = []
         for key, mask in found:
             left = column[mask]
             while len(left):
-                if len(finer) == MOST_GROUPS:
+                if len(finer) == limit:
                     return None
                 code = int(left[0])
                 finer.append(((*key, code), mask & (column == code)))
@@ -283,74 +272,82 @@ def _masks(here: Mask, columns: Sequence[Codes]) -> list[tuple[Key, Mask]] | Non
 
 
 @define(eq=False)
-class _Way:
+class _Grouping:
     """One way to group the rows of a class."""
 
-    grouped: GroupedMaxima
+    group_max: GroupMax
     version: int
     """Of the row log at the last visit."""
     seen: int
-    """``rebuilds`` of the class's maxima at the last visit."""
+    """Generation of the scores at the last visit."""
     built: int = -1
-    """The same when ``grouped`` was made; -1: it is not."""
+    """Generation of the scores when ``group_max`` was built; -1: not built."""
     wait: int = 0
-    """Visits until it is tried again, after there were too many groups."""
+    """Visits until it is built again, after there were too many groups."""
 
 
 @define(eq=False)
-class Groupings:
-    """The ways in which the rows of one class of pods are grouped, those that were asked for last.
+class GroupMaxCache:
+    """The ways in which the rows of one class are grouped, most recently used last.
 
-    A way is followed from a visit on before which not much happened since the one before: classes that take
-    turns with many others, or whose totals all change for each pod, would make everything anew each time.
+    A way is maintained from the second of two visits on between which little happened: for classes that
+    alternate with many others, or whose scores all change with each pod, each visit would rebuild it.
     """
 
-    _ways: OrderedDict[Key, _Way] = field(factory=OrderedDict)
+    policy: policy.Policy
+    _groupings: OrderedDict[Key, _Grouping] = field(factory=OrderedDict)
 
     @property
     def nbytes(self) -> int:
         """Memory of the columns, in bytes."""
-        return sum(way.grouped.nbytes for way in self._ways.values())
+        return sum(each.group_max.nbytes for each in self._groupings.values())
 
-    def of(self, columns: tuple[Codes, ...], maxima: BlockedMaxima, table: NodeTable) -> GroupedMaxima | None:
-        """The values of *maxima* by *columns*, up to date; ``None`` if passes over all rows cost less.
+    def of(
+        self, columns: tuple[Codes, ...], values: Scores, generation: int, table: NodeTable
+    ) -> GroupMax | None:
+        """The scores *values* by *columns*, up to date; ``None`` if passes over all rows cost less.
 
-        These are arrays that change only where the table's row log says so; other arrays are another way to
-        group. O(rows touched since the last visit), else as :meth:`GroupedMaxima.rebuild`.
+        *generation* changes when all of *values* may have changed; else the row log names the rows. The same
+        goes for the columns: other arrays are another way to group. O(dirty rows), or as
+        :meth:`GroupMax.rebuild`.
         """
         if min(map(len, columns)) < table.size:
             return None
         key, version = tuple(map(id, columns)), table.row_log.version
-        way = self._ways.get(key)
+        way = self._groupings.get(key)
         if way is None:
-            if len(self._ways) >= MOST_KEPT:
-                self._ways.popitem(last=False)
-            self._ways[key] = _Way(GroupedMaxima(columns), version, maxima.rebuilds)
+            if len(self._groupings) >= self.policy.groupings:
+                self._groupings.popitem(last=False)
+            self._groupings[key] = _Grouping(GroupMax(columns, self.policy.groups), version, generation)
             return None
-        if len(self._ways) > 1:
-            self._ways.move_to_end(key)
+        if len(self._groupings) > 1:
+            self._groupings.move_to_end(key)
         since, way.version = way.version, version
-        seen, way.seen = way.seen, maxima.rebuilds
-        if version - since > MOST_MISSED:
+        seen, way.seen = way.seen, generation
+        if version - since > self.policy.rowwise_rows:
             way.built = -1
             return None
-        if way.built == maxima.rebuilds and self._catch_up(way, since, maxima, table):
-            return way.grouped
-        if seen == maxima.rebuilds:
-            return self._made(way, maxima, table)
-        return None
+        if way.built == generation:
+            rows = table.row_log.since(since)
+            if rows is not None and way.group_max.update(rows, values):
+                return way.group_max
+        return self._rebuilt(way, values, generation, table.size) if seen == generation else None
 
-    def _catch_up(self, way: _Way, since: int, maxima: BlockedMaxima, table: NodeTable) -> bool:
-        rows = table.row_log.since(since)
-        return rows is not None and way.grouped.update(rows, maxima.values)
-
-    def _made(self, way: _Way, maxima: BlockedMaxima, table: NodeTable) -> GroupedMaxima | None:
+    def _rebuilt(self, way: _Grouping, values: Scores, generation: int, size: int) -> GroupMax | None:
         way.built = -1
         if way.wait:
             way.wait -= 1
-        elif way.grouped.rebuild(maxima.values, table.size):
-            way.built = maxima.rebuilds
-            return way.grouped
+        elif way.group_max.rebuild(values, size):
+            way.built = generation
+            return way.group_max
         else:
-            way.wait = _WAIT
+            way.wait = self.policy.retry_after
         return None
+
+    def check_invariants(self, values: Scores, generation: int, table: NodeTable) -> None:
+        """Raise :class:`InvariantError` if a current way disagrees with *values*; O(ways x rows)."""
+        for way in self._groupings.values():
+            rows = table.row_log.since(way.version)
+            if way.built == generation and rows is not None and way.group_max.update(rows, values):
+                way.version = table.row_log.version
+                way.group_max.check_invariants(values)

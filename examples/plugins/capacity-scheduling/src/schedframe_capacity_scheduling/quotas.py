@@ -7,7 +7,7 @@ from typing import Final
 
 from attrs import define, field, frozen
 
-from schedframe import Handle, Pod, RowFollower
+from schedframe import Handle, Pod, RowChangeReader
 from schedframe.api import whole_amounts
 
 from .kinds import ElasticQuota
@@ -129,13 +129,13 @@ class Usage:
     handle: Handle
     by_namespace: dict[str, Amounts] = field(factory=dict, init=False)
     _by_row: dict[int, dict[str, Amounts]] = field(factory=dict, init=False)
-    _follower: RowFollower | None = field(default=None, init=False)
+    _follower: RowChangeReader | None = field(default=None, init=False)
 
     def sync(self) -> dict[str, Amounts]:
         """Apply changes of the table and return the usage, read-only; O(pods of the rows that changed)."""
         table = self.handle.table
         if self._follower is None:
-            self._follower = RowFollower(table)
+            self._follower = RowChangeReader(table)
         for row in self._follower.changed():
             for namespace, amounts in self._by_row.pop(row, {}).items():
                 add(self.by_namespace[namespace], amounts, -1)

@@ -8,7 +8,7 @@ from typing import ClassVar, Final
 
 from attrs import define, field, frozen
 
-from schedframe import Handle, NamespacedObject, ObjectMeta, Pod, Quantity, RowFollower, wire
+from schedframe import Handle, NamespacedObject, ObjectMeta, Pod, Quantity, RowChangeReader, wire
 
 POD_GROUP_LABEL: Final = "scheduling.x-k8s.io/pod-group"
 """Label of a pod: the name of its group, in its namespace."""
@@ -53,13 +53,13 @@ class Members:
     """Group → pods on nodes by uid."""
     _by_row: dict[int, list[tuple[str, str]]] = field(factory=dict, init=False)
     """Row → (group, uid) of the members on it."""
-    _follower: RowFollower | None = field(default=None, init=False)
+    _follower: RowChangeReader | None = field(default=None, init=False)
 
     def placed(self, group: str) -> Mapping[str, Pod]:
         """Return the members on nodes, by uid; O(pods of the rows that changed since the last call)."""
         table = self.handle.table
         if self._follower is None:
-            self._follower = RowFollower(table)
+            self._follower = RowChangeReader(table)
         changed = self._follower.changed()
         # Remove before adding, because a pod may have moved from one row to another.
         for row in changed:

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import Handle, Node, NodeInfo, Pod, RowFollower
+from schedframe import Handle, Node, NodeInfo, Pod, RowChangeReader
 
 from .args import DEVICE, FGDArgs
 
@@ -88,7 +88,7 @@ class Devices:
     args: FGDArgs
     chosen: Chosen = field(init=False)
     _free: Ints = field(factory=lambda: np.zeros((0, 1), np.int64), init=False)
-    _follower: RowFollower | None = field(default=None, init=False)
+    _follower: RowChangeReader | None = field(default=None, init=False)
     _waiting: dict[int, set[str]] = field(factory=dict, init=False)
     """Row → uids on it whose devices only ``chosen`` knows."""
 
@@ -102,7 +102,7 @@ class Devices:
         """
         table = self.handle.table
         if self._follower is None or self._follower.table is not table:
-            self._follower = RowFollower(table)
+            self._follower = RowChangeReader(table)
         rows = self._follower.changed()
         if rows:
             if len(self._free) < table.capacity:

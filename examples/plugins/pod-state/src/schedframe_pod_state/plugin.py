@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import MAX_SCORE, Handle, NodeInfo, Pod, RowFollower, Rows, hookimpl
+from schedframe import MAX_SCORE, Handle, NodeInfo, Pod, RowChangeReader, Rows, hookimpl
 
 Ints = npt.NDArray[np.int64]
 
@@ -28,7 +28,7 @@ class PodState:
 
     handle: Handle
     _terminating: Ints = field(factory=lambda: np.zeros(0, np.int64), init=False)
-    _follower: RowFollower | None = field(default=None, init=False)
+    _follower: RowChangeReader | None = field(default=None, init=False)
 
     @hookimpl
     def score(self, node_info: NodeInfo) -> int:
@@ -58,7 +58,7 @@ class PodState:
         """Return the number of terminating pods per row, up to date."""
         table = self.handle.table
         if self._follower is None:
-            self._follower = RowFollower(table)
+            self._follower = RowChangeReader(table)
         changed = self._follower.changed()
         if len(self._terminating) < table.capacity:
             column = np.zeros(table.capacity, np.int64)

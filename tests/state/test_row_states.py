@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from schedframe.errors import InvariantError
-from schedframe.state import AlikeRows, NodeTable, RowGroup, alike_rows
+from schedframe.state import NodeTable, RowsByState, RowState, policy, row_states
 from schedframe.state.sparse_resources import MOST_ASKED
 
 from .build import FPGA, GPU, make_node, make_pod
@@ -20,7 +20,7 @@ REQUESTS: tuple[dict[str, int], ...] = ({}, {"cpu": 100}, {"cpu": 100, "memory":
 OFFERS: tuple[dict[str, int], ...] = ({}, {"cpu": 4}, {"cpu": 4, GPU: 2})
 
 
-def rows_of(alike: AlikeRows, group: RowGroup) -> list[int]:
+def rows_of(alike: RowsByState, group: RowState) -> list[int]:
     return [row for row, number in enumerate(alike.numbers) if number == group.number]
 
 
@@ -29,26 +29,23 @@ class AlikeRowsMachine(RuleBasedStateMachine):
 
     @initialize(
         most=st.sampled_from((4, 4096)),
-        born=st.sampled_from((1, 4096)),
-        few=st.sampled_from((0, 8)),
+        few=st.sampled_from((1, 8)),
         numbers=st.sampled_from((0, 4096)),
     )
-    def begin(self, most: int, born: int, few: int, numbers: int) -> None:
+    def begin(self, most: int, few: int, numbers: int) -> None:
         self.patch = pytest.MonkeyPatch()
-        self.patch.setattr(alike_rows, "MOST_GROUPS", most)
-        self.patch.setattr(alike_rows, "MOST_BORN", born)
-        self.patch.setattr(alike_rows, "_FEW", few)
-        self.patch.setattr(alike_rows, "_MOST_NUMBERS", numbers)
-        self.patch.setattr(alike_rows, "_SMALLEST_SHIFT", 2)
-        self.patch.setattr(alike_rows, "_SHARE", 1)
-        self.patch.setattr(alike_rows, "_BLOCKS_SHIFT", 5)
+        self.patch.setattr(policy, "ROW_STATES", most)
+        self.patch.setattr(policy, "SMALLEST_STATE_BLOCK", few)
+        self.patch.setattr(policy, "LARGEST_STATE_BLOCK", 4)
+        self.patch.setattr(row_states, "_TABLE_LIMIT", numbers)
+        self.patch.setattr(policy, "ROWS_PER_STATE", 1)
         self.table, self.out, self.pods = NodeTable(), set[int](), 0
         for name in NAMES[:5]:
             self.table.set_node(make_node(name, {"cpu": 4}))
-        self.alike = AlikeRows(self.table)
+        self.alike = RowsByState(self.table)
         self.alike.rebuild(self.codes())
-        self.known = set(self.alike.groups())
-        self.seen = self.alike.dropped + len(self.alike.born)
+        self.known = set(self.alike.states())
+        self.seen = self.alike.activations
 
     def teardown(self) -> None:
         self.patch.undo()
@@ -95,20 +92,20 @@ class AlikeRowsMachine(RuleBasedStateMachine):
         """Who takes in what is listed knows all groups that have rows."""
         if not self.alike.sync(self.codes()):
             return
-        first = self.seen - self.alike.dropped
-        if first < 0:
-            self.known = set(self.alike.groups())
+        activated = self.alike.activated_since(self.seen)
+        if activated is None:
+            self.known = set(self.alike.states())
         else:
-            self.known |= set(self.alike.born[first:])
-        self.seen = self.alike.dropped + len(self.alike.born)
-        assert {group for group in self.known if group.count} == set(self.alike.groups())
+            self.known |= set(activated)
+        self.seen = self.alike.activations
+        assert {group for group in self.known if group.count} == set(self.alike.states())
 
     @precondition(lambda self: hasattr(self, "alike") and self.alike.usable)
     @rule(data=st.data())
     def look_for_rows(self, data: st.DataObject) -> None:
         if not self.alike.sync(self.codes()):
             return
-        groups = self.alike.groups()
+        groups = self.alike.states()
         some = data.draw(st.lists(st.sampled_from(groups), unique=True, min_size=1)) if groups else []
         rows = sorted(row for group in some for row in rows_of(self.alike, group))
         if some:
@@ -141,35 +138,35 @@ def open_rows(table: NodeTable) -> Any:
 
 def test_nodes_with_the_same_are_a_group() -> None:
     table = table_of({"cpu": 1}, {"cpu": 2}, {"cpu": 1}, {"cpu": 1, GPU: 1})
-    alike = AlikeRows(table)
+    alike = RowsByState(table)
     codes = open_rows(table)
     assert not alike.usable
     assert alike.nbytes == 0
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alike_rows, "_SHARE", 1)
+        patch.setattr(policy, "ROWS_PER_STATE", 1)
         assert alike.rebuild(codes)
-    assert sorted(rows_of(alike, group) for group in alike.groups()) == [[0, 2], [1], [3]]
+    assert sorted(rows_of(alike, group) for group in alike.states()) == [[0, 2], [1], [3]]
     assert alike.nbytes > 0
     codes[0] = 1
     table.remove_pod("n1", "uid-p1")
     table.add_pod("n1", make_pod("q", "n1", {"cpu": 1}))
     table.row_log.append(0)
     assert alike.sync(codes)
-    assert sorted(rows_of(alike, group) for group in alike.groups()) == [[1, 2], [3]]
+    assert sorted(rows_of(alike, group) for group in alike.states()) == [[1, 2], [3]]
 
 
 def test_rows_that_all_differ_are_not_worth_it() -> None:
     table = table_of(*({"cpu": i} for i in range(50)))
-    alike = AlikeRows(table)
+    alike = RowsByState(table)
     assert not alike.rebuild(open_rows(table))
     assert not alike.sync(open_rows(table))
 
 
 @pytest.mark.parametrize("most", [4, 8])
 def test_rows_that_come_to_differ_are_given_up(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike_rows, "MOST_GROUPS", most)
+    monkeypatch.setattr(policy, "ROW_STATES", most)
     table = table_of(*({"cpu": 1} for _ in range(20)))
-    alike = AlikeRows(table)
+    alike = RowsByState(table)
     assert alike.rebuild(open_rows(table))
     usable = []
     for i in range(20):
@@ -178,13 +175,13 @@ def test_rows_that_come_to_differ_are_given_up(most: int, monkeypatch: pytest.Mo
     assert usable == sorted(usable, reverse=True)
     assert usable[most // 2 - 1]
     assert not usable[-1]
-    assert alike.groups() == []
+    assert alike.states() == []
 
 
 def test_groups_without_rows_make_room_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike_rows, "MOST_GROUPS", 4)
+    monkeypatch.setattr(policy, "ROW_STATES", 4)
     table = table_of({"cpu": 1}, {"cpu": 1})
-    alike = AlikeRows(table)
+    alike = RowsByState(table)
     assert alike.rebuild(open_rows(table))
     for i in range(40):
         table.add_pod("n0", make_pod(f"q{i}", "n0", {"cpu": 1}))
@@ -193,11 +190,11 @@ def test_groups_without_rows_make_room_for_others(monkeypatch: pytest.MonkeyPatc
 
 
 def test_among_very_many_resources_there_are_no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(alike_rows, "_SHARE", 1)
+    monkeypatch.setattr(policy, "ROWS_PER_STATE", 1)
     table = NodeTable()
     for i in range(MOST_ASKED + 1):
         table.set_node(make_node(f"n{i}", {f"example.com/r{i // 2}": 1}))
-    alike = AlikeRows(table)
+    alike = RowsByState(table)
     assert alike.rebuild(open_rows(table))
     for i in range(MOST_ASKED + 1):
         table.set_node(make_node(f"n{i}", {f"example.com/r{i}": 1}))
@@ -206,9 +203,9 @@ def test_among_very_many_resources_there_are_no_groups(monkeypatch: pytest.Monke
 
 
 def test_there_is_no_row_beyond_the_last() -> None:
-    alike = AlikeRows(table := table_of({"cpu": 1}, {"cpu": 1}))
+    alike = RowsByState(table := table_of({"cpu": 1}, {"cpu": 1}))
     assert alike.rebuild(open_rows(table))
-    groups = alike.groups()
+    groups = alike.states()
     assert [alike.nth(groups, n) for n in range(2)] == [0, 1]
     assert alike.rows_of([]).tolist() == []
     with pytest.raises(InvariantError, match="fewer rows"):
@@ -222,20 +219,20 @@ def test_there_is_no_row_beyond_the_last() -> None:
         (lambda group, alike: group.blocks.reverse(), "other rows than it counts"),
         (
             lambda group, alike: alike.table.add_pod("n0", make_pod("q", "n0", {"cpu": 1})),
-            "different amounts",
+            "different resources",
         ),
-        (lambda group, alike: alike.numbers.__setitem__(1, 7), "numbers of no group"),
-        (lambda group, alike: alike.table.set_node(make_node("new")), "not those that are not left out"),
+        (lambda group, alike: alike.numbers.__setitem__(1, 7), "numbers of no state"),
+        (lambda group, alike: alike.table.set_node(make_node("new")), "not those that have no code"),
     ],
 )
 def test_what_is_wrong_is_noticed(spoil: Any, message: str) -> None:
     table = table_of({"cpu": 1}, {"cpu": 1}, {"cpu": 1})
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(alike_rows, "_SMALLEST_SHIFT", 2)
-        alike = AlikeRows(table)
+        patch.setattr(policy, "SMALLEST_STATE_BLOCK", 4)
+        alike = RowsByState(table)
         assert alike.rebuild(open_rows(table))
     alike.check_invariants(open_rows(table))
-    spoil(alike.groups()[0], alike)
+    spoil(alike.states()[0], alike)
     with pytest.raises(InvariantError, match=message):
         alike.check_invariants(open_rows(table))
 
@@ -243,7 +240,7 @@ def test_what_is_wrong_is_noticed(spoil: Any, message: str) -> None:
 def test_where_a_row_goes_is_known_by_its_group_and_what_the_pod_requests() -> None:
     """Of rows that another change took elsewhere, or by another pod, nothing follows."""
     table = table_of(*({"cpu": 1} for _ in range(8)))
-    alike = AlikeRows(table)
+    alike = RowsByState(table)
     assert alike.rebuild(open_rows(table))
 
     def after(*changes: tuple[str, int]) -> list[list[int]]:
@@ -256,7 +253,7 @@ def test_where_a_row_goes_is_known_by_its_group_and_what_the_pod_requests() -> N
                 table.add_pod(f"n{row}", make_pod(f"{what}{row}", f"n{row}", {"cpu": int(what)}))
             assert alike.sync(open_rows(table))
             alike.check_invariants(open_rows(table))
-        return sorted(rows_of(alike, group) for group in alike.groups())
+        return sorted(rows_of(alike, group) for group in alike.states())
 
     assert after(("leaves", 0), ("1", 1), ("1", 2)) == [[0], [1, 2], [3, 4, 5, 6, 7]]
     assert after(("2", 3), ("2", 4), ("1", 5)) == [[0], [1, 2, 5], [3, 4], [6, 7]]
@@ -270,20 +267,20 @@ def test_how_many_pods_there_are_counts_where_no_more_may_come() -> None:
         table.set_node(make_node(name, {"cpu": 8, "pods": 3}))
     for name, node, cpu in (("a", "n0", 2), ("b", "n1", 1), ("c", "n1", 1), ("d", "n2", 2)):
         table.add_pod(node, make_pod(name, node, {"cpu": cpu, "memory": cpu}))
-    alike = AlikeRows(table)
+    alike = RowsByState(table)
     assert alike.rebuild(open_rows(table))
-    assert sorted(rows_of(alike, group) for group in alike.groups()) == [[0, 1, 2]]
+    assert sorted(rows_of(alike, group) for group in alike.states()) == [[0, 1, 2]]
     # The same pod comes to each: n1 is full then, the others are not.
     for name, node in (("x", "n0"), ("y", "n1"), ("z", "n2")):
         table.add_pod(node, make_pod(name, node, {"cpu": 1}))
         assert alike.sync(open_rows(table))
         alike.check_invariants(open_rows(table))
-    assert sorted(rows_of(alike, group) for group in alike.groups()) == [[0, 2], [1]]
+    assert sorted(rows_of(alike, group) for group in alike.states()) == [[0, 2], [1]]
 
 
 def test_a_pod_comes_once_though_the_table_forgets_what_else_happened() -> None:
     table = table_of(*({"cpu": 1} for _ in range(8)))
-    alike = AlikeRows(table)
+    alike = RowsByState(table)
     assert alike.rebuild(open_rows(table))
     for name, node in (("q", "n1"), ("r", "n1"), ("s", "n0")):
         table.add_pod(node, make_pod(name, node, {"cpu": 1}))
@@ -291,4 +288,4 @@ def test_a_pod_comes_once_though_the_table_forgets_what_else_happened() -> None:
     table.row_log.forget()
     assert alike.sync(open_rows(table))
     alike.check_invariants(open_rows(table))
-    assert sorted(rows_of(alike, group) for group in alike.groups()) == [[0], [1], [2, 3, 4, 5, 6, 7]]
+    assert sorted(rows_of(alike, group) for group in alike.states()) == [[0], [1], [2, 3, 4, 5, 6, 7]]

@@ -1,4 +1,4 @@
-"""For whoever keeps something of their own about every row: which rows to look at again."""
+"""RowChangeReader: the rows that changed since a reader last asked."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from .node_table import NodeTable
 
 
 @define(eq=False)
-class RowFollower:
-    """Tells one reader which rows of a table changed since it last asked.
+class RowChangeReader:
+    """The rows of a table that changed since one reader last asked.
 
-    What a plugin counts of the pods on nodes (members of a group, use of a quota, devices) is right whoever
-    placed them, if it is computed from the table and made anew for these rows alone. A row that is given
-    back counts as changed: it has no node and no pods then.
+    For plugins that count something of the pods on nodes (members of a group, use of a quota, devices): such
+    counts, recomputed for these rows, are right for pods that other schedulers placed, too. A row that is
+    given back counts as changed: it has no node and no pods then.
     """
 
     table: NodeTable
@@ -23,7 +23,7 @@ class RowFollower:
     _exchanged: int = field(default=-1, init=False)
 
     def changed(self) -> Collection[int]:
-        """Rows to look at, each once: all rows in use at first, and whenever too much has happened since.
+        """Dirty rows, each once: all rows in use at first, and whenever too much has happened since.
 
         A pod that was exchanged for another version of itself counts as a change, too. O(changes since the
         last call). The pods of a row are ``table.pods_at(row)``, its node is ``table.node_at(row)``.

@@ -1,0 +1,43 @@
+"""ClassKey: what pods of one equivalence class have in common."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import frozen
+
+from ...api import Pod
+from .cacheability import CacheablePlan
+
+
+@frozen(cache_hash=True)
+class ClassKey:
+    """Profile and signatures of all cached plugins. The hash covers all that they read, so it is kept."""
+
+    profile: str
+    node_signature: tuple[Any, ...]
+    """Of the plugins that look at the node object alone."""
+    pod_signature: tuple[Any, ...]
+    """Of the others."""
+
+
+def class_key(profile: str, plan: CacheablePlan, pod: Pod) -> ClassKey | None:
+    """The key of *pod*; ``None`` if a plugin cannot compare it, and such pods have no class."""
+    node, other = signature(plan.node_signatures, pod), signature(plan.pod_signatures, pod)
+    return None if node is None or other is None else ClassKey(profile, node, other)
+
+
+def signature(hooks: Iterable[Any], pod: Pod) -> tuple[Any, ...] | None:
+    """What the plugins of these ``pod_signature`` hooks read of *pod*; ``None`` if one cannot say."""
+    values = []
+    for hook in hooks:
+        try:
+            value = hook(pod)
+            hash(value)
+        except Exception:  # noqa: BLE001 - as "cannot say": the full search needs no signature
+            return None
+        if value is None:
+            return None
+        values.append(value)
+    return tuple(values)

@@ -1,0 +1,53 @@
+"""ScoreIndex: what every structure offers that finds the best row of a class."""
+
+from __future__ import annotations
+
+from random import Random
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ....state import Rows
+
+Scores = npt.NDArray[np.int64]
+
+INFEASIBLE: int = int(np.iinfo(np.int64).min)
+"""The score of a row that must not be chosen, in columns of int64."""
+
+
+class ScoreIndex(Protocol):
+    """Finds the rows with the highest score.
+
+    Scores are of feasible rows; all are lower than those of the full search by the same number. :meth:`best`
+    comes first; the other methods are about what it found, until the table changes.
+    """
+
+    def best(self) -> bool:
+        """Catch up with the table and find the best rows; ``False`` if this index has no answer now."""
+        ...
+
+    def draw(self, rng: Random) -> int:
+        """One of the best rows, by the rule of :mod:`~.tie_breaking`."""
+        ...
+
+    def feasible_rows(self) -> Rows:
+        """All feasible rows, ascending; positions are computed at first use."""
+        ...
+
+    def scores_at(self, positions: npt.NDArray[np.intp]) -> Scores:
+        """The scores of these feasible rows, for verification; O(rows)."""
+        ...
+
+    @property
+    def nbytes(self) -> int:
+        """Memory, in bytes, without what several indexes share."""
+        ...
+
+    def close(self) -> None:
+        """Release what is shared with other indexes; the index is not used any more."""
+        ...
+
+    def check_invariants(self) -> Any:
+        """Raise :class:`InvariantError` if the index disagrees with what it is derived from."""
+        ...

@@ -1,0 +1,284 @@
+"""StateIndex: the best rows of a class by row state; no row is looked at where only its resources count."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from heapq import heappop, heappush
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from ....errors import InvariantError
+from ....state import LazyRows, Rows, RowsByState, RowState
+from ...search.tie_breaking import many
+from ..node_columns import NodeColumns
+from ..policy import Policy
+from .base import Scores
+
+Key = tuple[int, ...]
+_BYTES_A_STATE = 300
+
+
+@define(eq=False)
+class ScoreBuckets:
+    """The feasible states with one node-score key, in buckets of equal partial scores."""
+
+    listed: set[RowState] = field(factory=set)
+    """All of them; some may have no rows any more."""
+    _buckets: dict[int, list[RowState]] = field(factory=dict)
+    _heap: list[int] = field(factory=list)
+    """Partial scores, negated."""
+
+    def add(self, state: RowState, score: int) -> None:
+        """Add a state that has rows; O(log of distinct scores)."""
+        self.listed.add(state)
+        bucket = self._buckets.get(score)
+        if bucket is None:
+            self._buckets[score] = [state]
+            heappush(self._heap, -score)
+        else:
+            bucket.append(state)
+
+    def best(self) -> list[RowState]:
+        """The states with the score ``highest``; empty if none has rows. O(1), amortised.
+
+        The last one has rows; others may have none any more.
+        """
+        heap, buckets = self._heap, self._buckets
+        while heap:
+            states = buckets[-heap[0]]
+            while states and not states[-1].count:
+                self.listed.discard(states.pop())
+            if states:
+                return states
+            del buckets[-heappop(heap)]
+        return []
+
+    def prune(self) -> None:
+        """Drop the states without rows from what :meth:`best` returns."""
+        states = self.best()
+        self.listed.difference_update([state for state in states if not state.count])
+        states[:] = [state for state in states if state.count]
+
+    @property
+    def highest(self) -> int:
+        """The score of the states that :meth:`best` just returned."""
+        return -self._heap[0]
+
+
+@define(eq=False)
+class StateIndex:
+    """Partial scores by row state, best ones first.
+
+    O(states that rows entered since the last visit + node-score keys) for each pod, for any number of dirty
+    rows and of rows. The columns of the class are not maintained in the meantime.
+    """
+
+    rows: RowsByState
+    node_columns: NodeColumns
+    evaluate: Callable[[Sequence[int]], list[int]]
+    """Partial scores of rows that the node columns let pass; the negated code of a rejected one."""
+    policy: Policy
+    found: list[RowState] = field(factory=list)
+    """The best states, as of the last :meth:`best`; the last one has rows."""
+    broken: bool = False
+    """Whether the index must be built again: too much happened."""
+    _scores: dict[int, int] = field(factory=dict)
+    """Partial score by number of the state; the negated code of a rejected one."""
+    _by_key: dict[Key, ScoreBuckets] = field(factory=dict)
+    _node_scores: list[tuple[ScoreBuckets, int]] | None = None
+    """The buckets that have rows, with the scores of their nodes; ``None``: to be computed."""
+    _seen: int = 0
+    """Activations of states taken in."""
+
+    @property
+    def nbytes(self) -> int:
+        """About how much memory this takes, without the rows by state."""
+        return _BYTES_A_STATE * len(self._scores)
+
+    def build(self, scores: dict[RowState, int]) -> bool:
+        """Begin with the partial *scores* of all states that have rows.
+
+        ``False`` if no state is feasible, or too many node-score keys are.
+        """
+        self._scores = {state.number: score for state, score in scores.items()}
+        self._seen = self.rows.activations
+        listed = all(score < 0 or self._list(state, score) for state, score in scores.items())
+        return listed and bool(self._by_key)
+
+    def scores(self) -> dict[RowState, int]:
+        """The partial score of each known state that has rows."""
+        return {each: self._scores[each.number] for each in self.rows.states() if each.number in self._scores}
+
+    # ---- ScoreIndex --------------------------------------------------------------------------------------
+
+    def best(self) -> bool:
+        """Find the states whose rows are the best; ``False`` if the columns of the class must tell.
+
+        The node columns must be up to date.
+        """
+        rows = self.rows
+        if rows.score_columns is not self.node_columns.score_columns or not rows.sync(
+            self.node_columns.codes
+        ):
+            self.broken = True
+            return False
+        if self._seen != rows.activations and not self._take_in():
+            self.broken = True
+            return False
+        states, limit = self._best_states(), self.policy.tied_states
+        if len(states) > limit:
+            self._prune()
+            states = self._best_states()
+        if not states or len(states) > limit:
+            return False
+        self.found = states
+        return True
+
+    def draw(self, rng: Random) -> int:
+        """One of the rows in the best states, by the rule of :mod:`~.tie_breaking`."""
+        rows, states = self.rows, self.found
+        size, ties = rows.table.size, 0
+        enough = many(size)
+        for state in states:
+            ties += state.count
+            if ties >= enough:
+                return self._drawn(states, rng)
+        if ties == 1:
+            return rows.one_of(states[-1])
+        living = [state for state in states if state.count]
+        if len(living) < len(states):
+            # The next draw will not pass over these again.
+            self._prune()
+        return rows.nth(living, rng.randrange(ties))
+
+    def feasible_rows(self) -> Rows:
+        """The rows in feasible states, as of the last :meth:`best`."""
+        states = [state for each in self._by_key.values() for state in each.listed if state.count]
+        rows = self.rows
+        count = sum([state.count for state in states])
+        return LazyRows(rows.table, count, lambda: rows.rows_of(states))
+
+    def scores_at(self, positions: npt.NDArray[np.intp]) -> Scores:
+        """The scores of these feasible rows; O(rows)."""
+        buckets = {id(each): score for each, score in self._node_scores or ()}
+        by_key = {key: buckets.get(id(each), 0) for key, each in self._by_key.items()}
+        states = [self.rows.state_at(row) for row in positions.tolist()]
+        return np.array([self._scores[s.number] + by_key[s.score_key] for s in states], np.int64)
+
+    def close(self) -> None:
+        """Nothing is shared but the rows by state, which others maintain."""
+
+    def check_invariants(self) -> None:
+        """Raise :class:`InvariantError` if a feasible state is not listed, or the best are not found."""
+        if self.broken or self._seen != self.rows.activations:
+            return
+        known = self.scores()
+        for state, score in known.items():
+            if score >= 0 and state not in self._by_key[state.score_key].listed:
+                raise InvariantError(f"state {state.number} is feasible and not listed")
+        best = [state for state in self._best_states() if state.count]
+        node_scores = {id(each): score for each, score in self._node_scores or ()}
+        totals = {
+            state: score + node_scores[id(self._by_key[state.score_key])]
+            for state, score in known.items()
+            if score >= 0
+        }
+        top = max(totals.values(), default=0)
+        if set(best) != {state for state, total in totals.items() if total == top}:
+            raise InvariantError("the best states are not those with the highest score")
+
+    # ---- the best states ---------------------------------------------------------------------------------
+
+    def _best_states(self) -> list[RowState]:
+        while True:
+            best: list[RowState] = []
+            most = -1
+            for buckets, score in (
+                self._node_scores if self._node_scores is not None else self._compute_node_scores()
+            ):
+                states = buckets.best()
+                if not states:
+                    break
+                total = score + buckets.highest
+                if total > most:
+                    best, most = states, total
+                elif total == most:
+                    best = [*best, *states]
+            else:
+                return best
+            # Normalised scores of nodes depend on which of the keys have feasible rows.
+            self._node_scores = None
+
+    def _compute_node_scores(self) -> list[tuple[ScoreBuckets, int]]:
+        present = {key: buckets for key, buckets in self._by_key.items() if buckets.best()}
+        scores = self.node_columns.node_scores(tuple(present)) if present else []
+        self._node_scores = list(zip(present.values(), scores, strict=True))
+        return self._node_scores
+
+    def _prune(self) -> None:
+        for buckets in self._by_key.values():
+            buckets.prune()
+
+    def _drawn(self, states: list[RowState], rng: Random) -> int:
+        rows = self.rows
+        numbers, size, random = rows.numbers, rows.table.size, rng.random
+        if len(states) == 1:
+            number = states[0].number
+            while numbers[row := int(random() * size)] != number:
+                pass
+        elif self._node_scores is not None and len(self._node_scores) == 1:
+            # There is no other key, so these are all states with the highest score.
+            score, most = self._scores.get, self._node_scores[0][0].highest
+            while score(numbers[row := int(random() * size)]) != most:
+                pass
+        else:
+            wanted = {state.number for state in states}
+            while numbers[row := int(random() * size)] not in wanted:
+                pass
+        return row
+
+    # ---- catching up -------------------------------------------------------------------------------------
+
+    def _take_in(self) -> bool:
+        """List the states that rows entered; ``False`` if they are too many."""
+        rows, scores = self.rows, self._scores
+        activated = rows.activated_since(self._seen)
+        if activated is None or len(scores) > self.policy.answers:
+            return False
+        living = [state for state in activated if state.count]
+        unknown = [state for state in living if state.number not in scores]
+        if len(unknown) > self.policy.rowwise_rows:
+            return False
+        if unknown:
+            answers = self.evaluate([rows.one_of(state) for state in unknown])
+            for state, answer in zip(unknown, answers, strict=True):
+                scores[state.number] = answer
+        for state in living:
+            score = scores[state.number]
+            if score >= 0 and not self._list(state, score):
+                return False
+        self._seen = rows.activations
+        return True
+
+    def _list(self, state: RowState, score: int) -> bool:
+        """Add a feasible state; ``False`` if there are too many node-score keys."""
+        buckets = self._by_key.get(state.score_key)
+        if buckets is None:
+            if len(self._by_key) >= self.policy.score_keys:
+                return False
+            buckets = self._by_key[state.score_key] = ScoreBuckets()
+        if state not in buckets.listed:
+            if not buckets.listed:
+                self._node_scores = None
+            buckets.add(state, score)
+        return True
+
+    def partial_scores(self) -> Scores:
+        """The partial score of each row; below 0 for a rejected one. O(rows log rows)."""
+        numbers = np.asarray(self.rows.numbers)[: self.rows.table.size]
+        present, places = np.unique(numbers, return_inverse=True)
+        scores = [self._scores.get(number, -1) for number in present.tolist()]
+        return np.array(scores, np.int64)[places.reshape(len(numbers))]

@@ -1,0 +1,148 @@
+"""Every threshold of the equivalence cache, and the table that says which index finds the best row.
+
+No threshold changes a decision, only how long it takes. Unless a line says otherwise they were measured with
+``schedframe bench`` on one core at 500 to 50,000 nodes; README.md has the figures.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from attrs import field, frozen
+
+
+class IndexKind(Enum):
+    """The structures that answer "which row is best for this class?"."""
+
+    STATE = "state index"
+    MATRIX = "score matrix"
+    ROWS = "blocked maxima over the columns of the class"
+
+
+@frozen
+class Policy:
+    """Limits of one scheduler. Tests lower them to reach every path in small clusters."""
+
+    # ---- memory ------------------------------------------------------------------------------------------
+
+    classes: int = 4096
+    """Classes unless ``remember`` is given: of more, each one finds most rows dirty when it is used."""
+    max_bytes: int = 256 * 2**20
+    """Bytes of all classes and what they share; beyond, idle classes are evicted."""
+    seen_once: int = 8192
+    """Keys of pods that were seen once and have no class; beyond, the oldest is forgotten."""
+    statuses: int = 4096
+    """Distinct statuses of one set of node columns; beyond, it is rebuilt with a new numbering."""
+    answers: int = 4096
+    """Row states whose answers one memo keeps; beyond, it starts empty again."""
+    priorities: int = 16
+    """Priorities for which a class keeps an overlay of nominated pods; beyond, all are dropped."""
+    groupings: int = 4
+    """Ways to group rows that a class follows at a time; beyond, the oldest is dropped."""
+
+    # ---- when a class is made ----------------------------------------------------------------------------
+
+    eager_classes: int = 16
+    """Classes that are made for their first pod; others for the second, as half of all sizes never return."""
+    index_only_classes: int = 32
+    """Classes that begin with a state index and no columns; with more, each one returns too rarely."""
+    retry_after: int = 1000
+    """Visits, pods or changed rows after which something that did not pay, or failed, is tried again."""
+
+    # ---- how a class catches up --------------------------------------------------------------------------
+
+    rowwise_rows: int = 48
+    """Dirty rows that are evaluated one by one; columns cost less for more of them (some 40 us a pass)."""
+    gather_cost: int = 6
+    """Cost of gathering one row, in rows that are scanned where they stand in the columns."""
+
+    # ---- state index -------------------------------------------------------------------------------------
+
+    first_visits: int = 4
+    """Pods of a class before it gets a state index, where rows are not grouped by state so far."""
+    rows_per_visit: int = 1 << 12
+    """Rows of the table for which one more such pod is waited for: grouping costs O(rows)."""
+    rows_per_state: int = 64
+    """Rows of the table for each state that is evaluated when an index is built; at least rowwise_rows."""
+    tied_states: int = 256
+    """Best states among which a row is drawn; with more, the columns of the class are quicker."""
+    score_keys: int = 16
+    """Distinct node-score keys of a state index; with more, the columns of the class are quicker."""
+    miss_cost: int = 8
+    """Hits that make up for a visit in which the state index had no answer."""
+
+    # ---- score matrix ------------------------------------------------------------------------------------
+
+    matrix_min_classes: int = 33
+    """Classes that share node columns from which on they use a matrix; fewer have state indexes."""
+    matrix_max_rows: int = 1 << 14
+    """Rows of the largest table with a matrix: an argmax takes 1.4 us at 16,384 rows, 136 us at a million."""
+    matrix_max_classes: int = 1024
+    """Slots of a matrix: 2 bytes a slot and row."""
+    unseen_classes: int = 1024
+    """Classes that join a matrix with their first pod before it is checked that such classes return."""
+    matrix_cells: int = 1 << 22
+    """Scores in all memoised answers of a matrix together, 2 bytes each."""
+    pending_rows: int = 16
+    """Dirty rows that are evaluated for all slots; with more, each class evaluates all rows when used."""
+    eviction_period: int = 256
+    """Evaluations, and 8 more for each slot, between two passes that evict unused slots."""
+    rebatch_share: int = 8
+    """One in so many slots may be new before all are prepared as one batch again."""
+
+    # ---- groups of rows ----------------------------------------------------------------------------------
+
+    groups: int = 32
+    """Groups of rows whose best rows are followed; with more, passes over all rows are quicker."""
+
+
+DEFAULT = Policy()
+"""What a scheduler uses that was given nothing else."""
+
+BLOCKS = 32
+"""Blocks into which an index divides the rows of a table; it keeps so few in lists."""
+SMALLEST_BLOCK = 64
+"""Rows of a block at least: finding the best row of a smaller one costs no less."""
+LARGEST_BLOCK = 2048
+"""Rows of a block of blocked maxima at most: what a pass over one block costs is 2 us."""
+
+
+def block_shift(rows: int, largest: int | None = None) -> int:
+    """Power of two of the rows in a block, for a table of so many *rows*."""
+    shift = max(SMALLEST_BLOCK, -(-max(rows, 1) // BLOCKS)) - 1
+    found = shift.bit_length()
+    return found if largest is None else min(found, largest.bit_length() - 1)
+
+
+@frozen
+class Situation:
+    """What the choice of an index depends on."""
+
+    rows: int
+    """Of the table."""
+    classes: int
+    """That share the node columns."""
+    by_state: bool
+    """Whether equal resource vectors mean equal answers for the class."""
+    scores_by_node: bool
+    """Whether some node has a score of its own (a preferred taint, an image)."""
+    matrix: bool = field(default=True)
+    """Whether the matrix has a free slot, and every resource a column."""
+
+
+def choose_index(policy: Policy, found: Situation) -> IndexKind:
+    """The index that finds the best row of a class; README.md has the table.
+
+    A class to which not only resource vectors matter has columns. Others share a matrix where they are many
+    and the table is small, and have a state index each where not.
+    """
+    if not found.by_state:
+        return IndexKind.ROWS
+    if (
+        found.classes >= policy.matrix_min_classes
+        and found.rows <= policy.matrix_max_rows
+        and not found.scores_by_node
+        and found.matrix
+    ):
+        return IndexKind.MATRIX
+    return IndexKind.STATE

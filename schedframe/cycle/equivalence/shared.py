@@ -1,0 +1,95 @@
+"""SharedIndexes: node columns, and the indexes over them that classes with equal node signatures share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+from weakref import ReferenceType, ref
+
+from attrs import define
+
+from ...state import Rows, RowsByState
+from .evaluate.batch import BatchWithFallback
+from .index.score_matrix import ScoreMatrix
+from .node_columns import NodeColumns
+from .policy import IndexKind, Policy, Situation, choose_index
+
+
+@define(eq=False, repr=False)
+class SharedIndexes:
+    """Each index is alive as long as a class uses it."""
+
+    node_columns: NodeColumns
+    policy: Policy
+    on_fault: Callable[[Any, Exception], Rows] | None = None
+    """Gives the feasible rows of a decision whose index failed when they were wanted."""
+    users: int = 0
+    """Classes that share this."""
+    _rows_by_state: ReferenceType[RowsByState] | None = None
+    _matrix: ReferenceType[ScoreMatrix] | None = None
+    _generation: int = -1
+    """Of the node columns when the rows were grouped."""
+    _retry_at: int = 0
+    """Row log position from which on grouping the rows is tried again."""
+
+    @property
+    def nbytes(self) -> int:
+        """Memory, in bytes."""
+        rows = None if self._rows_by_state is None else self._rows_by_state()
+        matrix = None if self._matrix is None else self._matrix()
+        shared = (0 if rows is None else rows.nbytes) + (0 if matrix is None else matrix.nbytes)
+        return self.node_columns.nbytes + shared
+
+    @property
+    def rows_are_grouped(self) -> bool:
+        """Whether a class uses the rows by state."""
+        return self._rows_by_state is not None and self._rows_by_state() is not None
+
+    def rows_by_state(self) -> RowsByState | None:
+        """The rows that pass, by state and node-score key; ``None`` if their states differ too much.
+
+        The node columns must be up to date. O(rows) the first time.
+        """
+        columns = self.node_columns
+        rows = None if self._rows_by_state is None else self._rows_by_state()
+        if (
+            rows is not None
+            and rows.usable
+            and rows.score_columns is columns.score_columns
+            and self._generation == columns.generation
+        ):
+            return rows
+        table = columns.table
+        if table.row_log.version < self._retry_at:
+            return None
+        rows = RowsByState(table, columns.score_columns)
+        if not rows.rebuild(columns.codes):
+            self._retry_at = table.row_log.version + max(table.size, self.policy.retry_after)
+            return None
+        self._rows_by_state, self._generation = ref(rows), columns.generation
+        return rows
+
+    def matrix(self) -> ScoreMatrix:
+        """The score matrix of these classes."""
+        matrix = None if self._matrix is None else self._matrix()
+        if matrix is None:
+            matrix = ScoreMatrix(self.node_columns.table, self.node_columns, self.policy, _prepare)
+            self._matrix = ref(matrix)
+        return matrix
+
+    def index_for(self, classes: int, *, by_state: bool = True) -> IndexKind:
+        """The kind of index for one more class, if so many *classes* share this."""
+        table = self.node_columns.table
+        few = classes < self.policy.matrix_min_classes or table.size > self.policy.matrix_max_rows
+        found = Situation(
+            rows=table.size,
+            classes=classes,
+            by_state=by_state,
+            scores_by_node=bool(self.node_columns.score_columns),
+            matrix=not few and self.matrix().has_room(),
+        )
+        return choose_index(self.policy, found)
+
+
+def _prepare(queries: Sequence[Any]) -> Any:
+    return BatchWithFallback(queries).evaluate

@@ -1,0 +1,28 @@
+"""Thresholds of the node table's structures. None changes an answer, only how long it takes."""
+
+from __future__ import annotations
+
+ROW_STATES = 4096
+"""Row states that are followed, those without rows included; with more, rows are not grouped by state."""
+ROWS_PER_STATE = 2
+"""Rows of a state, on average, from which on grouping rows by state pays."""
+SAMPLE = 128
+"""Rows of the table that are looked at to tell whether grouping pays."""
+SUCCESSORS = 64
+"""Distinct requests for which a state knows its successor; beyond, they are learned again."""
+DERIVED_ARRAYS = 32
+"""Derived arrays of one table; beyond, the oldest are dropped."""
+ROWWISE_ROWS = 16
+"""Dirty rows that derived arrays compute one by one; columns cost less for more of them."""
+PORTION = 1 << 14
+"""Rows that are computed at a time: what one pass writes is in the processor cache at the next (128 KiB)."""
+SMALLEST_STATE_BLOCK = 1 << 11
+"""Rows of a block of :class:`.RowsByState` at least: a pass over one takes 1 us."""
+LARGEST_STATE_BLOCK = 1 << 14
+"""Rows of a block of :class:`.RowsByState` at most: a pass over one takes 5 us."""
+
+
+def state_block_shift(capacity: int) -> int:
+    """Power of two of the rows in a block, for a table with room for so many: 16 blocks where sizes allow."""
+    width = min(max(SMALLEST_STATE_BLOCK, -(-capacity // 16)), LARGEST_STATE_BLOCK)
+    return (width - 1).bit_length()
