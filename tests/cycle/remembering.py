@@ -37,6 +37,7 @@ from schedframe.cycle.equivalence.index.state_index import StateIndex
 from schedframe.cycle.equivalence.node_columns import NodeColumns
 from schedframe.cycle.equivalence.shared import SharedIndexes
 from schedframe.cycle.equivalence.status_codes import NO_NODE
+from schedframe.errors import CacheFault
 from schedframe.framework.hookspecs import Scores
 
 from .build import World
@@ -214,6 +215,8 @@ class Triplets:
     alone: bool = False
     seed: int = 0
     worlds: list[World] = field(init=False)
+    faulty: bool = False
+    """Whether faults of the cache are expected."""
     numbers: Iterator[int] = field(factory=count)
     """For names of pods."""
     _specs: dict[tuple[int, int], tuple[PodSpec, PodSpec]] = field(factory=dict)
@@ -268,6 +271,9 @@ class Triplets:
     def step(self) -> bool:
         """One cycle in each world; whether there was one. Raises ``AssertionError`` if they differ."""
         decisions = [world.scheduler.schedule_one() for world in self.worlds]
+        if not self.faulty:
+            faults = [status for world in self.worlds for status, _ in world.faults]
+            assert not [status.message for status in faults if isinstance(status.error, CacheFault)]
         first, *others = [
             _outcome(world, decision) for world, decision in zip(self.worlds, decisions, strict=True)
         ]
@@ -299,7 +305,11 @@ def _outcome(world: World, decision: Decision | None) -> dict[str, Any]:
     core = world.scheduler.core
     found: dict[str, Any] = {
         "random state": core.rng.getstate(),
-        "faults": [(status.plugin, status.message) for status, _ in world.faults],
+        "faults": [
+            (status.plugin, status.message)
+            for status, _ in world.faults
+            if not isinstance(status.error, CacheFault)
+        ],
         "queue": core.queue.pending(),
         "pods": [
             (pod.key, pod.spec.node_name, pod.status.nominated_node_name, pod.status.conditions)

@@ -198,7 +198,8 @@ class FastSearch:
     def _choose_indexed(self, memo: SpecMemo, decision: Decision) -> Decision | None:
         """No live plugin filters, and the index has the best rows: draw, unless one scores."""
         eq_class = memo.eq_class
-        feasible = eq_class.feasible_rows()
+        assert eq_class.index is not None
+        feasible = eq_class.index.feasible_rows()
         if len(feasible) > 1 and eq_class.plan.live.score:
             scores = pre_score_live(eq_class, decision, feasible)
             if scores is None:
