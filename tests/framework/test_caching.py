@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from schedframe import Depends, Normalization, Registry
-from schedframe.cycle.equivalence.cacheability import split
+from schedframe.cycle.equivalence.cacheability import partition_plan
 from schedframe.framework.caching import decides, uncached, uncached_of
 
 from ..cycle.build import PROFILE, World
@@ -65,10 +65,10 @@ def test_the_reason_and_the_price(cls: Any, reason: str, price: str) -> None:
 
 def test_it_agrees_with_what_the_cache_does() -> None:
     framework = World().scheduler.core.frameworks[PROFILE]
-    parts = split(framework)
+    parts = partition_plan(framework)
     assert parts is not None
     plugins = framework.plan.plugins
-    cached = {entry.name for point in (parts.remembered.filter, parts.remembered.score) for entry in point}
+    cached = {entry.name for point in (parts.cached.filter, parts.cached.score) for entry in point}
     live = {name for name, plugin in plugins.items() if decides(plugin)} - cached
     expected = {found.plugin for found in uncached_of(plugins)}
     assert expected == {name for name in live if Registry.installed().points(name)}
