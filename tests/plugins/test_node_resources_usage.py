@@ -20,7 +20,7 @@ from plugins_builtin.node_resources.arithmetic import EXACT
 from plugins_builtin.node_resources.balanced_allocation import NodeResourcesBalancedAllocation
 from plugins_builtin.node_resources.fit import NodeResourcesFit
 from schedframe.api import Pod
-from schedframe.state import NodeTable, following
+from schedframe.state import NodeTable, policy
 from tests.plugins.agreement import StandInHandle, check_filter_agreement, check_score_agreement
 from tests.plugins.resources import make_node, make_pod
 
@@ -143,7 +143,7 @@ def test_a_trial_that_is_rolled_back_leaves_nothing() -> None:
 
 def test_more_rows_than_are_worked_on_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(usage, "PORTION", 4)
-    monkeypatch.setattr(following, "PORTION", 4)
+    monkeypatch.setattr(policy, "PORTION", 4)
     table = NodeTable()
     for i, name in enumerate(NAMES[:11]):
         table.set_node(make_node({"cpu": 4, "memory": 1000 + i}, name))

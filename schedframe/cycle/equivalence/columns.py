@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import numpy.typing as npt
 
 from ...errors import InvariantError
 from ...framework import Status, Verdicts
+from ...framework.plan import ScoreEntry
 from ...state import LazyRows, NodeTable, Rows
 from .index.base import INFEASIBLE
 from .index.blocked_max import BlockedMax
 from .node_columns import NodeColumns
-from .normalized import Column, NormalizedScores
+from .normalized import Column, NormalizedScores, RawScores
 from .status_codes import Codes
 
 Positions = npt.NDArray[np.intp]
@@ -129,10 +132,14 @@ class ClassColumns:
 
     # ---- scores ------------------------------------------------------------------------------------------
 
-    def set_normalized(self, from_pods: tuple[NormalizedScores, ...]) -> None:
-        """The normalised scores that depend on the pods of a row; once, before any total is set."""
-        self.from_pods = from_pods
-        self.normalized = (*self.from_nodes, *from_pods)
+    def set_normalized(self, entries: Sequence[ScoreEntry]) -> None:
+        """The plugins whose normalised scores depend on the pods of a row; once, before any total is set."""
+        self.from_pods = tuple(
+            NormalizedScores(RawScores(entry, entry.normalization, np.zeros(len(self.codes), np.int64)))
+            for entry in entries
+            if entry.normalization is not None
+        )
+        self.normalized = (*self.from_nodes, *self.from_pods)
 
     def partial_score(self, row: int) -> int:
         """The total of a row without what its node gives, or its code, negated."""

@@ -7,18 +7,14 @@ are called for every pod, see :mod:`.fast_search`. Invariants and design: README
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
-
-import numpy as np
-from attrs import evolve
 
 from ...api import Pod
-from ...framework import CycleState, Framework, Verdicts
+from ...framework import CycleState, Framework
 from ...framework.filtering import run_pre_filter
 from ...framework.scoring import run_pre_score
 from ...state import ObjectStore, Rows, RowsByState
 from .cacheability import CacheablePlan
-from .class_key import signature
+from .class_key import class_key
 from .column_updates import ColumnUpdater
 from .columns import ClassColumns
 from .dependencies import Stamp, Versions, change_stamp, dependency_versions
@@ -30,7 +26,6 @@ from .index.group_max import GroupMaxCache
 from .index.score_matrix import MatrixSlot
 from .index.state_index import StateIndex
 from .nominated import NominatedOverlay
-from .normalized import NormalizedScores, RawScores
 from .policy import IndexKind
 from .row_memo import RowMemo
 from .shared import SharedIndexes
@@ -56,13 +51,9 @@ class EquivalenceClass:
         *,
         index_only: bool = True,
     ) -> None:
-        self.framework = framework
-        self.plan = plan
-        self.pod = pod
+        self.framework, self.plan, self.pod = framework, plan, pod
         self.table = framework.handle.table
-        self.shared = shared
-        self.node_columns = shared.node_columns
-        self.policy = shared.policy
+        self.shared, self.node_columns, self.policy = shared, shared.node_columns, shared.policy
         self.cacheable = False
         """``False``: a plugin failed, rejects the pod outright or names nodes; the full search decides."""
         self.referenced = True
@@ -88,16 +79,12 @@ class EquivalenceClass:
         self._row_version = self._node_version = self._node_generation = -1
         self._query = Query(self.table, self.node_columns.status_codes, pod, self.state)
         self._updater: ColumnUpdater | None = None
-        self._rowwise: RowwiseEvaluator | None = None
-        """``None``: some plugin has no per-node form."""
-        self._by_state = False
-        """Whether rows in equal states get equal answers, but for the node columns."""
+        self._rowwise: RowwiseEvaluator | None = None  # None: some plugin has no per-node form
+        self._by_state = False  # whether rows in equal states get equal answers, but for node scores
         self._memo: RowMemo[int] = RowMemo(self.policy.answers)
         self._overlays: dict[int, NominatedOverlay] = {}
-        self._visits = 0
-        """Visits with columns since the class was built, or tried an index in vain."""
-        self._credit = 0
-        """Hits of the index, less ``miss_cost`` for each miss."""
+        self._visits = 0  # with columns, since the class was built or tried an index in vain
+        self._credit = 0  # hits of the index, less miss_cost for each miss
         self._matrix_tried = False
         shared.users += 1
         self.index_only = self._build_index_only(by_state=index_only)
@@ -107,15 +94,9 @@ class EquivalenceClass:
     @property
     def nbytes(self) -> int:
         """About how much memory the class takes, in bytes, without what it shares."""
-        columns = 0 if self.columns is None else self.columns.nbytes
-        index = 0 if self.index is None else self.index.nbytes
-        overlays = sum(overlay.nbytes for overlay in self._overlays.values())
-        return columns + index + overlays + self.groupings.nbytes + self._memo.nbytes() + _BYTES_A_CLASS
-
-    def verdicts(self) -> Verdicts:
-        """The codes of all nodes; the class must have columns."""
-        assert self.columns is not None
-        return self.columns.verdicts()
+        parts = (self.columns, self.index, self.groupings, *self._overlays.values())
+        sizes = sum([part.nbytes for part in parts if part is not None])
+        return sizes + self._memo.nbytes() + _BYTES_A_CLASS
 
     def feasible_rows(self) -> Rows:
         """The rows that the index found feasible in this cycle."""
@@ -129,13 +110,11 @@ class EquivalenceClass:
 
     def overlay(self, priority: int) -> NominatedOverlay:
         """The class as pods of that priority see it, nominated pods considered; the caller syncs it."""
-        overlay = self._overlays.get(priority)
-        if overlay is None:
+        if priority not in self._overlays:
             if len(self._overlays) >= self.policy.priorities:
                 self._overlays.clear()
-            assert self.columns is not None
-            overlay = self._overlays[priority] = NominatedOverlay(self.table)
-        return overlay
+            self._overlays[priority] = NominatedOverlay(self.table)
+        return self._overlays[priority]
 
     def evict(self) -> None:
         """Give the memory back; specs of pods may refer to this object for long."""
@@ -163,11 +142,12 @@ class EquivalenceClass:
         stamp = change_stamp(self.table, self._objects)
         if stamp != self.stamp and not (self.index_only and self._is_current(stamp)):
             return False
-        if not self._matrix_tried and self.shared.users >= self.policy.matrix_min_classes:
-            self._matrix_tried = True
-            index = self._with_matrix(index)
         try:
-            found = index.best()
+            if not self._matrix_tried and self.shared.users >= self.policy.matrix_min_classes:
+                self._matrix_tried = True
+                if index.best() and self._use_matrix():
+                    index = self.index
+            found = index is not None and index.best()
         except EvaluationFailed:
             self.cacheable = found = False
         if not found:
@@ -176,16 +156,7 @@ class EquivalenceClass:
             self._credit += 1
         return found
 
-    def _with_matrix(self, index: ScoreIndex) -> ScoreIndex:
-        """The slot of a matrix instead of *index*, if one serves this class."""
-        try:
-            if index.best() and self._use_matrix() and self.index is not None:
-                return self.index
-        except EvaluationFailed:
-            self.cacheable = False
-        return index
-
-    def _note_miss(self, index: ScoreIndex) -> None:
+    def _note_miss(self, index: ScoreIndex | None) -> None:
         if isinstance(index, MatrixSlot):
             if index.failed:
                 self.cacheable = False
@@ -216,7 +187,6 @@ class EquivalenceClass:
         self._visits += 1
         first = self.policy.first_visits
         if not self.shared.rows_are_grouped:
-            # To group a million rows takes as long as thousands of pods gain by it.
             first += self.table.size // self.policy.rows_per_visit
         if self._visits >= first and index is None:
             self._get_index()
@@ -381,7 +351,7 @@ class EquivalenceClass:
         self.stamp = change_stamp(table, self._objects)
         self._versions = dependency_versions(plan.dependencies, table, self._objects)
         self._row_version, self._node_version = table.row_log.version, table.node_log.version
-        self.cacheable = columns.cacheable and signature(self._signatures(), self.pod) is not None
+        self.cacheable = columns.cacheable and class_key("", plan, self.pod) is not None
         if not self.cacheable:
             return False
         outcome = run_pre_filter(plan.cached, self.state, self.pod, table.rows())
@@ -390,10 +360,6 @@ class EquivalenceClass:
         filters = tuple([entry for entry in plan.pod_plan.filter if entry.name not in skipped])
         self._query = Query(table, columns.status_codes, self.pod, self.state, filters)
         return self.cacheable
-
-    def _signatures(self) -> tuple[Any, ...]:
-        """The hooks of all cached plugins: with other objects than before one may not compare the pod."""
-        return (*self.plan.node_signatures, *self.plan.pod_signatures)
 
     def _build(self) -> None:
         """Build the columns; O(rows)."""
@@ -408,7 +374,7 @@ class EquivalenceClass:
                 self.cacheable = False
                 return
             self._select_scores()
-            columns.set_normalized(self._normalized(len(columns.codes)))
+            columns.set_normalized(self._query.raw_scores)
             updater.query, updater.rowwise = self._query, self._rowwise
             updater.memo = self._memo if self._by_state else None
             updater.score_all(passing)
@@ -419,31 +385,17 @@ class EquivalenceClass:
         """The score plugins that do not skip the pod, and what follows from them."""
         plan = self.plan
         self.new_state = self.state.template()
-        scores = [e for e in plan.pod_plan.score if e.name not in self.state.skip_score_plugins]
-        query = self._query = evolve(
-            self._query,
-            scores=tuple([entry for entry in scores if entry.normalization is None]),
-            raw_scores=tuple([entry for entry in scores if entry.normalization is not None]),
-        )
-        names = {entry.name for entry in query.filters} | {entry.name for entry in scores}
-        self._by_state = names <= plan.by_state and not query.raw_scores
+        query = self._query = self._query.with_scores(plan.pod_plan.score)
+        self._by_state = query.plugins <= plan.by_state and not query.raw_scores
         self._rowwise = RowwiseEvaluator(query) if query.is_rowwise else None
         self._memo.clear()
         self._matrix_tried = False
 
-    def _normalized(self, size: int) -> tuple[NormalizedScores, ...]:
-        return tuple(
-            NormalizedScores(RawScores(entry, entry.normalization, np.zeros(size, np.int64)))
-            for entry in self._query.raw_scores
-            if entry.normalization is not None
-        )
-
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if columns, index or groups are not consistent; O(rows)."""
-        if self.columns is not None and self.cacheable:
-            self.columns.check_invariants()
-            self.groupings.check_invariants(
-                self.columns.totals, self.columns.best_rows.generation, self.table
-            )
-        if self.index is not None and self.cacheable:
+        columns = self.columns
+        if self.cacheable and columns is not None:
+            columns.check_invariants()
+            self.groupings.check_invariants(columns.totals, columns.best_rows.generation, self.table)
+        if self.cacheable and self.index is not None:
             self.index.check_invariants()

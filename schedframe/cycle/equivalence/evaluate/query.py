@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from attrs import frozen
+from collections.abc import Sequence
+
+from attrs import evolve, frozen
 
 from ....api import Pod
 from ....framework import CycleState
@@ -34,6 +36,18 @@ class Query:
     """Those whose scores are used as they are."""
     raw_scores: tuple[ScoreEntry, ...] = ()
     """Those whose scores are normalised over all feasible rows."""
+
+    def with_scores(self, entries: Sequence[ScoreEntry]) -> Query:
+        """The query with those of the plugins *entries* that do not skip the pod at pre_score."""
+        scores = [entry for entry in entries if entry.name not in self.state.skip_score_plugins]
+        fixed = tuple([entry for entry in scores if entry.normalization is None])
+        raw = tuple([entry for entry in scores if entry.normalization is not None])
+        return evolve(self, scores=fixed, raw_scores=raw)
+
+    @property
+    def plugins(self) -> set[str]:
+        """The names of all plugins."""
+        return {entry.name for entry in self.filters} | {e.name for e in (*self.scores, *self.raw_scores)}
 
     @property
     def is_columnar(self) -> bool:
