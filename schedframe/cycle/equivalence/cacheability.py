@@ -50,17 +50,7 @@ def partition_plan(framework: Framework) -> CacheablePlan | None:
         return None
 
     def part(names: Container[str]) -> Plan:
-        def only(entries: tuple[Any, ...]) -> tuple[Any, ...]:
-            return tuple(entry for entry in entries if entry.name in names)
-
-        return evolve(
-            plan,
-            pre_filter=only(plan.pre_filter),
-            pod_hooks=only(plan.pod_hooks),
-            filter=only(plan.filter),
-            pre_score=only(plan.pre_score),
-            score=only(plan.score),
-        )
+        return part_of(plan, names)
 
     def reads(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted({kind for name in names for kind in getattr(plan.plugins[name], "reads", ())}))
@@ -78,6 +68,22 @@ def partition_plan(framework: Framework) -> CacheablePlan | None:
         dependencies=reads(local),
         node_dependencies=reads(nodes),
         skip_reads=_skip_reads(plan, local),
+    )
+
+
+def part_of(plan: Plan, names: Container[str]) -> Plan:
+    """The points of the scheduling cycle with the plugins of these *names* alone."""
+
+    def only(entries: tuple[Any, ...]) -> tuple[Any, ...]:
+        return tuple(entry for entry in entries if entry.name in names)
+
+    return evolve(
+        plan,
+        pre_filter=only(plan.pre_filter),
+        pod_hooks=only(plan.pod_hooks),
+        filter=only(plan.filter),
+        pre_score=only(plan.pre_score),
+        score=only(plan.score),
     )
 
 

@@ -26,11 +26,9 @@ from .index.group_max import GroupMaxCache
 from .index.score_matrix import MatrixSlot
 from .index.state_index import StateIndex
 from .nominated import NominatedOverlay
-from .policy import IndexKind
+from .policy import BYTES_A_CLASS, IndexKind
 from .row_memo import RowMemo
 from .shared import SharedIndexes
-
-_BYTES_A_CLASS = 16_384
 
 
 class EquivalenceClass:
@@ -96,7 +94,7 @@ class EquivalenceClass:
         """About how much memory the class takes, in bytes, without what it shares."""
         parts = (self.columns, self.index, self.groupings, *self._overlays.values())
         sizes = sum([part.nbytes for part in parts if part is not None])
-        return sizes + self._memo.nbytes() + _BYTES_A_CLASS
+        return sizes + self._memo.nbytes() + BYTES_A_CLASS
 
     def feasible_rows(self) -> Rows:
         """The rows that the index found feasible in this cycle."""

@@ -26,11 +26,10 @@ from .evaluate.columnar import raw_scores, weighted_sum
 from .evaluate.query import EvaluationFailed
 from .live_answers import run_filter
 from .normalized import RawScores
+from .policy import TOTALS
 from .status_codes import NO_NODE, Codes, StatusCodes
 
 Column = npt.NDArray[np.int64]
-
-_TOTALS = 8  # combinations of highest raw scores whose sums are kept
 
 
 @define(eq=False)
@@ -91,7 +90,7 @@ class NodeColumns:
             for each, top in zip(self.normalized, highest, strict=True):
                 if top:
                     total += each.weighted_rows(each.raw, top)
-            if len(self._totals) >= _TOTALS:
+            if len(self._totals) >= TOTALS:
                 self._totals.clear()
             self._totals[highest] = total
         return total

@@ -7,9 +7,9 @@ from typing import Any, Generic, TypeVar
 
 from attrs import define, field
 
-T = TypeVar("T")
+from .policy import BYTES_AN_ANSWER
 
-_BYTES_AN_ENTRY = 250
+T = TypeVar("T")
 
 
 @define(eq=False)
@@ -43,4 +43,4 @@ class RowMemo(Generic[T]):
 
     def nbytes(self, answer: int = 0) -> int:
         """About how much memory this takes, with so many bytes an *answer*."""
-        return len(self._answers) * (_BYTES_AN_ENTRY + answer)
+        return len(self._answers) * (BYTES_AN_ANSWER + answer)

@@ -18,8 +18,6 @@ from .base import INFEASIBLE, Scores
 
 Cells = list[int] | memoryview
 
-_BYTES_A_TIE = 4
-
 
 class BlockedMax:
     """A column of scores with, for each block of rows, its maximum and which rows have it.
@@ -96,14 +94,14 @@ class BlockedMax:
     def nbytes(self) -> int:
         """Memory of the column and of the lists of tied rows, in bytes."""
         tied = sum(len(rows) for rows in self._tied if rows is not None)
-        return self.values.nbytes + _BYTES_A_TIE * tied
+        return self.values.nbytes + policy.BYTES_A_TIE * tied
 
     def update(self, changes: Iterable[tuple[int, int]]) -> None:  # noqa: PLR0912 - a call takes as long
         """Set the values of rows; O(changes), and O(size) for a row beyond all those that counted so far."""
         if not self._folded:
             self._fold()
-        cells, bests, counts, shift = self._cells, self._best, self._count, self._shift
-        tied = self._tied
+        cells, bests, counts = self._cells, self._best, self._count
+        shift, tied = self._shift, self._tied
         for row, value in changes:
             old = cells[row]
             if value == old:
@@ -112,15 +110,13 @@ class BlockedMax:
             if row >= self._size:
                 self.rebuild(row + 1)
                 self._fold()
-                cells, bests, counts, shift = self._cells, self._best, self._count, self._shift
-                tied = self._tied
+                cells, bests, counts = self._cells, self._best, self._count
+                shift, tied = self._shift, self._tied
                 continue
             block = row >> shift
             best = bests[block]
             if value > best:
-                bests[block] = value
-                counts[block] = 1
-                tied[block] = None
+                bests[block], counts[block], tied[block] = value, 1, None
                 if value > self._top:
                     self._top, self._ties, self._groups = value, 1, None
                 elif value == self._top:
