@@ -1,4 +1,4 @@
-"""Tables that grow, shrink, empty and refill on either side of every threshold; all pods decided both ways."""
+"""Tables that grow, shrink, empty and refill on either side of every threshold, verified pod by pod."""
 
 from __future__ import annotations
 
