@@ -46,6 +46,14 @@ FORMULA_CONSTANTS: Final[dict[str, str]] = {
     "schedframe/cycle/binding/paused.py:FIRST_VERIFICATION_SECONDS": "when the cluster is asked again",
     "schedframe/cycle/binding/paused.py:LONGEST_VERIFICATION_SECONDS": "when the cluster is asked again",
     "schedframe/state/columns.py:ABSENT": "a code: no value",
+    "schedframe/cycle/equivalence/policy.py:BYTES_A_CLASS": "an estimate for accounting",
+    "schedframe/cycle/equivalence/policy.py:BYTES_AN_ANSWER": "an estimate for accounting",
+    "schedframe/cycle/equivalence/index/base.py:INFEASIBLE": "a code: no score",
+    "schedframe/cycle/equivalence/index/score_matrix.py:LARGEST_SCORE": "a format: what fits into two bytes",
+    "schedframe/cycle/equivalence/index/score_matrix.py:_REJECTED": "a code: no score",
+    "schedframe/cycle/equivalence/index/score_matrix.py:_NEVER": "a code: no version",
+    "schedframe/cycle/equivalence/status_codes.py:NO_NODE": "a code: no node",
+    "schedframe/cycle/equivalence/status_codes.py:NO_PLUGIN": "a code: no plugin",
 }
 """``path:NAME`` → why the number is no tuning constant: a formula's, a format's or the reference's."""
 

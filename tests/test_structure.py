@@ -8,7 +8,7 @@ from __future__ import annotations
 from . import structure
 from .structure import MAX_RETIRED_WORDS, MAX_TUNING_CONSTANTS
 
-OPEN = {"circles": 1, "words": 91, "constants": 110, "files": 2, "functions": 3, "parameters": 5}
+OPEN = {"circles": 0, "words": 91, "constants": 110, "files": 2, "functions": 3, "parameters": 5}
 """Rule → violations that are still in the tree."""
 
 

@@ -15,14 +15,14 @@ DERIVED_ARRAYS = 32
 ROWWISE_ROWS = 16
 """Dirty rows that derived arrays compute one by one; columns cost less for more of them."""
 PORTION = 1 << 14
-"""Rows that are computed at a time: what one pass writes is in the processor cache at the next (128 KiB)."""
+"""Rows that are computed at a time: what one pass writes is in the processor cache at the next (128 KiB).
+Also the rows of a block of :class:`.RowsByState` at most.
+"""
 SMALLEST_STATE_BLOCK = 1 << 11
 """Rows of a block of :class:`.RowsByState` at least: a pass over one takes 1 us."""
-LARGEST_STATE_BLOCK = 1 << 14
-"""Rows of a block of :class:`.RowsByState` at most: a pass over one takes 5 us."""
 
 
 def state_block_shift(capacity: int) -> int:
     """Power of two of the rows in a block, for a table with room for so many: 16 blocks where sizes allow."""
-    width = min(max(SMALLEST_STATE_BLOCK, -(-capacity // 16)), LARGEST_STATE_BLOCK)
+    width = min(max(SMALLEST_STATE_BLOCK, -(-capacity // 16)), PORTION)
     return (width - 1).bit_length()

@@ -54,7 +54,7 @@ def live_objects() -> Counter[str]:
 def test_pods_that_are_gone_leave_no_objects_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     # Smaller caches are full after fewer pods. The codec keeps specs, and with them what plugins noted there.
     monkeypatch.setattr(codec, "_MAX_SHARED_VALUES", 32)
-    lowered(monkeypatch, classes=32, seen_once=32, answers=32)
+    lowered(monkeypatch, classes=32, answers=32)
     monkeypatch.setattr(pod_groups, "MORE_COLUMNS", 32)
     cluster = InMemoryCluster()
     for number in range(6):

@@ -129,7 +129,7 @@ def catching_up(way: Way) -> Iterator[None]:
         )
         patch.setattr(policy, "SMALLEST_BLOCK", 1 << way.smallest_shift)
         patch.setattr(state_policy, "SMALLEST_STATE_BLOCK", 1 << way.smallest_shift)
-        patch.setattr(state_policy, "LARGEST_STATE_BLOCK", 16)
+        patch.setattr(state_policy, "PORTION", 16)
         patch.setattr(state_policy, "ROW_STATES", way.most_groups)
         patch.setattr(state_policy, "ROWS_PER_STATE", 1)
         patch.setattr(ties, "MOST_DRAWS", way.draws)

@@ -36,7 +36,7 @@ class AlikeRowsMachine(RuleBasedStateMachine):
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(policy, "ROW_STATES", most)
         self.patch.setattr(policy, "SMALLEST_STATE_BLOCK", few)
-        self.patch.setattr(policy, "LARGEST_STATE_BLOCK", 4)
+        self.patch.setattr(policy, "PORTION", 4)
         self.patch.setattr(row_states, "_TABLE_LIMIT", numbers)
         self.patch.setattr(policy, "ROWS_PER_STATE", 1)
         self.table, self.out, self.pods = NodeTable(), set[int](), 0

@@ -91,7 +91,7 @@ class EquivalenceCache:
         unseen = len(self._classes) >= self.policy.eager_classes and self._seen_once.pop(key, True)
         if unseen and not self._pays_at_once(key):
             self._seen_once[key] = False
-            if len(self._seen_once) > self.policy.seen_once:
+            if len(self._seen_once) > 2 * self.policy.classes:
                 del self._seen_once[next(iter(self._seen_once))]
             return None
         shared = self._shared_by((key.profile, key.node_signature), framework, plan, pod)
@@ -119,7 +119,7 @@ class EquivalenceCache:
         if (
             shared is None
             or not shared.node_columns.refresh()
-            or len(shared.node_columns.status_codes.statuses) > self.policy.statuses
+            or len(shared.node_columns.status_codes.statuses) > self.policy.answers
         ):
             columns = NodeColumns(framework.handle.table, plan, pod, self.objects)
             shared = self._shared[key] = SharedIndexes(columns, self.policy, self.on_fault)

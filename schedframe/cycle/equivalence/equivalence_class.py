@@ -109,7 +109,7 @@ class EquivalenceClass:
     def overlay(self, priority: int) -> NominatedOverlay:
         """The class as pods of that priority see it, nominated pods considered; the caller syncs it."""
         if priority not in self._overlays:
-            if len(self._overlays) >= self.policy.priorities:
+            if len(self._overlays) >= self.policy.score_keys:
                 self._overlays.clear()
             self._overlays[priority] = NominatedOverlay(self.table)
         return self._overlays[priority]

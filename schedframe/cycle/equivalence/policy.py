@@ -26,17 +26,15 @@ class Policy:
     # ---- memory ------------------------------------------------------------------------------------------
 
     classes: int = 4096
-    """Classes unless ``remember`` is given: of more, each one finds most rows dirty when it is used."""
+    """Classes unless ``remember`` is given: of more, each one finds most rows dirty when it is used. Keys of
+    pods that were seen once: twice as many.
+    """
     max_bytes: int = 256 * 2**20
     """Bytes of all classes and what they share; beyond, idle classes are evicted."""
-    seen_once: int = 8192
-    """Keys of pods that were seen once and have no class; beyond, the oldest is forgotten."""
-    statuses: int = 4096
-    """Distinct statuses of one set of node columns; beyond, it is rebuilt with a new numbering."""
     answers: int = 4096
-    """Row states whose answers one memo keeps; beyond, it starts empty again."""
-    priorities: int = 16
-    """Priorities for which a class keeps an overlay of nominated pods; beyond, all are dropped."""
+    """Row states whose answers one memo keeps, and statuses of one set of node columns; beyond, they start
+    empty again.
+    """
     groupings: int = 4
     """Ways to group rows that a class follows at a time; beyond, the oldest is dropped."""
 
@@ -67,7 +65,9 @@ class Policy:
     tied_states: int = 256
     """Best states among which a row is drawn; with more, the columns of the class are quicker."""
     score_keys: int = 16
-    """Distinct node-score keys of a state index; with more, the columns of the class are quicker."""
+    """Distinct node-score keys of a state index; with more, the columns of the class are quicker. Priorities
+    with an overlay of nominated pods: as many.
+    """
     miss_cost: int = 8
     """Hits that make up for a visit in which the state index had no answer."""
 
@@ -81,8 +81,6 @@ class Policy:
     """Slots of a matrix: 2 bytes a slot and row."""
     unseen_classes: int = 1024
     """Classes that join a matrix with their first pod before it is checked that such classes return."""
-    matrix_cells: int = 1 << 22
-    """Scores in all memoised answers of a matrix together, 2 bytes each."""
     pending_rows: int = 16
     """Dirty rows that are evaluated for all slots; with more, each class evaluates all rows when used."""
     eviction_period: int = 256
@@ -101,12 +99,8 @@ DEFAULT = Policy()
 
 BYTES_A_CLASS = 16_384
 """Estimated bytes of a class beside its arrays (measured with tracemalloc: 14 to 18 KiB)."""
-BYTES_A_STATE = 300
-"""Estimated bytes of a state in a state index."""
-BYTES_AN_ANSWER = 250
-"""Estimated bytes of a memoised answer with its key."""
-BYTES_A_TIE = 4
-"""Bytes of a row in a list of tied rows."""
+BYTES_AN_ANSWER = 300
+"""Estimated bytes of a memoised answer with its row state."""
 TOTALS = 8
 """Combinations of highest raw scores whose sums node columns keep."""
 BLOCKS = 32

@@ -93,8 +93,8 @@ class BlockedMax:
     @property
     def nbytes(self) -> int:
         """Memory of the column and of the lists of tied rows, in bytes."""
-        tied = sum(len(rows) for rows in self._tied if rows is not None)
-        return self.values.nbytes + policy.BYTES_A_TIE * tied
+        tied = sum(rows.itemsize * len(rows) for rows in self._tied if rows is not None)
+        return self.values.nbytes + tied
 
     def update(self, changes: Iterable[tuple[int, int]]) -> None:  # noqa: PLR0912 - a call takes as long
         """Set the values of rows; O(changes), and O(size) for a row beyond all those that counted so far."""

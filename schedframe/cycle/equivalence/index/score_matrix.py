@@ -354,7 +354,6 @@ class ScoreMatrix:
     def _evaluate(self, row: int) -> Narrow:
         """The answers of all slots about a row, and about any other in the same state."""
         self._evaluated += 1
-        self._answers.limit = min(self.policy.answers, self.policy.matrix_cells // len(self.slots))
         answers = self._evaluate_batches(row)
         if not isinstance(answers, np.ndarray) and None in answers:
             for slot, answer in zip(self.slots, answers, strict=True):

@@ -14,7 +14,7 @@ from ....errors import InvariantError
 from ....state import LazyRows, Rows, RowsByState, RowState
 from ...search.tie_breaking import many
 from ..node_columns import NodeColumns
-from ..policy import BYTES_A_STATE, Policy
+from ..policy import BYTES_AN_ANSWER, Policy
 from .base import Scores
 
 Key = tuple[int, ...]
@@ -95,7 +95,7 @@ class StateIndex:
     @property
     def nbytes(self) -> int:
         """About how much memory this takes, without the rows by state."""
-        return BYTES_A_STATE * len(self._scores)
+        return BYTES_AN_ANSWER * len(self._scores)
 
     def build(self, scores: dict[RowState, int]) -> bool:
         """Begin with the partial *scores* of all states that have rows.
