@@ -174,6 +174,8 @@ class StateIndex:
         """Raise :class:`InvariantError` if a feasible state is not listed, or the best are not found."""
         if self.broken or self._seen != self.rows.activations:
             return
+        if self.rows.score_columns is not self.node_columns.score_columns:
+            return  # the next best() finds it broken
         known = self.scores()
         for state, score in known.items():
             if score >= 0 and state not in self._by_key[state.score_key].listed:
