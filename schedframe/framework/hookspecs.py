@@ -142,13 +142,14 @@ class Hookspecs(Protocol):
         "preFilter", "preScore", tier=Tier.FAST, hot=True, auxiliary=True, needs=("pre_filter", "pre_score")
     )
     def skip_reads(self, pod: Pod) -> Sequence[str] | None:
-        """What decides, beside the fields of *pod*, whether pre_filter and pre_score answer Skip for it.
+        """Return the inputs, other than *pod*, on which a Skip of pre_filter and pre_score depends.
 
-        Kinds of objects, "Node" for what nodes have in common, "Image" for which of them have which images,
-        "PodAffinity" for pods with terms about other pods; ``()`` if nothing else does, ``None`` if anything
-        may. After a Skip at both the plugin is not asked about pods with the same spec, namespace, labels,
-        annotations and owners until one of these changes, and its reserve, pre_bind_pre_flight and pre_bind
-        are left out as well: for those that have nothing to do where filter and score have none.
+        Each is a kind of objects, or "Node" for what nodes have in common, "Image" for which nodes have which
+        images, "PodAffinity" for pods with terms about other pods. ``()``: a Skip depends on *pod* alone.
+        ``None``: unknown, so the plugin is called for every pod. After a Skip at both, the plugin is not
+        called for pods with the same spec, namespace, labels, annotations and owners until one of these
+        inputs changes. Its reserve, pre_bind_pre_flight and pre_bind are left out as well, so implement this
+        hook only if these have nothing to do whenever filter and score have nothing to do.
         """
 
     @_hook("preFilter")
