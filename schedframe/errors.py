@@ -22,7 +22,7 @@ class InputError(SchedframeError, ValueError):
     """A manifest or value that cannot be used.
 
     ``path`` is the field (``spec.containers[0].resources.requests.cpu``), ``problem`` says what is wrong
-    with which value, ``fix`` what to do about it, ``location`` the file and document.
+    with which value, ``fix`` what to do about it, ``location`` the file with its line, and the object.
     """
 
     def __init__(self, path: str, problem: str, fix: str = "", *, location: str = "") -> None:
@@ -30,7 +30,7 @@ class InputError(SchedframeError, ValueError):
         self.problem = problem
         self.fix = fix
         self.location = location
-        where = ":".join(part for part in (location, path) if part)
+        where = ": ".join(part for part in (location, path) if part)
         text = f"{where}: {problem}" if where else problem
         super().__init__(f"{text}; {fix}" if fix else text)
 

@@ -113,6 +113,7 @@ from .loading import (
 )
 from .manifest import (
     KINDS,
+    Strict,
     UnknownKindError,
     check_kind,
     from_manifest,
@@ -333,7 +334,7 @@ __all__ = [
     "ResourceClaimTemplate", "ResourceClaimTemplateSpec", "ResourcePool", "ResourceRequirements",
     "ResourceSlice", "ResourceSliceSpec", "SelectorError", "Service", "ServiceSpec", "StatefulSet",
     "StatefulSetOrdinals",
-    "StatefulSetSpec", "StorageClass", "Taint", "Toleration", "TopologySelectorLabelRequirement",
+    "StatefulSetSpec", "StorageClass", "Strict", "Taint", "Toleration", "TopologySelectorLabelRequirement",
     "TopologySelectorTerm", "TopologySpreadConstraint", "UnknownKindError", "Volume", "VolumeAttachment",
     "VolumeAttachmentSource", "VolumeAttachmentSpec", "VolumeAttachmentStatus", "VolumeNodeAffinity",
     "VolumeNodeResources", "VolumeResources", "VsphereVolume", "WeightedPodAffinityTerm", "check_kind",

@@ -102,6 +102,10 @@ def _decode_int(bits: int) -> Decode:
     return decode
 
 
+decode_integer: Final = _decode_int(64)
+"""Decoder of whole numbers of 64 bits."""
+
+
 def _decode_int_or_text(value: Any) -> int | str:
     if type(value) is int or isinstance(value, str):
         return value

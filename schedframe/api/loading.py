@@ -2,49 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import os
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from pathlib import Path
 from typing import IO, Any, Final, Literal
 
-import yaml
+from attrs import frozen
 
 from ..errors import InputError
 from .codec import describe
-from .manifest import UnknownKindError, from_manifest
+from .documents import Document, located, read_documents
+from .manifest import Strict, UnknownKindError, from_manifest, label_of, report
 from .metadata import ClusterObject
-from .nesting import is_too_deep
+from .paths import Steps, steps_of
 
 OnUnknown = Literal["error", "skip"] | Callable[[str, Mapping[str, Any]], None]
 """Treatment of unknown kinds: raise, skip, or a function of location and manifest."""
 
-Kinds = tuple[type[ClusterObject], ...]
-
 _SUFFIXES: Final = (".yaml", ".yml", ".json")
-_BaseLoader: Final[Any] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
-class _Loader(_BaseLoader):  # type: ignore[misc]  # the base is chosen at run time
-    """Reads scalars as kubectl does: timestamps stay text, and 10:30 is not a number to the base of 60."""
-
-
-_INTEGER: Final = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0o?[0-7_]+|0|[1-9][0-9_]*)")
-_FLOAT: Final = re.compile(
-    r"[-+]?(?:(?:[0-9][0-9_]*\.[0-9_]*|\.[0-9][0-9_]*)(?:[eE][-+]?[0-9]+)?|\.(?:inf|Inf|INF))|\.(?:nan|NaN|NAN)"
-)
-_REPLACED: Final = ("timestamp", "int", "float", "value")
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in resolvers if tag.rpartition(":")[2] not in _REPLACED]
-    for first, resolvers in _BaseLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:int", re.compile(f"^(?:{_INTEGER.pattern})$"), list("-+0123456789")
-)
-_Loader.add_implicit_resolver(
-    "tag:yaml.org,2002:float", re.compile(f"^(?:{_FLOAT.pattern})$"), list("-+.0123456789")
-)
+@frozen
+class _Options:
+    on_unknown: OnUnknown
+    kinds: tuple[type[ClusterObject], ...]
+    strict: Strict
 
 
 def load_manifests(
@@ -52,22 +35,24 @@ def load_manifests(
     *,
     on_unknown: OnUnknown = "error",
     kinds: Iterable[type[ClusterObject]] = (),
+    strict: Strict = True,
 ) -> Iterator[tuple[str, ClusterObject]]:
     """Yield all objects of *source* in order, each with its location.
 
     *source* is text (YAML or JSON with any number of documents), a stream, or the path of a file or a folder,
     whose ``.yaml``, ``.yml`` and ``.json`` files are read in the order of their names. A ``List``, or a list
-    of one kind such as ``PodList``, counts as its items. A location is ``pods.yaml:2[3]``: document 2 (from
-    1), item 3 (from 0). *kinds* as for :func:`from_manifest`; *on_unknown*: treatment of all other kinds.
+    of one kind such as ``PodList``, counts as its items. A location is ``pods.yaml:17`` (line 17, where the
+    object begins), with the document (from 1) if it is not the first and the item (from 0) of a list:
+    ``pods.yaml:17: document 2, item 3``. *kinds* as for :func:`from_manifest`; *on_unknown*: treatment of all
+    other kinds; *strict* as for :func:`from_manifest`, and also about keys that an object has twice.
 
-    Raises :class:`InputError` with location, path, value and fix.
+    Raises :class:`InputError` with location (the line of the field), path, value and fix.
     """
-    kinds = tuple(kinds)
+    options = _Options(on_unknown, tuple(kinds), strict)
     for name, text in _texts(source):
-        for number, document in enumerate(_documents(text, name), start=1):
-            if document is not None:
-                location = f"{name}:{number}" if name else str(number)
-                yield from _objects(document, location, on_unknown, kinds)
+        for number, document in enumerate(read_documents(text, name), start=1):
+            if document.value is not None:
+                yield from _Objects(document, name, number, options)
 
 
 def _texts(source: Any) -> Iterator[tuple[str, str]]:
@@ -97,95 +82,83 @@ def _decoded(text: str | bytes, name: str) -> str:
         ) from None
 
 
-def _documents(text: str, name: str) -> Iterator[Any]:
-    """Return the documents of *text*.
+class _Objects:
+    """The objects of one document."""
 
-    Text that starts like JSON is read as JSON, which is many times faster; if that fails, as YAML, unless its
-    name ends in ``.json``.
-    """
-    if text.lstrip()[:1] in ("{", "["):
-        try:
-            documents = _json_documents(text)
-        except json.JSONDecodeError as error:
-            if name.endswith(".json"):
-                where, fix = f"line {error.lineno}, column {error.colno}", "check commas, quotes and brackets"
-                raise InputError(where, f"cannot be read as JSON: {error.msg}", fix, location=name) from None
-        except RecursionError:
-            raise _too_deep(name) from None
-        except ValueError as error:
-            raise _unreadable_number(error, name) from None
+    __slots__ = ("_document", "_name", "_number", "_options")
+
+    def __init__(self, document: Document, name: str, number: int, options: _Options) -> None:
+        self._document = document
+        self._name = name
+        self._number = number
+        self._options = options
+
+    def __iter__(self) -> Iterator[tuple[str, ClusterObject]]:
+        document = self._document.value
+        if not isinstance(document, Mapping):
+            fix = "write objects with apiVersion and kind; to read a file, pass a pathlib.Path"
+            problem = f"expected an object, got {describe(document)}"
+            raise InputError("", problem, fix, location=self._location(()))
+        kind = document.get("kind")
+        is_list = (
+            isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list | None)
+        )
+        item_kind = str(kind).removesuffix("List") if is_list else ""
+        self._report_duplicates(item_kind, is_list=is_list)
+        if is_list:
+            for index, item in enumerate(document.get("items") or ()):
+                yield from self._object(item, ("items", index), item_kind)
         else:
-            yield from documents
+            yield from self._object(document, (), "")
+
+    def _report_duplicates(self, item_kind: str, *, is_list: bool) -> None:
+        if self._options.strict is False:
             return
-    if is_too_deep(text):
-        raise _too_deep(name)
-    try:
-        # the loader is a SafeLoader: it makes plain values only
-        yield from yaml.load_all(text, Loader=_Loader)
-    except yaml.YAMLError as error:
-        raise _unreadable(error, name) from None
-    except ValueError as error:
-        raise _unreadable_number(error, name) from None
+        for duplicate in self._document.duplicates:
+            within_item = is_list and duplicate.steps[0] == "items" and len(duplicate.steps) > 2
+            start = duplicate.steps[: 2 if within_item else 0]
+            error = duplicate.error(len(start))
+            report(
+                self._options.strict,
+                error.in_location(self._location(start, duplicate.line, item_kind if start else "")),
+            )
 
+    def _object(self, item: Any, start: Steps, kind: str) -> Iterator[tuple[str, ClusterObject]]:
+        options = self._options
+        strict = options.strict
+        if callable(strict):
+            strict = partial(self._pass_on, strict, start, kind)
+        try:
+            made = from_manifest(item, kind=kind, kinds=options.kinds, strict=strict)
+        except UnknownKindError as error:
+            if options.on_unknown == "error":
+                placed = self._placed(error, start, kind)
+                raise UnknownKindError(
+                    placed.path, placed.problem, placed.fix, location=placed.location
+                ) from None
+            if options.on_unknown != "skip":
+                options.on_unknown(self._location(start), item)
+            return
+        except InputError as error:
+            raise self._placed(error, start, kind) from None
+        yield self._location(start), made
 
-def _too_deep(name: str) -> InputError:
-    return InputError("", "is nested too deeply", "check brackets and dashes", location=name)
+    def _pass_on(self, to: Callable[[InputError], None], start: Steps, kind: str, error: InputError) -> None:
+        to(self._placed(error, start, kind))
 
+    def _placed(self, error: InputError, start: Steps, kind: str) -> InputError:
+        """Return *error* about the object at *start* with the line of its field."""
+        line = self._document.line_of((*start, *steps_of(error.path)))
+        return error.in_location(self._location(start, line, kind))
 
-def _unreadable_number(error: ValueError, name: str) -> InputError:
-    """Return the error for a date that does not exist or an integer with thousands of digits."""
-    return InputError("", f"cannot be read: {error}", "correct it, or put it in quotes", location=name)
+    def _location(self, start: Steps, line: int = 0, kind: str = "") -> str:
+        """Return the location of the object at *start*; *line* is that of a field of it."""
+        place = located(self._name, line or self._document.line_of(start))
+        parts = [f"document {self._number}"] if self._number > 1 else []
+        parts += [f"item {start[1]}"] if start else []
+        label = self._label(start, kind) if line else ""
+        return ": ".join(filter(None, (place, ", ".join([*parts, label] if label else parts))))
 
-
-def _json_documents(text: str) -> list[Any]:
-    """Return JSON values that follow one another. Raises JSONDecodeError for other text."""
-    decoder, documents, position = json.JSONDecoder(), [], 0
-    while position < len(text):
-        space = re.compile(r"\s*").match(text, position)
-        position = space.end() if space else position
-        if position == len(text):
-            break
-        document, position = decoder.raw_decode(text, position)
-        documents.append(document)
-    return documents
-
-
-def _unreadable(error: yaml.YAMLError, name: str) -> InputError:
-    mark = getattr(error, "problem_mark", None)
-    where = f"line {mark.line + 1}, column {mark.column + 1}" if mark is not None else ""
-    problem = getattr(error, "problem", None) or str(error)
-    return InputError(
-        where, f"cannot be read as YAML: {problem}", "check indentation and quotes", location=name
-    )
-
-
-def _objects(
-    document: Any, location: str, on_unknown: OnUnknown, kinds: Kinds
-) -> Iterator[tuple[str, ClusterObject]]:
-    if not isinstance(document, Mapping):
-        fix = "write objects with apiVersion and kind; to read a file, pass a pathlib.Path"
-        raise InputError("", f"expected an object, got {describe(document)}", fix, location=location)
-    kind = document.get("kind")
-    if isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list | None):
-        item_kind = kind.removesuffix("List")
-        for index, item in enumerate(document.get("items") or ()):
-            yield from _object(item, f"{location}[{index}]", item_kind, on_unknown, kinds)
-    else:
-        yield from _object(document, location, "", on_unknown, kinds)
-
-
-def _object(
-    item: Any, location: str, kind: str, on_unknown: OnUnknown, kinds: Kinds
-) -> Iterator[tuple[str, ClusterObject]]:
-    try:
-        made = from_manifest(item, kind=kind, kinds=kinds)
-    except UnknownKindError as error:
-        if on_unknown == "error":
-            raise UnknownKindError(error.path, error.problem, error.fix, location=location) from None
-        if on_unknown != "skip":
-            on_unknown(location, item)
-        return
-    except InputError as error:
-        where = f"{location} ({error.location})" if error.location else location
-        raise error.in_location(where) from None
-    yield location, made
+    def _label(self, start: Steps, kind: str) -> str:
+        value = self._document.value
+        return label_of(value["items"][start[1]] if start else value, kind)

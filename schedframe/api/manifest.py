@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -22,6 +22,7 @@ from .storage import (
     StorageClass,
     VolumeAttachment,
 )
+from .validation import problems_of
 from .workloads import (
     Namespace,
     PodDisruptionBudget,
@@ -37,6 +38,9 @@ if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
 
 T = TypeVar("T")
+
+Strict = bool | Callable[[InputError], None]
+"""Treatment of what Kubernetes would refuse: ``True`` raises, ``False`` ignores it, a function gets each."""
 
 _CLASSES: Final[tuple[type[ClusterObject], ...]] = (
     Pod,
@@ -85,21 +89,40 @@ def key_of(obj: ClusterObject) -> str:
 
 
 def from_manifest(
-    manifest: Mapping[str, Any], *, kind: str = "", kinds: Iterable[type[ClusterObject]] = ()
+    manifest: Mapping[str, Any],
+    *,
+    kind: str = "",
+    kinds: Iterable[type[ClusterObject]] = (),
+    strict: Strict = True,
 ) -> ClusterObject:
     """Return the object that *manifest* describes. *kind* is the default for manifests without one.
 
-    *kinds* are classes of further kinds, besides those of installed packages. Fields that scheduling does not
-    read are ignored. Raises :class:`UnknownKindError` for any other kind, and :class:`InputError` with path,
-    value and fix for a wrong type.
+    *kinds* are classes of further kinds, besides those of installed packages. Raises
+    :class:`UnknownKindError` for any other kind, and :class:`InputError` with path, value and fix for a wrong
+    type of a field that scheduling reads.
+
+    *strict*: also raise for fields that Kubernetes does not have, wrong types of any field, values outside an
+    enumeration or a range, and names of resources and objects that no API server takes. ``False`` ignores all
+    that; a function is called with each :class:`InputError` instead. Fields that Kubernetes has and
+    scheduling does not read are right in any case.
     """
     if not isinstance(manifest, Mapping):
         raise InputError("", f"expected an object, got {describe(manifest)}", "write members as key: value")
     cls = _class_of(manifest, kind, kinds)
     try:
+        if strict is not False:
+            for problem in problems_of(manifest, cls):
+                report(strict, problem.in_location(label_of(manifest, cls.KIND)))
         return decoder(cls)(manifest)
     except InputError as error:
-        raise error.in_location(_name_of(manifest, cls.KIND)) from None
+        raise error.in_location(label_of(manifest, cls.KIND)) from None
+
+
+def report(strict: Strict, problem: InputError) -> None:
+    """Raise *problem*, or pass it to the function."""
+    if not callable(strict):
+        raise problem
+    strict(problem)
 
 
 def part_from_manifest(cls: type[T], part: Any) -> T:
@@ -234,7 +257,11 @@ def _same_group(version: str | None, expected: str) -> bool:
     return "/" in expected and version.split("/")[0] == expected.split("/", maxsplit=1)[0]
 
 
-def _name_of(manifest: Mapping[str, Any], kind: str) -> str:
+def label_of(manifest: Any, kind: str = "") -> str:
+    """Return what a message calls an object: ``Pod web``; the kind alone, or nothing, if no more is known."""
+    if not isinstance(manifest, Mapping):
+        return kind
+    kind = kind or str(manifest.get("kind") or "")
     metadata = manifest.get("metadata")
     name = metadata.get("name") if isinstance(metadata, Mapping) else None
-    return f"{kind} {name}" if isinstance(name, str) and name else kind
+    return f"{kind} {name}".strip() if isinstance(name, str) and name else kind

@@ -15,6 +15,7 @@ from . import exits
 from .bench_app import bench_app
 from .forms import ExplainForm, Form, render
 from .options import with_explain_value
+from .sources import Validate
 from .terminal import emit
 
 app = typer.Typer(
@@ -33,6 +34,14 @@ app.add_typer(bench_app, name="bench")
 
 ConfigFile = Annotated[
     Path | None, typer.Option("--config", metavar="FILE", help="KubeSchedulerConfiguration.")
+]
+ValidateOption = Annotated[
+    Validate,
+    typer.Option(
+        "--validate",
+        help="What to do about manifests that Kubernetes would refuse: unknown fields, keys that are there "
+        "twice, values outside an enumeration.",
+    ),
 ]
 AllowImports = Annotated[
     list[str] | None,
@@ -99,6 +108,7 @@ def schedule(
     write_config_to: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the effective configuration there.")
     ] = None,
+    validate: ValidateOption = Validate.STRICT,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show faults of plugins with tracebacks on stderr.")
     ] = False,
@@ -115,7 +125,7 @@ def schedule(
                 "--explain has no place among bindings; use -o table, wide, json or yaml"
             )
         request = ScheduleRequest(
-            files, config, allow_import or [], explain, seed, write_config_to, verbose, workloads
+            files, config, allow_import or [], explain, seed, write_config_to, verbose, workloads, validate
         )
         outcome = run_schedule(request)
         text = render(outcome, output)
@@ -141,6 +151,7 @@ def explain(
         int, typer.Option(metavar="N", min=0, help="Kinds of changes to find that would help.")
     ] = 5,
     nearest: Annotated[int, typer.Option(metavar="N", min=0, help="Nearest nodes to tell of.")] = 5,
+    validate: ValidateOption = Validate.STRICT,
     verbose: Annotated[
         bool, typer.Option("--verbose", "-v", help="Show faults of plugins with tracebacks on stderr.")
     ] = False,
@@ -155,7 +166,9 @@ def explain(
 
         if not files:
             raise typer.BadParameter("name at least one file with manifests, or - for standard input")
-        request = ExplainRequest(pod, files, config, allow_import or [], changes, nearest, verbose, workloads)
+        request = ExplainRequest(
+            pod, files, config, allow_import or [], changes, nearest, verbose, workloads, validate
+        )
         explanation = run_explain(request)
         emit(form(explanation, output))
         if not has_node(explanation):

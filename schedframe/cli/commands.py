@@ -16,7 +16,7 @@ from ..simulate.workloads import Workloads
 from .exits import reading, writing
 from .outcome import Outcome
 from .scheduling import faults_shown, left_out, schedule
-from .sources import read_manifests
+from .sources import Validate, read_manifests
 from .terminal import note, progress
 
 
@@ -32,6 +32,7 @@ class ScheduleRequest:
     write_config_to: Path | None
     verbose: bool
     workloads: Workloads = Workloads.AUTO
+    validate: Validate = Validate.STRICT
 
 
 def run_schedule(request: ScheduleRequest) -> Outcome:
@@ -41,11 +42,13 @@ def run_schedule(request: ScheduleRequest) -> Outcome:
     if request.write_config_to is not None:
         write_text(request.write_config_to, dump_config(config))
     with progress("reading manifests") as advance:
-        manifests = read_manifests(request.files, advance, request.workloads)
+        manifests = read_manifests(request.files, advance, request.workloads, request.validate)
     for line in manifests.notes():
         note(line)
     _note_left_out(config, registry)
     pending = sum(isinstance(obj, Pod) and not obj.node_name for obj in manifests.objects)
+    if not pending:
+        note("nothing to schedule: no object is a pod without a node")
     with faults_shown(request.verbose), progress("scheduling pods", pending) as advance:
         return schedule(
             manifests, config, registry, seed=request.seed, explain=request.explain, advance=advance

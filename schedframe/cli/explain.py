@@ -15,7 +15,7 @@ from ..why.explanation import Verdict
 from .commands import configuration
 from .forms import ExplainForm
 from .scheduling import faults_shown
-from .sources import read_manifests
+from .sources import Validate, read_manifests
 from .terminal import note, progress
 from .yaml_text import yaml_text
 
@@ -32,13 +32,14 @@ class ExplainRequest:
     nearest: int
     verbose: bool
     workloads: Workloads = Workloads.AUTO
+    validate: Validate = Validate.STRICT
 
 
 def run_explain(request: ExplainRequest) -> Explanation:
     """Read, and explain. Raises ConfigError, InputError."""
     config = configuration(request.config, Registry.installed(request.allow_imports))
     with progress("reading manifests") as advance:
-        manifests = read_manifests(request.files, advance, request.workloads)
+        manifests = read_manifests(request.files, advance, request.workloads, request.validate)
     for line in manifests.notes():
         note(line)
     with faults_shown(request.verbose):

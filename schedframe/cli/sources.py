@@ -1,26 +1,45 @@
-"""Read the manifests of a command line: count skipped kinds, refuse duplicates, set defaults."""
+"""Read the manifests of a command line: check, count skipped kinds, refuse duplicates, set defaults."""
 
 from __future__ import annotations
 
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Any
 
 from attrs import define, field
 
-from ..api import CONTROLLER_KINDS, ClusterObject, load_manifests
+from ..api import CONTROLLER_KINDS, KINDS, ClusterObject, Strict, load_manifests
 from ..errors import InputError
 from ..simulate.workloads import Expander, MadePods, Workloads
 from .admission import Admission
 from .exits import reading
-from .terminal import Advance
+from .terminal import Advance, caution
 
 STDIN = "-"
 
 MOST_SHOWN = 5
 """Workloads that the note about made pods names."""
+
+
+class Validate(StrEnum):
+    """What ``--validate`` does about manifests that Kubernetes would refuse."""
+
+    STRICT = "strict"
+    WARN = "warn"
+    IGNORE = "ignore"
+
+    @property
+    def strict(self) -> Strict:
+        """The same for :func:`load_manifests`."""
+        return warn if self is Validate.WARN else self is Validate.STRICT
+
+
+def warn(problem: InputError) -> None:
+    """Write one line on stderr."""
+    caution(str(problem))
 
 
 @define(eq=False)
@@ -58,21 +77,27 @@ class Manifests:
 
 
 def read_manifests(
-    files: Sequence[str], advance: Advance, workloads: Workloads = Workloads.AUTO
+    files: Sequence[str],
+    advance: Advance,
+    workloads: Workloads = Workloads.AUTO,
+    validate: Validate = Validate.STRICT,
 ) -> Manifests:
     """All objects of *files* (``-`` is standard input, a folder all its manifests); *advance* at each.
 
     Workloads are replaced by their pods as *workloads* says. Raises :class:`InputError` with
-    ``file:document:path`` for a file that cannot be read, a manifest that cannot be used, and two objects of
-    one kind and name.
+    ``file:line: object: path`` for a file that cannot be read, a manifest that cannot be used, two objects of
+    one kind and name, and if there is no object at all.
     """
     manifests = Manifests()
     located: list[tuple[str, ClusterObject]] = []
     for file in files:
         with reading(file):
-            for found in _objects(file, manifests):
+            for found in _objects(file, manifests, validate.strict):
                 located.append(found)
                 advance()
+    if not located and not manifests.skipped:
+        fix = "name files with manifests of nodes and pods"
+        raise InputError("", "there are no objects in it", fix, location=", ".join(map(_shown, files)))
     _refuse_doubles(located)
     admission = Admission.of(obj for _, obj in located)
     expander = Expander.among((obj for _, obj in located), workloads)
@@ -86,13 +111,18 @@ def read_manifests(
     return manifests
 
 
-def _objects(file: str, manifests: Manifests) -> Iterator[tuple[str, ClusterObject]]:
-    def skip(location: str, manifest: Mapping[str, Any]) -> None:
-        manifests.skipped[str(manifest.get("kind") or "unnamed")] += 1
+def _shown(file: str) -> str:
+    return "<stdin>" if file == STDIN else file
 
-    yield from load_manifests(
-        sys.stdin if file == STDIN else Path(file), on_unknown=skip, kinds=CONTROLLER_KINDS
-    )
+
+def _objects(file: str, manifests: Manifests, strict: Strict) -> Iterator[tuple[str, ClusterObject]]:
+    def skip(location: str, manifest: Mapping[str, Any]) -> None:
+        kind = str(manifest.get("kind") or "unnamed")
+        # a kind that is read, in a group or version that is not
+        manifests.skipped[f"{manifest.get('apiVersion')}/{kind}" if kind in KINDS else kind] += 1
+
+    source = sys.stdin if file == STDIN else Path(file)
+    yield from load_manifests(source, on_unknown=skip, kinds=CONTROLLER_KINDS, strict=strict)
 
 
 def _refuse_doubles(located: Iterable[tuple[str, ClusterObject]]) -> None:
@@ -118,7 +148,7 @@ def _expanded(expander: Expander, location: str, obj: ClusterObject) -> list[Clu
     try:
         made: list[ClusterObject] = expander.expand(obj)
     except InputError as error:
-        raise error.in_location(f"{location} ({error.location})") from None
+        raise error.in_location(f"{location}: {error.location}") from None
     return made
 
 
@@ -126,5 +156,5 @@ def _admitted(admission: Admission, location: str, obj: ClusterObject) -> Cluste
     try:
         admitted: ClusterObject = admission.admit(obj)
     except InputError as error:
-        raise error.in_location(f"{location} ({obj.KIND} {obj.name})") from None
+        raise error.in_location(f"{location}: {obj.KIND} {obj.name}") from None
     return admitted

@@ -40,6 +40,11 @@ def note(text: str) -> None:
     print(f"note: {text}", file=sys.stderr)
 
 
+def caution(text: str) -> None:
+    """Write a line about something that may be wrong on stderr."""
+    print(f"warning: {text}", file=sys.stderr)
+
+
 def emit(text: str) -> None:
     """Write *text* and a line break to stdout."""
     sys.stdout.write(text)

@@ -10,7 +10,7 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from attrs import define, evolve, field, frozen
 
-from ..api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition, from_manifest
+from ..api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition, Strict, from_manifest
 from ..errors import InputError, InvariantError
 from .delivery import Delivery
 from .failures import Failures, Match
@@ -87,6 +87,8 @@ class InMemoryCluster(ClusterPort):
     """Deleting a pod that has a node only marks it; :meth:`finish_deletion` makes it go."""
     kinds: tuple[type[ClusterObject], ...] = field(default=(), kw_only=True, repr=False)
     """Classes of kinds that manifests may have besides those that are known anyway."""
+    strict: Strict = field(default=True, kw_only=True, repr=False)
+    """Treatment of manifests that Kubernetes would refuse, as for :func:`~schedframe.api.from_manifest`."""
     event_capacity: int = field(default=10_000, kw_only=True)
     """How many recorded events are kept, the latest ones; 0 keeps none."""
     _objects: defaultdict[str, dict[str, Any]] = field(
@@ -310,7 +312,11 @@ class InMemoryCluster(ClusterPort):
     # ---- with the lock held, but for the first two ----
 
     def _as_object(self, obj: AnyObject) -> ClusterObject:
-        return obj if isinstance(obj, ClusterObject) else from_manifest(obj, kinds=self.kinds)
+        return (
+            obj
+            if isinstance(obj, ClusterObject)
+            else from_manifest(obj, kinds=self.kinds, strict=self.strict)
+        )
 
     def _named(self, obj: AnyObject) -> ClusterObject:
         named = self._as_object(obj)

@@ -7,7 +7,7 @@ from typing import Any, Final, Self
 
 from attrs import define, evolve
 
-from ..api import CONTROLLER_KINDS, ClusterObject, Pod, from_manifest
+from ..api import CONTROLLER_KINDS, ClusterObject, Pod, Strict, from_manifest
 from ..cluster import InMemoryCluster
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.options import ScoreAllNodes
@@ -52,7 +52,8 @@ class Placement:
 class Simulation:
     """Nodes, pods and other objects, and a scheduler for them.
 
-    ``objects`` are API values or manifests; ``config`` and the other options are those of :class:`Scheduler`.
+    ``objects`` are API values or manifests; ``strict`` is the treatment of manifests that Kubernetes would
+    refuse, as for :func:`from_manifest`; ``config`` and the other options are those of :class:`Scheduler`.
     Time stands still, and ties are broken by ``seed``. Raises :class:`ConfigError` and :class:`InputError`.
     """
 
@@ -67,9 +68,11 @@ class Simulation:
         allow_imports: str | Iterable[str] = (),
         registry: Registry | None = None,
         verify: float = 0.0,
+        strict: Strict = True,
     ) -> None:
         self.clock = VirtualClock()
-        self.cluster = InMemoryCluster(clock=self.clock)
+        self.strict = strict
+        self.cluster = InMemoryCluster(clock=self.clock, strict=strict)
         self.scheduler = Scheduler(
             self.cluster,
             config,
@@ -106,7 +109,7 @@ class Simulation:
         are there or among *objects*; nodes that are added later get none.
         """
         kinds = [cls for framework in self._core.frameworks.values() for cls in framework.kinds().values()]
-        values = [as_object(obj, kinds) for obj in objects]
+        values = [as_object(obj, kinds, strict=self.strict) for obj in objects]
         if any(map(Expander.handles, values)):
             present = (obj for kind in Expander.READS for obj in self.cluster.list(kind))
             expander = Expander.among((*present, *values), workloads)
@@ -139,15 +142,15 @@ class Simulation:
 
         All nodes are evaluated: neither sampling nor the shortcuts for a nominated or a single node apply.
         """
-        return self.evaluator.evaluate(_with_uid(as_pod(pod)))
+        return self.evaluator.evaluate(_with_uid(as_pod(pod, strict=self.strict)))
 
     def assume(self, pod: Any, node_name: str) -> None:
         """Count *pod* as running on the node from now on, without any other effect."""
-        self._core.cache.assume_pod(_with_uid(as_pod(pod)).with_node_name(node_name))
+        self._core.cache.assume_pod(_with_uid(as_pod(pod, strict=self.strict)).with_node_name(node_name))
 
     def cycle(self, pod: Any) -> CycleReport:
         """Search for a node for *pod*, with sampling if it is on. The pod is not placed."""
-        value = _with_uid(as_pod(pod))
+        value = _with_uid(as_pod(pod, strict=self.strict))
         sampling = self._core.search.sampling
         start = sampling.next_start if sampling is not None else 0
         framework = self._core.frameworks[value.spec.scheduler_name]
@@ -175,7 +178,7 @@ class Simulation:
         Pods that were pending before take part; without *pods*, their results are returned. *on_cycle* is
         called with the decision of each cycle.
         """
-        values = [self.cluster.apply(as_pod(pod)) for pod in pods] or self.pending()
+        values = [self.cluster.apply(as_pod(pod, strict=self.strict)) for pod in pods] or self.pending()
         if on_cycle is not None:
             while (decision := self.scheduler.schedule_one()) is not None:
                 on_cycle(decision)
@@ -218,28 +221,30 @@ def evaluate(
     *,
     plugins: PluginsToPass | None = None,
     allow_imports: str | Iterable[str] = (),
+    strict: Strict = True,
 ) -> Evaluation:
     """Return what the scheduler would do with *pod* in a cluster of *objects*, and why. Changes nothing.
 
-    Everything may be API values or plain manifests; *plugins* and *allow_imports* as for :class:`Scheduler`.
-    Raises :class:`ConfigError` for a configuration that is refused, :class:`InputError` for a manifest that
-    cannot be used.
+    Everything may be API values or plain manifests; *plugins* and *allow_imports* as for :class:`Scheduler`,
+    *strict* as for :func:`from_manifest`. Raises :class:`ConfigError` for a configuration that is refused,
+    :class:`InputError` for a manifest that cannot be used.
     """
-    return Simulation(objects, config, plugins=plugins, allow_imports=allow_imports).evaluate(pod)
+    simulation = Simulation(objects, config, plugins=plugins, allow_imports=allow_imports, strict=strict)
+    return simulation.evaluate(pod)
 
 
-def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = ()) -> Any:
-    """Return an API value, decoded if *obj* is a manifest; *kinds* as for :func:`from_manifest`."""
+def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = (), *, strict: Strict = True) -> Any:
+    """Return an API value, decoded if *obj* is a manifest; *kinds*, *strict* as for :func:`from_manifest`."""
     if not isinstance(obj, Mapping):
         return obj
     if obj.get("kind") in _CONTROLLERS:
         kinds = (*kinds, *CONTROLLER_KINDS)
-    return from_manifest(obj, kinds=kinds)
+    return from_manifest(obj, kinds=kinds, strict=strict)
 
 
-def as_pod(obj: Any) -> Pod:
+def as_pod(obj: Any, *, strict: Strict = True) -> Pod:
     """Return a pod, decoded if *obj* is a manifest. Raises :class:`InputError` for anything else."""
-    value = as_object(obj)
+    value = as_object(obj, strict=strict)
     if not isinstance(value, Pod):
         raise InputError("", f"{type(value).__name__} is not a pod", "give a Pod or the manifest of one")
     return value

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from attrs import define, evolve
 
-from ..api import Pod
+from ..api import Pod, Strict
 from ..cluster import ClusterPort
 from ..cycle import Scheduler
 from ..cycle.core import Core
@@ -45,17 +45,18 @@ def copy_cluster(
     config: Any = None,
     plugins: PluginsToPass | None = None,
     allow_imports: str | Iterable[str] = (),
+    strict: Strict = True,
 ) -> ClusterCopy:
     """Copy the cluster of *source* and look up *pod* in it; O(cluster). Raises :class:`InputError`."""
     scheduler = source.scheduler if isinstance(source, Simulation) else source
     is_cluster = isinstance(scheduler, Scheduler | ClusterPort) or hasattr(source, "watch")
     if isinstance(scheduler, Scheduler):
         if config is None and plugins is None:
-            copy = Simulation((), scheduler.config, registry=scheduler.registry)
+            copy = Simulation((), scheduler.config, registry=scheduler.registry, strict=strict)
             copy.add(*objects_of(scheduler.core), workloads=Workloads.IGNORE)
             return ClusterCopy(_pod_in(copy, pod), copy, scheduler)
         source = objects_of(scheduler.core)
-    copy = Simulation((), config, plugins=plugins, allow_imports=allow_imports)
+    copy = Simulation((), config, plugins=plugins, allow_imports=allow_imports, strict=strict)
     # the workloads of a running cluster have the pods that their controllers made
     copy.add(*_objects(source), workloads=Workloads.IGNORE if is_cluster else Workloads.AUTO)
     return ClusterCopy(_pod_in(copy, pod), copy)
@@ -88,7 +89,7 @@ def _objects(source: Any) -> list[Any]:
 def _pod_in(copy: Simulation, wanted: Any) -> Pod:
     """Return the pod with the name *wanted*, or *wanted* itself, which replaces a running pod of its name."""
     if not isinstance(wanted, str):
-        pod = as_pod(wanted)
+        pod = as_pod(wanted, strict=copy.strict)
         if not pod.uid:
             pod = evolve(pod, metadata=evolve(pod.metadata, uid=pod.key))
         existing = copy.cluster.get("Pod", pod.key)

@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
 
+from ..api import Strict
 from ..errors import InputError
 from ..framework import Framework, PluginsToPass
 from ..simulate import Evaluation
@@ -40,6 +41,7 @@ def explain(
     changes: int = 5,
     nearest: int = 5,
     budget: int = 400,
+    strict: Strict = True,
 ) -> Explanation:
     """Return why *pod* has no node and what would help, or why it has the node it has.
 
@@ -48,7 +50,7 @@ def explain(
     manifests. ``pod``: its name, ``namespace/name``, a :class:`Pod` or the manifest of one. ``config``,
     ``plugins`` and ``allow_imports``: as for :class:`Simulation`; the default is those of the scheduler.
     ``changes``: number of kinds of changes to find, 0 for none. ``nearest``: number of nodes to report.
-    ``budget``: number of changes that are tried out at most.
+    ``budget``: number of changes that are tried out at most. ``strict``: as for :func:`from_manifest`.
 
     Nothing is changed: changes are tried out in a copy, which costs O(cluster) to make and O(nodes) for each
     change. Raises :class:`InputError` for a pod or cluster that cannot be used, :class:`ConfigError` for a
@@ -57,7 +59,7 @@ def explain(
     for name, number in (("changes", changes), ("nearest", nearest), ("budget", budget)):
         if number < 0:
             raise InputError(name, f"{number} is below 0", "give a number from 0")
-    copy = copy_cluster(cluster, pod, config, plugins, allow_imports)
+    copy = copy_cluster(cluster, pod, config, plugins, allow_imports, strict)
     if copy.pod.node_name:
         return _explain_placed(copy)
     return _PendingPod(copy, _Limits(changes, nearest, budget)).explain()

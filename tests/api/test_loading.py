@@ -35,8 +35,8 @@ def locations(source: Any, **options: Any) -> list[str]:
     return [f"{location} {made.KIND} {made.name}" for location, made in load_manifests(source, **options)]
 
 
-def test_documents_are_numbered_from_one() -> None:
-    assert locations(TWO) == ["1 Pod web", "3 Node n1"]
+def test_locations_have_the_line_and_the_document() -> None:
+    assert locations(TWO) == ["line 2 Pod web", "line 15: document 3 Node n1"]
 
 
 def test_scalars_are_read_as_kubectl_reads_them() -> None:
@@ -64,19 +64,19 @@ def test_lists_count_as_their_items() -> None:
         "apiVersion": "v1",
         "items": [{"kind": "Node", "metadata": {"name": "n1"}}, {"kind": "Pod", "metadata": {"name": "a"}}],
     }
-    assert locations(json.dumps(listed)) == ["1[0] Node n1", "1[1] Pod a"]
+    assert locations(json.dumps(listed)) == ["line 1: item 0 Node n1", "line 1: item 1 Pod a"]
     pods = {"kind": "PodList", "apiVersion": "v1", "items": [{"metadata": {"name": "a"}}]}
-    assert locations(json.dumps(pods)) == ["1[0] Pod a"]
+    assert locations(json.dumps(pods)) == ["line 1: item 0 Pod a"]
     assert locations(json.dumps({"kind": "PodList", "items": None})) == []
 
 
 def test_json_documents_may_follow_each_other() -> None:
     node = json.dumps({"kind": "Node", "metadata": {"name": "n1"}})
-    assert locations(f"{node}\n{node}\n") == ["1 Node n1", "2 Node n1"]
+    assert locations(f"{node}\n{node}\n") == ["line 1 Node n1", "line 2: document 2 Node n1"]
 
 
 def test_what_starts_like_json_may_be_yaml() -> None:
-    assert locations("{kind: Node, metadata: {name: n1}}") == ["1 Node n1"]
+    assert locations("{kind: Node, metadata: {name: n1}}") == ["line 1 Node n1"]
 
 
 def test_nothing_is_nothing() -> None:
@@ -92,8 +92,8 @@ def test_files_folders_and_streams(tmp_path: Path) -> None:
     assert locations(tmp_path / "b.yaml") == [f"{tmp_path / 'b.yaml'}:1 Node n1"]
     with (tmp_path / "b.yaml").open("rb") as stream:
         assert locations(stream) == [f"{tmp_path / 'b.yaml'}:1 Node n1"]
-    assert locations(io.StringIO("kind: Node\nmetadata: {name: n1}")) == ["1 Node n1"]
-    assert locations(b"kind: Node\nmetadata: {name: n1}") == ["1 Node n1"]
+    assert locations(io.StringIO("kind: Node\nmetadata: {name: n1}")) == ["line 1 Node n1"]
+    assert locations(b"kind: Node\nmetadata: {name: n1}") == ["line 1 Node n1"]
 
 
 def test_errors_name_file_document_item_object_and_path(tmp_path: Path) -> None:
@@ -103,11 +103,13 @@ def test_errors_name_file_document_item_object_and_path(tmp_path: Path) -> None:
     )
     with pytest.raises(InputError) as caught:
         list(load_manifests(file))
-    assert str(caught.value).startswith(f"{file}:2[1] (Pod web):spec: expected an object, got 5")
+    assert str(caught.value).startswith(
+        f"{file}:6: document 2, item 1, Pod web: spec: expected an object, got 5"
+    )
 
 
 def test_text_that_is_no_yaml_names_line_and_column() -> None:
-    with pytest.raises(InputError, match="line 2, column"):
+    with pytest.raises(InputError, match="line 2, column 4: cannot"):
         list(load_manifests("kind: Pod\n  a: b\n"))
 
 
@@ -123,10 +125,10 @@ class TestUnknownKinds:
     def test_they_are_an_error(self) -> None:
         with pytest.raises(UnknownKindError, match="ConfigMap") as caught:
             list(load_manifests(self.TEXT))
-        assert (caught.value.path, caught.value.location) == ("kind", "2")
+        assert (caught.value.path, caught.value.location) == ("kind", "line 4: document 2, ConfigMap c")
 
     def test_they_may_be_passed_over(self) -> None:
-        assert locations(self.TEXT, on_unknown="skip") == ["1 Node n1"]
+        assert locations(self.TEXT, on_unknown="skip") == ["line 1 Node n1"]
 
     def test_they_may_be_reported(self) -> None:
         seen: list[tuple[str, str]] = []
@@ -134,8 +136,8 @@ class TestUnknownKinds:
         def report(location: str, manifest: Mapping[str, Any]) -> None:
             seen.append((location, manifest["kind"]))
 
-        assert locations(self.TEXT, on_unknown=report) == ["1 Node n1"]
-        assert seen == [("2", "ConfigMap")]
+        assert locations(self.TEXT, on_unknown=report) == ["line 1 Node n1"]
+        assert seen == [("line 4: document 2", "ConfigMap")]
 
 
 def test_loading_is_lazy() -> None:
@@ -145,7 +147,7 @@ def test_loading_is_lazy() -> None:
 
 def test_bytes_are_utf_8_with_or_without_a_mark() -> None:
     text = "kind: Node\nmetadata: {name: n1}"
-    assert locations(text.encode("utf-8-sig")) == ["1 Node n1"]
+    assert locations(text.encode("utf-8-sig")) == ["line 1 Node n1"]
     with pytest.raises(InputError, match="UTF-8"):
         list(load_manifests(text.encode("utf-16")))
 

@@ -105,8 +105,9 @@ def test_a_pod_is_read_and_written() -> None:
 @given(objects)
 def test_what_is_written_is_read_back(made: ClusterObject) -> None:
     manifest = to_manifest(made)
-    assert from_manifest(manifest) == made
-    assert to_manifest(from_manifest(manifest)) == manifest
+    # not strict: the names and enumerations of these values are any text
+    assert from_manifest(manifest, strict=False) == made
+    assert to_manifest(from_manifest(manifest, strict=False)) == manifest
 
 
 def test_empties_and_defaults_are_left_out() -> None:

@@ -70,7 +70,7 @@ def test_a_manifest_of_an_own_kind_becomes_a_value_and_back() -> None:
 
 
 def test_kinds_of_one_name_are_distinguished_by_their_group() -> None:
-    core = {**MESH, "apiVersion": "v1"}
+    core = {"apiVersion": "v1", "kind": "Service", "metadata": {"name": "a"}}
     assert isinstance(from_manifest(MESH, kinds=[OtherService]), OtherService)
     assert not isinstance(from_manifest(core, kinds=[OtherService]), OtherService)
     assert to_manifest(from_manifest(MESH, kinds=[OtherService])) == MESH

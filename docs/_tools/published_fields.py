@@ -1,0 +1,101 @@
+"""Write ``schedframe/api/validation/fields.json``: which fields Kubernetes publishes for the kinds we read.
+
+    python docs/_tools/published_fields.py .../client-go/applyconfigurations/internal/internal.go
+
+The argument is a file that each Kubernetes release generates from its OpenAPI document, and that has the same
+names and types (github.com/kubernetes/client-go at the tag of the release). Only facts are taken: names of
+types, names of fields, and types of fields.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from schedframe.api import CONTROLLER_KINDS, KINDS
+from schedframe.api.validation.published import published_name
+
+TARGET = Path(__file__).parents[2] / "schedframe" / "api" / "validation" / "fields.json"
+SCALARS = {"string": "s", "numeric": "n", "boolean": "b"}
+UNTYPED = "a"
+SPECIAL = {"Time": "t", "MicroTime": "t"}
+"""Types of the API that are written as text; other types without fields are not checked."""
+
+
+def tables(source: str) -> dict[str, dict[str, Any]]:
+    """Return the declared types by name."""
+    text = source.split("schemaYAML = typed.YAMLObject(`", 1)[1].split("`)", 1)[0]
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    return {entry["name"]: entry for entry in yaml.load(text, Loader=loader)["types"]}
+
+
+def short(name: str) -> str:
+    """Return ``core.v1.Pod`` for ``io.k8s.api.core.v1.Pod``."""
+    for prefix in ("io.k8s.api.", "io.k8s.apimachinery.pkg.apis.", "io.k8s.apimachinery.pkg."):
+        if name.startswith(prefix):
+            return name.removeprefix(prefix)
+    return name
+
+
+def fields_of(entry: dict[str, Any]) -> list[dict[str, Any]] | None:
+    """Return the fields of a type; ``None`` for a type that is no object with fixed fields."""
+    declared: list[dict[str, Any]] | None = entry.get("map", {}).get("fields")
+    return declared
+
+
+def code(declared: dict[str, Any], types: dict[str, dict[str, Any]]) -> str:
+    """Return the code of a type, as ``schedframe.api.validation.published`` has them."""
+    if "namedType" in declared:
+        name = declared["namedType"]
+        special = SPECIAL.get(name.rpartition(".")[2])
+        if special is not None:
+            return special
+        return short(name) if name in types and fields_of(types[name]) is not None else UNTYPED
+    for kind, mark in (("list", "["), ("map", "{")):
+        if kind in declared and "elementType" in declared[kind]:
+            return mark + code(declared[kind]["elementType"], types)
+    return SCALARS.get(declared.get("scalar", ""), UNTYPED)
+
+
+def references(codes: dict[str, str]) -> Iterator[str]:
+    """Yield the names of the types that the fields of a type have."""
+    for each in codes.values():
+        name = each.lstrip("[{")
+        if "." in name:
+            yield name
+
+
+def reachable(types: dict[str, dict[str, Any]]) -> dict[str, dict[str, str]]:
+    """Return the types that manifests of :data:`KINDS` and workloads consist of, with codes by field."""
+    every = {
+        short(name): {field["name"]: code(field["type"], types) for field in declared}
+        for name, entry in types.items()
+        if (declared := fields_of(entry)) is not None
+    }
+    waiting = [published_name(cls) for cls in (*KINDS.values(), *CONTROLLER_KINDS)]
+    chosen: dict[str, dict[str, str]] = {}
+    while waiting:
+        name = waiting.pop()
+        if name not in chosen:
+            chosen[name] = every[name]
+            waiting += references(every[name])
+    return {name: dict(sorted(chosen[name].items())) for name in sorted(chosen)}
+
+
+def main() -> None:
+    """Write the file."""
+    found = reachable(tables(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    lines = (
+        f"{json.dumps(name)}:{json.dumps(codes, separators=(',', ':'))}" for name, codes in found.items()
+    )
+    TARGET.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    print(f"{TARGET}: {len(found)} types, {sum(map(len, found.values()))} fields")
+
+
+if __name__ == "__main__":
+    main()

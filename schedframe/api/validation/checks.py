@@ -1,0 +1,207 @@
+"""One walk over a manifest, derived from the published fields and the rules.
+
+A check returns ``None`` or errors with their paths from there, so a right manifest costs no paths. Null is
+right everywhere. O(size of the manifest).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import cache, partial
+from typing import Any, Final, NamedTuple
+
+from ...errors import InputError
+from ..codec import Codec, at_key, decode_bool, decode_integer, decode_text, describe, list_of, map_of
+from ..metadata import ClusterObject
+from ..times import parse_time
+from . import rules
+from .published import OBJECT_META, published_name, published_types
+
+Errors = list[InputError] | None
+Check = Callable[[Any], Errors]
+
+
+class _Member(NamedTuple):
+    """A value of exactly the type ``expected`` needs only ``inner``; others go through ``otherwise``."""
+
+    expected: type | None
+    inner: Check | None
+    otherwise: Check
+
+
+def problems_of(manifest: Mapping[str, Any], cls: type[ClusterObject]) -> list[InputError]:
+    """Return what the API server would refuse in the manifest of a *cls*, in the order of the manifest.
+
+    Of a kind that Kubernetes does not publish, only the metadata is checked.
+    """
+    found = _root(published_name(cls))(manifest) or []
+    metadata = manifest.get("metadata")
+    if isinstance(metadata, Mapping):
+        found += [error.at("metadata") for error in _name_problems(metadata, cls)]
+    return found
+
+
+@cache
+def _root(name: str) -> Check:
+    if name in published_types():
+        return _struct(name)
+    return _struct_check({"metadata": _member(OBJECT_META, "")}, is_open=True)
+
+
+def _name_problems(metadata: Mapping[str, Any], cls: type[ClusterObject]) -> list[InputError]:
+    label = cls.KIND in rules.LABEL_NAMED
+    found = []
+    for key, is_label in (("name", label), ("generateName", label), ("namespace", True)):
+        text = metadata.get(key)
+        if isinstance(text, str) and text:
+            # a random end follows a generateName
+            whole = f"{text[:50]}x" if key == "generateName" else text
+            error = rules.check_name(whole, label=is_label)
+            if error is not None:
+                found.append(error.at(key))
+    return found
+
+
+@cache
+def _struct(name: str) -> Check:
+    """Return the check of a type with fixed fields."""
+    fields = published_types()[name]
+    return _struct_check({key: _member(code, f"{name}.{key}") for key, code in fields.items()})
+
+
+def _struct_check(members: dict[str, _Member], *, is_open: bool = False) -> Check:
+    find = members.get
+
+    def check(value: Any) -> Errors:
+        found: list[InputError] = []
+        for key, entry in value.items():
+            member = find(key)
+            if member is None:
+                if not is_open:
+                    found.append(_unknown(key, members))
+                continue
+            expected, inner, otherwise = member
+            if type(entry) is expected:
+                if inner is None:
+                    continue
+                below = inner(entry)
+            elif entry is None:
+                continue
+            else:
+                below = otherwise(entry)
+            if below:
+                found += [error.at(key) for error in below]
+        return found
+
+    return check
+
+
+def _unknown(key: Any, members: Mapping[str, Any]) -> InputError:
+    fix = rules.meant(str(key), tuple(members)) or "remove it, or move it to where it belongs"
+    return at_key(InputError("", "Kubernetes has no such field here", fix), str(key))
+
+
+_SCALARS: Final[Mapping[str, tuple[type, Callable[[Any], Any]]]] = {
+    "s": (str, decode_text),
+    "n": (int, decode_integer),
+    "b": (bool, decode_bool),
+    "t": (str, parse_time),
+}
+_decode_list: Final = list_of(Codec(None, lambda value: value, None)).decode
+_decode_map: Final = map_of(Codec(None, lambda value: value, None)).decode
+
+
+def _member(code: str, field: str) -> _Member:
+    """Return the check of a value with that code; *field* is ``type.field``, by which rules are found."""
+    if code == "a":
+        return _Member(None, None, _anything)
+    if code[0] == "[":
+        items = _items(_member(code[1:], field))
+        return _Member(list, items, partial(_converted, _decode_list, items))
+    if code[0] == "{":
+        entries = _entries(_member(code[1:], ""), _amounts_check(field))
+        return _Member(dict, entries, partial(_converted, _decode_map, entries))
+    if code in _SCALARS:
+        expected, decode = _SCALARS[code]
+        inner = _rule(field)
+        return _Member(expected, inner, partial(_converted, decode, inner))
+    struct = _struct(code)
+    return _Member(dict, struct, partial(_as_object, struct))
+
+
+def _rule(field: str) -> Check | None:
+    values, limits = rules.VALUES.get(field), rules.RANGES.get(field)
+    if values is not None:
+        return lambda value: _one(rules.check_value(value, values))
+    if limits is not None:
+        return lambda value: _one(rules.check_range(value, limits))
+    return None
+
+
+def _one(error: InputError | None) -> Errors:
+    return None if error is None else [error]
+
+
+def _amounts_check(field: str) -> Callable[[Mapping[str, Any]], list[InputError]] | None:
+    if field in rules.REQUESTS:
+        return rules.check_requested
+    return rules.check_capacity if field in rules.CAPACITIES else None
+
+
+def _anything(_value: Any) -> Errors:
+    return None
+
+
+def _converted(decode: Callable[[Any], Any], inner: Check | None, value: Any) -> Errors:
+    """Check a value of another type than from a file: a tuple, or a mistake."""
+    try:
+        made = decode(value)
+    except InputError as error:
+        return [error]
+    return None if inner is None else inner(made)
+
+
+def _as_object(inner: Check, value: Any) -> Errors:
+    if isinstance(value, Mapping):
+        return inner(value)
+    return [InputError("", f"expected an object, got {describe(value)}", "write members as key: value")]
+
+
+def _items(member: _Member) -> Check:
+    expected, inner, otherwise = member
+
+    def check(value: Any) -> Errors:
+        found: list[InputError] = []
+        for index, entry in enumerate(value):
+            if type(entry) is expected:
+                if inner is None:
+                    continue
+                below = inner(entry)
+            else:
+                below = otherwise(entry)
+            if below:
+                found += [error.at(f"[{index}]") for error in below]
+        return found
+
+    return check
+
+
+def _entries(member: _Member, amounts: Callable[[Mapping[str, Any]], list[InputError]] | None) -> Check:
+    expected, inner, otherwise = member
+
+    def check(value: Any) -> Errors:
+        found = [] if amounts is None else amounts(value)
+        for key, entry in value.items():
+            if type(entry) is expected:
+                if inner is None:
+                    continue
+                below = inner(entry)
+            elif entry is None:
+                continue
+            else:
+                below = otherwise(entry)
+            if below:
+                found += [at_key(error, str(key)) for error in below]
+        return found
+
+    return check

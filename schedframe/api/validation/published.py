@@ -1,0 +1,34 @@
+"""The fields that Kubernetes v1.36 publishes, by type: data of ``fields.json``.
+
+A field has a code: ``s`` text, ``n`` whole number, ``b`` boolean, ``t`` a time, ``a`` anything (amounts,
+numbers or text, free objects), the name of a type, or ``[`` (list) or ``{`` (object with members of any name)
+and the code of its items.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib.resources import files
+from typing import Final
+
+from ..metadata import ClusterObject
+
+OBJECT_META: Final = "meta.v1.ObjectMeta"
+
+Fields = Mapping[str, str]
+
+
+@cache
+def published_types() -> Mapping[str, Fields]:
+    """Return name of a type → its fields with their codes."""
+    text = files(__package__).joinpath("fields.json").read_text(encoding="utf-8")
+    types: dict[str, Fields] = json.loads(text)
+    return types
+
+
+def published_name(cls: type[ClusterObject]) -> str:
+    """Return the name that the type of a kind has there, as ``core.v1.Pod``."""
+    group, _, version = cls.API_VERSION.rpartition("/")
+    return f"{group.split('.')[0] or 'core'}.{version}.{cls.KIND}"

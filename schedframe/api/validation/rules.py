@@ -1,0 +1,161 @@
+"""What the API server refuses and the published fields do not say, for the fields that scheduling reads.
+
+Keys are ``type.field``. An empty text counts as absent where the API server fills in a default.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any, Final
+
+from ...errors import InputError
+from ..codec import at_key
+
+_EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
+_POLICIES: Final = ("Honor", "Ignore")
+_SELECTOR_OPERATORS: Final = ("In", "NotIn", "Exists", "DoesNotExist")
+_PREEMPTION: Final = ("PreemptLowerPriority", "Never")
+_RESTART: Final = ("Always", "OnFailure", "Never")
+_ACCESS_MODES: Final = ("ReadWriteOnce", "ReadOnlyMany", "ReadWriteMany", "ReadWriteOncePod")
+_VOLUME_MODES: Final = ("Filesystem", "Block")
+_STATUSES: Final = ("True", "False", "Unknown")
+_PORT: Final = (0, 65535)
+_WEIGHT: Final = (1, 100)
+_COUNT: Final = (1, 2**31 - 1)
+
+VALUES: Final[Mapping[str, tuple[str, ...]]] = {
+    "core.v1.Container.restartPolicy": ("", *_RESTART),
+    "core.v1.ContainerPort.protocol": ("", "TCP", "UDP", "SCTP"),
+    "core.v1.NodeCondition.status": _STATUSES,
+    "core.v1.NodeSelectorRequirement.operator": (*_SELECTOR_OPERATORS, "Gt", "Lt"),
+    "core.v1.PersistentVolumeClaimSpec.accessModes": _ACCESS_MODES,
+    "core.v1.PersistentVolumeClaimSpec.volumeMode": ("", *_VOLUME_MODES),
+    "core.v1.PersistentVolumeClaimStatus.phase": ("", "Pending", "Bound", "Lost"),
+    "core.v1.PersistentVolumeSpec.accessModes": _ACCESS_MODES,
+    "core.v1.PersistentVolumeSpec.volumeMode": ("", *_VOLUME_MODES),
+    "core.v1.PersistentVolumeStatus.phase": ("", "Pending", "Available", "Bound", "Released", "Failed"),
+    "core.v1.PodCondition.status": _STATUSES,
+    "core.v1.PodSpec.preemptionPolicy": ("", *_PREEMPTION),
+    "core.v1.PodSpec.restartPolicy": ("", *_RESTART),
+    "core.v1.PodStatus.phase": ("", "Pending", "Running", "Succeeded", "Failed", "Unknown"),
+    "core.v1.Taint.effect": _EFFECTS,
+    "core.v1.Toleration.effect": ("", *_EFFECTS),
+    "core.v1.Toleration.operator": ("", "Exists", "Equal", "Lt", "Gt"),
+    "core.v1.TopologySpreadConstraint.nodeAffinityPolicy": _POLICIES,
+    "core.v1.TopologySpreadConstraint.nodeTaintsPolicy": _POLICIES,
+    "core.v1.TopologySpreadConstraint.whenUnsatisfiable": ("DoNotSchedule", "ScheduleAnyway"),
+    "meta.v1.LabelSelectorRequirement.operator": _SELECTOR_OPERATORS,
+    "resource.v1.DeviceSubRequest.allocationMode": ("", "ExactCount", "All"),
+    "resource.v1.DeviceTaint.effect": ("None", "NoSchedule", "NoExecute"),
+    "resource.v1.DeviceToleration.effect": ("", "NoSchedule", "NoExecute"),
+    "resource.v1.DeviceToleration.operator": ("", "Exists", "Equal"),
+    "resource.v1.ExactDeviceRequest.allocationMode": ("", "ExactCount", "All"),
+    "scheduling.v1.PriorityClass.preemptionPolicy": ("", *_PREEMPTION),
+    "storage.v1.StorageClass.volumeBindingMode": ("", "Immediate", "WaitForFirstConsumer"),
+}
+"""Field → its values, or those of its items. With an empty text: absence is the same."""
+
+RANGES: Final[Mapping[str, tuple[int, int]]] = {
+    "core.v1.ContainerPort.containerPort": _PORT,
+    "core.v1.ContainerPort.hostPort": _PORT,
+    "core.v1.PreferredSchedulingTerm.weight": _WEIGHT,
+    "core.v1.TopologySpreadConstraint.maxSkew": _COUNT,
+    "core.v1.TopologySpreadConstraint.minDomains": _COUNT,
+    "core.v1.WeightedPodAffinityTerm.weight": _WEIGHT,
+}
+"""Field → lowest and highest value."""
+
+_CONTAINER_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
+_NODE_RESOURCES: Final = (*_CONTAINER_RESOURCES, "pods", "storage")
+_RESOURCE_PREFIXES: Final = ("hugepages-", "attachable-volumes-")
+
+REQUESTS: Final = frozenset(
+    {
+        "core.v1.ResourceRequirements.requests",
+        "core.v1.ResourceRequirements.limits",
+        "core.v1.PodSpec.overhead",
+    }
+)
+"""Fields with amounts that containers ask for: the API server refuses other names without a domain."""
+CAPACITIES: Final = frozenset({"core.v1.NodeStatus.allocatable", "core.v1.NodeStatus.capacity"})
+"""Fields with amounts that nodes have: the API server takes any name; only misspellings are refused."""
+
+LABEL_NAMED: Final = frozenset({"Namespace", "Service"})
+"""Kinds whose names are DNS labels; the names of the others are DNS subdomains."""
+
+_LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
+_SUBDOMAIN: Final = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*")
+_MAX_LABEL: Final = 63
+_MAX_SUBDOMAIN: Final = 253
+
+
+def meant(word: str, known: tuple[str, ...]) -> str:
+    """Return the question after a similar word of *known*; empty if none is similar."""
+    folded = {each.lower(): each for each in known}
+    close = get_close_matches(word.lower(), folded, n=1)
+    return f"did you mean {folded[close[0]]}?" if close else ""
+
+
+def check_value(value: str, values: tuple[str, ...]) -> InputError | None:
+    """Return the error if *value* is not one of *values*."""
+    if value in values:
+        return None
+    named = tuple(each for each in values if each)
+    return InputError(
+        "",
+        f"{value!r} is not one of {', '.join(named)}",
+        meant(value, named) or f"write {named[0]}, for example",
+    )
+
+
+def check_range(value: int, limits: tuple[int, int]) -> InputError | None:
+    """Return the error if *value* is outside *limits*."""
+    low, high = limits
+    if low <= value <= high:
+        return None
+    bounds = f"{low} or more" if limits == _COUNT else f"from {low} to {high}"
+    return InputError("", f"{value} is out of range", f"write a number {bounds}")
+
+
+def check_requested(amounts: Mapping[str, Any]) -> list[InputError]:
+    """Return errors for resources that no container can ask for: without domain and not native."""
+    return [
+        _unknown_resource(name, _CONTAINER_RESOURCES)
+        for name in amounts
+        if isinstance(name, str)
+        and name not in _CONTAINER_RESOURCES
+        and "/" not in name
+        and not name.startswith("hugepages-")
+    ]
+
+
+def check_capacity(amounts: Mapping[str, Any]) -> list[InputError]:
+    """Return errors for resources without domain whose names are similar to native ones."""
+    return [
+        _unknown_resource(name, _NODE_RESOURCES)
+        for name in amounts
+        if isinstance(name, str)
+        and name not in _NODE_RESOURCES
+        and "/" not in name
+        and not name.startswith(_RESOURCE_PREFIXES)
+        and meant(name, _NODE_RESOURCES)
+    ]
+
+
+def _unknown_resource(name: str, known: tuple[str, ...]) -> InputError:
+    fix = meant(name, known) or f"resources of your own have a domain, such as example.com/{name}"
+    return at_key(InputError("", f"Kubernetes has no resource {name}", fix), name)
+
+
+def check_name(name: str, *, label: bool) -> InputError | None:
+    """Return the error if *name* is no DNS label, or no DNS subdomain."""
+    pattern, longest = (_LABEL, _MAX_LABEL) if label else (_SUBDOMAIN, _MAX_SUBDOMAIN)
+    if pattern.fullmatch(name) and len(name) <= longest:
+        return None
+    if len(name) > longest:
+        return InputError("", f"the name has {len(name)} characters", f"use at most {longest}")
+    dots = "" if label else ", dots"
+    allowed = f"lower case letters, digits{dots} and -, with a letter or digit at both ends"
+    return InputError("", f"{name!r} is not a name that Kubernetes takes", f"use {allowed}")
