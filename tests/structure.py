@@ -54,6 +54,20 @@ FORMULA_CONSTANTS: Final[dict[str, str]] = {
     "schedframe/cycle/equivalence/index/score_matrix.py:_NEVER": "a code: no version",
     "schedframe/cycle/equivalence/status_codes.py:NO_NODE": "a code: no node",
     "schedframe/cycle/equivalence/status_codes.py:NO_PLUGIN": "a code: no plugin",
+    "plugins_builtin/node_resources/arithmetic.py:EXACT": "a format: integers that a float holds exactly",
+    "plugins_builtin/node_resources/arithmetic.py:_PERCENT": "a formula of the reference",
+    "plugins_builtin/node_resources/arithmetic.py:_WRAP": "a format: int64 overflow of Go",
+    "plugins_builtin/node_resources/arithmetic.py:_HALF": "a format: int64 overflow of Go",
+    "plugins_builtin/node_resources/shortage.py:UNRESOLVABLE": "a bit of a code",
+    "plugins_builtin/node_resources/shortage.py:PODS": "a bit of a code",
+    "plugins_builtin/node_resources/shortage.py:FIRST_RESOURCE": "a bit of a code",
+    "plugins_builtin/node_resources/shortage.py:_OTHER_BITS": "a format of codes",
+    "plugins_builtin/node_resources/shortage.py:_BYTE": "a format of codes",
+    "plugins_builtin/node_resources/shortage.py:WORD": "a format: bits of an int64",
+    "plugins_builtin/node_resources/strategies.py:_FULL": "a formula of the reference",
+    "plugins_builtin/node_resources/strategies.py:_TWO": "a formula of the reference",
+    "plugins_builtin/node_resources/usage.py:_ONE": "a formula",
+    "schedframe/state/row_states.py:_LEFT_OUT": "a code: no state",
 }
 """``path:NAME`` → why the number is no tuning constant: a formula's, a format's or the reference's."""
 

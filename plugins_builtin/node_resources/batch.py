@@ -36,7 +36,7 @@ def shortages_of_pods(
 ) -> Callable[[int], RowVerdicts | None] | None:
     """:meth:`.Demand.shortage` by row number for a batch of demands; ``None`` for a row with room for each.
 
-    No function if somebody else's resources are among them, or too many.
+    ``None`` if resources of other plugins are among them, or too many.
     """
     asked = {name for demand in demands for name in demand.names}
     if len(asked) >= WORD - 2 or any(demand.delegated for demand in demands):
@@ -139,8 +139,8 @@ def _of_usual_rows(
     score: Callable[[int, int, int, int], Column],
     alone: Score,
 ) -> Callable[[int], Column]:
-    """*score* by what there is and what is used of either resource, for rows that have some of both, and not
-    so much that floats are not exact; for others *alone*, the per-node form.
+    """*score* by what there is and what is used of either resource, for rows that have some of both, in
+    amounts that floats hold exactly; for other rows by *alone*, the per-node form.
     """
     (capacities, used, *_), (other_capacities, other_used, *_) = cells_of(pods[0], table)
 

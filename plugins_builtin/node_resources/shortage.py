@@ -44,7 +44,7 @@ def is_extended_resource(name: str) -> bool:
 class Demand:
     """The amounts that a node must have left for a pod, beside room for one more pod.
 
-    A resource of ``delegated`` is somebody else's business on nodes that have none of it.
+    A resource of ``delegated`` is left to another plugin on nodes that have none of it.
     """
 
     amounts: tuple[tuple[str, int], ...]

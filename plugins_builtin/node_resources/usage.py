@@ -25,7 +25,7 @@ U = TypeVar("U", bound="Usage")
 Scalar = TypeVar("Scalar", bound=np.generic)
 
 PORTION: Final = 1 << 14
-"""So many rows are worked on at a time: what is written in one pass is still in the cache at the next."""
+"""Rows of one pass: what one pass writes is still in the processor's cache at the next."""
 _ONE: Final = 1.0
 
 
@@ -34,8 +34,8 @@ class Usage(DerivedArrays):
     """Of several resources, one row of a matrix each: capacity, and something that follows from usage:
     ``of_capacity`` x capacity + ``of_used`` x used.
 
-    Good only for nodes that have some of each resource, and none so much that floats are not exact: as long
-    as there are ``odd_rows``, whoever wants to use this must go another way. Memory: 16 bytes a resource and
+    Right only for nodes that have some of each resource, in amounts that floats hold exactly. While there are
+    ``odd_rows``, the per-node form must be used instead. Memory: 16 bytes a resource and
     row.
     """
 

@@ -312,11 +312,9 @@ class InMemoryCluster(ClusterPort):
     # ---- with the lock held, but for the first two ----
 
     def _as_object(self, obj: AnyObject) -> ClusterObject:
-        return (
-            obj
-            if isinstance(obj, ClusterObject)
-            else from_manifest(obj, kinds=self.kinds, strict=self.strict)
-        )
+        if isinstance(obj, ClusterObject):
+            return obj
+        return from_manifest(obj, kinds=self.kinds, strict=self.strict)
 
     def _named(self, obj: AnyObject) -> ClusterObject:
         named = self._as_object(obj)

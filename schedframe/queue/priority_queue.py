@@ -217,11 +217,9 @@ class PriorityQueue:
         registered it); other pods cost nothing. *max_priority* leaves out waiting pods of higher priority,
         *except_uid* one pod. O(groups of pods with equal rejectors + pods with hints to run × hints).
 
-        *rolled_back*: the event is the roll-back of the attempt with that ``QueuedPodInfo.popped``, which a
-        plugin rejected. The cluster is as it was before that attempt, so the event is no news for pods that
-        were tried before it. Such a pod, if it backs off after no other event, is held: it is popped after
-        its backoff, or when another event comes. Otherwise pods whose attempts fail in turn would wake each
-        other without end.
+        *rolled_back*: the event is the roll-back of the attempt with that ``QueuedPodInfo.popped``, no news
+        for pods that were tried before it. One that backs off after such events only is held until its
+        backoff ends or another event comes, else pods whose attempts fail in turn wake each other for ever.
         """
         if not (self._in_flight.flights or self._pools.any_waits()) or not self._hints.is_registered(event):
             return

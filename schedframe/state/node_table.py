@@ -182,7 +182,7 @@ class NodeTable(TableStore):
         return column.sync().array
 
     def derived_arrays(self, key: Hashable, make: Callable[[NodeTable], Derived]) -> Derived:
-        """The columns of somebody's own known as *key*, made at first use and up to date.
+        """Return the derived arrays kept under *key*, made at first use and up to date.
 
         The same key must always come with an equivalent *make*. Of many, the oldest are dropped.
         """

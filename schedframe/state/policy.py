@@ -23,6 +23,6 @@ SMALLEST_STATE_BLOCK = 1 << 11
 
 
 def state_block_shift(capacity: int) -> int:
-    """Power of two of the rows in a block, for a table with room for so many: 16 blocks where sizes allow."""
+    """Power of two of the rows in a block, for a table of that capacity: 16 blocks where sizes allow."""
     width = min(max(SMALLEST_STATE_BLOCK, -(-capacity // 16)), PORTION)
     return (width - 1).bit_length()

@@ -91,7 +91,7 @@ class RowsByState:
         return self._by_number[self.numbers[row]]
 
     def activated_since(self, activations: int) -> list[RowState] | None:
-        """The states activated after so many *activations*; ``None`` if that is too long ago to tell."""
+        """The states activated after the first *activations* ones; ``None`` if that is too long ago."""
         first = activations - self.activations + len(self._activated)
         return self._activated[first:] if first >= 0 else None
 

@@ -38,7 +38,7 @@ def check_nobody_else(world: World, executor: ManualExecutor) -> None:
     assert pending.issuperset(info.uid for info in queued)
     for uid, attempt in core.binding.items():
         # The event of a bind may be here before the news of it.
-        assert attempt.gone or uid in pending or core.cache.get_pod(uid) is not None
+        assert attempt.deleted or uid in pending or core.cache.get_pod(uid) is not None
     assert pending.issuperset(core.written)
     nominator = core.queue.nominator
     for node in nominator.node_names:
@@ -50,7 +50,7 @@ def check_nobody_else(world: World, executor: ManualExecutor) -> None:
     flights = {info.uid for info in core.queue.in_pool(Pool.IN_FLIGHT)}
     assert flights == {waiting.pod.uid for waiting in core.waiting}
     if not len(executor) and not core.inbox:
-        assert not core._writes
+        assert not core.writes._by_uid
         parked = {uid for uid in core.binding if core.paused.get(uid) is not None}
         assert core.binding.keys() == flights | parked
 

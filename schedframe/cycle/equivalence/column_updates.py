@@ -80,7 +80,7 @@ class ColumnUpdater:
     # ---- dirty rows --------------------------------------------------------------------------------------
 
     def all_rows_are_cheaper(self, dirty: int) -> bool:
-        """Whether :meth:`evaluate_all` costs less than :meth:`evaluate_dirty` for so many rows."""
+        """Whether :meth:`evaluate_all` costs less than :meth:`evaluate_dirty` for *dirty* dirty rows."""
         return self.query.is_columnar and dirty * self.policy.gather_cost >= self.query.table.num_nodes
 
     def evaluate_dirty(self, positions: Positions, *, counting: bool) -> None:

@@ -35,7 +35,7 @@ class EquivalenceClass:
     """Key, columns and index of one class.
 
     A class without columns is *index only*: its index finds the best rows, and the columns are built when a
-    row must be told from others. ``refresh`` is O(dirty rows), plus O(rows) when the highest raw score of a
+    row must be read by itself. ``refresh`` is O(dirty rows), plus O(rows) when the highest raw score of a
     normalised plugin moved.
     """
 

@@ -86,7 +86,7 @@ class Policy:
     eviction_period: int = 256
     """Evaluations, and 8 more for each slot, between two passes that evict unused slots."""
     rebatch_share: int = 8
-    """One in so many slots may be new before all are prepared as one batch again."""
+    """One in this number of slots may be new before all are prepared as one batch again."""
 
     # ---- groups of rows ----------------------------------------------------------------------------------
 
@@ -112,7 +112,7 @@ LARGEST_BLOCK = 2048
 
 
 def block_shift(rows: int, largest: int | None = None) -> int:
-    """Power of two of the rows in a block, for a table of so many *rows*."""
+    """Power of two of the rows in a block, for a table of *rows* rows."""
     shift = max(SMALLEST_BLOCK, -(-max(rows, 1) // BLOCKS)) - 1
     found = shift.bit_length()
     return found if largest is None else min(found, largest.bit_length() - 1)

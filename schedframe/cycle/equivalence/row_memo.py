@@ -16,7 +16,7 @@ T = TypeVar("T")
 class RowMemo(Generic[T]):
     """Row state (:meth:`.NodeTable.row_state`) → answer.
 
-    Clusters have machines of few kinds and pods of few sizes, so many rows are in equal states, and one
+    Clusters have machines of few kinds and pods of few sizes, hence many rows are in equal states, and one
     evaluation serves all of them. Full, the memo starts empty again.
     """
 
@@ -42,5 +42,5 @@ class RowMemo(Generic[T]):
         self._answers.clear()
 
     def nbytes(self, answer: int = 0) -> int:
-        """About how much memory this takes, with so many bytes an *answer*."""
+        """About how much memory this takes, if an answer takes *answer* bytes."""
         return len(self._answers) * (BYTES_AN_ANSWER + answer)

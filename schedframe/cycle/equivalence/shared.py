@@ -78,7 +78,7 @@ class SharedIndexes:
         return matrix
 
     def index_for(self, classes: int, *, by_state: bool = True) -> IndexKind:
-        """The kind of index for one more class, if so many *classes* share this."""
+        """The kind of index for one more class, if *classes* classes share this."""
         table = self.node_columns.table
         few = classes < self.policy.matrix_min_classes or table.size > self.policy.matrix_max_rows
         found = Situation(

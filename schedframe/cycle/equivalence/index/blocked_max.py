@@ -100,8 +100,7 @@ class BlockedMax:
         """Set the values of rows; O(changes), and O(size) for a row beyond all those that counted so far."""
         if not self._folded:
             self._fold()
-        cells, bests, counts = self._cells, self._best, self._count
-        shift, tied = self._shift, self._tied
+        cells, bests, counts, shift, tied = self._cells, self._best, self._count, self._shift, self._tied
         for row, value in changes:
             old = cells[row]
             if value == old:
