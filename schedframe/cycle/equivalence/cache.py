@@ -133,7 +133,8 @@ class EquivalenceCache:
 
         The class is not made again for the next ``policy.retry_after`` pods with that key.
         """
-        plan = self._plan(framework)
+        # Without a plan it was the plan that failed: nothing of the profile is cached from now on.
+        plan = self._plans.setdefault(framework, None)
         key = None if plan is None else class_key(framework.profile_name, plan, pod)
         if key is None:
             return None

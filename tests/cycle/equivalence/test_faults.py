@@ -34,7 +34,6 @@ OUTSIDE = {
     "FastSearch._drop",
     "FastSearch._lost_rows",
     "EquivalenceCache.drop",
-    "EquivalenceCache._plan",
     "EquivalenceCache.classes",
     "EquivalenceClass.discard",
     "EquivalenceClass.feasible_rows",
@@ -43,8 +42,6 @@ OUTSIDE = {
     "EquivalenceClass.check_invariants",
     "class_key",
     "signature",
-    "partition_plan",
-    "_skip_reads",
 }
 AFTER_A_DRAW = {"BlockedMax._nth_best", "BlockedMax._counted", "BlockedMax._fold", "GroupMax._at"}
 """They get a number that was drawn: the full search draws again, so later draws are others."""
