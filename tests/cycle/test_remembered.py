@@ -49,43 +49,43 @@ def _act(worlds: Triplets, random: Random, templates: list[Pod], nodes: int, pod
 
 
 class Way(NamedTuple):
-    """How classes catch up, so that small clusters take all the ways that large ones do."""
+    """Thresholds of the cache, lowered so that small clusters take every path of large ones."""
 
     one_by_one: int
-    """Up to so many touched rows are refreshed one by one; if not, they are picked out,"""
+    """Dirty rows that are evaluated one by one; with more, they are gathered from the columns."""
     gather: int = 0
-    """or make all rows be looked at, where so many scanned rows cost as much as one that is picked out."""
+    """Cost of gathering one row, in scanned rows; the higher, the sooner all rows are scanned."""
     at_once: int = 0
-    """So many classes are made for the first of their pods."""
+    """Classes that are made for their first pod."""
     portion: int = 1 << 14
-    """So many rows are judged at a time when a class is made."""
+    """Rows that are filtered at a time when a class is built."""
     groups: int = 24
-    """With so many groups of rows that score alike the best rows of each are followed."""
+    """Groups of rows with equal scores whose best rows are followed, at most."""
     smallest_shift: int = 1
     """Blocks of groups have two to that power rows."""
     first_visits: int = 2
-    """From so many pods on a class knows groups of rows with the same amounts rather than rows."""
+    """Pods of a class before it gets a state index."""
     most_groups: int = 4096
-    """So many such groups there may be."""
+    """Row states, at most."""
     most_asked: int = 48
     most_tied: int = 64
     most_known: int = 8192
     board: int = 0
-    """In tables of up to so many rows classes take turns on a board,"""
+    """Rows of the largest table with a score matrix."""
     crowd: int = 2
-    """if there are so many,"""
+    """Classes from which on there is a score matrix."""
     seats: int = 32
-    """which so many may join,"""
+    """Slots of the score matrix."""
     answers: int = 4096
-    """where so many answers are kept,"""
+    """Row states whose answers one memo keeps."""
     pending: int = 16
-    """where so many changed rows are asked about, and for more a class is worked out anew,"""
+    """Dirty rows that are evaluated for all slots; with more, a class is evaluated from columns."""
     rest: int = 8
-    """and while others join, for one class in so many,"""
+    """One in this number of slots may be new before all are prepared as one batch again."""
     round: int = 256
-    """and who is idle for so many questions loses the seat."""
+    """Evaluations between two passes that evict idle slots."""
     draws: int = 16
-    """Of tied rows, one in so many or more, one is found by drawing any."""
+    """Random rows are drawn until one is tied if at least one in this number of rows is tied."""
 
 
 WAYS = (

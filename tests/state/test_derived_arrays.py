@@ -1,4 +1,4 @@
-"""Columns of somebody's own: kept when they are worth it."""
+"""Derived arrays: kept under a key of their reader while they are in use."""
 
 from __future__ import annotations
 
