@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._brief import brief_of
+
 __all__ = [
     "ClusterError",
     "ConfigError",
@@ -16,6 +18,9 @@ __all__ = [
 
 class SchedframeError(Exception):
     """Base of all errors of this library."""
+
+    def __repr__(self) -> str:
+        return brief_of(self, str(self))
 
 
 class InputError(SchedframeError, ValueError):

@@ -7,6 +7,7 @@ from contextlib import contextmanager
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ..errors import InputError
 from ._copying import fast_init
 from ._wire import EMPTY, wire
@@ -33,6 +34,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class LabelSelectorRequirement:
@@ -78,6 +80,7 @@ def _check_expression(
         )
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class LabelSelector:
@@ -93,6 +96,7 @@ class LabelSelector:
         return hash((frozenset(self.match_labels.items()), self.match_expressions))
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class NodeSelectorRequirement:
@@ -111,6 +115,7 @@ class NodeSelectorRequirement:
         _check_expression(self, operators, single=operators if of_fields else (GT, LT))
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class NodeSelectorTerm:
@@ -132,6 +137,7 @@ class NodeSelectorTerm:
                 expression.check(of_fields=True)
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class NodeSelector:
     """One of the terms must match."""
@@ -145,6 +151,7 @@ class NodeSelector:
                 term.check()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PreferredSchedulingTerm:
     """``weight`` (1-100) is added to the score of nodes that match; an empty preference matches none."""
@@ -153,6 +160,7 @@ class PreferredSchedulingTerm:
     preference: NodeSelectorTerm = field(default=NodeSelectorTerm(), metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class NodeAffinity:
     """The nodes on which the pod must run, and the preferred ones."""
@@ -170,6 +178,7 @@ class NodeAffinity:
                 preferred.preference.check()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PodAffinityTerm:
     """Pods, selected by labels and namespaces, and the topology domain in which they count.
@@ -185,6 +194,7 @@ class PodAffinityTerm:
     mismatch_label_keys: tuple[str, ...] = ()
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class WeightedPodAffinityTerm:
@@ -194,6 +204,7 @@ class WeightedPodAffinityTerm:
     term: PodAffinityTerm = field(default=PodAffinityTerm(), metadata=wire("podAffinityTerm", always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False, cache_hash=True)
 class PodAffinity:
     """Pods in whose topology domain this pod must run, and preferred ones."""
@@ -202,6 +213,7 @@ class PodAffinity:
     preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
 
 
+@brief_repr
 @frozen(weakref_slot=False, cache_hash=True)
 class PodAntiAffinity:
     """Pods in whose topology domain this pod must not run, and preferably does not run."""
@@ -210,6 +222,7 @@ class PodAntiAffinity:
     preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class Affinity:
     """``spec.affinity`` of a pod."""
@@ -219,6 +232,7 @@ class Affinity:
     pod_anti_affinity: PodAntiAffinity | None = None
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class Taint:
@@ -230,6 +244,7 @@ class Taint:
     time_added: float | None = field(default=None, metadata=TIME)
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class Toleration:
@@ -267,6 +282,7 @@ def find_untolerated_taint(
     return None
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class TopologySpreadConstraint:

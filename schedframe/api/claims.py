@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ._wire import EMPTY, wire
 from .affinity import NodeSelector
 from .devices import (
@@ -23,6 +24,7 @@ EXACT_COUNT: Final = "ExactCount"
 ALL_DEVICES: Final = "All"
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ExactDeviceRequest:
     """Devices of one class. An empty ``allocation_mode`` is ExactCount, a ``count`` of 0 then 1."""
@@ -36,6 +38,7 @@ class ExactDeviceRequest:
     capacity: CapacityRequirements | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceSubRequest:
     """One alternative of a request."""
@@ -49,6 +52,7 @@ class DeviceSubRequest:
     capacity: CapacityRequirements | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceRequest:
     """A request: exactly this, or the first alternative that can be allocated."""
@@ -58,6 +62,7 @@ class DeviceRequest:
     first_available: tuple[DeviceSubRequest, ...] = ()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceConstraint:
     """What the devices of some requests (of all, if none is named) must or must not have in common."""
@@ -67,6 +72,7 @@ class DeviceConstraint:
     distinct_attribute: str | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceClaimConfiguration:
     """Configuration for the devices of some requests (of all, if none is named)."""
@@ -75,6 +81,7 @@ class DeviceClaimConfiguration:
     opaque: OpaqueDeviceConfiguration | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceClaim:
     """Requests, and constraints on the allocated devices."""
@@ -84,6 +91,7 @@ class DeviceClaim:
     config: tuple[DeviceClaimConfiguration, ...] = ()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaimSpec:
     """The spec of a claim."""
@@ -91,6 +99,7 @@ class ResourceClaimSpec:
     devices: DeviceClaim = DeviceClaim()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceRequestAllocationResult:
     """A device that is allocated for a request (``request/alternative`` if it has alternatives)."""
@@ -107,6 +116,7 @@ class DeviceRequestAllocationResult:
     consumed_capacity: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceAllocationConfiguration:
     """Configuration of the allocation; ``source`` is FromClass or FromClaim."""
@@ -116,6 +126,7 @@ class DeviceAllocationConfiguration:
     opaque: OpaqueDeviceConfiguration | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceAllocationResult:
     """All devices of the claim."""
@@ -124,6 +135,7 @@ class DeviceAllocationResult:
     config: tuple[DeviceAllocationConfiguration, ...] = ()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class AllocationResult:
     """The allocated devices, and the nodes that can use them; ``None`` is all. Times are epoch seconds."""
@@ -133,6 +145,7 @@ class AllocationResult:
     allocation_timestamp: float | None = field(default=None, metadata=TIME)
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaimConsumerReference:
     """A user of the claim, most often a pod (``resource`` is ``pods``)."""
@@ -143,6 +156,7 @@ class ResourceClaimConsumerReference:
     uid: str = field(default="", metadata=wire(always=True, unique=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class AllocatedDeviceStatus:
     """The status of an allocated device, reported by its driver."""
@@ -154,6 +168,7 @@ class AllocatedDeviceStatus:
     conditions: tuple[Condition, ...] = ()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaimStatus:
     """The allocation of a claim and its users."""
@@ -163,6 +178,7 @@ class ResourceClaimStatus:
     devices: tuple[AllocatedDeviceStatus, ...] = ()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaim(NamespacedObject):
     """A claim to devices."""
@@ -176,6 +192,7 @@ class ResourceClaim(NamespacedObject):
     status: ResourceClaimStatus = ResourceClaimStatus()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaimTemplateSpec:
     """The claim that is created for each pod."""
@@ -184,6 +201,7 @@ class ResourceClaimTemplateSpec:
     spec: ResourceClaimSpec = field(default=ResourceClaimSpec(), metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaimTemplate(NamespacedObject):
     """A template of claims."""

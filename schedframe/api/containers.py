@@ -6,6 +6,7 @@ from collections.abc import Mapping
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ._copying import fast_init
 from ._wire import EMPTY, wire
 from .fieldcodecs import AMOUNTS
@@ -15,6 +16,7 @@ RESTART_ALWAYS = "Always"
 """``restart_policy`` of an init container that makes it a sidecar: it keeps running beside the containers."""
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class ContainerClaim:
@@ -24,6 +26,7 @@ class ContainerClaim:
     request: str = ""
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class ResourceRequirements:
@@ -37,6 +40,7 @@ class ResourceRequirements:
 NO_RESOURCES = ResourceRequirements()
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class ContainerPort:
@@ -49,6 +53,7 @@ class ContainerPort:
     name: str = ""
 
 
+@brief_repr
 @frozen
 class HostPort:
     """A used port of a node. ``host_ip`` is ``0.0.0.0`` for all addresses; ``protocol`` is never empty."""
@@ -69,6 +74,7 @@ class HostPort:
 ANY_ADDRESS = "0.0.0.0"
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ContainerResizePolicy:
     """The effect of a resize of one resource on the container."""
@@ -77,6 +83,7 @@ class ContainerResizePolicy:
     restart_policy: str = field(default="", metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ContainerRestartRuleExitCodes:
     """The exit codes of a restart rule; ``operator`` is ``In`` or ``NotIn``."""
@@ -85,6 +92,7 @@ class ContainerRestartRuleExitCodes:
     values: tuple[int, ...] = ()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ContainerRestartRule:
     """A rule for the exit of a container; the action is ``Restart`` or ``RestartAllContainers``."""
@@ -93,6 +101,7 @@ class ContainerRestartRule:
     exit_codes: ContainerRestartRuleExitCodes | None = None
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class Container:

@@ -6,6 +6,7 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ._wire import wire
 from .affinity import LabelSelector
 from .metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
@@ -15,6 +16,7 @@ INDEXED: Final = "Indexed"
 """``completion_mode`` of jobs whose pods have an index each."""
 
 
+@brief_repr
 @frozen
 class DeploymentSpec:
     """The number of pods (``None``: 1), their selector, and what they are made from."""
@@ -25,6 +27,7 @@ class DeploymentSpec:
     paused: bool = False
 
 
+@brief_repr
 @frozen
 class Deployment(NamespacedObject):
     """A deployment; its pods belong to a replica set that it makes."""
@@ -37,6 +40,7 @@ class Deployment(NamespacedObject):
     spec: DeploymentSpec = DeploymentSpec()
 
 
+@brief_repr
 @frozen
 class DaemonSetSpec:
     """The selector of the pods, and what they are made from."""
@@ -45,6 +49,7 @@ class DaemonSetSpec:
     template: PodTemplateSpec | None = None
 
 
+@brief_repr
 @frozen
 class DaemonSet(NamespacedObject):
     """A daemon set: a pod for each node that is eligible."""
@@ -57,6 +62,7 @@ class DaemonSet(NamespacedObject):
     spec: DaemonSetSpec = DaemonSetSpec()
 
 
+@brief_repr
 @frozen
 class JobSpec:
     """The number of pods at a time and in all (both ``None``: 1), and what they are made from."""
@@ -70,6 +76,7 @@ class JobSpec:
     template: PodTemplateSpec | None = None
 
 
+@brief_repr
 @frozen
 class JobStatus:
     """The progress of a job. ``completed_indexes`` is a text such as ``0-2,5``."""
@@ -79,6 +86,7 @@ class JobStatus:
     completed_indexes: str = ""
 
 
+@brief_repr
 @frozen
 class Job(NamespacedObject):
     """A job: pods that run to completion."""
@@ -92,6 +100,7 @@ class Job(NamespacedObject):
     status: JobStatus = JobStatus()
 
 
+@brief_repr
 @frozen
 class JobTemplateSpec:
     """Labels, annotations and spec of the jobs of a cron job."""
@@ -100,6 +109,7 @@ class JobTemplateSpec:
     spec: JobSpec = JobSpec()
 
 
+@brief_repr
 @frozen
 class CronJobSpec:
     """What the jobs are made from; a suspended cron job makes none."""
@@ -108,6 +118,7 @@ class CronJobSpec:
     job_template: JobTemplateSpec = JobTemplateSpec()
 
 
+@brief_repr
 @frozen
 class CronJob(NamespacedObject):
     """A cron job: a job at each time of its schedule."""
@@ -120,6 +131,7 @@ class CronJob(NamespacedObject):
     spec: CronJobSpec = CronJobSpec()
 
 
+@brief_repr
 @frozen
 class PodTemplate(NamespacedObject):
     """A template for pods that no controller watches."""

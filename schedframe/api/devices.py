@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ._copying import fast_init
 from ._wire import EMPTY, wire
 from .affinity import NodeSelector
@@ -15,6 +16,7 @@ from .metadata import NO_META, ClusterObject, ObjectMeta
 from .quantity import ZERO, Quantity
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CELDeviceSelector:
     """A CEL expression over ``device``."""
@@ -22,6 +24,7 @@ class CELDeviceSelector:
     expression: str = field(default="", metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceSelector:
     """One condition on a device."""
@@ -29,6 +32,7 @@ class DeviceSelector:
     cel: CELDeviceSelector | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class OpaqueDeviceConfiguration:
     """Parameters that only the driver understands."""
@@ -37,6 +41,7 @@ class OpaqueDeviceConfiguration:
     parameters: Any = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceClassConfiguration:
     """Configuration that comes with each device of the class."""
@@ -44,6 +49,7 @@ class DeviceClassConfiguration:
     opaque: OpaqueDeviceConfiguration | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceClassSpec:
     """The selectors of a class of devices, and the extended resource that it backs."""
@@ -53,6 +59,7 @@ class DeviceClassSpec:
     extended_resource_name: str | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceClass(ClusterObject):
     """A named kind of devices."""
@@ -65,6 +72,7 @@ class DeviceClass(ClusterObject):
     spec: DeviceClassSpec = field(default=DeviceClassSpec(), metadata=wire(always=True))
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class DeviceAttribute:
@@ -84,6 +92,7 @@ class DeviceAttribute:
         return self.version_value
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CapacityRequestPolicyRange:
     """Amounts from ``min`` to ``max`` in steps."""
@@ -93,6 +102,7 @@ class CapacityRequestPolicyRange:
     step: Quantity | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CapacityRequestPolicy:
     """The amounts of a shared device's capacity that can be requested, and the default amount."""
@@ -102,6 +112,7 @@ class CapacityRequestPolicy:
     valid_range: CapacityRequestPolicyRange | None = None
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class DeviceCapacity:
@@ -111,6 +122,7 @@ class DeviceCapacity:
     request_policy: CapacityRequestPolicy | None = None
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class Counter:
@@ -119,6 +131,7 @@ class Counter:
     value: Quantity = field(default=ZERO, metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CounterSet:
     """Counters by name."""
@@ -127,6 +140,7 @@ class CounterSet:
     counters: Mapping[str, Counter] = field(default=EMPTY, metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceCounterConsumption:
     """The amounts that a device consumes of a counter set."""
@@ -135,6 +149,7 @@ class DeviceCounterConsumption:
     counters: Mapping[str, Counter] = field(default=EMPTY, metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceTaint:
     """A taint rejects claims that do not tolerate it. ``time_added`` is seconds since the epoch."""
@@ -145,6 +160,7 @@ class DeviceTaint:
     time_added: float | None = field(default=None, metadata=TIME)
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class DeviceToleration:
     """A toleration of device taints. An empty operator is Equal, an empty key means all keys."""
@@ -166,6 +182,7 @@ class DeviceToleration:
         return self.operator in ("", "Equal") and self.value == taint.value
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class Device:
@@ -185,6 +202,7 @@ class Device:
     allow_multiple_allocations: bool | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ResourcePool:
     """The pool that a slice is part of; only slices of the highest generation count."""
@@ -194,6 +212,7 @@ class ResourcePool:
     resource_slice_count: int = field(default=0, metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ResourceSliceSpec:
     """Devices and the nodes that can use them: one node, those of a selector, all, or as each device says."""
@@ -208,6 +227,7 @@ class ResourceSliceSpec:
     shared_counters: tuple[CounterSet, ...] = ()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ResourceSlice(ClusterObject):
     """A slice of the devices that a driver offers."""
@@ -220,6 +240,7 @@ class ResourceSlice(ClusterObject):
     spec: ResourceSliceSpec = field(default=ResourceSliceSpec(), metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CapacityRequirements:
     """The amounts of a device's capacity that a request needs, by name."""

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final
 
+from .._brief import brief_of
 from ..errors import InputError
 from ._wire import DEFAULT_NAMESPACE
 from .affinity import LabelSelector, PodAffinityTerm
@@ -55,7 +56,7 @@ class CompiledSelector:
         return CompiledSelector, (self.requirements,)
 
     def __repr__(self) -> str:
-        return f"CompiledSelector({self.requirements!r})"
+        return brief_of(self, self.requirements)
 
 
 def _order(requirement: Requirement) -> tuple[str, str, tuple[str, ...]]:
@@ -176,4 +177,4 @@ class CompiledAffinityTerm:
         return self._hash
 
     def __repr__(self) -> str:
-        return f"CompiledAffinityTerm{self._meaning()!r}"
+        return brief_of(self, *self._meaning())

@@ -7,11 +7,13 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen
 
+from .._brief import brief_of, brief_repr
 from ._copying import fast_init
 from ._wire import DEFAULT_NAMESPACE, EMPTY, wire
 from .fieldcodecs import LABELS, TIME
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class OwnerReference:
@@ -25,6 +27,7 @@ class OwnerReference:
     block_owner_deletion: bool | None = None
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class ObjectMeta:
@@ -48,6 +51,7 @@ class ObjectMeta:
 NO_META: Final = ObjectMeta()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class Condition:
     """A condition of a device, a budget and the like. Pods and nodes have classes of their own."""
@@ -97,6 +101,9 @@ class ClusterObject:
 
     def __hash__(self) -> int:
         return hash((self.KIND, self.metadata.name))
+
+    def __repr__(self) -> str:
+        return brief_of(self, self.key, uid=self.uid)
 
 
 class NamespacedObject(ClusterObject):

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import evolve, field, frozen
 
+from .._brief import brief_repr
 from ._copying import fast_init
 from ._wire import EMPTY, HIDDEN, wire
 from .affinity import Taint
@@ -23,6 +24,7 @@ LABEL_REGION_BETA: Final = "failure-domain.beta.kubernetes.io/region"
 TAINT_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class ContainerImage:
@@ -32,6 +34,7 @@ class ContainerImage:
     size_bytes: int = 0
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class NodeCondition:
@@ -45,6 +48,7 @@ class NodeCondition:
     last_transition_time: float | None = field(default=None, metadata=TIME)
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class NodeAddress:
     """An address of the node; ``type`` is Hostname, InternalIP, ExternalIP and so on."""
@@ -53,6 +57,7 @@ class NodeAddress:
     address: str = field(default="", metadata=wire(always=True, unique=True))
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class NodeSpec:
@@ -65,6 +70,7 @@ class NodeSpec:
     pod_cidrs: tuple[str, ...] = field(default=(), metadata=wire("podCIDRs"))
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class NodeStatus:
@@ -83,6 +89,7 @@ NO_NODE_SPEC: Final = NodeSpec()
 NO_NODE_STATUS: Final = NodeStatus()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class Node(ClusterObject):
     """A node. ``key`` is its name."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ..errors import InputError
 from .affinity import (
     NodeSelector,
@@ -63,6 +64,7 @@ def _quoted(value: Any) -> str:
     return f"[{', '.join(map(_quoted, value))}]" if value else "null"
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CompiledNodeTerm:
     """A term with expressions, all of which must hold.
@@ -87,6 +89,7 @@ class CompiledNodeTerm:
         )
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CompiledNodeSelector:
     """One of ``terms`` must match. Empty terms, which match no node, are left out."""
@@ -135,6 +138,7 @@ def node_selector_matches(selector: NodeSelector, node: Node) -> bool:
     return compile_node_selector(selector).matches(node)
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CompiledPreferredTerms:
     """Preferred terms that can add to a score: those with a weight and an expression."""
@@ -169,6 +173,7 @@ def compile_preferred_terms(terms: tuple[PreferredSchedulingTerm, ...]) -> Compi
     )
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class RequiredNodeAffinity:
     """The nodes on which a pod may run: ``spec.node_selector`` and the required node affinity."""

@@ -7,6 +7,7 @@ from typing import Any, ClassVar, Final, cast, final
 
 from attrs import evolve, field, frozen
 
+from .._brief import brief_of
 from ._copying import become, compile_copy, draft_of
 from ._wire import DEFAULT_NAMESPACE, HIDDEN, wire
 from .codec import encoder
@@ -55,6 +56,9 @@ class Pod(NamespacedObject):
 
     def __hash__(self) -> int:
         return hash(self.key)
+
+    def __repr__(self) -> str:
+        return brief_of(self, self.key, uid=self.uid, node_name=self.spec.node_name)
 
     @property
     def node_name(self) -> str:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ._wire import wire
 from .codec import encoder
 from .metadata import NO_META, ObjectMeta
 from .podspec import EMPTY_SPEC, PodSpec, decode_spec
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PodTemplateSpec:
     """Labels, annotations and spec of the pods of a workload."""

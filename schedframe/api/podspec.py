@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from attrs import field, fields, frozen
 
+from .._brief import brief_repr
 from ._copying import compile_copy, fast_init
 from ._wire import EMPTY, HIDDEN, wire
 from .affinity import Affinity, Toleration, TopologySpreadConstraint, within
@@ -19,6 +20,7 @@ from .volumes import Volume
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
 
 
+@brief_repr
 @frozen(eq=False, weakref_slot=False)
 class PodResources:
     """The total requests of a pod: ``requests`` as of :func:`whole_amounts`, ``non_zero`` for scoring.
@@ -30,6 +32,7 @@ class PodResources:
     non_zero: tuple[int, int]
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PodResourceClaim:
     """An entry of ``spec.resource_claims``: the name of a claim, or of a template for one."""
@@ -39,6 +42,7 @@ class PodResourceClaim:
     resource_claim_template_name: str | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PodSchedulingGroup:
     """The group of pods that are scheduled together with the pod."""
@@ -46,6 +50,7 @@ class PodSchedulingGroup:
     pod_group_name: str | None = None
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class PodSpec:

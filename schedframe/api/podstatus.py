@@ -8,6 +8,7 @@ from typing import Final
 
 from attrs import field, fields, frozen
 
+from .._brief import brief_repr
 from ._copying import compile_copy, fast_init
 from ._wire import wire
 from .containers import ResourceRequirements
@@ -27,6 +28,7 @@ POD_RESIZE_PENDING: Final = "PodResizePending"
 """Type of the condition of a pending resize in place; its reason is Deferred or Infeasible."""
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class PodCondition:
@@ -55,6 +57,7 @@ _with_times: Final[Callable[..., PodCondition]] = compile_copy(
 )
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class ContainerStatus:
@@ -70,6 +73,7 @@ class ContainerStatus:
     resources: ResourceRequirements | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PodResourceClaimStatus:
     """The claim for an entry of ``spec.resource_claims``; ``None`` if none had to be created."""
@@ -78,6 +82,7 @@ class PodResourceClaimStatus:
     resource_claim_name: str | None = field(default=None, metadata=wire(unique=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ContainerExtendedResourceRequest:
     """The request of a claim that serves an extended resource of a container."""
@@ -87,6 +92,7 @@ class ContainerExtendedResourceRequest:
     request_name: str = field(default="", metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PodExtendedResourceClaimStatus:
     """The claim for extended resources that a device class backs."""
@@ -97,6 +103,7 @@ class PodExtendedResourceClaimStatus:
     resource_claim_name: str = field(default="", metadata=wire(always=True, unique=True))
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class PodStatus:

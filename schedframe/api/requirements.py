@@ -12,6 +12,8 @@ from typing import Final
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
+
 IN: Final = "In"
 NOT_IN: Final = "NotIn"
 EXISTS: Final = "Exists"
@@ -44,6 +46,7 @@ def _as_set(values: Iterable[str]) -> frozenset[str]:
     return frozenset(values)
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class Requirement:
     """A key and the condition on its value. ``number`` is the operand of Gt and Lt."""

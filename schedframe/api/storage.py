@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector, NodeSelector, within
 from .fieldcodecs import AMOUNTS
@@ -32,6 +33,7 @@ WAIT_FOR_FIRST_CONSUMER: Final = "WaitForFirstConsumer"
 """``volume_binding_mode`` of classes whose claims are bound when their pod is scheduled."""
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CSIPersistentVolume:
     """A volume of a CSI driver, identified by driver and handle."""
@@ -42,6 +44,7 @@ class CSIPersistentVolume:
     volume_attributes: Mapping[str, str] = EMPTY
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class LocalVolume:
     """A disk or folder of one node."""
@@ -49,6 +52,7 @@ class LocalVolume:
     path: str = field(default="", metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ObjectReference:
     """A reference to an object by name and, if set, by uid."""
@@ -60,6 +64,7 @@ class ObjectReference:
     api_version: str = ""
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class VolumeNodeAffinity:
     """The nodes from which the volume can be used."""
@@ -72,6 +77,7 @@ class VolumeNodeAffinity:
                 self.required.check()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeSpec:
     """The spec of a volume. ``capacity["storage"]`` is in bytes, ``claim_ref`` its claim."""
@@ -99,6 +105,7 @@ class PersistentVolumeSpec:
     local: LocalVolume | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeStatus:
     """The status of a volume; ``phase`` is Pending, Available, Bound, Released or Failed."""
@@ -106,6 +113,7 @@ class PersistentVolumeStatus:
     phase: str = ""
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolume(ClusterObject):
     """A volume of the cluster."""
@@ -119,6 +127,7 @@ class PersistentVolume(ClusterObject):
     status: PersistentVolumeStatus = PersistentVolumeStatus()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimStatus:
     """The status of a claim; ``phase`` is Pending, Bound or Lost."""
@@ -130,6 +139,7 @@ class PersistentVolumeClaimStatus:
     current_volume_attributes_class_name: str | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeClaim(NamespacedObject):
     """A request for storage."""
@@ -143,6 +153,7 @@ class PersistentVolumeClaim(NamespacedObject):
     status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class TopologySelectorLabelRequirement:
     """A label of the node and its accepted values."""
@@ -151,6 +162,7 @@ class TopologySelectorLabelRequirement:
     values: tuple[str, ...] = field(default=(), metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class TopologySelectorTerm:
     """All expressions must hold."""
@@ -158,6 +170,7 @@ class TopologySelectorTerm:
     match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class StorageClass(ClusterObject):
     """A class of volumes. An empty ``volume_binding_mode`` means Immediate."""
@@ -175,6 +188,7 @@ class StorageClass(ClusterObject):
     allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class VolumeNodeResources:
     """The maximum of volumes of the driver on the node; ``None`` is no limit."""
@@ -182,6 +196,7 @@ class VolumeNodeResources:
     count: int | None = field(default=None, metadata=wire(bits=32))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CSINodeDriver:
     """A driver that runs on the node."""
@@ -192,6 +207,7 @@ class CSINodeDriver:
     allocatable: VolumeNodeResources | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CSINodeSpec:
     """The drivers of the node."""
@@ -199,6 +215,7 @@ class CSINodeSpec:
     drivers: tuple[CSINodeDriver, ...] = field(default=(), metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CSINode(ClusterObject):
     """The CSI drivers of a node; it has the name of the node."""
@@ -211,6 +228,7 @@ class CSINode(ClusterObject):
     spec: CSINodeSpec = field(default=CSINodeSpec(), metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CSIDriverSpec:
     """The spec of a driver; with ``storage_capacity`` it reports its capacity."""
@@ -220,6 +238,7 @@ class CSIDriverSpec:
     storage_capacity: bool | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CSIDriver(ClusterObject):
     """A CSI driver of the cluster."""
@@ -232,6 +251,7 @@ class CSIDriver(ClusterObject):
     spec: CSIDriverSpec = field(default=CSIDriverSpec(), metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CSIStorageCapacity(NamespacedObject):
     """The capacity of a storage class on the nodes of a topology."""
@@ -247,6 +267,7 @@ class CSIStorageCapacity(NamespacedObject):
     maximum_volume_size: Quantity | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class VolumeAttachmentSource:
     """The volume, by name or in full."""
@@ -255,6 +276,7 @@ class VolumeAttachmentSource:
     inline_volume_spec: PersistentVolumeSpec | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class VolumeAttachmentSpec:
     """The volume to attach, the node and the driver."""
@@ -264,6 +286,7 @@ class VolumeAttachmentSpec:
     node_name: str = field(default="", metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class VolumeAttachmentStatus:
     """Whether the volume is attached."""
@@ -271,6 +294,7 @@ class VolumeAttachmentStatus:
     attached: bool = field(default=False, metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class VolumeAttachment(ClusterObject):
     """A volume that is attached, or to be attached, to a node."""

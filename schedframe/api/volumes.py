@@ -7,6 +7,7 @@ from typing import Final
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ._copying import fast_init
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector
@@ -15,6 +16,7 @@ from .metadata import NO_META, ObjectMeta
 from .quantity import Quantity
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class VolumeResources:
     """The amount of storage that a claim requests; ``requests["storage"]`` in bytes."""
@@ -23,6 +25,7 @@ class VolumeResources:
     limits: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimSpec:
     """The spec of a claim. ``storage_class_name`` ``None`` means the default class, an empty one no class."""
@@ -39,6 +42,7 @@ class PersistentVolumeClaimSpec:
 NO_CLAIM_SPEC: Final = PersistentVolumeClaimSpec()
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimTemplate:
     """The claim that is created for an ephemeral volume and lives as long as its pod."""
@@ -47,6 +51,7 @@ class PersistentVolumeClaimTemplate:
     spec: PersistentVolumeClaimSpec = field(default=NO_CLAIM_SPEC, metadata=wire(always=True))
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ClaimVolumeSource:
     """A volume of the claim ``claim_name`` in the pod's namespace."""
@@ -55,6 +60,7 @@ class ClaimVolumeSource:
     read_only: bool = False
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class EphemeralVolumeSource:
     """A volume of a claim that is created for this pod and named ``<pod>-<volume>``."""
@@ -62,6 +68,7 @@ class EphemeralVolumeSource:
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CSIVolumeSource:
     """A volume that a CSI driver creates for this pod, without a claim."""
@@ -71,6 +78,7 @@ class CSIVolumeSource:
     volume_attributes: Mapping[str, str] = EMPTY
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class GCEPersistentDisk:
     """A disk of Google Compute Engine."""
@@ -81,6 +89,7 @@ class GCEPersistentDisk:
     read_only: bool = False
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class AWSElasticBlockStore:
     """A disk of AWS."""
@@ -91,6 +100,7 @@ class AWSElasticBlockStore:
     read_only: bool = False
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ISCSIVolume:
     """An iSCSI disk."""
@@ -102,6 +112,7 @@ class ISCSIVolume:
     read_only: bool = False
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class RBDVolume:
     """A block device of Ceph."""
@@ -115,6 +126,7 @@ class RBDVolume:
     read_only: bool = False
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class AzureDisk:
     """A disk of Azure."""
@@ -125,6 +137,7 @@ class AzureDisk:
     read_only: bool | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class CinderVolume:
     """A disk of OpenStack."""
@@ -134,6 +147,7 @@ class CinderVolume:
     read_only: bool = False
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class VsphereVolume:
     """A disk of vSphere."""
@@ -142,6 +156,7 @@ class VsphereVolume:
     fs_type: str = ""
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class PortworxVolume:
     """A volume of Portworx."""
@@ -151,6 +166,7 @@ class PortworxVolume:
     read_only: bool = False
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class AzureFile:
     """A file share of Azure."""
@@ -160,6 +176,7 @@ class AzureFile:
     read_only: bool = False
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ImageVolumeSource:
     """An image mounted as a volume; its reference counts for image locality."""
@@ -168,6 +185,7 @@ class ImageVolumeSource:
     pull_policy: str = ""
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class HostPathVolume:
     """A path of the node."""
@@ -176,6 +194,7 @@ class HostPathVolume:
     type: str | None = None
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class NFSVolume:
     """An NFS share."""
@@ -185,6 +204,7 @@ class NFSVolume:
     read_only: bool = False
 
 
+@brief_repr
 @frozen(weakref_slot=False)
 class ConfigMapVolume:
     """A config map mounted as files."""
@@ -192,6 +212,7 @@ class ConfigMapVolume:
     name: str = ""
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class Volume:

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector
 from .fieldcodecs import TIMES
@@ -18,6 +19,7 @@ LABEL_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 """Label of every namespace with its own name."""
 
 
+@brief_repr
 @frozen
 class Namespace(ClusterObject):
     """A namespace; only its labels matter."""
@@ -29,6 +31,7 @@ class Namespace(ClusterObject):
     metadata: ObjectMeta = NO_META
 
 
+@brief_repr
 @frozen
 class PriorityClass(ClusterObject):
     """A named priority; ``preemption_policy`` is PreemptLowerPriority (None too) or Never."""
@@ -44,6 +47,7 @@ class PriorityClass(ClusterObject):
     description: str = ""
 
 
+@brief_repr
 @frozen
 class ServiceSpec:
     """The pods of a service; an empty selector is no selector."""
@@ -53,6 +57,7 @@ class ServiceSpec:
     type: str = ""
 
 
+@brief_repr
 @frozen
 class Service(NamespacedObject):
     """A service; its selector takes part in default spreading."""
@@ -65,6 +70,7 @@ class Service(NamespacedObject):
     spec: ServiceSpec = ServiceSpec()
 
 
+@brief_repr
 @frozen
 class ReplicationControllerSpec:
     """The number of pods (``None``: 1), their selector, and what they are made from."""
@@ -74,6 +80,7 @@ class ReplicationControllerSpec:
     template: PodTemplateSpec | None = None
 
 
+@brief_repr
 @frozen
 class ReplicationController(NamespacedObject):
     """A replication controller; its selector takes part in default spreading."""
@@ -86,6 +93,7 @@ class ReplicationController(NamespacedObject):
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
 
 
+@brief_repr
 @frozen
 class ReplicaSetSpec:
     """The number of pods (``None``: 1), their selector, and what they are made from."""
@@ -95,6 +103,7 @@ class ReplicaSetSpec:
     template: PodTemplateSpec | None = None
 
 
+@brief_repr
 @frozen
 class ReplicaSet(NamespacedObject):
     """A replica set; its selector takes part in default spreading."""
@@ -107,6 +116,7 @@ class ReplicaSet(NamespacedObject):
     spec: ReplicaSetSpec = ReplicaSetSpec()
 
 
+@brief_repr
 @frozen
 class StatefulSetOrdinals:
     """The ordinal of the first pod of a stateful set."""
@@ -114,6 +124,7 @@ class StatefulSetOrdinals:
     start: int = field(default=0, metadata=wire(bits=32, always=True))
 
 
+@brief_repr
 @frozen
 class StatefulSetSpec:
     """The number of pods (``None``: 1), their selector, and what they and their claims are made from."""
@@ -126,6 +137,7 @@ class StatefulSetSpec:
     ordinals: StatefulSetOrdinals | None = None
 
 
+@brief_repr
 @frozen
 class StatefulSet(NamespacedObject):
     """A stateful set; its selector takes part in default spreading."""
@@ -138,6 +150,7 @@ class StatefulSet(NamespacedObject):
     spec: StatefulSetSpec = StatefulSetSpec()
 
 
+@brief_repr
 @frozen
 class PodDisruptionBudgetSpec:
     """The selected pods, and the number that must stay: a number, or a percentage as a string."""
@@ -148,6 +161,7 @@ class PodDisruptionBudgetSpec:
     unhealthy_pod_eviction_policy: str | None = None
 
 
+@brief_repr
 @frozen
 class PodDisruptionBudgetStatus:
     """The number of pods that may still be disrupted.
@@ -164,6 +178,7 @@ class PodDisruptionBudgetStatus:
     conditions: tuple[Condition, ...] = ()
 
 
+@brief_repr
 @frozen
 class PodDisruptionBudget(NamespacedObject):
     """A limit on the selected pods that may be disrupted at the same time."""

@@ -8,12 +8,14 @@ from typing import Any, Literal
 
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Pod, PodCondition
 from .port import ClusterPort, Subscription, WatchEvent, WatchHandler
 
 Objects = list[Any]
 
 
+@brief_repr
 @define(eq=False)
 class FlakyWatch:
     """Stands between a cluster and a watcher and holds back events.
@@ -120,6 +122,7 @@ def _version(obj: Any) -> tuple[str, str]:
     return obj.uid, obj.metadata.resource_version
 
 
+@brief_repr
 @define(eq=False)
 class FlakyCluster(ClusterPort):
     """A cluster whose watches are :class:`FlakyWatch`, kept in ``watches``; all else passes through."""

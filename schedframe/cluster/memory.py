@@ -10,19 +10,12 @@ from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from attrs import define, evolve, field, frozen
 
+from .._brief import brief_of, brief_repr
 from ..api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition, Strict, from_manifest
 from ..errors import InputError, InvariantError
 from .delivery import Delivery
 from .failures import Failures, Match
-from .port import (
-    BindNotFound,
-    ClusterPort,
-    Conflict,
-    NotFound,
-    Subscription,
-    WatchEvent,
-    WatchHandler,
-)
+from .port import BindNotFound, ClusterPort, Conflict, NotFound, Subscription, WatchEvent, WatchHandler
 from .preconditions import check_bindable
 from .stamps import stamped_meta, status_with, with_metadata
 
@@ -36,6 +29,7 @@ Objects = list[Any]
 _EVICTED = PodCondition(DISRUPTION_TARGET, "True", "EvictionByEvictionAPI", "Eviction API: evicting")
 
 
+@brief_repr
 @frozen
 class RecordedEvent:
     """A note about an object, for people. ``time`` is seconds since the epoch."""
@@ -80,25 +74,23 @@ class InMemoryCluster(ClusterPort):
     ``watch``, which are O(objects of the kind).
     """
 
-    _initial: Iterable[AnyObject] = field(default=(), alias="objects", repr=False)
+    _initial: Iterable[AnyObject] = field(default=(), alias="objects")
     clock: Callable[[], float] = field(default=time.time, kw_only=True)
     """Seconds since the epoch, for timestamps."""
     graceful: bool = field(default=False, kw_only=True)
     """Deleting a pod that has a node only marks it; :meth:`finish_deletion` makes it go."""
-    kinds: tuple[type[ClusterObject], ...] = field(default=(), kw_only=True, repr=False)
+    kinds: tuple[type[ClusterObject], ...] = field(default=(), kw_only=True)
     """Classes of kinds that manifests may have besides those that are known anyway."""
-    strict: Strict = field(default=True, kw_only=True, repr=False)
+    strict: Strict = field(default=True, kw_only=True)
     """Treatment of manifests that Kubernetes would refuse, as for :func:`~schedframe.api.from_manifest`."""
     event_capacity: int = field(default=10_000, kw_only=True)
     """How many recorded events are kept, the latest ones; 0 keeps none."""
-    _objects: defaultdict[str, dict[str, Any]] = field(
-        factory=lambda: defaultdict(dict), init=False, repr=False
-    )
-    _lingering: set[str] = field(factory=set, init=False, repr=False)
-    _events: deque[RecordedEvent] = field(init=False, repr=False)
+    _objects: defaultdict[str, dict[str, Any]] = field(factory=lambda: defaultdict(dict), init=False)
+    _lingering: set[str] = field(factory=set, init=False)
+    _events: deque[RecordedEvent] = field(init=False)
     _version: int = field(default=0, init=False)
-    _delivery: Delivery = field(factory=Delivery, init=False, repr=False)
-    _failures: Failures = field(factory=Failures, init=False, repr=False)
+    _delivery: Delivery = field(factory=Delivery, init=False)
+    _failures: Failures = field(factory=Failures, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._events = deque(maxlen=self.event_capacity)
@@ -397,3 +389,6 @@ class InMemoryCluster(ClusterPort):
     def _tell(self, type: Literal["ADDED", "MODIFIED", "DELETED"], kind: str, old: Any, new: Any) -> None:
         if self._delivery.is_awaited(kind):
             self._delivery.put(WatchEvent(type, kind, old, new))
+
+    def __repr__(self) -> str:
+        return brief_of(self, **{kind: len(objects) for kind, objects in self._objects.items() if objects})

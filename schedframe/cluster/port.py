@@ -7,6 +7,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 
 from attrs import frozen
 
+from .._brief import brief_repr
 from ..api import Pod, PodCondition
 from ..api._copying import fast_init
 from ..errors import ClusterError
@@ -39,6 +40,7 @@ class OutcomeUnknown(ClusterError):
     """No answer came: the request may have taken effect or not; only later events will tell."""
 
 
+@brief_repr
 @fast_init
 @frozen(weakref_slot=False)
 class WatchEvent:

@@ -8,6 +8,7 @@ from typing import Any, Final, Literal, Protocol
 
 from attrs import define, field, frozen
 
+from .._brief import brief_repr
 from ..errors import PluginError
 from .errors import FieldError
 
@@ -36,6 +37,7 @@ ArgsCheck = Callable[[Any, str], Iterable[FieldError]]
 """Takes the args and their path in the document, returns all errors in them."""
 
 
+@brief_repr
 @frozen
 class RegisteredEvent:
     """A change in the cluster after which a plugin may let a pod pass that it rejected before.
@@ -57,6 +59,7 @@ def _in_order(points: Iterable[str]) -> tuple[str, ...]:
     return tuple(point for point in POINTS if point in named)
 
 
+@brief_repr
 @frozen
 class CatalogueEntry:
     """One plugin. PluginError for extension points that do not exist.
@@ -87,6 +90,7 @@ class CatalogueEntry:
     with_ignored_resources: Callable[[Any, tuple[str, ...]], Any] | None = None
 
 
+@brief_repr
 @frozen
 class RemovedPlugin:
     """A former plugin: refused with the name of its successor.
@@ -121,6 +125,7 @@ class Catalogue(Protocol):
         """Return this catalogue with *entries* added; PluginError if a name is taken."""
 
 
+@brief_repr
 @define(eq=False, init=False)
 class PluginCatalogue:
     """A :class:`Catalogue` made of entries. PluginError for two entries of one name."""

@@ -9,6 +9,8 @@ from typing import Final
 from attrs import field, frozen
 from attrs.validators import instance_of
 
+from .._brief import brief_repr
+
 _NANOSECONDS: Final = {
     "ns": 1,
     "us": 1_000,
@@ -24,6 +26,7 @@ _LIMIT: Final = 2**63
 _FRACTION_LIMIT: Final = (_LIMIT - 1) // 10
 
 
+@brief_repr
 @frozen(order=True)
 class Duration:
     """A span of time in whole ``nanoseconds``, possibly negative.

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import attrs
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from .catalogue import Catalogue
 from .codec import unstructure
 from .errors import ConfigBuildError
@@ -23,6 +24,7 @@ class EnabledPlugin(NamedTuple):
     weight: int
 
 
+@brief_repr
 @frozen
 class EffectiveProfile:
     """One profile, ready to be instantiated.
@@ -51,6 +53,7 @@ class EffectiveProfile:
         return self.plugins["queueSort"][0].name
 
 
+@brief_repr
 @frozen
 class EffectiveConfig:
     """The configuration of a scheduler after decoding, defaulting, validation and expansion.

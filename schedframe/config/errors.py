@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Literal
 import attrs
 from attrs import frozen
 
+from .._brief import brief_repr
 from ..errors import ConfigError
 
 Stage = Literal["decode", "validate", "build"]
@@ -40,6 +41,7 @@ _HEADLINES: Mapping[FieldErrorType, str] = {
 _WITHOUT_VALUE = frozenset({FieldErrorType.REQUIRED, FieldErrorType.FORBIDDEN, FieldErrorType.UNKNOWN})
 
 
+@brief_repr
 @frozen
 class FieldError:
     """One thing wrong with one field.

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 from attrs import field, fields, frozen
 
+from .._brief import brief_repr
 from ..api._wire import wire
 from .catalogue import POINTS
 from .duration import Duration
@@ -23,6 +24,7 @@ ALL: Final = "*"
 MULTI_POINT: Final = "multiPoint"
 
 
+@brief_repr
 @frozen
 class LeaderElectionConfiguration:
     """Leader election between replicas. Durations of zero mean the default."""
@@ -36,6 +38,7 @@ class LeaderElectionConfiguration:
     resource_namespace: str = field(default="", metadata=wire(always=True))
 
 
+@brief_repr
 @frozen
 class ClientConnectionConfiguration:
     """The connection to the API server; ``qps`` and ``burst`` of zero mean the default."""
@@ -47,6 +50,7 @@ class ClientConnectionConfiguration:
     burst: int = field(default=0, metadata=wire(bits=32, always=True))
 
 
+@brief_repr
 @frozen
 class Plugin:
     """A plugin in a list. ``weight`` is used at scoring points; 0 and None mean 1."""
@@ -55,6 +59,7 @@ class Plugin:
     weight: int | None = field(default=None, metadata=wire(bits=32))
 
 
+@brief_repr
 @frozen
 class PluginSet:
     """Plugins to enable in a list besides its defaults, and defaults to disable."""
@@ -63,6 +68,7 @@ class PluginSet:
     disabled: tuple[Plugin, ...] = ()
 
 
+@brief_repr
 @frozen
 class Plugins:
     """A list for each extension point, and one (``multi_point``) for all points that a plugin implements."""
@@ -98,6 +104,7 @@ def _attributes() -> dict[str, str]:
 ATTRIBUTES: Final = _attributes()
 
 
+@brief_repr
 @frozen
 class PluginConfig:
     """Arguments of a plugin: an instance of its args class, or any JSON value if it has none."""
@@ -106,6 +113,7 @@ class PluginConfig:
     args: Any = field(default=None, metadata=wire(encode=lambda args: args))
 
 
+@brief_repr
 @frozen
 class KubeSchedulerProfile:
     """One way to schedule, chosen by a pod's ``spec.schedulerName``."""
@@ -116,6 +124,7 @@ class KubeSchedulerProfile:
     plugin_config: tuple[PluginConfig, ...] = ()
 
 
+@brief_repr
 @frozen
 class ExtenderManagedResource:
     """An extended resource that an extender manages; plugins ignore it if ``ignored_by_scheduler``."""
@@ -124,6 +133,7 @@ class ExtenderManagedResource:
     ignored_by_scheduler: bool = False
 
 
+@brief_repr
 @frozen
 class ExtenderTLSConfig:
     """TLS to an extender; ``*_data`` is PEM and takes precedence over the ``*_file``."""
@@ -138,6 +148,7 @@ class ExtenderTLSConfig:
     ca_data: bytes = field(default=b"", metadata=wire("caData"))
 
 
+@brief_repr
 @frozen
 class Extender:
     """An extender, called over HTTP. An empty verb disables a call; a timeout of 0 means the default."""
@@ -156,6 +167,7 @@ class Extender:
     ignorable: bool = False
 
 
+@brief_repr
 @frozen
 class KubeSchedulerConfiguration:
     """The configuration of a scheduler, which ``load_config`` reads, defaults and checks."""

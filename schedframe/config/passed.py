@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import evolve, frozen
 
+from .._brief import brief_repr
 from ..errors import PluginError
 from .model import (
     ATTRIBUTES,
@@ -18,6 +19,7 @@ from .model import (
 )
 
 
+@brief_repr
 @frozen
 class PassedPlugin:
     """A plugin that a program passes, by its name, with what an entry of a profile would say of it.

@@ -7,10 +7,12 @@ from typing import Any, Self
 
 from attrs import evolve, frozen
 
+from .._brief import brief_repr
 from ..errors import PluginError
 from .model import ATTRIBUTES, MULTI_POINT, KubeSchedulerProfile, Plugin, PluginConfig, Plugins, PluginSet
 
 
+@brief_repr
 @frozen
 class Profile(KubeSchedulerProfile):
     """A profile that calls extend: ``Profile().enable("X", weight=3).disable("Y").args("Z", limit=1)``.

@@ -8,6 +8,7 @@ from random import Random
 
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..cluster import ClusterPort
 from ..framework import Framework, Status, WaitingRoom
@@ -25,6 +26,7 @@ from .search.search import Search
 logger = logging.getLogger("schedframe")
 
 
+@brief_repr
 @define(eq=False)
 class Core:
     """References to the scheduler's state, shared by all of its steps."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..cluster import ClusterPort
 from ..errors import PluginError
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
     from .core import Core
 
 
+@brief_repr
 @define(eq=False)
 class SchedulerHandle:
     """Implements :class:`schedframe.Handle` for the plugins of one profile."""

@@ -7,6 +7,7 @@ from typing import Literal, TypedDict
 
 from attrs import frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..framework import Observer, PluginsToPass, Registry, Status
 from .observer import DecisionObserver
@@ -16,6 +17,7 @@ from .runtime.executors import Executor
 ScoreAllNodes = bool | Literal["auto"]
 
 
+@brief_repr
 @frozen(kw_only=True)
 class SchedulerOptions:
     """Options of a :class:`Scheduler`, which takes each of them as a keyword argument too."""

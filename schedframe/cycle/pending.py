@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, overload
 from attrs import frozen
 from typing_extensions import override
 
+from .._brief import brief_repr
 from ..api import POD_SCHEDULED, Pod
 from ..queue import PendingPod
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 COLUMNS = ("pod", "pool", "attempts", "waits for", "wakes in", "why")
 
 
+@brief_repr
 @frozen(eq=False)
 class PendingPods(Sequence[PendingPod]):
     """All pods that wait, pool by pool; a sequence of :class:`PendingPod`.

@@ -7,6 +7,7 @@ from typing import Any, Self, Unpack
 
 from attrs import evolve
 
+from .._brief import brief_of
 from ..cluster import ClusterPort, Subscription
 from ..config import EffectiveConfig
 from ..framework import Code, Framework, NominatingInfo, Status
@@ -273,6 +274,11 @@ class Scheduler:
             self._wake_up()
 
     # ---- looking -----------------------------------------------------------------------------------------
+
+    def __repr__(self) -> str:
+        core = self.core
+        nodes, pending = core.cache.table.num_nodes, len(core.pending)
+        return brief_of(self, profiles=list(core.frameworks), nodes=nodes, pending=pending)
 
     def pending(self) -> PendingPods:
         """Pods that wait, with where, why and until when: a sequence, ``to_dict()``, and a table to print."""

@@ -11,6 +11,7 @@ from typing import Final
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ..api import Quantity, parse_quantity
 from ..errors import InputError
 
@@ -47,6 +48,7 @@ def resource_name(name: str) -> str:
     return name
 
 
+@brief_repr
 @frozen(eq=False)
 class Amounts:
     """Translates amounts to the integers of the core, and refuses amounts that it cannot count exactly.

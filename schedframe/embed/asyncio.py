@@ -8,11 +8,13 @@ from typing import Any
 
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..cycle import Scheduler
 from ..errors import InputError, SchedframeError
 from .embedding import Embedding
 
 
+@brief_repr
 @define(eq=False)
 class AsyncDriver:
     """Drives a :class:`Scheduler` or an :class:`Embedding` as a task of an event loop.

@@ -8,6 +8,7 @@ from typing import Any, Literal, TypeAlias
 from attrs import define, evolve, field, frozen
 from typing_extensions import override
 
+from .._brief import brief_repr
 from ..api import Pod, PodCondition
 from ..cluster import Conflict, InMemoryCluster, NotFound
 from ..errors import ClusterError
@@ -40,6 +41,7 @@ class Evicted:
 PlacementEvent: TypeAlias = Placed | Unplaced | Evicted
 
 
+@brief_repr
 @define(eq=False)
 class EmbeddedCluster(InMemoryCluster):
     """Publishes each decision of the scheduler after it took effect here, in the same order.

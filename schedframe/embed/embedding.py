@@ -9,6 +9,7 @@ from typing import Any, Generic, Self, Unpack
 
 from attrs import evolve
 
+from .._brief import brief_of
 from ..cycle import Clock, Decision, Scheduler, SystemClock
 from ..errors import InputError
 from ..framework import Code, Status
@@ -197,6 +198,9 @@ class Embedding(Generic[T, W]):
     def __len__(self) -> int:
         """Return the number of tasks, placed or not."""
         return len(self._ledger.tasks)
+
+    def __repr__(self) -> str:
+        return brief_of(self, workers=len(self._ledger.workers), waiting=len(self.scheduler.core.pending))
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` unless all parts agree; between steps, in the thread that drives."""

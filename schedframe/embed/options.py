@@ -7,6 +7,7 @@ from typing import Any, Generic, TypedDict
 
 from attrs import frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..cycle import Clock
 from ..framework import PluginsToPass, Status
@@ -15,6 +16,7 @@ from .retry import Retry
 from .values import Limits, PlacementFailure, Requirements, T, W
 
 
+@brief_repr
 @frozen(kw_only=True)
 class EmbeddingOptions(Generic[T, W]):
     """Options of an :class:`Embedding`, which takes each of them as a keyword argument too."""

@@ -8,6 +8,7 @@ from numbers import Real
 
 from attrs import Attribute, field, frozen
 
+from .._brief import brief_repr
 from ..errors import InputError
 
 Retry = Callable[[int], float]
@@ -27,6 +28,7 @@ def _check_seconds(owner: object, attribute: Attribute[float], seconds: float) -
     checked_seconds(seconds, attribute.name)
 
 
+@brief_repr
 @frozen
 class Backoff:
     """Seconds to wait after the n-th failure of a task: ``initial``, doubled each time, up to ``longest``."""

@@ -8,6 +8,7 @@ from typing import Final
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ..api import (
     DO_NOT_SCHEDULE,
     IN,
@@ -57,6 +58,7 @@ def pod_key(task_key: str) -> str:
     return f"{NAMESPACE}/{task_key}"
 
 
+@brief_repr
 @frozen(eq=False)
 class Translator:
     """Translates tasks to pods and workers to nodes. ``default_profile`` places tasks that name none."""

@@ -8,6 +8,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ..api import label_key_problem, label_value_problem
 from ..errors import ClusterError, InputError
 from .amounts import Amount
@@ -60,6 +61,7 @@ T = TypeVar("T", bound=TaskLike)
 W = TypeVar("W", bound=WorkerLike)
 
 
+@brief_repr
 @frozen
 class Task:
     """A task, for programs without a class of their own for it."""
@@ -69,6 +71,7 @@ class Task:
     labels: Mapping[str, str] = field(factory=dict, hash=False)
 
 
+@brief_repr
 @frozen
 class Worker:
     """A worker, for programs without a class of their own for it."""
@@ -97,6 +100,7 @@ def _check_by(owner: object, attribute: Any, key: str) -> None:
         raise InputError(attribute.name, f"the label {key!r}: {problem}", "rename it, on the workers too")
 
 
+@brief_repr
 @frozen
 class Spread:
     """Spread tasks with the labels ``among`` (all tasks, if empty) over the values of a label of the workers.
@@ -116,6 +120,7 @@ class Spread:
             raise InputError("max_skew", f"{value} is below 1", "1 is as even as possible")
 
 
+@brief_repr
 @frozen
 class AntiAffinity:
     """Keep a task away from tasks with the labels ``among``.
@@ -129,6 +134,7 @@ class AntiAffinity:
     required: bool = True
 
 
+@brief_repr
 @frozen
 class Affinity:
     """Place a task near tasks with the labels ``among``; one that has these labels itself may be the first.
@@ -142,6 +148,7 @@ class Affinity:
     required: bool = True
 
 
+@brief_repr
 @frozen
 class Requirements:
     """Requirements and preferences of a task besides its requests. By default none."""
@@ -170,6 +177,7 @@ class Requirements:
             raise InputError("priority", f"{value} is out of range", f"stay within ±{MAX_PRIORITY}")
 
 
+@brief_repr
 @frozen
 class Limits:
     """Limits of a worker besides its capacity. By default none."""
@@ -200,6 +208,7 @@ class TaskState(StrEnum):
     """It has to make room: stop it, then call ``fail`` or ``finish``."""
 
 
+@brief_repr
 @frozen
 class PlacementFailure:
     """Why a task has no worker."""
@@ -216,6 +225,7 @@ class PlacementFailure:
         return self.message
 
 
+@brief_repr
 @frozen
 class Waiting(Generic[T]):
     """A task without a worker, as :meth:`Embedding.waiting` returns it."""

@@ -7,6 +7,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 
 from typing_extensions import override
 
+from .._brief import brief_of
 from ..errors import InvariantError, SchedframeError
 
 T = TypeVar("T")
@@ -88,6 +89,9 @@ class CycleState:
 
     def __len__(self) -> int:
         return len(self._entries)
+
+    def __repr__(self) -> str:
+        return brief_of(self, keys=[key.name for key in self._entries])
 
     def clone(self) -> CycleState:
         """An independent copy for a dry run."""

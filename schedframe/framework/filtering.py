@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..state import NodeInfo, NodeTable, Rows, substituted_row
 from .cycle_state import CycleState
@@ -18,6 +19,7 @@ from .status import Code, Status
 from .verdicts import Verdicts
 
 
+@brief_repr
 @frozen
 class PreFilterOutcome:
     """The combined answers of the pre_filter plugins."""

@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from .._brief import brief_repr
 from ..api import ClusterObject, Pod, check_kind
 from ..config import EffectiveProfile
 from ..errors import PluginError
@@ -38,6 +39,7 @@ from .verdicts import Diagnosis, Verdicts
 logger = logging.getLogger("schedframe")
 
 
+@brief_repr
 @frozen
 class PermitOutcome:
     """The combined answers of the permit plugins."""
@@ -56,6 +58,7 @@ _ROW_LOCAL_KEY = object()
 """Key of ``row_local_key`` in the memo of a spec."""
 
 
+@brief_repr
 @define(eq=False)
 class Framework:
     """The plugins of one profile and the rules of each extension point.

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
@@ -16,6 +17,7 @@ from .status import Status
 from .verdicts import Verdicts
 
 
+@brief_repr
 @define(eq=False)
 class NominatedFilter:
     """Filters that also hold when the pods nominated to a node have taken their room there.

@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import evolve, field, frozen
 
+from .._brief import brief_repr
 from ..config import PassedPlugin
 from ..errors import PluginError
 from .factories import Factory, SharedInstance, has_args
@@ -23,6 +24,7 @@ def _positive(weight: object) -> int | None:
     return weight
 
 
+@brief_repr
 @frozen
 class Enabled:
     """A plugin to enable in every profile, with its weight and arguments.

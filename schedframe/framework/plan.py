@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import pluggy
 from attrs import define, frozen
 
+from .._brief import brief_repr
 from ..errors import PluginError
 from .adapter import adapt
 from .hookspecs import PROJECT, Hookspecs
@@ -27,6 +28,7 @@ class Observer(Protocol):
         ...
 
 
+@brief_repr
 @frozen
 class Entry:
     """One plugin at one extension point."""
@@ -35,6 +37,7 @@ class Entry:
     call: Call
 
 
+@brief_repr
 @frozen
 class FilterEntry:
     """One plugin at filter: by node, by rows, or both."""
@@ -48,6 +51,7 @@ class FilterEntry:
     """Prepares the filter for a batch of pods as a function of a row number."""
 
 
+@brief_repr
 @frozen
 class ScoreEntry:
     """One plugin at score: by node, by rows, or both, then normalised."""
@@ -65,6 +69,7 @@ class ScoreEntry:
     """Prepares the score for a batch of pods as a function of a row number."""
 
 
+@brief_repr
 @frozen
 class PodHooks:
     """add_pod and remove_pod of one plugin at pre_filter."""
@@ -74,6 +79,7 @@ class PodHooks:
     remove_pod: Call | None
 
 
+@brief_repr
 @define(eq=False)
 class Plan:
     """The calls of one profile. Made once; read by every cycle."""

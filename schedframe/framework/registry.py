@@ -9,6 +9,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from .._brief import brief_repr
 from ..config import (
     POINTS,
     Catalogue,
@@ -46,6 +47,7 @@ def _expect_nothing(args: Any, path: str) -> Iterator[FieldError]:
         yield FieldError.invalid(path, args, "the program that passes the plugin gave it its arguments")
 
 
+@brief_repr
 @frozen
 class Origin:
     """Where a plugin of the registry comes from."""
@@ -57,6 +59,7 @@ class Origin:
     """Module and qualified name."""
 
 
+@brief_repr
 @define(eq=False)
 class Registry:
     """Plugin names and the factories that make them. An entry point is loaded when its name is first used.

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
+from .._brief import brief_repr
 from .status import Status
 
 
@@ -18,6 +19,7 @@ def _names(names: Iterable[str]) -> frozenset[str]:
     return frozenset(names)
 
 
+@brief_repr
 @frozen
 class PreFilterResult:
     """The only nodes to filter. Names that are not nodes are ignored.
@@ -28,6 +30,7 @@ class PreFilterResult:
     node_names: frozenset[str] = field(converter=_names)
 
 
+@brief_repr
 @define(eq=False, slots=True)
 class RowVerdicts:
     """One small integer per row: 0 passes, *k* is rejected with ``statuses[k - 1]``.
@@ -44,6 +47,7 @@ class RowVerdicts:
         return cls(rejected.view(np.int8), (status,))
 
 
+@brief_repr
 @define(eq=False, slots=True)
 class GroupScores:
     """Scores by group of rows: rows that agree in all ``columns`` have equal scores, normalised ones too."""
@@ -56,6 +60,7 @@ class GroupScores:
     """Return the normalised score, 0 to 100, of each combination of values in ``columns``."""
 
 
+@brief_repr
 @define(eq=False, slots=True)
 class GroupVerdicts:
     """Which rows pass, by group: those that agree in all ``columns`` pass together, or none of them does."""
@@ -66,6 +71,7 @@ class GroupVerdicts:
     """Return for each combination of values in ``columns`` whether such rows pass."""
 
 
+@brief_repr
 @frozen
 class NominatingInfo:
     """What to do with the pod's ``status.nominatedNodeName``: ``None`` leaves it, ``""`` clears it."""
@@ -73,6 +79,7 @@ class NominatingInfo:
     node_name: str | None = None
 
 
+@brief_repr
 @frozen
 class PostFilterResult:
     """Outcome of post_filter: the node to nominate, if any, and details for explanations."""

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..errors import PluginError
 from ..state import Rows
@@ -22,6 +23,7 @@ Scores = npt.NDArray[np.int64]
 _ANY_CODE = frozenset(Code)
 
 
+@brief_repr
 @define(eq=False)
 class ScoreTable:
     """Scores of the feasible rows; every array is int64 of shape ``(len(rows),)``."""

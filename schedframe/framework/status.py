@@ -9,6 +9,8 @@ from typing import Any
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
+
 
 class Code(IntEnum):
     """Result codes; the numbers are the reference's (k8s.io/kube-scheduler framework.Code)."""
@@ -52,6 +54,7 @@ _LABELS = {
 _REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
 
+@brief_repr
 @frozen
 class Status:
     """One answer of one plugin: a code, reasons for people, and the plugin it came from.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attrs import define, field
 from typing_extensions import override
 
+from .._brief import brief_repr
 from ..state import Rows
 from .results import RowVerdicts
 from .status import Code, Status
@@ -17,6 +18,7 @@ from .status import Code, Status
 Codes = npt.NDArray[np.int32]
 
 
+@brief_repr
 @define(eq=False)
 class Verdicts:
     """For each of *rows*: 0 if it passes, else *k*, and ``statuses[k - 1]`` says why and by which plugin.
@@ -156,6 +158,7 @@ def _not_negative(codes: npt.NDArray[np.integer], highest: int) -> npt.NDArray[n
     return codes
 
 
+@brief_repr
 @define(eq=False)
 class Diagnosis(Mapping[str, Status]):
     """Why no node was feasible: a lazy mapping of node names to statuses, and what they have in common.

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import define, evolve, field
 from sortedcontainers import SortedList
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..errors import InvariantError
 from .cycle_state import CycleState
@@ -17,6 +18,7 @@ MAX_PERMIT_SECONDS = 15 * 60.0
 """No plugin may make a pod wait longer (the reference's maxTimeout)."""
 
 
+@brief_repr
 @define(eq=False)
 class WaitingPod:
     """A pod on its chosen node, waiting for the plugins in ``pending``."""
@@ -51,6 +53,7 @@ class WaitingPod:
         self.reject(plugin, *reasons)
 
 
+@brief_repr
 @define(eq=False)
 class WaitingRoom:
     """All waiting pods of a scheduler, with their deadlines; every operation is O(log n)."""

@@ -10,6 +10,7 @@ from typing import Any, Final, TypeAlias
 
 from attrs import frozen
 
+from .._brief import brief_repr
 from ..api import DEFAULT_SCHEDULER_NAME, Node, Pod, pod_requests
 from .events import (
     ASSIGNED_POD_ADD,
@@ -24,6 +25,7 @@ Registered: TypeAlias = Mapping[str, Action]
 """Event resource → the actions that plugins registered, see :func:`registered_actions`."""
 
 
+@brief_repr
 @frozen
 class ObjectEvent:
     """An event with the objects that hints are given.

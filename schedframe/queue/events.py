@@ -12,6 +12,7 @@ from typing import Any, Final, TypeAlias
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 
 
@@ -95,6 +96,7 @@ def resource_of(kind: str) -> str:
     return _KIND_RESOURCES.get(kind, kind)
 
 
+@brief_repr
 @frozen(cache_hash=True)
 class ClusterEvent:
     """*actions* on *resource*. ``str(event)`` is its label: ``NodeUpdateNodeLabel``, or ``name`` if set."""
@@ -117,6 +119,7 @@ class ClusterEvent:
         return self.resource == EventResource.WILDCARD and self.actions == Action.ALL
 
 
+@brief_repr
 @frozen(cache_hash=True)
 class EventOf:
     """*event* about one object: what a ``Status.wait`` ends at if many pods wait for events of that kind."""
@@ -168,6 +171,7 @@ HintFn: TypeAlias = Callable[[Pod, Any, Any], "QueueingHint | bool"]
 """``hint(pod, old, new)``: the waiting pod; the object before and after, ``None`` if added or deleted."""
 
 
+@brief_repr
 @frozen
 class EventRegistration:
     """An event that may help pods that a plugin rejected. Without a *hint* it always does (QUEUE).

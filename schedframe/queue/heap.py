@@ -8,6 +8,7 @@ from collections.abc import Callable, Hashable, Iterator
 from itertools import count, pairwise
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
+from .._brief import brief_of
 from ..errors import InvariantError
 
 T = TypeVar("T")
@@ -139,6 +140,9 @@ class Heap(Generic[T]):
 
     def __len__(self) -> int:
         return len(self.entries)
+
+    def __repr__(self) -> str:
+        return brief_of(self, len=len(self))
 
     def __contains__(self, key: object) -> bool:
         return key in self.entries

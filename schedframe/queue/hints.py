@@ -9,6 +9,7 @@ from typing import Any, Final, TypeAlias
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..errors import PluginError
 from .events import ClusterEvent, EventRegistration, HintFn, matches, with_implied
@@ -46,6 +47,7 @@ def _with_implied(
     return {plugin: with_implied(registrations) for plugin, registrations in events.items()}
 
 
+@brief_repr
 @frozen(eq=False)
 class QueueProfile:
     """The part of a profile that the queue uses: plain callables by plugin name.

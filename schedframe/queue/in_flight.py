@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
+from .._brief import brief_of
 from ..errors import InvariantError
 from .events import WILDCARD, ClusterEvent
 from .queued_pod import QueuedPodInfo
@@ -126,6 +127,9 @@ class InFlight:
 
     def __len__(self) -> int:
         return len(self.flights)
+
+    def __repr__(self) -> str:
+        return brief_of(self, len=len(self))
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if events are kept without need, or pods are out of order."""

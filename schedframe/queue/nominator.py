@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from enum import StrEnum
 
+from .._brief import brief_of
 from ..api import Pod
 from ..errors import InvariantError
 from .queued_pod import identity
@@ -119,6 +120,9 @@ class Nominator:
 
     def __len__(self) -> int:
         return len(self.nominations)
+
+    def __repr__(self) -> str:
+        return brief_of(self, nominations=self.nominations)
 
     def __bool__(self) -> bool:
         return bool(self.nominations)

@@ -8,12 +8,14 @@ from typing import Any
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 from .hints import FaultFn, QueueProfile, log_fault
 from .in_flight import DEFAULT_MAX_EVENTS
 from .queued_pod import QueuedPodInfo
 
 
+@brief_repr
 @frozen(kw_only=True, eq=False)
 class QueueOptions:
     """Options of a :class:`PriorityQueue`. At most one of ``sort_key`` and ``less``; times are seconds."""

@@ -7,6 +7,7 @@ from functools import lru_cache
 
 from attrs import define, field, frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 
 NO_PLUGINS: frozenset[str] = frozenset()
@@ -40,6 +41,7 @@ class Pool(StrEnum):
     """Popped and not yet done: being scheduled, waiting on permit or binding."""
 
 
+@brief_repr
 @define(eq=False, weakref_slot=False)
 class QueuedPodInfo:
     """A pod and its history with the scheduler. Times are seconds of the queue's clock.
@@ -111,6 +113,7 @@ def by_priority(info: QueuedPodInfo) -> tuple[int, float]:
     return (-info.pod.priority, info.timestamp)
 
 
+@brief_repr
 @frozen
 class PendingPod:
     """View of a queued or in-flight pod for observers; times in seconds of the queue's clock."""
@@ -128,6 +131,7 @@ class PendingPod:
     """When it moves without an event: the end of its backoff, or of its time in the unschedulable pool."""
 
 
+@brief_repr
 @frozen
 class Requeued:
     """Where a pod went after a failed attempt."""

@@ -7,6 +7,7 @@ from typing import Final
 
 from attrs import define, evolve, field
 
+from .._brief import brief_repr
 from ..api import (
     ObjectMeta,
     OwnerReference,
@@ -22,6 +23,7 @@ POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 """Annotation of a claim that was created from a template: the name of the claim in the pod's spec."""
 
 
+@brief_repr
 @define(eq=False)
 class ClaimController:
     """Creates the claims of pods from templates, and frees the devices of pods that are gone.

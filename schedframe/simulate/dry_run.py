@@ -10,6 +10,7 @@ from typing import Any, Literal
 
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Pod, PodCondition
 from ..cluster import ClusterPort, Subscription, WatchHandler
 from ..cycle.core import Core
@@ -17,6 +18,7 @@ from ..cycle.runtime.inbox import Inbox
 from ..cycle.runtime.timers import Timers
 
 
+@brief_repr
 @define(eq=False)
 class DryRunCluster:
     """A :class:`ClusterPort` over another one that accepts every request and carries out none."""

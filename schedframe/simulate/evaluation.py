@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from attrs import define, field
 from typing_extensions import override
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import RECORDED, Preemption, Status
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
 
+@brief_repr
 @define(eq=False)
 class Evaluation:
     """The outcome of evaluating one pod. ``str()`` explains it, ``to_dict()`` is the full record."""

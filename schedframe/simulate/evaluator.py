@@ -7,6 +7,7 @@ from random import Random
 import numpy as np
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..cycle.core import Core
 from ..cycle.search.search import Search
@@ -18,6 +19,7 @@ from .explain import explain_decision
 from .record import PostFilterReport
 
 
+@brief_repr
 @define(eq=False)
 class Evaluator:
     """Evaluates all nodes without shortcuts and changes nothing. For the thread of the core."""

@@ -7,11 +7,13 @@ from typing import Any
 
 from attrs import frozen
 
+from .._brief import brief_repr
 from ..errors import InputError
 from ..queue import EVERYTHING, Action, ClusterEvent, EventRegistration, QueueingHint, matches, with_implied
 from .simulation import Simulation, as_object, as_pod
 
 
+@brief_repr
 @frozen
 class HintAnswer:
     """The answer of a plugin: ``hint``, and ``error`` if a fault made it Queue."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from attrs import define
 
+from .._brief import brief_repr
 from ..cycle import Decision
 from ..framework import SUCCESS, Code, PostFilterResult, Preemption, Status
 from ..framework.preemption import rank
@@ -15,6 +16,7 @@ from .preemption_report import decided_by
 Document = dict[str, Any]
 
 
+@brief_repr
 @define(eq=False)
 class PostFilterReport:
     """What post_filter would have done."""

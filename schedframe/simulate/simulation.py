@@ -7,6 +7,7 @@ from typing import Any, Final, Self
 
 from attrs import define, evolve
 
+from .._brief import brief_of, brief_repr
 from ..api import CONTROLLER_KINDS, ClusterObject, Pod, Strict, from_manifest
 from ..cluster import InMemoryCluster
 from ..cycle import Decision, Scheduler, VirtualClock
@@ -22,6 +23,7 @@ Manifest = Mapping[str, Any]
 _CONTROLLERS: Final = tuple(cls.KIND for cls in CONTROLLER_KINDS)
 
 
+@brief_repr
 @define(eq=False)
 class CycleReport:
     """One scheduling cycle of :meth:`Simulation.cycle`, with names in the order of the search."""
@@ -39,6 +41,7 @@ class CycleReport:
     error: str | None
 
 
+@brief_repr
 @define(eq=False)
 class Placement:
     """The result of one pod of :meth:`Simulation.schedule`."""
@@ -212,6 +215,9 @@ class Simulation:
 
     def _nodes(self) -> list[str]:
         return self._core.cache.table.rows().names()
+
+    def __repr__(self) -> str:
+        return brief_of(self, cluster=self.cluster)
 
 
 def evaluate(

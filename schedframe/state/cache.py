@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from attrs import define, field
 from sortedcontainers import SortedList
 
+from .._brief import brief_of, brief_repr
 from ..api import Node, Pod
 from ..errors import InvariantError
 from .node_order import NodeOrder
@@ -14,6 +15,7 @@ from .node_table import NodeTable
 from .snapshot import Snapshot
 
 
+@brief_repr
 @define(eq=False)
 class PodState:
     """A pod that counts on a node."""
@@ -209,6 +211,9 @@ class Cache:
         )
         if timed != list(self._deadlines):
             raise InvariantError(f"deadlines {list(self._deadlines)} are not those of the pods {timed}")
+
+    def __repr__(self) -> str:
+        return brief_of(self, nodes=self.table.num_nodes, pods=len(self.states))
 
 
 def _same_usage(old: Pod, new: Pod) -> bool:

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..errors import InvariantError
 
 _SMALLEST_LIMIT = 4096
@@ -16,6 +17,7 @@ _SPARSE = 64
 """Sorting a row costs about this many times what a pass over a mask costs per row."""
 
 
+@brief_repr
 @define(eq=False)
 class ChangeLog:
     """An append-only list of touched rows with a moving start, so that it never grows with history.

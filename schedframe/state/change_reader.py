@@ -6,9 +6,11 @@ from collections.abc import Collection
 
 from attrs import define, field
 
+from .._brief import brief_repr
 from .node_table import NodeTable
 
 
+@brief_repr
 @define(eq=False)
 class RowChangeReader:
     """The rows of a table that changed since one reader last asked.

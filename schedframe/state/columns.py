@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Node
 from .node_info import NodeInfo
 from .read_only import read_only
@@ -25,6 +26,7 @@ _MAX_TABLES = 128
 """Cached tables of answers per column; beyond, the oldest is dropped."""
 
 
+@brief_repr
 @define(eq=False)
 class DictionaryColumn(Generic[V]):
     """A dictionary-encoded property of nodes: ``values[codes[row]]``, or absent where the code is -1.
@@ -185,6 +187,7 @@ class DictionaryColumn(Generic[V]):
             self._wide[row] = code
 
 
+@brief_repr
 @define(eq=False)
 class DerivedColumn:
     """A number per row computed from the node and its pods, 0 where there is no node.

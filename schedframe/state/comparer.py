@@ -6,10 +6,12 @@ from collections.abc import Iterable
 
 from attrs import frozen
 
+from .._brief import brief_repr
 from ..api import Node, Pod
 from .cache import Cache
 
 
+@brief_repr
 @frozen
 class Comparison:
     """Differences between cache and cluster by name, sorted; all empty if they agree."""

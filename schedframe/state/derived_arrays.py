@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from .._brief import brief_repr
 from . import policy
 from .table_store import TableStore
 
@@ -17,6 +18,7 @@ Derived = TypeVar("Derived", bound="DerivedArrays")
 Table = TypeVar("Table", bound=TableStore)
 
 
+@brief_repr
 @define(eq=False)
 class DerivedArrays(ABC):
     """Arrays in which each row depends on that row of the table alone, maintained from the change log.

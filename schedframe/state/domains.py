@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 from typing_extensions import TypeVar
 
+from .._brief import brief_repr
 from ..api import Node
 from .change_log import ChangeLog
 from .columns import ABSENT, DictionaryColumn
@@ -55,6 +56,7 @@ class LabelledTable(Protocol):
         ...
 
 
+@brief_repr
 @frozen
 class NodeSubset(Generic[AnyRows]):
     """Some of the nodes, chosen by the node object alone; both forms must choose the same nodes."""
@@ -66,6 +68,7 @@ class NodeSubset(Generic[AnyRows]):
     """``mask(rows)``, with :class:`.Rows`: one truth value per row, shape ``(len(rows),)``."""
 
 
+@brief_repr
 @define(eq=False)
 class Domains:
     """The domains of a topology key, the values of that label, with the number of nodes of *subset* in each.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from attrs import define, field
 
+from .._brief import brief_of
 from ..api import Node, Pod
 from .ports import PortUsers, count_port
 
@@ -102,3 +103,6 @@ class NodeInfo:
             self.non_zero_memory,
             {key: dict(users) for key, users in self.used_ports.items()} if self.used_ports else {},
         )
+
+    def __repr__(self) -> str:
+        return brief_of(self, self.name, pods=len(self.pods), requested=self.requested)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Node
 from ..errors import InvariantError
 
@@ -22,6 +23,7 @@ def zone_of(node: Node) -> Zone:
     return region, zone
 
 
+@brief_repr
 @define(eq=False)
 class NodeOrder:
     """Zones in order of appearance, names within a zone in order of arrival.

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attrs import define, field
 from typing_extensions import override
 
+from .._brief import brief_of
 from ..api import Node
 from .columns import DerivedColumn, DictionaryColumn
 from .derived_arrays import Derived, DerivedArrayCache
@@ -50,6 +51,9 @@ class Rows:
 
     def __len__(self) -> int:
         return self._count
+
+    def __repr__(self) -> str:
+        return brief_of(self, len=self._count, table=self.table)
 
     def __iter__(self) -> Iterator[NodeInfo]:
         info = self.table.info
@@ -221,3 +225,6 @@ class NodeTable(TableStore):
         same("rows()", self.rows().positions.tolist(), live)
         if self._groups is not None:
             self._groups.check_invariants()
+
+    def __repr__(self) -> str:
+        return brief_of(self, nodes=self.num_nodes, rows=self.size)

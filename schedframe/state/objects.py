@@ -7,9 +7,12 @@ from typing import Any, Final
 
 from attrs import define, field
 
+from .._brief import brief_repr
+
 _KEPT_CHANGES: Final = 4096
 
 
+@brief_repr
 @define(eq=False)
 class ObjectStore:
     """Namespaces, services, claims and so on from events. Operations are O(1), except ``list``.

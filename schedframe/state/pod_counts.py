@@ -13,6 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Affinity, Pod
 from .columns import ABSENT, DictionaryColumn
 from .domains import Codes, Counts, Domains, LabelledTable, Mask, NodeSubset, at_least
@@ -57,6 +58,7 @@ class DomainSource(Protocol):
         ...
 
 
+@brief_repr
 @define(eq=False)
 class TermClass:
     """Class of equivalent pod affinity terms of existing pods.
@@ -75,6 +77,7 @@ class TermClass:
     """Number of pod groups with these terms."""
 
 
+@brief_repr
 @define(eq=False)
 class PodGroup:
     """Pods that agree in everything below, counted by row."""
@@ -99,6 +102,7 @@ Weigh = Callable[[PodGroup], int]
 """Weight of a group in a column, 0 if it does not count; a function of what its pods have in common."""
 
 
+@brief_repr
 @define(eq=False)
 class CountColumn:
     """Weighted number of pods per row: ``counts``, int64 of shape ``(capacity,)``, always up to date."""
@@ -160,6 +164,7 @@ class CountColumn:
         return [sums.sync() for sums in self._sums.values()]
 
 
+@brief_repr
 @define(eq=False)
 class DomainSums:
     """Sums of a :class:`CountColumn` per topology domain.

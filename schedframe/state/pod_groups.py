@@ -15,6 +15,7 @@ from collections.abc import Hashable, Iterable
 import numpy as np
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Affinity, Pod, PodAffinity, PodAntiAffinity
 from ..errors import InvariantError
 from .domains import Domains, NodeSubset
@@ -37,6 +38,7 @@ _LOGGED_TERM_CLASSES = 1024
 _MEMO = object()
 
 
+@brief_repr
 @define(eq=False)
 class PodGroups:
     """All groups of the pods in a table, and the columns that count them."""

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import PodResources
 from ..errors import InvariantError
 from . import policy
@@ -29,6 +30,7 @@ _TABLE_LIMIT: Final = 1 << 20
 """Numbers of states, past ones included, for which there is a lookup table."""
 
 
+@brief_repr
 @define(eq=False)
 class RowState:
     """The rows in one state and with one node-score key: how many, and how many in each block."""
@@ -44,6 +46,7 @@ class RowState:
     """By requests of a pod the state that a row enters when such a pod comes to it."""
 
 
+@brief_repr
 @define(eq=False)
 class RowsByState:
     """The rows of a table by state and node-score key, without those that have a code.

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from attrs import frozen
 
+from .._brief import brief_of
 from .node_info import NodeInfo
 
 if TYPE_CHECKING:
@@ -60,6 +61,9 @@ class Snapshot:
 
     def __len__(self) -> int:
         return len(self.infos)
+
+    def __repr__(self) -> str:
+        return brief_of(self, generation=self.generation, nodes=len(self.infos))
 
 
 def _all(table: NodeTable) -> MappingProxyType[str, NodeInfo]:

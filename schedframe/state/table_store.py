@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Node, Pod, PodResources, Taint
 from ..errors import InvariantError
 from .change_log import ChangeLog
@@ -39,6 +40,7 @@ class PodListener(Protocol):
         ...
 
 
+@brief_repr
 @define(eq=False)
 class TableStore:
     """Rows of nodes with their pods: the base of :class:`.NodeTable`, without what is derived from rows.

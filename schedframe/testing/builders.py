@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Final, Self
 
 from typing_extensions import override
 
+from .._brief import shortened
 from ..api import (
     DO_NOT_SCHEDULE,
     LABEL_HOSTNAME,
@@ -49,7 +50,7 @@ class ManifestBuilder(Mapping[str, Any]):
 
     @override
     def __repr__(self) -> str:
-        return f"<{self.kind} {json.dumps(self._document)}>"
+        return shortened(f"<{self.kind} {json.dumps(self._document)}>")
 
     def labels(self, labels: Mapping[str, str] = NONE, /, **more: str) -> Self:
         """With these labels; those that are no Python names as a mapping."""

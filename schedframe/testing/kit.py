@@ -9,6 +9,7 @@ from typing import Any, Unpack
 
 from attrs import define, evolve, frozen
 
+from .._brief import brief_repr
 from ..errors import ConfigError, PluginError
 from ..framework.caching import uncached
 from .checks import CHECKS
@@ -29,6 +30,7 @@ _FORMER_NAMES = {
 }
 
 
+@brief_repr
 @frozen
 class Failure:
     """A check that a plugin failed."""

@@ -7,12 +7,15 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
+
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from ..api import Node, Pod
 
 
+@brief_repr
 @frozen
 class CheckOptions:
     """Options of :func:`check_plugin` and :func:`plugin_checks`, which also take them as keywords.

@@ -6,11 +6,13 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..cluster import ClusterPort, WatchEvent
 from ..framework import Status
 
 
+@brief_repr
 @frozen
 class PluginCall:
     """One call of a hook."""
@@ -21,6 +23,7 @@ class PluginCall:
     """What it answered, or the exception that it raised."""
 
 
+@brief_repr
 @define(eq=False)
 class CallRecorder:
     """An observer of plugins, faults and placements: pass ``observer=recorder, on_fault=recorder.on_fault``.

@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import Node, Pod
 from ..cluster import InMemoryCluster
 from ..config import EffectiveProfile, EnabledPlugin
@@ -30,6 +31,7 @@ class _Sorter:
         return pod_info.timestamp
 
 
+@brief_repr
 @define(eq=False)
 class StubHandle:
     """Implements :class:`schedframe.Handle` for one plugin, over a :class:`World` instead of a scheduler.

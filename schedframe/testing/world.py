@@ -9,9 +9,11 @@ from typing import Any
 from attrs import evolve, field, frozen
 from typing_extensions import override
 
+from .._brief import brief_repr
 from ..api import DEFAULT_SCHEDULER_NAME, KINDS, Node, Pod, to_manifest
 
 
+@brief_repr
 @frozen
 class Change:
     """One object before and after: ``None`` before is created, ``None`` after is deleted."""
@@ -33,6 +35,7 @@ class Change:
         return f"changed: {_named(self.new)}: {_difference(self.old, self.new)}"
 
 
+@brief_repr
 @frozen
 class World:
     """Nodes with pods on them, pods that wait, other objects, and what happens next.

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 
 
@@ -64,6 +65,7 @@ WEIGHTS: Final[Mapping[ChangeKind, float]] = {
 _ORDER: Final = {kind: i for i, kind in enumerate(ChangeKind)}
 
 
+@brief_repr
 @frozen
 class Edit:
     """A change of one field of one object. ``None`` means absent."""
@@ -79,6 +81,7 @@ class Edit:
         return {"object": self.object, "field": self.field, "before": self.before, "after": self.after}
 
 
+@brief_repr
 @frozen(eq=False)
 class Change:
     """A change that might help, with the objects as they are after it."""
@@ -108,6 +111,7 @@ class Change:
         return (self.size, _ORDER[self.kind], self.rank, self.description)
 
 
+@brief_repr
 @frozen(eq=False)
 class VerifiedChange:
     """A change after which the pod can run, verified in a copy of the cluster."""

@@ -6,9 +6,11 @@ from typing import Any
 
 from attrs import frozen
 
+from .._brief import brief_repr
 from ..simulate import Evaluation
 
 
+@brief_repr
 @frozen
 class ScoreLine:
     """The normalised and weighted scores of one plugin for both nodes."""
@@ -23,6 +25,7 @@ class ScoreLine:
         return self.chosen - self.other
 
 
+@brief_repr
 @frozen
 class ScoreComparison:
     """The node that a pod has or would get, against the best other node."""

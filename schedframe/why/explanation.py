@@ -10,6 +10,7 @@ from typing import Any, Final
 from attrs import field, frozen
 from typing_extensions import override
 
+from .._brief import brief_repr
 from ..simulate import Evaluation
 from . import text
 from .change import VerifiedChange
@@ -41,6 +42,7 @@ class Verdict(StrEnum):
     """A fault ends its cycle."""
 
 
+@brief_repr
 @frozen(eq=False)
 class Explanation:
     """The answer of :func:`explain`. ``str()`` is for people, ``to_dict()`` and ``to_json()`` have all."""

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, evolve, frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import Code, Framework, Status, Verdicts
@@ -31,6 +32,7 @@ _PER_NODE_FILTER_LIMIT: Final = 1000
 PODS: Final = "pods"
 
 
+@brief_repr
 @frozen
 class Shortage:
     """A resource of which a node has too little left, in milli-CPU, bytes or counts."""
@@ -49,6 +51,7 @@ class Shortage:
         return f"needs {needed} {self.resource}, {free} free"
 
 
+@brief_repr
 @frozen
 class Obstacle:
     """The rejection of one node by one plugin."""
@@ -86,6 +89,7 @@ class Obstacle:
         }
 
 
+@brief_repr
 @frozen
 class NearMiss:
     """A node that rejects the pod, with the rejections of all plugins."""

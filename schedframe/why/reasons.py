@@ -8,12 +8,14 @@ from typing import Any
 import numpy as np
 from attrs import frozen
 
+from .._brief import brief_repr
 from ..framework import Diagnosis, Verdicts
 from ..simulate import Evaluation
 from ..simulate.amounts import amount_text
 from .near_misses import PODS, short_resource
 
 
+@brief_repr
 @frozen
 class Reason:
     """One reason of the message, with numbers."""

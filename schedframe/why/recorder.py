@@ -9,6 +9,7 @@ from typing import Any
 from attrs import define, field, frozen
 from typing_extensions import override
 
+from .._brief import brief_repr
 from ..cycle import Decision
 from ..cycle.core import Core
 from ..errors import InputError
@@ -18,6 +19,7 @@ from ..simulate.evaluator import Evaluator
 from .comparison import ScoreComparison, compare_scores
 
 
+@brief_repr
 @frozen
 class RecordedDecision:
     """The decision of one scheduling cycle, before permit and binding."""
@@ -62,6 +64,7 @@ class RecordedDecision:
         return f"{self.at:.3f} {self.pod} attempt {self.attempt}: {where}{why}"
 
 
+@brief_repr
 @define(eq=False)
 class Recorder:
     """Keeps the last *capacity* decisions: ``Scheduler(cluster, recorder=Recorder())``.

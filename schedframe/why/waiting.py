@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..cycle import Scheduler
 from ..framework import Framework
@@ -14,6 +15,7 @@ from ..queue import Action, ClusterEvent, EventOf, Pool
 from ..simulate import Evaluation
 
 
+@brief_repr
 @frozen
 class WaitedEvents:
     """The events that a plugin registered, after which a pod that it rejected is tried again."""
@@ -26,6 +28,7 @@ class WaitedEvents:
         return f"{self.plugin}: {'; '.join(self.events)}"
 
 
+@brief_repr
 @frozen
 class Waiting:
     """Where the pod waits. Times are seconds from now, ``None`` if only an event ends the wait."""

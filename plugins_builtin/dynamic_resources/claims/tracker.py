@@ -34,7 +34,7 @@ class ClaimWrite:
     """Uid under which the allocation is in flight; not that of the claim if the write created it."""
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class ClaimTracker:
     """Claims and devices in use. Used on the core only, except ``report``.
 

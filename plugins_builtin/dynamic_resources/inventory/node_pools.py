@@ -127,7 +127,7 @@ class _CachedPools:
     pools: tuple[NodePool, ...]
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class PoolIndex:
     """Index of all slices, by node and by pool.
 

@@ -8,6 +8,7 @@ from typing import Any, Protocol
 
 from attrs import define, field, frozen
 
+from ..._brief import brief_repr
 from ...api import Pod, PodCondition
 from ...framework import Status
 from ..runtime.executors import Executor
@@ -52,6 +53,7 @@ class _Writes:
     failed: bool = False
 
 
+@brief_repr
 @define(eq=False)
 class PodWriteQueue:
     """Changes of pods in the cluster; those of one pod are made one after another, in order.

@@ -11,6 +11,7 @@ from random import Random
 
 from attrs import define, evolve, field
 
+from ..._brief import brief_repr
 from ...api import Pod
 from ...errors import CacheFault
 from ...framework import Code, CycleState, Framework, PreFilterOutcome, Status, Verdicts
@@ -26,6 +27,7 @@ from .spec_memo import SpecMemo
 _NOTHING_SAID = PreFilterOutcome()
 
 
+@brief_repr
 @define(eq=False)
 class FastSearch:
     """The search for pods that have an equivalence class.

@@ -7,6 +7,8 @@ from typing import Protocol
 
 from attrs import define, field
 
+from ..._brief import brief_repr
+
 
 class Clock(Protocol):
     """Seconds since the epoch, never going back."""
@@ -16,6 +18,7 @@ class Clock(Protocol):
         ...
 
 
+@brief_repr
 @define(eq=False)
 class SystemClock:
     """The machine's time, immune to being set back while the scheduler runs."""
@@ -27,6 +30,7 @@ class SystemClock:
         return self._offset + time.monotonic()
 
 
+@brief_repr
 @define(eq=False)
 class VirtualClock:
     """A clock that moves only by :meth:`advance` and :meth:`advance_to`."""

@@ -10,6 +10,7 @@ from typing import Any, Protocol
 
 from attrs import define, field
 
+from ..._brief import brief_repr
 from ...framework import Status
 
 Work = Callable[[], Any]
@@ -54,6 +55,7 @@ def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
         return pool.submit(asyncio.run, coroutine).result()
 
 
+@brief_repr
 @define(eq=False)
 class InlineExecutor:
     """Runs everything at once in the core: for clusters in memory, simulations and tests."""
@@ -68,6 +70,7 @@ class InlineExecutor:
         """Nothing to finish."""
 
 
+@brief_repr
 @define(eq=False)
 class ThreadExecutor:
     """Runs work in a pool of threads: for clusters behind a network. Coroutines get a loop of their own."""
@@ -98,6 +101,7 @@ def _in_thread(work: Work, done: Done) -> None:
     done(result)
 
 
+@brief_repr
 @define(eq=False)
 class AsyncioExecutor:
     """Runs work on an event loop: coroutines as tasks, plain functions in its default thread pool."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol
 
+from ..._brief import brief_of
 from ...api import Pod
 from ...framework import CycleState, Diagnosis, PreFilterOutcome, ScoreTable, Status, Verdicts
 from ...state import Rows
@@ -69,5 +70,4 @@ class Decision:
         return self.node_name is not None or self.diagnosis is not None or self.error is not None
 
     def __repr__(self) -> str:
-        shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._SHOWN)
-        return f"Decision(pod={self.pod.key}, {shown})"
+        return brief_of(self, self.pod.key, **{name: getattr(self, name) for name in self._SHOWN})

@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define
 
+from ..._brief import brief_repr
 from ...api import Pod
 from ...framework import CycleState, Framework, PreFilterOutcome, Status, Verdicts
 from ...state import Cache, Rows
@@ -23,6 +24,7 @@ NO_NODES = Status.unresolvable("no nodes available to schedule pods")
 Positions = npt.NDArray[np.intp]
 
 
+@brief_repr
 @define(eq=False)
 class Search:
     """Finds a node for a pod. All nodes are looked at unless there is a :class:`Sampling`.

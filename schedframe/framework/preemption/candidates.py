@@ -9,12 +9,14 @@ from typing import Final
 
 from attrs import field, frozen
 
+from ..._brief import brief_repr
 from ...api import Pod
 
 _PRIORITY_OFFSET = 2**31
 """Makes every priority positive, so that more victims never sum up to less."""
 
 
+@brief_repr
 @frozen
 class Candidate:
     """A node and the pods that would have to be removed, most important first."""
@@ -31,6 +33,7 @@ class Candidate:
         return tuple(criterion.measure(self) for criterion in CRITERIA) if self.victims else ()
 
 
+@brief_repr
 @frozen
 class Preemption:
     """The outcome of a preemption, as the details of its PostFilterResult."""

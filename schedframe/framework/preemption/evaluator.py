@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from ..._brief import brief_repr
 from ...api import DISRUPTION_TARGET, Pod, PodDisruptionBudget
 from ...state import NodeInfo
 from ..cycle_state import CycleState
@@ -61,6 +62,7 @@ class Tally:
         return f"0/{num_nodes} nodes are available: {', '.join(parts)}."
 
 
+@brief_repr
 @define(eq=False)
 class PreemptionEvaluator:
     """Finds candidates, chooses one and evicts its victims. One per plugin and profile; core only."""
