@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, overload
 
-from attrs import frozen
+from attrs import evolve, frozen
 from typing_extensions import override
 
-from .._brief import brief_repr
+from .._brief import brief_of
+from .._tables import SHOWN, Table, Tabular
 from ..api import POD_SCHEDULED, Pod
 from ..queue import PendingPod
-
-if TYPE_CHECKING:
-    from rich.console import Console, ConsoleOptions, RenderResult
 
 COLUMNS = ("pod", "pool", "attempts", "waits for", "wakes in", "why")
 
 
-@brief_repr
 @frozen(eq=False)
-class PendingPods(Sequence[PendingPod]):
+class PendingPods(Tabular, Sequence[PendingPod]):
     """All pods that wait, pool by pool; a sequence of :class:`PendingPod`.
 
-    ``str()`` is a table of plain text, rich prints a table, ``to_dict()`` gives plain types.
+    ``str()`` is a table of plain text, rich and notebooks show a table, ``to_dict()`` gives plain types,
+    ``to_dataframe()`` a data frame.
     """
 
     pods: tuple[PendingPod, ...]
@@ -43,6 +41,10 @@ class PendingPods(Sequence[PendingPod]):
     @override
     def __len__(self) -> int:
         return len(self.pods)
+
+    @override
+    def __repr__(self) -> str:
+        return brief_of(self, len=len(self.pods))
 
     @override
     def __iter__(self) -> Iterator[PendingPod]:
@@ -81,19 +83,25 @@ class PendingPods(Sequence[PendingPod]):
         ]
 
     @override
-    def __str__(self) -> str:
-        table = [COLUMNS, *self.rows()]
-        widths = [max(len(row[i]) for row in table) for i in range(len(COLUMNS))]
-        lines = ("  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)) for row in table)
-        return "\n".join(line.rstrip() for line in lines)
+    def _table(self) -> Table:
+        columns = {
+            "pod": str,
+            "uid": str,
+            "pool": str,
+            "attempts": int,
+            "rejected_by": list,
+            "gated_by": str,
+            "since_s": float,
+            "wakes_in_s": float,
+            "message": str,
+        }
+        pools = self.to_dict().items()
+        documents = ({"pool": pool, **document} for pool, documents in pools for document in documents)
+        return Table(columns, [tuple(document[name] for name in columns) for document in documents])
 
-    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
-        from rich.table import Table
-
-        table = Table(*COLUMNS)
-        for row in self.rows():
-            table.add_row(*row)
-        yield table
+    @override
+    def _texts(self) -> tuple[Sequence[str], Iterable[Sequence[str]], int]:
+        return COLUMNS, evolve(self, pods=self.pods[:SHOWN]).rows(), len(self.pods)
 
 
 def pending_pods(waiting: Sequence[PendingPod], known: Mapping[str, Pod], now: float) -> PendingPods:

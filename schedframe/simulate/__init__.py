@@ -6,7 +6,8 @@ from .claim_controller import ClaimController
 from .dry_run import DryRunCluster
 from .evaluation import Evaluation
 from .hints import HintAnswer, queueing_hint
-from .simulation import CycleReport, Placement, Simulation, evaluate
+from .placements import Placement, Placements
+from .simulation import CycleReport, Simulation, evaluate
 
 __all__ = [
     "ClaimController",
@@ -15,6 +16,7 @@ __all__ = [
     "Evaluation",
     "HintAnswer",
     "Placement",
+    "Placements",
     "Simulation",
     "evaluate",
     "queueing_hint",

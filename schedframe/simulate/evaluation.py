@@ -8,6 +8,7 @@ from attrs import define, field
 from typing_extensions import override
 
 from .._brief import brief_repr
+from .._tables import Cell, Table, Tabular
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import RECORDED, Preemption, Status
@@ -29,8 +30,11 @@ if TYPE_CHECKING:
 
 @brief_repr
 @define(eq=False)
-class Evaluation:
-    """The outcome of evaluating one pod. ``str()`` explains it, ``to_dict()`` is the full record."""
+class Evaluation(Tabular):
+    """The outcome of evaluating one pod. ``str()`` explains it, ``to_dict()`` is the full record.
+
+    ``to_dataframe()`` has a row for each node that was filtered, with a column for each plugin that scores.
+    """
 
     pod: Pod
     profile: str
@@ -193,12 +197,26 @@ class Evaluation:
         return document
 
     @override
+    def _table(self) -> Table:
+        scores, total, best = self.scores, self.total, set(self.best)
+        columns = {"node": str, "verdict": str, "plugin": str, "message": str, "total": int}
+        rows: list[tuple[Cell, ...]] = []
+        for name, status in self.statuses.items():
+            verdict = "rejected" if status is not None else "best" if name in best else "fits"
+            plugin, message = (status.plugin, status.message) if status is not None else (None, None)
+            by_plugin = (by_node.get(name) for by_node in scores.values())
+            rows.append((name, verdict, plugin, message, total.get(name), *by_plugin))
+        return Table(columns | dict.fromkeys(scores, int), rows)
+
+    @override
     def __str__(self) -> str:
         return report.text(self._report())
 
+    @override
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         yield report.table(self._report())
 
+    @override
     def _repr_html_(self) -> str:
         return report.html(self._report())
 

@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..framework import PluginsToPass, Registry
 from .evaluation import Evaluation
 from .evaluator import Evaluator
+from .placements import Placement, Placements
 from .workloads import Expander, Workloads
 
 Manifest = Mapping[str, Any]
@@ -39,17 +40,6 @@ class CycleReport:
     best_total: int | None
     message: str | None
     error: str | None
-
-
-@brief_repr
-@define(eq=False)
-class Placement:
-    """The result of one pod of :meth:`Simulation.schedule`."""
-
-    pod: Pod
-    node_name: str | None
-    message: str
-    """Why the pod is pending; empty if it has a node."""
 
 
 class Simulation:
@@ -175,7 +165,7 @@ class Simulation:
 
     def schedule(
         self, pods: Iterable[Any] = (), *, on_cycle: Callable[[Decision], None] | None = None
-    ) -> list[Placement]:
+    ) -> Placements:
         """Create *pods*, run full cycles until no pod is ready, and return the result of each in that order.
 
         Pods that were pending before take part; without *pods*, their results are returned. *on_cycle* is
@@ -186,7 +176,7 @@ class Simulation:
             while (decision := self.scheduler.schedule_one()) is not None:
                 on_cycle(decision)
         self.scheduler.run_until_idle()
-        return [self._placement(pod) for pod in values]
+        return Placements(self._placement(pod) for pod in values)
 
     def pending(self) -> list[Pod]:
         """Return the pods that have no node and have not ended, in order of creation."""

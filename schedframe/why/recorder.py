@@ -9,7 +9,8 @@ from typing import Any
 from attrs import define, field, frozen
 from typing_extensions import override
 
-from .._brief import brief_repr
+from .._brief import brief_of, brief_repr
+from .._tables import Cell, Table, Tabular
 from ..cycle import Decision
 from ..cycle.core import Core
 from ..errors import InputError
@@ -64,15 +65,15 @@ class RecordedDecision:
         return f"{self.at:.3f} {self.pod} attempt {self.attempt}: {where}{why}"
 
 
-@brief_repr
 @define(eq=False)
-class Recorder:
+class Recorder(Tabular):
     """Keeps the last *capacity* decisions: ``Scheduler(cluster, recorder=Recorder())``.
 
     A decision costs a few microseconds, and O(nodes) more for a pod without a node, whose reasons are
     counted. With ``scores``, each pod that gets a node is scored once more on all nodes: this costs far more
     than the decision itself, and says why that node won. Read it in the scheduler's thread, or while the
-    scheduler is stopped. Raises :class:`InputError` for a capacity below 1.
+    scheduler is stopped: by iterating, as a table (printed, in notebooks), with :meth:`to_dict` and
+    :meth:`to_dataframe`. Raises :class:`InputError` for a capacity below 1.
     """
 
     capacity: int = 1000
@@ -131,5 +132,36 @@ class Recorder:
         return [each.to_dict() for each in self._kept]
 
     @override
-    def __str__(self) -> str:
-        return "\n".join(map(str, self._kept))
+    def __repr__(self) -> str:
+        return brief_of(self, len=len(self), capacity=self.capacity)
+
+    @override
+    def _table(self) -> Table:
+        columns = {
+            "at": float,
+            "pod": str,
+            "attempt": int,
+            "profile": str,
+            "node": str,
+            "feasible": int,
+            "evaluated": int,
+            "rejected_by": list,
+            "message": str,
+            "reason": str,
+        }
+        return Table(columns, [_row(each) for each in self._kept])
+
+
+def _row(each: RecordedDecision) -> tuple[Cell, ...]:
+    return (
+        each.at,
+        each.pod,
+        each.attempt,
+        each.profile,
+        each.node,
+        each.feasible,
+        each.evaluated,
+        each.rejected_by,
+        each.message,
+        each.comparison.reason if each.comparison is not None else None,
+    )

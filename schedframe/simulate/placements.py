@@ -1,0 +1,43 @@
+"""The results of a simulation, pod by pod."""
+
+from __future__ import annotations
+
+from attrs import define
+from typing_extensions import override
+
+from .._brief import brief_of, brief_repr
+from .._tables import Table, Tabular
+from ..api import Pod
+
+
+@brief_repr
+@define(eq=False)
+class Placement:
+    """The result of one pod of :meth:`Simulation.schedule`. ``str()`` is one line."""
+
+    pod: Pod
+    node_name: str | None
+    """The node that the pod got, ``None`` if it is pending."""
+    message: str
+    """Why the pod is pending; empty if it has a node."""
+
+    @override
+    def __str__(self) -> str:
+        where = f"on {self.node_name}" if self.node_name is not None else f"pending: {self.message}"
+        return f"{self.pod.key} {where}"
+
+
+class Placements(Tabular, list[Placement]):
+    """A list of :class:`Placement`.
+
+    ``str()``, rich and notebooks show a table; ``to_dataframe()`` returns a data frame.
+    """
+
+    @override
+    def __repr__(self) -> str:
+        return brief_of(self, len=len(self), pending=sum(each.node_name is None for each in self))
+
+    @override
+    def _table(self) -> Table:
+        rows = [(each.pod.namespace, each.pod.name, each.node_name, each.message) for each in self]
+        return Table({"namespace": str, "pod": str, "node": str, "message": str}, list(rows))
