@@ -3,23 +3,32 @@
 from __future__ import annotations
 
 from .binding.activation import PODS_TO_ACTIVATE
+from .latency import Latency
 from .options import SchedulerOptions
+from .outcomes import AttemptOutcome, AttemptResult, SchedulerObserver
 from .pending import PendingPods
 from .runtime.clock import Clock, SystemClock, VirtualClock
 from .runtime.executors import AsyncioExecutor, Executor, InlineExecutor, ThreadExecutor
 from .scheduler import Scheduler
 from .search.decision import Decision
+from .statistics import ProfileStatistics, Statistics
 
 __all__ = [
     "PODS_TO_ACTIVATE",
     "AsyncioExecutor",
+    "AttemptOutcome",
+    "AttemptResult",
     "Clock",
     "Decision",
     "Executor",
     "InlineExecutor",
+    "Latency",
     "PendingPods",
+    "ProfileStatistics",
     "Scheduler",
+    "SchedulerObserver",
     "SchedulerOptions",
+    "Statistics",
     "SystemClock",
     "ThreadExecutor",
     "VirtualClock",

@@ -13,6 +13,7 @@ from ..config.passed import enable_passed
 from ..errors import ConfigError, PluginError
 from ..framework import Framework, Observer, Registry, Status, WaitingRoom
 from ..framework.faults import read_pre_enqueue
+from ..framework.observing import Observers, build_framework
 from ..framework.passing import register_passed
 from ..queue import EVERYTHING, PriorityQueue, QueueOptions, QueueProfile
 from ..state import Cache, ObjectStore
@@ -22,12 +23,14 @@ from .equivalence.fast_search import FastSearch
 from .equivalence.verification import VerifyingSearch
 from .handle import SchedulerHandle
 from .options import SchedulerOptions, ScoreAllNodes
+from .outcomes import SchedulerObserver
 from .runtime.clock import SystemClock
 from .runtime.executors import InlineExecutor
 from .runtime.inbox import Inbox
 from .search.queue_sort import SortKey, SortLess
 from .search.sampling import Sampling
 from .search.search import Search
+from .statistics import StatisticsCollector
 
 
 def registry_with(options: SchedulerOptions) -> tuple[Registry, tuple[PassedPlugin, ...]]:
@@ -81,6 +84,7 @@ def build_core(
         report = fast.report = lambda status, pod: core.report(status, pod, "equivalence cache")
         if isinstance(core.search, VerifyingSearch):
             core.search.report = report
+    core.observers = _attempt_observers(options, clock())
     _add_frameworks(core, config, registry, options.observer)
     core.queue = _queue(core, config)
     return core
@@ -104,13 +108,27 @@ def _samples(config: EffectiveConfig, score_all_nodes: ScoreAllNodes) -> bool:
     )
 
 
+def _attempt_observers(options: SchedulerOptions, now: float) -> tuple[SchedulerObserver, ...]:
+    own = StatisticsCollector(now) if options.statistics else None
+    return tuple(each for each in (own, options.observer) if isinstance(each, SchedulerObserver))
+
+
+def _observer_of(core: Core, profile: str, observer: Observer | SchedulerObserver | None) -> Observer | None:
+    """Return what is called with the plugin calls of *profile*."""
+    found = [each.of_profile(profile) for each in core.observers]
+    if observer is not None and not isinstance(observer, SchedulerObserver):
+        found.append(observer)
+    return Observers(found) if len(found) > 1 else next(iter(found), None)
+
+
 def _add_frameworks(
-    core: Core, config: EffectiveConfig, registry: Registry, observer: Observer | None
+    core: Core, config: EffectiveConfig, registry: Registry, observer: Observer | SchedulerObserver | None
 ) -> None:
     for profile in config.profiles:
         handle = SchedulerHandle(profile.scheduler_name, core)
         try:
-            framework = Framework.build(profile, registry, handle, observer)
+            watched = _observer_of(core, profile.scheduler_name, observer)
+            framework = build_framework(profile, registry, handle, watched)
         except PluginError as error:
             raise ConfigError(f"profile {profile.scheduler_name}: {error}") from error
         handle.attach(framework)

@@ -17,6 +17,7 @@ from ..state import Cache, ObjectStore, Snapshot
 from .binding.api_writes import PodWriteQueue, WrittenStatus
 from .binding.attempt import Attempt
 from .binding.paused import PausedBindings
+from .outcomes import SchedulerObserver
 from .runtime.clock import Clock
 from .runtime.executors import Executor
 from .runtime.inbox import Inbox
@@ -60,6 +61,8 @@ class Core:
     """What code off the core sees; renewed at a hand-off to plugins with ``reads_snapshot``."""
     on_fault: Callable[[Status, Pod | None], None] | None = None
     """Called with every fault of a plugin, which is logged too."""
+    observers: tuple[SchedulerObserver, ...] = ()
+    """Called with every attempt that ended."""
     writes: PodWriteQueue = field(init=False)
 
     def __attrs_post_init__(self) -> None:

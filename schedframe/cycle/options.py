@@ -11,6 +11,7 @@ from .._brief import brief_repr
 from ..api import Pod
 from ..framework import Observer, PluginsToPass, Registry, Status
 from .observer import DecisionObserver
+from .outcomes import SchedulerObserver
 from .runtime.clock import Clock
 from .runtime.executors import Executor
 
@@ -49,8 +50,10 @@ class SchedulerOptions:
     """Share of the pods, from 0 to 1, that are decided both by the equivalence cache and by the full search;
     a difference is reported as a fault, and the full search counts. 0 costs nothing.
     """
-    observer: Observer | None = None
-    """Called with every plugin call."""
+    observer: Observer | SchedulerObserver | None = None
+    """Called with every plugin call; a :class:`SchedulerObserver` also with attempts and extension points."""
+    statistics: bool = False
+    """Whether to count for :meth:`Scheduler.statistics`: some microseconds for each attempt."""
     recorder: DecisionObserver | None = None
     """Called with every decision, such as a :class:`Recorder`, which keeps the last ones."""
     on_fault: Callable[[Status, Pod | None], None] | None = None
@@ -73,7 +76,8 @@ class SchedulerKeywords(TypedDict, total=False):
     score_all_nodes: ScoreAllNodes
     remember: int | None
     verify: float
-    observer: Observer | None
+    observer: Observer | SchedulerObserver | None
+    statistics: bool
     recorder: DecisionObserver | None
     on_fault: Callable[[Status, Pod | None], None] | None
     wake_up: Callable[[], None] | None

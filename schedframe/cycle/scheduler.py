@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from time import perf_counter
 from typing import Any, Self, Unpack
 
 from attrs import evolve
@@ -10,6 +11,7 @@ from attrs import evolve
 from .._brief import brief_of
 from ..cluster import ClusterPort, Subscription
 from ..config import EffectiveConfig
+from ..errors import InputError
 from ..framework import Code, Framework, NominatingInfo, Status
 from ..framework.caching import uncached_of
 from ..queue import QueuedPodInfo
@@ -26,6 +28,7 @@ from .options import SchedulerKeywords, SchedulerOptions
 from .pending import PendingPods, pending_pods
 from .runtime.executors import InlineExecutor
 from .search.decision import Decision
+from .statistics import Statistics, StatisticsCollector
 
 
 class Scheduler:
@@ -55,6 +58,7 @@ class Scheduler:
         self.recorder = options.recorder
         self.config: EffectiveConfig = load(config, registry, passed)
         self.core: Core = build_core(cluster, self.config, registry, options)
+        self._run_cycle = self._timed_cycle if self.core.observers else self._cycle
         self._waiting = PermitDesk(self.core)
         self._handlers = EventHandlers(self.core)
         self._subscription: Subscription | None = None
@@ -108,7 +112,7 @@ class Scheduler:
             if framework is None or settled:
                 core.queue.done(info.uid)
                 continue
-            return self._cycle(framework, info)
+            return self._run_cycle(framework, info)
         return None
 
     def run_until_idle(self) -> int:
@@ -179,13 +183,18 @@ class Scheduler:
 
     # ---- one pod -----------------------------------------------------------------------------------------
 
-    def _cycle(self, framework: Framework, info: QueuedPodInfo) -> Decision:
-        """Find a node, then take it; or try to make room, then back to the queue."""
+    def _cycle(self, framework: Framework, info: QueuedPodInfo, started: float = 0.0) -> Decision:
+        """Find a node, then take it; or try to make room, then back to the queue.
+
+        *started* is the beginning in seconds of ``perf_counter``, 0 if nothing is timed.
+        """
         core, pod = self.core, info.pod
         decision = core.search.decide(framework, pod)
         if self.recorder is not None:
             self._record(self.recorder, framework, info, decision)
         attempt = Attempt(info, pod, framework, decision.state)
+        if started:
+            attempt.started, attempt.searched = started, perf_counter()
         if decision.node_name is not None:
             attempt.node_name, attempt.idle = decision.node_name, decision.idle
             place(core, attempt)
@@ -195,6 +204,10 @@ class Scheduler:
             assert decision.error is not None
             handle_failure(core, attempt, decision.error)
         return decision
+
+    def _timed_cycle(self, framework: Framework, info: QueuedPodInfo) -> Decision:
+        """Run :meth:`_cycle` for observers of attempts."""
+        return self._cycle(framework, info, perf_counter())
 
     def _record(
         self, recorder: DecisionObserver, framework: Framework, info: QueuedPodInfo, decision: Decision
@@ -274,6 +287,17 @@ class Scheduler:
             self._wake_up()
 
     # ---- looking -----------------------------------------------------------------------------------------
+
+    def statistics(self) -> Statistics:
+        """Return counts and latencies so far: plain numbers, ``to_dict()``, and a table to print.
+
+        Raises :class:`InputError` unless the scheduler was made with ``statistics=True``. To be called in the
+        scheduler's thread, or while it is stopped.
+        """
+        for observer in self.core.observers:
+            if isinstance(observer, StatisticsCollector):
+                return observer.statistics(self.core)
+        raise InputError("statistics", "this scheduler does not count", "make it with statistics=True")
 
     def __repr__(self) -> str:
         core = self.core

@@ -9,6 +9,7 @@ from .framework import Framework, PermitOutcome
 from .handle import Handle, PluginsRunner
 from .hookspecs import PROJECT, Hookspecs, hookimpl, hookspec
 from .normalization import MAX_SCORE, MIN_SCORE, Normalization, normalize_by_max
+from .observing import PointObserver
 from .passing import Enabled, PluginsToPass
 from .plan import Observer, Plan, compile_plan
 from .preemption import Candidate, Preemption, PreemptionEvaluator
@@ -53,6 +54,7 @@ __all__ = [
     "Plan",
     "PluginsRunner",
     "PluginsToPass",
+    "PointObserver",
     "PostFilterResult",
     "PreFilterOutcome",
     "PreFilterResult",

@@ -44,6 +44,10 @@ class Attempt:
     """Moment of :class:`PausedBindings` at which the executor last got it."""
     unknown_outcomes: int = 0
     """How often the cluster did not say what became of the bind."""
+    started: float = 0.0
+    """When it was popped, in seconds of ``perf_counter``; 0: without observers, or they were called."""
+    searched: float = 0.0
+    """When the search was over."""
 
     def __init__(self, info: QueuedPodInfo, pod: Pod, framework: Framework, state: CycleState) -> None:
         self.info = info

@@ -7,9 +7,11 @@ from typing import Any
 from ...framework import Code, Status
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
 from ..core import Core
+from ..outcomes import AttemptResult
 from .activation import activate_requested
 from .attempt import Attempt
 from .bind_task import UNKNOWN_OUTCOME, BindingTask
+from .ended import attempt_ended
 from .failure import handle_failure
 from .paused import PausedBinding
 from .pod_status import publish_expected_node
@@ -110,6 +112,8 @@ def _bound(core: Core, attempt: Attempt) -> None:
         for problem in attempt.framework.run_post_bind(attempt.state, assumed, attempt.node_name):
             core.report(problem, assumed, "post_bind")
     activate_requested(core, attempt.state)
+    if attempt.started:
+        attempt_ended(core, attempt, AttemptResult.SCHEDULED)
 
 
 def reject(core: Core, attempt: Attempt, status: Status) -> None:

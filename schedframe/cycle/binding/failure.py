@@ -5,7 +5,9 @@ from __future__ import annotations
 from ...framework import Code, Diagnosis, NominatingInfo, Status
 from ...queue import NominatingMode
 from ..core import Core
+from ..outcomes import AttemptResult
 from .attempt import Attempt
+from .ended import attempt_ended
 from .pod_status import REASON_ERROR, REASON_UNSCHEDULABLE, report_unschedulable
 
 CLEAR_NOMINATION = NominatingInfo("")
@@ -23,6 +25,8 @@ def handle_failure(
     *diagnosis* says why no node fits; without it the plugin in *status* rejected the pod on the chosen
     node, or something failed. *nominating* says what to do with the pod's nomination, ``None`` leaves it.
     """
+    if attempt.started:
+        _observe(core, attempt, status, diagnosis)
     pod = attempt.pod
     current = core.pending.get(pod.key)
     if current is None or current.uid != pod.uid or current.is_terminating:
@@ -42,6 +46,15 @@ def handle_failure(
         core.queue.nominator.add(current, mode=NominatingMode.NOOP)
     reason = REASON_UNSCHEDULABLE if status.is_rejected else REASON_ERROR
     report_unschedulable(core, current, reason, _message(status, diagnosis), nominating)
+
+
+def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | None) -> None:
+    if diagnosis is not None:
+        plugins = diagnosis.unschedulable_plugins | diagnosis.pending_plugins
+    else:
+        plugins = {status.plugin} if status.is_rejected and status.plugin else set()
+    result = AttemptResult.UNSCHEDULABLE if status.is_rejected else AttemptResult.ERROR
+    attempt_ended(core, attempt, result, tuple(sorted(plugins)))
 
 
 def _rejectors(

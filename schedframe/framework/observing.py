@@ -1,0 +1,147 @@
+"""A framework that times its extension points, made only for observers that ask for them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Any, Protocol, runtime_checkable
+
+from attrs import define, field, frozen
+from typing_extensions import override
+
+from ..api import Pod
+from ..config import EffectiveProfile
+from ..state import NodeInfo, Rows
+from .cycle_state import CycleState
+from .filtering import PreFilterOutcome
+from .framework import Framework, PermitOutcome
+from .handle import Handle
+from .plan import Observer
+from .registry import Registry
+from .results import PostFilterResult
+from .scoring import ScoreTable
+from .status import Status
+from .verdicts import Diagnosis, Verdicts
+
+
+@runtime_checkable
+class PointObserver(Observer, Protocol):
+    """Receives every plugin call of one profile, and every run of an extension point.
+
+    Called in the core, ``plugin_called`` of pre_bind and bind in threads of the executor. It must not raise.
+    """
+
+    def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
+        """All plugins at *point* (as profiles name it) took *seconds*; ``None`` is success.
+
+        Answers from the equivalence cache run no plugin and no point. Timed are the points in the core from
+        preFilter to permit, and postBind; preBind and bind are seen as plugin calls.
+        """
+        ...
+
+
+@frozen
+class Observers:
+    """Several observers as one."""
+
+    plugin_observers: Sequence[Observer]
+    point_observers: Sequence[PointObserver] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        points = tuple(each for each in self.plugin_observers if isinstance(each, PointObserver))
+        object.__setattr__(self, "point_observers", points)
+
+    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
+        """Pass the call on."""
+        for observer in self.plugin_observers:
+            observer.plugin_called(point, plugin, seconds, result)
+
+    def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
+        """Pass the run on."""
+        for observer in self.point_observers:
+            observer.point_ended(point, seconds, status)
+
+
+@define(eq=False, repr=False)
+class ObservedFramework(Framework):
+    """A framework whose extension points are timed; decides as any other."""
+
+    observer: PointObserver = field(kw_only=True)
+
+    def _ended(self, point: str, start: float, status: Status | None) -> None:
+        self.observer.point_ended(point, perf_counter() - start, status)
+
+    @override
+    def run_pre_filter(self, state: CycleState, pod: Pod, nodes: Rows | None = None) -> PreFilterOutcome:
+        start = perf_counter()
+        outcome = super().run_pre_filter(state, pod, nodes)
+        self._ended("preFilter", start, outcome.status)
+        return outcome
+
+    @override
+    def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Verdicts:
+        start = perf_counter()
+        verdicts = super().filter_rows(state, pod, rows)
+        self._ended("filter", start, None)
+        return verdicts
+
+    @override
+    def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
+        start = perf_counter()
+        status = super().run_filters_with_nominated_pods(state, pod, info)
+        self._ended("filter", start, status)
+        return status
+
+    @override
+    def run_post_filter(
+        self, state: CycleState, pod: Pod, diagnosis: Diagnosis
+    ) -> tuple[PostFilterResult | None, Status]:
+        start = perf_counter()
+        result, status = super().run_post_filter(state, pod, diagnosis)
+        self._ended("postFilter", start, status)
+        return result, status
+
+    @override
+    def run_pre_score(self, state: CycleState, pod: Pod, rows: Rows) -> Status | None:
+        start = perf_counter()
+        status = super().run_pre_score(state, pod, rows)
+        self._ended("preScore", start, status)
+        return status
+
+    @override
+    def run_scores(self, state: CycleState, pod: Pod, rows: Rows) -> ScoreTable | Status:
+        start = perf_counter()
+        scores = super().run_scores(state, pod, rows)
+        self._ended("score", start, scores if isinstance(scores, Status) else None)
+        return scores
+
+    @override
+    def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        start = perf_counter()
+        status = super().run_reserve(state, pod, node_name)
+        self._ended("reserve", start, status)
+        return status
+
+    @override
+    def run_permit(self, state: CycleState, pod: Pod, node_name: str) -> PermitOutcome:
+        start = perf_counter()
+        outcome = super().run_permit(state, pod, node_name)
+        self._ended("permit", start, outcome.status)
+        return outcome
+
+    @override
+    def run_post_bind(self, state: CycleState, pod: Pod, node_name: str) -> list[Status]:
+        start = perf_counter()
+        faults = super().run_post_bind(state, pod, node_name)
+        self._ended("postBind", start, faults[0] if faults else None)
+        return faults
+
+
+def build_framework(
+    profile: EffectiveProfile, registry: Registry, handle: Handle, observer: Observer | None
+) -> Framework:
+    """As :meth:`Framework.build`, with timed extension points if *observer* is a :class:`PointObserver`."""
+    framework = Framework.build(profile, registry, handle, observer)
+    if not isinstance(observer, PointObserver):
+        return framework
+    return ObservedFramework(profile, framework.plan, handle, observer=observer)
