@@ -169,7 +169,8 @@ class Hookspecs(Protocol):
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status | None:
         """Can the pod run on this node? ``None`` means yes.
 
-        Pure in (state, pod, node_info). Must agree with ``filter_rows`` where the plugin has both.
+        Pure in (state, pod, node_info). Must agree with ``filter_rows`` where the plugin has both. It is not
+        called for every node: a plugin with this form alone is called until the best node is known.
         """
 
     @_hook("filter", tier=Tier.FAST, hot=True)

@@ -82,12 +82,12 @@ class Status:
     @classmethod
     def unschedulable(cls, *reasons: str, details: Mapping[str, Any] | None = None) -> Status:
         """Rejected; removing pods may help."""
-        return cls(Code.UNSCHEDULABLE, reasons, details=details)
+        return _rejection(cls, _UNSCHEDULABLE, Code.UNSCHEDULABLE, reasons, details)
 
     @classmethod
     def unresolvable(cls, *reasons: str, details: Mapping[str, Any] | None = None) -> Status:
         """Rejected; removing pods cannot help."""
-        return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, details=details)
+        return _rejection(cls, _UNRESOLVABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, details)
 
     @classmethod
     def pending(cls, *reasons: str) -> Status:
@@ -166,6 +166,30 @@ class Status:
             raise TypeError("the error of a Status must be an exception")
         if self.details is not None and not isinstance(self.details, Mapping):
             raise TypeError("the details of a Status must be a mapping")
+
+
+_MOST_KEPT = 1024
+_UNSCHEDULABLE: dict[str, Status] = {}
+_UNRESOLVABLE: dict[str, Status] = {}
+"""Reason → rejection with that reason and nothing else, _MOST_KEPT of them at most. A filter may make
+thousands of equal rejections for one pod, and a lookup takes a quarter of making one."""
+
+
+def _rejection(
+    cls: type[Status],
+    kept: dict[str, Status],
+    code: Code,
+    reasons: tuple[str, ...],
+    details: Mapping[str, Any] | None,
+) -> Status:
+    if details is not None or len(reasons) != 1 or type(reasons[0]) is not str or cls is not Status:
+        return cls(code, reasons, details=details)
+    status = kept.get(reasons[0])
+    if status is None:
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        status = kept[reasons[0]] = Status(code, reasons)
+    return status
 
 
 def _check_text(value: Any, what: str) -> None:

@@ -77,6 +77,11 @@ class Rows:
         index = self.index
         return index.start + position if isinstance(index, slice) else int(index[position])
 
+    def position_of(self, row: int) -> int:
+        """Return the position of a row that is among these, which are ascending; O(log rows)."""
+        index = self.index
+        return row - index.start if isinstance(index, slice) else int(index.searchsorted(row))
+
     def take(self, column: npt.NDArray[Scalar]) -> npt.NDArray[Scalar]:
         """Return these rows' part of a column of shape ``(capacity,)``: a read-only view of it, or a copy."""
         # ndarray.take is at least twice as fast as indexing.

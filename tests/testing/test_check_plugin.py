@@ -243,8 +243,8 @@ def test_a_plugin_that_is_not_cached_is_reported_with_reason_and_price() -> None
         check_plugin(Plain, max_examples=4)
     (message,) = {str(warning.message) for warning in caught if warning.category is PluginNotCached}
     assert message.startswith("plugin Plain is not cached: it has no pod_signature and its answers depend")
-    assert "filter is called for every node" in message
-    assert "75 times the time of the default profile" in message
+    assert "filter is called for the best nodes at each pod until enough pass" in message
+    assert "up to 10 times the time of the default profile" in message
 
 
 def test_former_names_of_checks_and_of_the_handle_warn() -> None:

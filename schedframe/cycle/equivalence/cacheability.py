@@ -8,6 +8,7 @@ from typing import Any
 from attrs import evolve, frozen
 
 from ...framework import Depends, Framework, Plan, depends_on
+from ...framework.plan import FilterEntry
 
 
 @frozen
@@ -32,8 +33,10 @@ class CacheablePlan:
     """Kinds of objects that cached plugins read beside the row."""
     node_dependencies: tuple[str, ...]
     """Those of ``node_plan``."""
+    node_filters: tuple[FilterEntry, ...]
+    """Live plugins that have no part in filter and score but a per-node filter: they never skip."""
     skip_reads: tuple[Any, ...] | None
-    """``skip_reads`` of the live plugins at filter and score; ``None`` if one of them has none."""
+    """``skip_reads`` of the other live plugins at filter and score; ``None`` if one of them has none."""
 
 
 def partition_plan(framework: Framework) -> CacheablePlan | None:
@@ -55,6 +58,7 @@ def partition_plan(framework: Framework) -> CacheablePlan | None:
     def reads(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted({kind for name in names for kind in getattr(plan.plugins[name], "reads", ())}))
 
+    node_filters = _node_filters(plan, local)
     nodes = {name for name in local if depends[name] is Depends.NODE_OBJECT}
     return CacheablePlan(
         cached=part(local),
@@ -67,7 +71,8 @@ def partition_plan(framework: Framework) -> CacheablePlan | None:
         pod_signatures=tuple(signatures[name] for name in signatures if name in local - nodes),
         dependencies=reads(local),
         node_dependencies=reads(nodes),
-        skip_reads=_skip_reads(plan, local),
+        node_filters=node_filters,
+        skip_reads=_skip_reads(plan, local.union(entry.name for entry in node_filters)),
     )
 
 
@@ -87,9 +92,15 @@ def part_of(plan: Plan, names: Container[str]) -> Plan:
     )
 
 
-def _skip_reads(plan: Plan, local: set[str]) -> tuple[Any, ...] | None:
+def _node_filters(plan: Plan, local: set[str]) -> tuple[FilterEntry, ...]:
+    points: tuple[tuple[Any, ...], ...] = (plan.pre_filter, plan.pre_score, plan.score)
+    others = local.union(entry.name for point in points for entry in point)
+    return tuple(entry for entry in plan.filter if entry.filter_rows is None and entry.name not in others)
+
+
+def _skip_reads(plan: Plan, others: set[str]) -> tuple[Any, ...] | None:
     points: tuple[tuple[Any, ...], ...] = (plan.pre_filter, plan.filter, plan.pre_score, plan.score)
-    live = {entry.name for point in points for entry in point} - local
+    live = {entry.name for point in points for entry in point} - others
     if any(name not in plan.skip_reads for name in live):
         return None
     return tuple(plan.skip_reads[name] for name in sorted(live))

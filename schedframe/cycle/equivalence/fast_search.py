@@ -75,6 +75,8 @@ class FastSearch:
         if memo is None:
             return None
         eq_class, skips, nominated = memo.eq_class, memo.skips, memo.nominations
+        if eq_class.plan.node_filters:
+            return self._with_node_filters(framework, memo, pod)
         if (skips.all_live_skip or eq_class.index_only) and not nominated and eq_class.find_best():
             decision = self._all_skip(skips, pod) if skips.all_live_skip else None
             if decision is not None:
@@ -168,6 +170,20 @@ class FastSearch:
         return self._live.choose(memo, decision, all_skip=all_skip)
 
     # ---- live plugins must be called ---------------------------------------------------------------------
+
+    def _with_node_filters(self, framework: Framework, memo: SpecMemo, pod: Pod) -> Decision | None:
+        """Some live plugins only filter node by node; the others may all skip."""
+        eq_class = memo.eq_class
+        if not eq_class.refresh():
+            return None
+        assert eq_class.columns is not None
+        decision = None
+        if memo.skips.all_live_skip and not memo.nominations and eq_class.columns.feasible:
+            decision = self._all_skip(memo.skips, pod)
+        if decision is None:
+            return self._with_live(framework, memo, pod)
+        filters = eq_class.plan.node_filters
+        return self._live.filter_lazily(framework, memo, decision, filters, all_skip=True)
 
     def _with_live(
         self, framework: Framework, memo: SpecMemo, pod: Pod, *, indexed: bool = False

@@ -76,18 +76,26 @@ def merge_answer(answer: FilterAnswer, verdicts: Verdicts, positions: Positions)
 
 
 def run_filter(
-    entry: FilterEntry, order: int, state: CycleState, pod: Pod, verdicts: Verdicts, positions: Positions
+    entry: FilterEntry,
+    order: int,
+    state: CycleState,
+    pod: Pod,
+    verdicts: Verdicts,
+    positions: Positions,
+    decided: Mask | None = None,
 ) -> None:
     """Call one plugin and merge its answer; *order* is its position in the profile.
 
-    A plugin without columnar form is called for exactly the rows that the plugins before it let pass.
+    A plugin without columnar form is called for exactly the rows that the plugins before it let pass, except
+    those that are *decided*.
     """
     rows = verdicts.rows
     if entry.filter_rows is not None:
         for answer in run_columnar_filters((entry,), {entry.name: order}, state, pod, rows):
             merge_answer(answer, verdicts, positions)
         return
-    passed = (positions > order).nonzero()[0]
+    waiting = positions > order
+    passed = (waiting if decided is None else waiting & ~decided).nonzero()[0]
     for index, status in rejections(entry, state, pod, rows.table, rows.positions[passed].tolist()):
         position = int(passed[index])
         verdicts.reject(position, status)

@@ -15,10 +15,12 @@ from ...framework.scoring import run_pre_score, run_scores
 from ...state import LazyRows, ObjectStore, Rows
 from ..search.decision import Decision
 from ..search.diagnosis import diagnose
+from ..search.lazy_filter import LazyFilter
 from ..search.tie_breaking import one_of
 from .columns import ClassColumns
 from .equivalence_class import EquivalenceClass
 from .index.group_max import Group, GroupMax
+from .lazy_answers import keeps_highest, lazy_filter, may_skip, merge_decided
 from .live_answers import Mask, merge_answer, passing, run_columnar_filters, run_filter
 from .spec_memo import SpecMemo
 
@@ -130,9 +132,10 @@ class LiveSearch:
     ) -> Decision | None:
         """Run the live plugins *filters*; by columns alone where that is enough."""
         eq_class, columns = memo.eq_class, columns_of(memo.eq_class)
-        nominated = framework.nominated.nodes_for(decision.pod)
-        if nominated or any(entry.filter_rows is None for entry in filters):
+        if framework.nominated.nodes_for(decision.pod):
             return self._merged(framework, eq_class, decision, filters)
+        if any(entry.filter_rows is None for entry in filters):
+            return self.filter_lazily(framework, memo, decision, filters)
         if len(filters) == 1:
             decided = self._by_groups(memo, decision, filters[0])
             if decided is not None:
@@ -219,22 +222,62 @@ class LiveSearch:
         decision.node_name = table.name_of(one_of(rows, best, self.rng))
         return decision
 
-    def _merged(
-        self, framework: Framework, eq_class: EquivalenceClass, decision: Decision, filters: list[FilterEntry]
+    def filter_lazily(
+        self,
+        framework: Framework,
+        memo: SpecMemo,
+        decision: Decision,
+        filters: Sequence[FilterEntry],
+        *,
+        all_skip: bool = False,
     ) -> Decision | None:
-        """Plugins without columnar form, or nominated pods: merge the verdicts of all rows."""
+        """Call filters without columnar form for no more rows than the choice takes.
+
+        *all_skip*: no live plugin scores. All rows are filtered where a live plugin scores, a filter fails,
+        no row passes, or totals depend on which rows pass.
+        """
+        eq_class = memo.eq_class
+        lazy = lazy_filter(eq_class, decision, filters) if all_skip or may_skip(eq_class) else None
+        pre_scored = False
+        if lazy is not None and not all_skip and lazy.several_pass():
+            scores = pre_score_live(eq_class, decision, lazy.rows_on_demand())
+            pre_scored = not lazy.failed
+            if pre_scored and scores is None:
+                return decision
+            if pre_scored and not scores:
+                memo.skips.record(decision.pod, decision.state, self.objects, scores=True)
+                all_skip = True
+        if lazy is not None and all_skip and keeps_highest(eq_class, lazy):
+            row = lazy.choose(self.rng)
+            if row is not None:
+                decision.by_groups, decision.node_name = lazy, eq_class.table.name_of(row)
+                return decision
+        return self._merged(framework, eq_class, decision, filters, lazy, pre_scored=pre_scored)
+
+    def _merged(
+        self,
+        framework: Framework,
+        eq_class: EquivalenceClass,
+        decision: Decision,
+        filters: Sequence[FilterEntry],
+        lazy: LazyFilter | None = None,
+        *,
+        pre_scored: bool = False,
+    ) -> Decision | None:
+        """Merge the verdicts of all rows, of which *lazy* has some; *pre_scored*: pre_score was called."""
         rows, order, columns = eq_class.table.rows(), eq_class.plan.order, columns_of(eq_class)
         verdicts = Verdicts(rows, columns.codes[rows.index].copy(), list(columns.statuses))
         positions = eq_class.node_columns.status_codes.positions_of(verdicts.codes)
+        decided = None if lazy is None else merge_decided(lazy, verdicts)
         for entry in filters:
-            run_filter(entry, order[entry.name], decision.state, decision.pod, verdicts, positions)
+            run_filter(entry, order[entry.name], decision.state, decision.pod, verdicts, positions, decided)
         nominated = framework.nominated.nodes_for(decision.pod)
         if nominated:
             framework.nominated.overlay(decision.state, decision.pod, verdicts, nominated)
-        return self.of_verdicts(eq_class, decision, verdicts)
+        return self.of_verdicts(eq_class, decision, verdicts, pre_scored=pre_scored)
 
     def of_verdicts(
-        self, eq_class: EquivalenceClass, decision: Decision, verdicts: Verdicts
+        self, eq_class: EquivalenceClass, decision: Decision, verdicts: Verdicts, *, pre_scored: bool = False
     ) -> Decision | None:
         """Score and choose among the rows that pass, or tell why none does."""
         rows = verdicts.rows
@@ -252,7 +295,7 @@ class LiveSearch:
         if len(feasible) == 1:
             decision.node_name = feasible.names()[0]
             return decision
-        if pre_score_live(eq_class, decision, feasible) is None:
+        if not pre_scored and pre_score_live(eq_class, decision, feasible) is None:
             return decision
         return self._score_rows(eq_class, decision, feasible)
 

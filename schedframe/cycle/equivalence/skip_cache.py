@@ -56,7 +56,10 @@ class SkipCache:
         plan, live = eq_class.plan, eq_class.plan.live
         if (
             plan.skip_reads is None
-            or any(entry.name not in state.skip_filter_plugins for entry in live.filter)
+            or any(
+                entry.name not in state.skip_filter_plugins and entry not in plan.node_filters
+                for entry in live.filter
+            )
             or (scores and any(entry.name not in state.skip_score_plugins for entry in live.score))
         ):
             return

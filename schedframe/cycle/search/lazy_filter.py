@@ -1,0 +1,191 @@
+"""LazyFilter: per-node filters, called for as few rows as the choice of the best row takes.
+
+A per-node filter that declares nothing must be called for every pod, but not for every row: rows are taken in
+descending order of the total that the other plugins give them, until some pass. Design and differences from
+a search of all rows: docs/explanation/lazy-filters.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from random import Random
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from ...api import Pod
+from ...framework import Code, CycleState, Status
+from ...framework.faults import from_exception, read_status
+from ...framework.plan import FilterEntry
+from ...state import LazyRows, NodeTable, Rows
+from ..equivalence.index.base import INFEASIBLE, Scores
+from .tie_breaking import many, one_where
+
+Positions = npt.NDArray[np.intp]
+
+
+@define(eq=False)
+class LazyFilter:
+    """The rows that pass *filters*, each called at most once for a row.
+
+    After a fault of a plugin, ``failed`` is set and the rows are not searched further: the caller evaluates
+    all of them, because the first fault by node name is the one that is reported.
+    """
+
+    filters: Sequence[FilterEntry]
+    state: CycleState
+    pod: Pod
+    table: NodeTable
+    totals: Scores
+    """By row; :data:`INFEASIBLE` where another plugin rejects the row."""
+    rejected: dict[int, Status] = field(factory=dict)
+    """Row → the first rejection or error by one of *filters*."""
+    passed: set[int] = field(factory=set)
+    failed: bool = False
+    _feasible: Rows | None = None
+
+    # ---- single rows -------------------------------------------------------------------------------------
+
+    def passes(self, row: int) -> bool:
+        """Whether the row passes all filters; a row with an error does not."""
+        if row not in self.passed and row not in self.rejected:
+            self._call([row], 1)
+        return row in self.passed
+
+    def first_passing(self, rows: Positions, enough: int) -> list[int]:
+        """Return the first *enough* of *rows* that pass, fewer if no more do or a plugin fails."""
+        found: list[int] = []
+        start, stop = 0, enough
+        # In growing portions, since making Python integers of all rows may take longer than the calls.
+        while start < len(rows) and len(found) < enough and not self.failed:
+            part = rows[start:stop].tolist()
+            if self.passed.isdisjoint(part) and self.rejected.keys().isdisjoint(part):
+                found += self._call(part, enough - len(found))
+            else:
+                found += islice(filter(self.passes, part), enough - len(found))
+            start, stop = stop, 3 * stop
+        return found
+
+    def _call(self, rows: list[int], enough: int) -> list[int]:
+        """Call the filters for *rows* until *enough* pass or one fails; return those that pass."""
+        filters, state, pod, info_of = self.filters, self.state, self.pod, self.table.info
+        found: list[int] = []
+        last = status = origin = None
+        for row in rows:
+            info = info_of(row)
+            for entry in filters:
+                try:
+                    answer = entry.filter(state, pod, info)  # type: ignore[misc]  # they have no other form
+                except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                    self.rejected[row] = from_exception(entry.name, "filter", error)
+                    self.failed = True
+                    break
+                if answer is None:
+                    continue
+                # Many plugins return the same object for many rows: it is read once.
+                if answer is not last or entry is not origin:
+                    last, origin, status = answer, entry, read_status(entry.name, "filter", answer)
+                if status is not None:
+                    self.rejected[row] = status
+                    self.failed |= status.code is Code.ERROR
+                    break
+            else:
+                found.append(row)
+                enough -= 1
+            if not enough or self.failed:
+                break
+        self.passed.update(found)
+        return found
+
+    # ---- choices -----------------------------------------------------------------------------------------
+
+    def choose(self, rng: Random) -> int | None:
+        """Return one of the best rows that pass, by the rule of :mod:`~.tie_breaking`.
+
+        ``None`` if no row passes, or a plugin failed. O(rows), with few calls: all rows with a higher total,
+        and as many of the best as that rule must count.
+        """
+        size = self.table.size
+        enough = many(size)
+        for level in self._levels():
+            tied = self.first_passing(level, enough)
+            if self.failed:
+                return None
+            if len(tied) >= enough:
+                row = one_where(_TiedRows(self, int(self.totals[tied[0]])), size, rng)
+                return None if self.failed else row
+            if tied:
+                return tied[rng.randrange(len(tied)) if len(tied) > 1 else 0]
+        return None
+
+    def several_pass(self) -> bool:
+        """Whether at least two rows pass."""
+        found = 0
+        for level in self._levels():
+            found += len(self.first_passing(level, 2 - found))
+            if found == 2 or self.failed:
+                break
+        return found == 2
+
+    def _levels(self) -> Iterator[Positions]:
+        """Yield the rows that no other plugin rejects, grouped by total, highest first; rows ascending."""
+        totals = self.totals[: self.table.size]
+        best = int(totals.max(initial=INFEASIBLE))
+        # Most often one of the first two has a row that passes; a pass over all totals finds each of them.
+        for _ in range(2):
+            if best == INFEASIBLE:
+                return
+            yield (totals == best).nonzero()[0]
+            best = int(totals.max(initial=INFEASIBLE, where=totals < best))
+        rows = (self.candidates & (totals <= best)).nonzero()[0]
+        order = np.argsort(-totals[rows], kind="stable")
+        rows, values = rows[order], totals[rows[order]]
+        yield from np.split(rows, (values[1:] != values[:-1]).nonzero()[0] + 1)
+
+    @property
+    def candidates(self) -> npt.NDArray[np.bool_]:
+        """By row: whether no other plugin rejects it."""
+        candidates: npt.NDArray[np.bool_] = self.totals[: self.table.size] != INFEASIBLE
+        return candidates
+
+    # ---- all rows ----------------------------------------------------------------------------------------
+
+    def feasible_rows(self) -> Rows:
+        """Return all rows that pass; calls the filters for those that were not decided."""
+        if self._feasible is None:
+            passing = [row for row in self.candidates.nonzero()[0].tolist() if self.passes(row)]
+            self._feasible = Rows.ascending(self.table, np.array(passing, np.intp))
+        return self._feasible
+
+    def rows_on_demand(self) -> Rows:
+        """Return the same rows, such that the filters are called when they are first read."""
+        return _RowsOnDemand(self)
+
+
+@define(eq=False)
+class _TiedRows:
+    """By row: whether it passes and has the total *best*."""
+
+    filter: LazyFilter
+    best: int
+
+    def __getitem__(self, row: int) -> bool:
+        return bool(self.filter.totals[row] == self.best) and self.filter.passes(row)
+
+
+class _RowsOnDemand(LazyRows):
+    """The rows that pass a :class:`LazyFilter`; neither their number nor which they are is known before."""
+
+    __slots__ = ("_filter",)
+
+    def __init__(self, lazy: LazyFilter) -> None:
+        self._filter = lazy
+        self._positions = None
+        self._compute = lambda: lazy.feasible_rows().positions
+        self.table = lazy.table
+
+    @property
+    def _count(self) -> int:  # type: ignore[override]  # a slot there, computed here
+        return len(self._filter.feasible_rows())
