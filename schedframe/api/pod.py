@@ -106,7 +106,7 @@ class Pod(NamespacedObject):
     def with_node_name(self, node_name: str) -> Pod:
         """Return the same pod on another node (an empty name: on none); shares ``spec.memo``. About 1 µs."""
         spec = self.spec.with_node_name(node_name)
-        if _may_be_resized(self.status):
+        if self.status is not NO_STATUS and _may_be_resized(self.status):
             return _pod_with_spec(self, spec)
         if self._resources is None:
             # Placing a pod needs its resources. Computed here, they are shared by all copies.
@@ -123,7 +123,7 @@ class Pod(NamespacedObject):
         if memo is None or memo is not self.spec._memo:
             spec = self.spec.with_node_name(spec.node_name)
         metadata = _meta_with_version(self.metadata, resource_version)
-        if _may_be_resized(self.status):
+        if self.status is not NO_STATUS and _may_be_resized(self.status):
             return _pod_with_spec_and_metadata(self, spec, metadata)
         return _pod_with_like_spec_and_metadata(self, spec, metadata)
 
@@ -144,9 +144,7 @@ class Pod(NamespacedObject):
 
 def _may_be_resized(status: PodStatus) -> bool:
     """Return whether the requests may depend on the status, which counts only for a pod on a node."""
-    return status is not NO_STATUS and bool(
-        status.container_statuses or status.init_container_statuses or status.resources is not None
-    )
+    return bool(status.container_statuses or status.init_container_statuses or status.resources is not None)
 
 
 _PodDraft: Final = draft_of(Pod)

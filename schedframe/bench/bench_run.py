@@ -92,7 +92,7 @@ class BenchRun:
             self.fixture.clock.skip_to(deadline)
             return True
 
-        self._drive(_never, skip_backoff)
+        self._drive(None, skip_backoff)
 
     def schedule_pods(self, keys: Iterable[str]) -> None:
         """Schedule until these pods have a node or are deleted. Raises :class:`StalledError`."""
@@ -141,7 +141,7 @@ class BenchRun:
         self.tracker.last_placed = self.fixture.clock.now()
         self._drive(done, skip_idle_time)
 
-    def _drive(self, done: Callable[[], bool], skip_wait: Callable[[], bool]) -> None:
+    def _drive(self, done: Callable[[], bool] | None, skip_wait: Callable[[], bool]) -> None:
         if not self.measuring:
             self._loop(done, skip_wait)
             return
@@ -163,19 +163,27 @@ class BenchRun:
                 measurement.cpu += process_time_ns() - cpu
                 measurement.waited += clock.skipped - skipped
 
-    def _loop(self, done: Callable[[], bool], skip_wait: Callable[[], bool]) -> None:
-        """Schedule pod after pod until *done*, or until nothing is ready and *skip_wait* returns False."""
+    def _loop(self, done: Callable[[], bool] | None, skip_wait: Callable[[], bool]) -> None:
+        """Schedule pod after pod until *done*, or until nothing is ready and *skip_wait* returns False.
+
+        One look at the clock for each cycle: what is done here besides counts as part of the next cycle.
+        """
         scheduler, measuring, attempts = self.fixture.scheduler, self.measuring, self.measurement.attempts
         scheduler.sync()
-        while not done():
+        started = perf_counter_ns()
+        while done is None or not done():
             if self._interferences:
                 self._interfere()
-            started = perf_counter_ns()
+                started = perf_counter_ns()
             if scheduler.schedule_one() is not None:
                 if measuring:
-                    attempts.append(perf_counter_ns() - started)
-            elif not done() and not skip_wait():
+                    ended = perf_counter_ns()
+                    attempts.append(ended - started)
+                    started = ended
+            elif (done is not None and done()) or not skip_wait():
                 break
+            else:
+                started = perf_counter_ns()
 
     def _interfere(self) -> None:
         for each in tuple(self._interferences):

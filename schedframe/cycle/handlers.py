@@ -72,20 +72,19 @@ class EventHandlers:
     # ---- pods --------------------------------------------------------------------------------------------
 
     def _pod(self, old: Pod | None, new: Pod | None) -> None:
-        told = new or old
+        event_pod = old if new is None else new
         if old is not None:
             if new is not None and (old.uid != new.uid or not old.uid) and identity(old) != identity(new):
                 # Deleted and created again under one name: two pods that have nothing to do with each other.
                 self._pod(old, None)
                 self._pod(None, new)
                 return
-            old = self._concerning(old)
-        if new is not None:
-            new = self._concerning(new)
-        if new is None:
-            if old is None and told is not None and self._is_known(told):
+            if not self._is_relevant(old):
+                old = None
+        if new is None or not self._is_relevant(new):
+            if old is None and event_pod is not None and self._is_known(event_pod):
                 # It ended, and the event that said so never came.
-                old = told
+                old = event_pod
             if old is not None:
                 self._pod_gone(old)
         elif new.spec.node_name:
@@ -100,12 +99,12 @@ class EventHandlers:
         else:
             self._pod_pending(old, new)
 
-    def _concerning(self, pod: Pod) -> Pod | None:
-        """*pod* if it takes room on a node, or waits for one of our profiles."""
+    def _is_relevant(self, pod: Pod) -> bool:
+        """Whether *pod* takes room on a node, or waits for one of our profiles."""
         spec = pod.spec
         if not spec.node_name and spec.scheduler_name not in self.core.frameworks:
-            return None
-        return pod if not pod.status.phase or not pod.is_terminated else None
+            return False
+        return not pod.status.phase or not pod.is_terminated
 
     def _is_known(self, pod: Pod) -> bool:
         """Whether that very pod waits here, or counts on a node."""

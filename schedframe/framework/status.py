@@ -10,6 +10,7 @@ from typing import Any
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from ..api._copying import become, fast_init
 
 
 class Code(IntEnum):
@@ -55,7 +56,8 @@ _REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE
 
 
 @brief_repr
-@frozen
+@fast_init
+@frozen(weakref_slot=False)
 class Status:
     """One answer of one plugin: a code, reasons for people, and the plugin it came from.
 
@@ -78,6 +80,14 @@ class Status:
     Set by the per-node ``filter`` and read by explanations. Statuses that differ in their details alone are
     counted as one, so the details of a search are those of one of the nodes.
     """
+    _checked: bool = field(default=False, init=False, eq=False, repr=False)
+    _named: Status | None = field(default=None, init=False, eq=False, repr=False)
+    """The last answer of ``with_plugin``: most statuses are constants of one plugin, which names them again
+    and again."""
+
+    def __hash__(self) -> int:
+        # Statuses with equal reasons rarely differ in code, time limit or error.
+        return hash((self.reasons, self.plugin))
 
     @classmethod
     def unschedulable(cls, *reasons: str, details: Mapping[str, Any] | None = None) -> Status:
@@ -141,10 +151,17 @@ class Status:
 
         Raises ``TypeError`` as :meth:`check` does.
         """
-        self.check()
+        if not self._checked:
+            self.check()
         if self.plugin:
             return self
-        return Status(self.code, self.reasons, plugin, self.error, self.timeout, self.events, self.details)
+        named = self._named
+        if named is None or named.plugin != plugin:
+            named = Status(
+                self.code, self.reasons, plugin, self.error, self.timeout, self.events, self.details
+            )
+            become(self, "_named", named)
+        return named
 
     def check(self) -> None:
         """Raise ``TypeError`` for content that cannot be counted, compared or printed.
@@ -166,6 +183,7 @@ class Status:
             raise TypeError("the error of a Status must be an exception")
         if self.details is not None and not isinstance(self.details, Mapping):
             raise TypeError("the details of a Status must be a mapping")
+        become(self, "_checked", True)
 
 
 _MOST_KEPT = 1024

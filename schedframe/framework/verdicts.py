@@ -32,7 +32,7 @@ class Verdicts:
     statuses: list[Status] = field(factory=list)
     _number: dict[Status, int] = field(factory=dict)
     _counted: Sequence[tuple[Status, int]] | None = None
-    """The answer of ``counts`` where the caller keeps it; such verdicts do not change any more."""
+    """The answer of ``counts``, given or kept by ``settle``; such verdicts do not change any more."""
     _with_code: dict[Code, npt.NDArray[np.intp]] = field(factory=dict)
     """Answers of ``rows_with``, kept for verdicts that do not change any more."""
     _summary: str | None = None
@@ -105,6 +105,12 @@ class Verdicts:
         for status, count in zip(self.statuses, counts[1:].tolist(), strict=True):
             if count:
                 yield status, count
+
+    def settle(self) -> Sequence[tuple[Status, int]]:
+        """Return ``counts`` and keep them, because the verdicts do not change any more."""
+        if self._counted is None:
+            self._counted = list(self.counts())
+        return self._counted
 
     def rows_with(self, code: Code) -> npt.NDArray[np.intp]:
         """Row numbers of those whose status has that code; not to be changed. O(rows), once if counted."""

@@ -95,7 +95,13 @@ class Cache:
             self._cancel_deadline(state)
         state.assumed = False
         old = state.pod
-        self._replace(state, pod)
+        state.pod = pod
+        if state.node_name == pod.spec.node_name and _same_usage(old, pod):
+            self.table.replace_pod(state.node_name, pod)
+        else:
+            self.table.remove_pod(state.node_name, old.uid)
+            state.node_name = pod.spec.node_name
+            self.table.add_pod(state.node_name, pod)
         return old
 
     update_pod = add_pod
@@ -142,16 +148,6 @@ class Cache:
             expired.append(state.pod)
             self._remove(state)
         return expired
-
-    def _replace(self, state: PodState, pod: Pod) -> None:
-        old = state.pod
-        state.pod = pod
-        if state.node_name == pod.spec.node_name and _same_usage(old, pod):
-            self.table.replace_pod(state.node_name, pod)
-            return
-        self.table.remove_pod(state.node_name, old.uid)
-        state.node_name = pod.spec.node_name
-        self.table.add_pod(state.node_name, pod)
 
     def _remove(self, state: PodState) -> None:
         self._cancel_deadline(state)

@@ -70,13 +70,13 @@ class NodeInfo:
 
     def apply(self, pod: Pod, sign: int) -> None:
         """Add (1) or subtract (-1) the use of *pod*; ``pods`` does not change."""
-        requested = self.requested
-        for resource, amount in pod.requests.items():
+        requested, resources = self.requested, pod.resources
+        for resource, amount in resources.requests.items():
             requested[resource] = requested.get(resource, 0) + sign * amount
-        cpu, memory = pod.non_zero_requests
+        cpu, memory = resources.non_zero
         self.non_zero_cpu += sign * cpu
         self.non_zero_memory += sign * memory
-        for port in pod.host_ports:
+        for port in pod.spec.host_ports:
             count_port(self.used_ports, port, sign)
 
     def image_state(self, name: str) -> ImageState | None:

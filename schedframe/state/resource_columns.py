@@ -134,7 +134,9 @@ class ResourceColumns:
         cells.cpu[row] += sign * cpu
         cells.memory[row] += sign * memory
         cells.pod_count[row] = count = cells.pod_count[row] + sign
-        cells.room[row] = room = count < cells.allowed_pods[row]
+        room = count < cells.allowed_pods[row]
+        if sign < 0 or not room:
+            cells.room[row] = room  # else there was room before, too
         return room
 
     def grow(self, capacity: int) -> None:

@@ -43,7 +43,7 @@ def diagnose(
     also = [refused.status.plugin] if refused is not None and refused.status.is_rejected else []
     absent = outcome.absent_status_with(also)
     diagnosis = Diagnosis(verdicts, num_nodes, None, absent, set(outcome.plugins))
-    for status, _ in verdicts.counts():
+    for status, _ in verdicts.settle():
         _blame(diagnosis, status)
     if refused is not None and outcome.node_names is not None and refused.name not in outcome.node_names:
         diagnosis.named[refused.name] = refused.status

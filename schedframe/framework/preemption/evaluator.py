@@ -164,9 +164,11 @@ class PreemptionEvaluator:
         tally = Tally()
         eligible = len(rows)
         if len(rows) and self.by_priority:
-            lowest = self.handle.table.derived(_LOWEST, _lowest_priority)[rows]
-            tally.add(NO_VICTIMS, int((lowest >= pod.priority).sum()))
-            rows = rows[lowest < pod.priority]
+            lower = self.handle.table.derived(_LOWEST, _lowest_priority)[rows] < pod.priority
+            helpful = int(np.count_nonzero(lower))
+            if helpful < eligible:
+                tally.add(NO_VICTIMS, eligible - helpful)
+                rows = rows[lower]
         if not len(rows):
             return [], tally
         wanted = self.wanted(eligible)

@@ -75,7 +75,7 @@ class Results:
         """Return the candidates among *rows*: first those that violate no budget, then the others."""
         codes = self.codes[rows]
         ordered = np.concatenate((rows[codes == SAFE], rows[codes == VIOLATING])).tolist()
-        return [self._candidates[row] for row in ordered]
+        return list(map(self._candidates.__getitem__, ordered))
 
     def counts(self, rows: RowNumbers) -> list[tuple[Status, int]]:
         """Return each status with the number of *rows* that have it."""
