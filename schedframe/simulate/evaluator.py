@@ -9,6 +9,7 @@ from attrs import define, field
 
 from .._brief import brief_repr
 from ..api import Pod
+from ..cycle import Decision
 from ..cycle.core import Core
 from ..cycle.search.search import Search
 from ..framework import CycleState, Framework
@@ -52,6 +53,14 @@ class Evaluator:
                 decision.diagnosis.post_filter_message = status.message
                 evaluation.post_filter = PostFilterReport(result, status, writes)
         return evaluation
+
+    def decide(self, pod: Pod) -> Decision | None:
+        """Return the decision about *pod* without preemption, ``None`` for a pod that no cycle would try."""
+        framework = self.framework_of(pod)
+        if framework is None or pod.is_terminating or framework.run_pre_enqueue(pod) is not None:
+            return None
+        with dry_run(self.core):
+            return self._search.decide(framework, pod)
 
     def feasible(self, pod: Pod) -> list[str]:
         """Return the nodes on which *pod* can run, in the order of the table; none for a gated pod.

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from .change import WEIGHTS, Change, ChangeKind, Edit, VerifiedChange
+from .change import WEIGHTS, Change, ChangeKind, VerifiedChange
 from .comparison import ScoreComparison, ScoreLine
+from .edits import Edit, EditAction, ObjectEdit, Operation
 from .explain import explain
 from .explanation import Explanation, Verdict
 from .near_misses import NearMiss, Obstacle, Shortage
 from .reasons import Reason
 from .recorder import RecordedDecision, Recorder
+from .selection import LabelConflict, MissingLabel
 from .waiting import WaitedEvents, Waiting
 
 __all__ = [
@@ -16,9 +18,14 @@ __all__ = [
     "Change",
     "ChangeKind",
     "Edit",
+    "EditAction",
     "Explanation",
+    "LabelConflict",
+    "MissingLabel",
     "NearMiss",
+    "ObjectEdit",
     "Obstacle",
+    "Operation",
     "Reason",
     "RecordedDecision",
     "Recorder",

@@ -11,15 +11,18 @@ from attrs import field, frozen
 
 from .._brief import brief_repr
 from ..api import Pod
+from .edits import Edit, ObjectEdit
 
 
 class ChangeKind(StrEnum):
     """What is changed. Changes of equal size come in this order."""
 
     WAIT_FOR_DELETION = "wait-for-deletion"
+    WAIT_FOR_POD = "wait-for-pod"
     REMOVE_GATE = "remove-gate"
     SET_SCHEDULER_NAME = "set-scheduler-name"
     LOWER_REQUEST = "lower-request"
+    CORRECT_LABEL = "correct-label"
     TOLERATE_TAINT = "tolerate-taint"
     RAISE_MAX_SKEW = "raise-max-skew"
     RELAX_NODE_SELECTION = "relax-node-selection"
@@ -31,6 +34,7 @@ class ChangeKind(StrEnum):
     REMOVE_TAINT = "remove-taint"
     CREATE_CLAIM = "create-claim"
     BIND_CLAIM = "bind-claim"
+    ADD_POD = "add-pod"
     RAISE_ALLOCATABLE = "raise-allocatable"
     DROP_VOLUME = "drop-volume"
     DROP_CLAIM = "drop-claim"
@@ -40,9 +44,11 @@ class ChangeKind(StrEnum):
 
 WEIGHTS: Final[Mapping[ChangeKind, float]] = {
     ChangeKind.WAIT_FOR_DELETION: 0.5,
+    ChangeKind.WAIT_FOR_POD: 0.5,
     ChangeKind.REMOVE_GATE: 1,
     ChangeKind.SET_SCHEDULER_NAME: 1,
     ChangeKind.LOWER_REQUEST: 1,
+    ChangeKind.CORRECT_LABEL: 1,
     ChangeKind.TOLERATE_TAINT: 1,
     ChangeKind.RAISE_MAX_SKEW: 1,
     ChangeKind.RELAX_NODE_SELECTION: 1.5,
@@ -54,6 +60,7 @@ WEIGHTS: Final[Mapping[ChangeKind, float]] = {
     ChangeKind.REMOVE_TAINT: 2,
     ChangeKind.CREATE_CLAIM: 2,
     ChangeKind.BIND_CLAIM: 2,
+    ChangeKind.ADD_POD: 3,
     ChangeKind.RAISE_ALLOCATABLE: 3,
     ChangeKind.DROP_VOLUME: 4,
     ChangeKind.DROP_CLAIM: 4,
@@ -66,22 +73,6 @@ _ORDER: Final = {kind: i for i, kind in enumerate(ChangeKind)}
 
 
 @brief_repr
-@frozen
-class Edit:
-    """A change of one field of one object. ``None`` means absent."""
-
-    object: str
-    """``Pod shop/web``, ``Node n1``."""
-    field: str
-    before: Any = None
-    after: Any = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """Return the edit in plain types."""
-        return {"object": self.object, "field": self.field, "before": self.before, "after": self.after}
-
-
-@brief_repr
 @frozen(eq=False)
 class Change:
     """A change that might help, with the objects as they are after it."""
@@ -91,7 +82,6 @@ class Change:
     """An imperative: ``tolerate the taint team=ml:NoSchedule``."""
     steps: float = 1.0
     """Number of steps: 1 for each entry that is added or removed, log2 of the ratio for an amount."""
-    edits: tuple[Edit, ...] = ()
     pod: Pod | None = field(default=None, repr=False)
     """The pod after the change, ``None`` if the change is to other objects."""
     objects: tuple[Any, ...] = field(default=(), repr=False)
@@ -114,34 +104,59 @@ class Change:
 @brief_repr
 @frozen(eq=False)
 class VerifiedChange:
-    """A change after which the pod can run, verified in a copy of the cluster."""
+    """A change, or a pair of changes, after which the pod can run: verified in a copy of the cluster."""
 
-    change: Change
+    parts: tuple[Change, ...]
+    """The changes, in the order in which they were applied."""
     nodes: tuple[str, ...]
     """The nodes that are feasible after the change, sorted."""
     best: str
     """The best of these nodes; the first by name if several are."""
+    object_edits: tuple[ObjectEdit, ...] = ()
+    """What the change does to each object."""
+
+    @property
+    def change(self) -> Change:
+        """The change; the first one of a pair."""
+        return self.parts[0]
 
     @property
     def kind(self) -> ChangeKind:
-        """The kind of the change."""
+        """The kind of the change; of the first one of a pair."""
         return self.change.kind
+
+    @property
+    def size(self) -> float:
+        """The sum of the sizes."""
+        return round(sum(each.size for each in self.parts), 6)
 
     @property
     def description(self) -> str:
         """The description of the change, an imperative."""
-        return self.change.description
+        return ", and ".join(each.description for each in self.parts)
+
+    @property
+    def edits(self) -> tuple[Edit, ...]:
+        """The changed fields."""
+        return tuple(edit for each in self.object_edits for edit in each.edits)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the change and its effect in plain types."""
-        return {
+        """Return the change and its effect in plain types.
+
+        ``operations`` are for programs: a JSON Patch, a manifest to create, or an object to delete.
+        """
+        document: dict[str, Any] = {
             "kind": str(self.kind),
             "description": self.description,
-            "size": self.change.size,
-            "edits": [edit.to_dict() for edit in self.change.edits],
-            "feasible_then": list(self.nodes),
+            "size": self.size,
+            "edits": [edit.to_dict() for edit in self.edits],
+            "operations": [each.to_dict() for each in self.object_edits],
+            "feasible_then": len(self.nodes),
             "node_then": self.best,
         }
+        if len(self.parts) > 1:
+            document["kinds"] = [str(each.kind) for each in self.parts]
+        return document
 
     def __str__(self) -> str:
         return f"{self.description}: then it runs on {self.best}"

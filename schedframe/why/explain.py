@@ -8,22 +8,29 @@ from typing import Any, Final
 from attrs import define, evolve, field, frozen
 
 from ..api import Strict
+from ..cycle import Decision
 from ..errors import InputError
 from ..framework import Framework, PluginsToPass
 from ..simulate import Evaluation
-from .change import VerifiedChange
+from .alike import alike_pods
+from .change import Change, ChangeKind, VerifiedChange
 from .cluster_copy import ClusterCopy, copy_cluster
 from .comparison import compare_scores
 from .explanation import Explanation, Verdict
 from .near_misses import NearMiss, near_misses
+from .pairs import PairSearch
 from .proposals import Case, NearNode, candidates
 from .reasons import reasons_of
 from .recorder import RecordedDecision, Recorder
-from .trial import Trial
+from .selection import missing_labels
+from .trial import Budget, Trial
 from .waiting import waiting_of
 
 _UNFILTERED_NODES: Final = 3
 """Nodes for which changes are proposed if pre_filter or pre_enqueue rejected the pod."""
+
+_SHARE_OF_PAIRS: Final = 4
+"""One part in so many of the budget is kept for pairs of changes."""
 
 NOTE_CURRENT_SCORES: Final = "scores are those of the cluster as it is now, without the pod"
 NOTE_HELD_BACK: Final = (
@@ -91,6 +98,16 @@ class _Limits:
     budget: int
 
 
+@frozen
+class _Help:
+    """What was found that helps."""
+
+    changes: tuple[VerifiedChange, ...] = ()
+    pairs: tuple[VerifiedChange, ...] = ()
+    notes: tuple[str, ...] = ()
+    tried: int = 0
+
+
 @define(eq=False)
 class _PendingPod:
     """A pod without a node that is explained."""
@@ -104,50 +121,66 @@ class _PendingPod:
     def __attrs_post_init__(self) -> None:
         self.evaluation = self.copy.live.evaluate(self.copy.pod)
         self.framework = self.copy.live.framework_of(self.copy.pod)
-        decision = self.evaluation.decision
-        rejected = decision is not None and decision.diagnosis is not None
-        self.near = near_misses(self.framework, decision) if self.framework and decision and rejected else []
+        self.near = _near_misses(self.framework, self.evaluation.decision)
 
     def explain(self) -> Explanation:
         evaluation, pod = self.evaluation, self.copy.pod
-        verdict = _verdict(evaluation)
-        trial = Trial(self.copy.simulation, pod, self.limits.budget)
-        helping: list[VerifiedChange] = []
-        notes: tuple[str, ...] = ()
-        if self.limits.changes and verdict is not Verdict.FITS and not pod.is_terminating:
-            helping, notes = self._changes(trial)
         best, preemption = evaluation.best, evaluation.preemption
+        verdict = _verdict(evaluation)
+        wanted = self.limits.changes and verdict is not Verdict.FITS and not pod.is_terminating
+        helping = self._help() if wanted else _Help()
+        cluster = self.copy.simulation.cluster
         return Explanation(
             pod.key,
             verdict,
             _message(evaluation),
             reasons_of(evaluation),
             tuple(self.near[: self.limits.nearest]),
-            tuple(helping),
-            trial.tried,
+            helping.changes,
+            helping.tried,
             preemption.chosen.node_name if preemption is not None and preemption.chosen is not None else None,
             waiting_of(self.framework, evaluation, pod, self.copy.scheduler),
             compare_scores(evaluation, best[0]) if best else None,
             _history(self.copy),
-            notes,
+            helping.notes,
             evaluation,
+            pairs=helping.pairs,
+            labels=() if best else tuple(missing_labels(pod, cluster.list("Node"))),
+            alike=() if best else alike_pods(pod, self.copy.simulation.pending()),
         )
 
-    def _changes(self, trial: Trial) -> tuple[list[VerifiedChange], tuple[str, ...]]:
-        """Return the smallest changes that help, and notes about the search."""
-        notes, helping = [], []
+    def _help(self) -> _Help:
+        """Search for single changes that help, and for pairs if there is none but a new node."""
         if self.copy.simulation.evaluator.feasible(self.copy.pod):
-            notes.append(NOTE_HELD_BACK)
-        else:
-            case = case_of(self.copy, self.near, trial)
-            helping = trial.smallest(candidates(case), self.limits.changes)
-        if trial.budget <= 0:
-            notes.append(f"not everything was tried: the budget of {self.limits.budget} changes is spent")
-        return helping, tuple(notes)
+            return _Help(notes=(NOTE_HELD_BACK,))
+        budget = Budget(self.limits.budget - self.limits.budget // _SHARE_OF_PAIRS)
+        trial = Trial(self.copy.simulation, self.copy.pod, budget)
+        proposed = list(candidates(case_of(self.copy, self.near, trial)))
+        single = trial.smallest(proposed, self.limits.changes)
+        pairs: list[VerifiedChange] = []
+        if all(each.kind is ChangeKind.ADD_NODE for each in single):
+            budget.left += self.limits.budget // _SHARE_OF_PAIRS
+            pairs = PairSearch(self._examine, self.limits.changes).smallest(trial, self.near, proposed)
+        notes: tuple[str, ...] = ()
+        if budget.left <= 0:
+            notes = (f"not everything was tried: the budget of {self.limits.budget} changes is spent",)
+        return _Help(tuple(single), tuple(pairs), notes, budget.tried)
+
+    def _examine(self, trial: Trial) -> tuple[list[NearMiss], Iterable[Change]]:
+        """Return the nearest nodes after the changes of *trial*, and changes that are proposed then."""
+        evaluator = self.copy.simulation.evaluator
+        near = _near_misses(evaluator.framework_of(trial.pod), evaluator.decide(trial.pod))
+        return near, candidates(case_of(self.copy, near, trial))
+
+
+def _near_misses(framework: Framework | None, decision: Decision | None) -> list[NearMiss]:
+    if framework is None or decision is None or decision.diagnosis is None:
+        return []
+    return near_misses(framework, decision)
 
 
 def case_of(copy: ClusterCopy, near: Sequence[NearMiss], trial: Trial) -> Case:
-    """Return the input of the proposals for the pod of *copy*."""
+    """Return the input of the proposals for the pod of *trial*."""
     core = copy.simulation.scheduler.core
     table = core.cache.table
     rows = [(miss, table.live_row(miss.node)) for miss in near]
@@ -157,12 +190,13 @@ def case_of(copy: ClusterCopy, near: Sequence[NearMiss], trial: Trial) -> Case:
         first = zip(table.rows(), range(_UNFILTERED_NODES), strict=False)
         nodes = [NearNode(NearMiss(info.name, ()), info.clone()) for info, _ in first]
     return Case(
-        copy.pod,
+        trial.pod,
         tuple(nodes),
         copy.simulation.cluster,
         tuple(core.frameworks),
         trial.helps,
         core.queue.nominator.nominated_pods_for_node,
+        copy.simulation.evaluator.feasible,
     )
 
 

@@ -18,11 +18,15 @@ from .comparison import ScoreComparison
 from .near_misses import NearMiss
 from .reasons import Reason
 from .recorder import RecordedDecision
+from .selection import LabelConflict, MissingLabel
 from .text import Section
 from .waiting import Waiting
 
 _SHOWN_DECISIONS: Final = 8
 """Earlier decisions in a text; ``history`` has all."""
+
+_SHOWN_PODS: Final = 5
+"""Pods like the explained one in a text; ``alike`` has all."""
 
 
 class Verdict(StrEnum):
@@ -68,6 +72,12 @@ class Explanation:
     notes: tuple[str, ...] = ()
     evaluation: Evaluation | None = field(default=None, repr=False)
     """The evaluation from which all of this was read."""
+    pairs: tuple[VerifiedChange, ...] = ()
+    """Pairs of changes after which the pod can run, if no single change helps but a new node."""
+    labels: tuple[MissingLabel | LabelConflict, ...] = ()
+    """Required labels that no node has, with the values that exist."""
+    alike: tuple[str, ...] = ()
+    """Other pending pods with the same controller or an equal specification, ``namespace/name``."""
 
     @property
     def smallest_change(self) -> VerifiedChange | None:
@@ -83,7 +93,10 @@ class Explanation:
             "reasons": [each.to_dict() for each in self.reasons],
             "nearest": [each.to_dict() for each in self.nearest],
             "changes": [each.to_dict() for each in self.changes],
+            "pairs": [each.to_dict() for each in self.pairs],
             "tried": self.tried,
+            "labels": [each.to_dict() for each in self.labels],
+            "alike": list(self.alike),
             "preemption": self.preemption,
             "waiting": self.waiting.to_dict() if self.waiting is not None else None,
             "comparison": self.comparison.to_dict() if self.comparison is not None else None,
@@ -113,6 +126,8 @@ class Explanation:
         yield "", [f"{self.pod} {self.message}"]
         if self.reasons:
             yield "why", [str(each) for each in self.reasons]
+        if self.labels:
+            yield "labels", [str(each) for each in self.labels]
         if self.nearest:
             lines = [f"{each.node}  {'; '.join(map(str, each.obstacles))}" for each in self.nearest]
             yield "nearest nodes", lines
@@ -123,6 +138,10 @@ class Explanation:
             yield text.SCORE, self.comparison.table()
         if self.waiting is not None:
             yield "waits for", self.waiting.lines()
+        if self.alike:
+            more = len(self.alike) - _SHOWN_PODS
+            shown = [*self.alike[:_SHOWN_PODS], *([f"{more} more"] if more > 0 else [])]
+            yield "pending pods like it", [", ".join(shown)]
         if self.history:
             yield "last decisions", [str(each) for each in self.history[-_SHOWN_DECISIONS:]]
         if self.notes:
@@ -134,5 +153,7 @@ class Explanation:
             yield "smallest change that helps", [str(first)]
             if others:
                 yield "other changes that help", [str(each) for each in others]
-        elif self.tried:
+        elif self.tried and not self.pairs:
             yield "changes", [f"none of {self.tried} single changes helps"]
+        if self.pairs:
+            yield "pairs of changes that help", [str(each) for each in self.pairs]

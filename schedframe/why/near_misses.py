@@ -40,6 +40,8 @@ class Shortage:
     resource: str
     needed: int
     free: int
+    total: int
+    """The allocatable amount of the node; 0 means that it does not have the resource."""
 
     @property
     def lacking(self) -> int:
@@ -47,8 +49,15 @@ class Shortage:
         return self.needed - self.free
 
     def __str__(self) -> str:
-        needed, free = amount_text(self.resource, self.needed), amount_text(self.resource, self.free)
-        return f"needs {needed} {self.resource}, {free} free"
+        needs = f"needs {amount_text(self.resource, self.needed)} {self.resource}"
+        if not self.total:
+            return f"{needs}, the node has none"
+        if self.free <= 0 and self.total >= self.needed:
+            return f"{needs}, all {amount_text(self.resource, self.total)} taken"
+        free = f"{amount_text(self.resource, self.free)} free"
+        if self.total < self.needed:
+            return f"{needs}, {free}, and the whole node has {amount_text(self.resource, self.total)}"
+        return f"{needs}, {free}"
 
 
 @brief_repr
@@ -83,7 +92,12 @@ class Obstacle:
             "final": self.final,
             "detail": self.detail,
             "shortages": [
-                {"resource": each.resource, "needed": each.needed, "free": each.free}
+                {
+                    "resource": each.resource,
+                    "needed": each.needed,
+                    "free": each.free,
+                    "allocatable": each.total,
+                }
                 for each in self.shortages
             ],
         }
@@ -99,9 +113,10 @@ class NearMiss:
 
     @property
     def order(self) -> tuple[Any, ...]:
-        """Sort key: number of reasons, then their size, then the name of the node."""
+        """Sort key: nodes with all resources first, then by number of reasons, their size, and the name."""
         reasons = sum(len(each.reasons) or 1 for each in self.obstacles)
-        return (reasons, round(sum(each.size for each in self.obstacles), 9), self.node)
+        absent = sum(not each.total for each in self.shortages)
+        return (absent, reasons, round(sum(each.size for each in self.obstacles), 9), self.node)
 
     @property
     def shortages(self) -> tuple[Shortage, ...]:
@@ -148,8 +163,8 @@ class _Examination:
             counted += reasons[each]
         rejected = np.flatnonzero(self.verdicts.codes)
         counted[rejected] = np.maximum(counted[rejected], 1)
-        sizes, names = _missing_shares(self.decision.pod, rows), rows.names()
-        nearest = sorted(rejected.tolist(), key=lambda i: (counted[i], sizes[i], names[i]))
+        sizes, absent, names = *_missing_shares(self.decision.pod, rows), rows.names()
+        nearest = sorted(rejected.tolist(), key=lambda i: (absent[i], counted[i], sizes[i], names[i]))
         chosen = _chosen(nearest, [each for each, _ in codes])
         misses = [self._near_miss(position) for position in chosen]
         return sorted((miss for miss in misses if miss.obstacles), key=lambda miss: miss.order)
@@ -202,20 +217,22 @@ def _shortages(pod: Pod, info: NodeInfo, status: Status) -> list[Shortage]:
     shortages = []
     for resource, needed in (*pod.requests.items(), (PODS, 1)):
         used = len(info.pods) if resource == PODS else info.requested.get(resource, 0)
-        free = info.allocatable.get(resource, 0) - used
-        if resource in named and needed > free:
-            shortages.append(Shortage(resource, needed, free))
+        total = info.allocatable.get(resource, 0)
+        if resource in named and needed > total - used:
+            shortages.append(Shortage(resource, needed, total - used, total))
     return shortages
 
 
-def _missing_shares(pod: Pod, rows: Rows) -> npt.NDArray[np.float64]:
-    """Return for each row the missing shares of the pod's requests, summed up."""
-    table, shares = rows.table, np.zeros(len(rows))
+def _missing_shares(pod: Pod, rows: Rows) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.int64]]:
+    """Return for each row the sum of the missing shares of requests, and the number of absent resources."""
+    table, shares, absent = rows.table, np.zeros(len(rows)), np.zeros(len(rows), np.int64)
     for resource, needed in pod.requests.items():
         if needed > 0:
-            free = rows.take(table.allocatable(resource)) - rows.take(table.requested(resource))
+            total = rows.take(table.allocatable(resource))
+            free = total - rows.take(table.requested(resource))
             shares += np.clip((needed - free) / needed, 0.0, 1.0)
-    return shares
+            absent += total == 0
+    return shares, absent
 
 
 def _chosen(nearest: list[int], codes: list[npt.NDArray[np.int32]]) -> list[int]:

@@ -12,6 +12,7 @@ from .._brief import brief_repr
 from ..framework import Diagnosis, Verdicts
 from ..simulate import Evaluation
 from ..simulate.amounts import amount_text
+from ..state import Rows
 from .near_misses import PODS, short_resource
 
 
@@ -26,9 +27,11 @@ class Reason:
     """Number of nodes on which it is the first obstacle; 0 where no node was filtered."""
     numbers: str = ""
     """``needs 4 cpu, most free 3.2 on n17``, where a resource is short."""
+    remark: str = ""
+    """Whether all of a resource is taken, no node has any, or the pod is larger than any node."""
 
     def __str__(self) -> str:
-        numbers = f": {self.numbers}" if self.numbers else ""
+        numbers = f": {'; '.join(filter(None, (self.numbers, self.remark)))}" if self.numbers else ""
         on = f"{self.nodes} node{'s' * (self.nodes != 1)}, " if self.nodes else ""
         return f"{on}{self.plugin or 'scheduler'}: {self.reason}{numbers}"
 
@@ -39,6 +42,7 @@ class Reason:
             "reason": self.reason,
             "nodes": self.nodes,
             "numbers": self.numbers,
+            "remark": self.remark,
         }
 
 
@@ -51,7 +55,7 @@ def reasons_of(evaluation: Evaluation) -> tuple[Reason, ...]:
     if decision is None or decision.diagnosis is None:
         return ()
     reasons = [
-        Reason(plugin, reason, count, _numbers(evaluation, decision.verdicts, plugin, reason))
+        Reason(plugin, reason, count, *_numbers(evaluation, decision.verdicts, plugin, reason))
         for (plugin, reason), count in _counts(decision.diagnosis).items()
     ]
     return tuple(sorted(reasons, key=lambda each: (-each.nodes, each.plugin, each.reason)))
@@ -70,10 +74,10 @@ def _counts(diagnosis: Diagnosis) -> Counter[tuple[str, str]]:
     return counts
 
 
-def _numbers(evaluation: Evaluation, verdicts: Verdicts | None, plugin: str, reason: str) -> str:
-    """Return ``needs 4 cpu, most free 3.2 on n17``: over the nodes that are rejected for that reason."""
+def _numbers(evaluation: Evaluation, verdicts: Verdicts | None, plugin: str, reason: str) -> tuple[str, str]:
+    """Return numbers and remark of a shortage, over the nodes that are rejected for that reason."""
     if verdicts is None:
-        return ""
+        return "", ""
     codes, resources = [], set()
     for code, status in enumerate(verdicts.statuses, start=1):
         if status.plugin == plugin and reason in status.reasons:
@@ -81,18 +85,38 @@ def _numbers(evaluation: Evaluation, verdicts: Verdicts | None, plugin: str, rea
             resources.add(short_resource(status, reason))
     rows = verdicts.rows.select(np.flatnonzero(np.isin(verdicts.codes, codes)))
     if not len(rows):
-        return ""
-    parts = []
-    for resource, needed in (*evaluation.pod.requests.items(), (PODS, 1)):
-        if resource not in resources or needed <= 0:
-            continue
-        table = rows.table
-        used = rows.take(table.pod_count if resource == PODS else table.requested(resource))
-        total = rows.take(table.allowed_pods if resource == PODS else table.allocatable(resource))
-        free = total - used
-        most = int(free.max())
-        names = rows.select(np.flatnonzero(free == most)).names()
-        if most < needed:
-            need, left = amount_text(resource, needed), amount_text(resource, most)
-            parts.append(f"needs {need} {resource}, most free {left} on {min(names)}")
-    return ", ".join(parts)
+        return "", ""
+    shortages = [
+        _shortage(rows, resource, needed)
+        for resource, needed in (*evaluation.pod.requests.items(), (PODS, 1))
+        if resource in resources and needed > 0
+    ]
+    numbers, remarks = zip(*shortages, strict=True) if shortages else ((), ())
+    return ", ".join(filter(None, numbers)), "; ".join(filter(None, remarks))
+
+
+def _shortage(rows: Rows, resource: str, needed: int) -> tuple[str, str]:
+    """Return the numbers of *rows*, and what they mean in the whole cluster; empty without a shortage."""
+    table, every = rows.table, rows.table.rows()
+    totals = table.allowed_pods if resource == PODS else table.allocatable(resource)
+    used = table.pod_count if resource == PODS else table.requested(resource)
+    total = rows.take(totals)
+    free = total - rows.take(used)
+    most = int(free.max())
+    if most >= needed:
+        return "", ""
+    names = rows.select(np.flatnonzero(free == most)).names()
+    numbers = f"needs {amount_text(resource, needed)} {resource}"
+    numbers += f", most free {amount_text(resource, most)} on {min(names)}"
+    having, largest = int((every.take(totals) > 0).sum()), int(every.take(totals).max())
+    if not having:
+        return numbers, f"no node has {resource}"
+    if largest < needed:
+        return numbers, f"larger than any node, the largest has {amount_text(resource, largest)}"
+    with_any = int((total > 0).sum())
+    if not with_any:
+        others = f"{having} other nodes do" if having > 1 else "1 other node does"
+        return numbers, f"none of these nodes has {resource}, {others}"
+    if most <= 0:
+        return numbers, f"all taken, on {with_any} node{'s' * (with_any > 1)} with {resource}"
+    return numbers, ""

@@ -6,11 +6,28 @@ from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from itertools import pairwise
 
-from attrs import define, evolve
+from attrs import Factory, define, evolve, field
 
-from ..api import Pod
+from ..api import ClusterObject, Pod
 from ..simulate.simulation import Simulation
 from .change import Change, ChangeKind, VerifiedChange
+from .edits import ObjectEdit, object_edits
+
+
+@define(eq=False)
+class Budget:
+    """Number of changes that may still be tried out, and that were."""
+
+    left: int
+    tried: int = 0
+
+    def take(self) -> bool:
+        """Take one change from the budget, and return whether there was one left."""
+        if self.left <= 0:
+            return False
+        self.left -= 1
+        self.tried += 1
+        return True
 
 
 @define(eq=False)
@@ -19,33 +36,49 @@ class Trial:
 
     simulation: Simulation
     pod: Pod
-    budget: int
-    """Number of changes that may still be tried out."""
-    tried: int = 0
+    """The pod with the changes that are applied already."""
+    budget: Budget
+    applied: tuple[Change, ...] = ()
+    """The changes that are applied already, in order."""
+    before: dict[tuple[str, str], ClusterObject | None] = field(factory=dict)
+    """Kind and key → the object before these changes, ``None`` if there was none."""
+    original: Pod = field(default=Factory(lambda self: self.pod, takes_self=True))
+    """The pod before these changes."""
 
     def helps(self, change: Change) -> bool:
         """Return whether a node is feasible after *change*; ``False`` once the budget is spent."""
-        if self.budget <= 0:
+        if not self.budget.take():
             return False
-        self.budget -= 1
-        self.tried += 1
-        with self.applied(change) as pod:
-            return bool(self.simulation.evaluator.feasible(pod))
+        with self.after(change) as trial:
+            return bool(self.simulation.evaluator.feasible(trial.pod))
 
     def verified(self, change: Change) -> VerifiedChange | None:
-        """Return *change* with the nodes that are feasible after it; ``None`` if the cycle finds no node."""
-        with self.applied(change) as pod:
-            evaluation = self.simulation.evaluator.evaluate(pod)
+        """Return *change* with the nodes that are feasible after it; ``None`` if the cycle finds no node.
+
+        Changes that are applied already are part of the result.
+        """
+        with self.after(change) as trial:
+            evaluation = self.simulation.evaluator.evaluate(trial.pod)
             # Read before the change is undone: rows have other names afterwards.
             feasible, best = tuple(evaluation.feasible), evaluation.best
-        return VerifiedChange(change, feasible, best[0]) if best else None
+            if not best:
+                return None
+        return VerifiedChange(trial.applied, feasible, best[0], trial.edits())
+
+    def edits(self) -> tuple[ObjectEdit, ...]:
+        """Return what the applied changes do to each object."""
+        # of the changes, not of the cluster, which has set versions and times
+        objects = {(obj.KIND, obj.key): obj for each in self.applied for obj in each.objects}
+        pairs = [(old, objects[key]) for key, old in self.before.items()]
+        deleted = [pod for each in self.applied for pod in each.deleted]
+        return object_edits([(self.original, self.pod), *pairs], deleted)
 
     def smallest(self, candidates: Iterable[Change], most: int) -> list[VerifiedChange]:
         """Return the smallest changes that help, one of each kind and at most *most*; smallest first."""
         helping: list[VerifiedChange] = []
         kinds: set[ChangeKind] = set()
-        for change in _distinct(sorted(candidates, key=lambda each: each.order)):
-            if len(helping) >= most or self.budget <= 0:
+        for change in in_order(candidates):
+            if len(helping) >= most or self.budget.left <= 0:
                 break
             if change.kind not in kinds and self.helps(change):
                 verified = self.verified(change)
@@ -55,31 +88,35 @@ class Trial:
         return helping
 
     @contextmanager
-    def applied(self, change: Change) -> Iterator[Pod]:
-        """Apply *change* within the context, which gives the changed pod."""
+    def after(self, change: Change) -> Iterator[Trial]:
+        """Apply *change* within the context, which gives the trial with the changed pod and cluster."""
         cluster, sync = self.simulation.cluster, self.simulation.scheduler.sync
-        before = [(obj, cluster.get(obj.KIND, obj.key)) for obj in change.objects]
+        old = {(obj.KIND, obj.key): cluster.get(obj.KIND, obj.key) for obj in change.objects}
+        pod = change.pod if change.pod is not None else self.pod
+        applied, before = (*self.applied, change), old | self.before
+        trial = Trial(self.simulation, pod, self.budget, applied, before, self.original)
         try:
-            for pod in change.deleted:
+            for gone in change.deleted:
                 # With finalizers the pod would only be marked as terminating.
-                cluster.apply(evolve(pod, metadata=evolve(pod.metadata, finalizers=())))
-                cluster.delete("Pod", pod.key)
+                cluster.apply(evolve(gone, metadata=evolve(gone.metadata, finalizers=())))
+                cluster.delete("Pod", gone.key)
             for obj in change.objects:
                 cluster.apply(obj)
             sync()
-            yield change.pod if change.pod is not None else self.pod
+            yield trial
         finally:
-            for obj, old in reversed(before):
-                if old is not None:
-                    cluster.apply(old)
+            for (kind, key), obj in reversed(old.items()):
+                if obj is not None:
+                    cluster.apply(obj)
                 else:
-                    cluster.delete(obj.KIND, obj.key)
-            for pod in change.deleted:
-                cluster.apply(pod)
+                    cluster.delete(kind, key)
+            for gone in change.deleted:
+                cluster.apply(gone)
             sync()
 
 
-def _distinct(changes: list[Change]) -> Iterator[Change]:
-    """Yield *changes* without those that equal the one before."""
-    yield from changes[:1]
-    yield from (new for old, new in pairwise(changes) if new.order != old.order)
+def in_order(changes: Iterable[Change]) -> Iterator[Change]:
+    """Yield *changes*, the smallest first, without those that equal the one before; O(n log n)."""
+    ordered = sorted(changes, key=lambda each: each.order)
+    yield from ordered[:1]
+    yield from (new for old, new in pairwise(ordered) if new.order != old.order)

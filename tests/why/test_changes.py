@@ -15,7 +15,7 @@ from schedframe.why.cluster_copy import copy_cluster
 from schedframe.why.explain import case_of
 from schedframe.why.near_misses import near_misses
 from schedframe.why.proposals import candidates
-from schedframe.why.trial import Trial
+from schedframe.why.trial import Budget, Trial
 
 from .manifests import Manifest, node, pod
 
@@ -188,7 +188,7 @@ def test_the_copy_is_as_it_was_after_every_change() -> None:
     objects = [node("n", taints=[TAINT]), node("m", "1"), pod("x", "500m", on="m"), CLASS]
     copy = copy_cluster(objects, pod("p", "2", **USES_CLAIM))
     before = _state(copy.simulation)
-    trial = Trial(copy.simulation, copy.pod, 1000)
+    trial = Trial(copy.simulation, copy.pod, Budget(1000))
     for change in candidates(case_of(copy, [], trial)):
         trial.helps(change)
         assert _state(copy.simulation) == before, change.description
@@ -271,7 +271,7 @@ def _candidates(objects: list[Manifest], pending: Manifest) -> list[Any]:
         and evaluation.decision.diagnosis is not None
     ):
         near = near_misses(framework, evaluation.decision)
-    return list(candidates(case_of(copy, near, Trial(copy.simulation, copy.pod, 10_000))))
+    return list(candidates(case_of(copy, near, Trial(copy.simulation, copy.pod, Budget(10_000)))))
 
 
 def _helps(objects: list[Manifest], pending: Manifest, change: Any) -> bool:

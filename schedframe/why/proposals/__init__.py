@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ..change import Change
-from . import claims, nodes, other_pods, placement, requests, spreading
+from . import claims, company, nodes, other_pods, placement, requests, spreading
 from .case import Case, NearNode
 
 __all__ = ["Case", "NearNode", "candidates"]
@@ -16,6 +16,7 @@ _PROPOSALS = (
     spreading.propose,
     nodes.propose,
     other_pods.propose,
+    company.propose,
     claims.propose,
 )
 

@@ -39,3 +39,5 @@ class Case:
     """Try out a change, for proposals that search for an amount. Each call costs one change of the budget."""
     nominated: Callable[[str], tuple[Pod, ...]]
     """Return the pods that are nominated to a node."""
+    feasible: Callable[[Pod], list[str]]
+    """Return the nodes on which another pod can run."""

@@ -19,7 +19,7 @@ from ...api import (
 )
 from ...api.storage import PersistentVolumeSpec
 from ...api.volumes import PersistentVolumeClaimSpec, VolumeResources
-from ..change import Change, ChangeKind, Edit
+from ..change import Change, ChangeKind
 from .case import Case
 
 _BOUND: Final = "pv.kubernetes.io/bind-completed"
@@ -40,9 +40,8 @@ def propose(case: Case) -> Iterator[Change]:
                 yield _bound(case, claim, ChangeKind.BIND_CLAIM)
         left = pod.spec.volumes[:i] + pod.spec.volumes[i + 1 :]
         after = evolve(pod, spec=evolve(pod.spec, volumes=left))
-        edit = Edit(f"Pod {pod.key}", f"spec.volumes[{i}]", volume.name, None)
         text = f"drop the volume {volume.name} from the pod"
-        yield Change(ChangeKind.DROP_VOLUME, text, 1, (edit,), pod=after)
+        yield Change(ChangeKind.DROP_VOLUME, text, pod=after)
     yield from _device_claims(pod)
 
 
@@ -55,9 +54,8 @@ def _created(case: Case, name: str) -> Iterator[Change]:
     for each in classes:
         if each.volume_binding_mode == WAIT_FOR_FIRST_CONSUMER:
             claim = PersistentVolumeClaim(meta, evolve(spec, storage_class_name=each.name))
-            edit = Edit(f"PersistentVolumeClaim {claim.key}", "", None, f"storageClassName {each.name}")
             text = f"create the claim {claim.key} with storage class {each.name}"
-            yield Change(ChangeKind.CREATE_CLAIM, text, 1, (edit,), objects=(claim,), rank=(each.name,))
+            yield Change(ChangeKind.CREATE_CLAIM, text, objects=(claim,), rank=(each.name,))
     claim = PersistentVolumeClaim(meta, evolve(spec, storage_class_name=""))
     bound = _bound(case, claim, ChangeKind.CREATE_CLAIM)
     yield evolve(bound, description=f"create the claim {claim.key}, bound to a volume", steps=2)
@@ -83,9 +81,8 @@ def _bound(case: Case, claim: Any, kind: ChangeKind) -> Change:
         metadata=evolve(claim.metadata, annotations=annotations),
         spec=evolve(claim.spec, volume_name=name),
     )
-    edit = Edit(f"PersistentVolumeClaim {claim.key}", "spec.volumeName", claim.spec.volume_name or None, name)
     text = f"bind the claim {claim.key} to a volume of {storage} that every node can reach"
-    return Change(kind, text, 1, (edit,), objects=(volume, after))
+    return Change(kind, text, objects=(volume, after))
 
 
 def _device_claims(pod: Pod) -> Iterator[Change]:
@@ -102,6 +99,5 @@ def _device_claims(pod: Pod) -> Iterator[Change]:
             for each in pod.spec.containers
         )
         left = evolve(pod.spec, resource_claims=claims[:i] + claims[i + 1 :], containers=users)
-        edit = Edit(f"Pod {pod.key}", f"spec.resourceClaims[{i}]", claim.name, None)
         text = f"drop the resource claim {claim.name} from the pod"
-        yield Change(ChangeKind.DROP_CLAIM, text, 1, (edit,), pod=evolve(pod, spec=left))
+        yield Change(ChangeKind.DROP_CLAIM, text, pod=evolve(pod, spec=left))

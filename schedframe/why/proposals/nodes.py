@@ -9,8 +9,9 @@ from attrs import evolve
 
 from ...api import Node, NodeSpec, NodeStatus, ObjectMeta, Quantity
 from ...api.node import LABEL_HOSTNAME, TAINT_UNSCHEDULABLE
-from ...simulate.amounts import BYTES, unit_of
-from ..change import Change, ChangeKind, Edit, doublings
+from ...simulate.amounts import BYTES, COUNT, unit_of
+from ..change import Change, ChangeKind, doublings
+from ..near_misses import PODS, Shortage
 from .case import Case, NearNode
 from .requests import exact, notation_of, quantity
 
@@ -20,27 +21,44 @@ _MEBI: Final = 1 << 20
 
 
 def propose(case: Case) -> Iterator[Change]:
-    """Propose more allocatable on near nodes, and nodes like them."""
+    """Propose more allocatable on near nodes, nodes like them, and a node for what no node can hold."""
     shapes: dict[Any, NearNode] = {}
+    unmet = _unmet(case)
     for near in case.near:
         node = near.info.node
         if node is None:
             continue
-        if near.miss.shortages:
+        if near.miss.shortages and not any(_cannot_grow(short, unmet) for short in near.miss.shortages):
             yield _raised(near, node)
         labels = {key: value for key, value in node.labels.items() if key != LABEL_HOSTNAME}
         shape = (sorted(node.allocatable.items()), sorted(labels.items()), node.spec.taints)
         shapes.setdefault(repr(shape), near)
     for near in list(shapes.values())[:_SHAPES]:
         yield _another(case, near)
-    if not case.cluster.list("Node"):
-        yield _first(case)
+    if unmet:
+        yield _fitting(case)
+
+
+def _unmet(case: Case) -> frozenset[str]:
+    """Return the requested resources of which no node has enough, however empty; O(nodes × resources)."""
+    nodes: list[Node] = case.cluster.list("Node")
+    wanted = {resource: needed for resource, needed in case.pod.requests.items() if needed > 0} | {PODS: 1}
+    return frozenset(
+        resource
+        for resource, needed in wanted.items()
+        if all(node.allocatable.get(resource, 0) < needed for node in nodes)
+    )
+
+
+def _cannot_grow(short: Shortage, unmet: frozenset[str]) -> bool:
+    """Return whether no larger amount is proposed: for devices the node has not, and beyond any node."""
+    return short.resource in unmet or (not short.total and unit_of(short.resource) == COUNT)
 
 
 def _raised(near: NearNode, node: Node) -> Change:
     status = node.status
     allocatable = dict(status.allocatable or status.capacity)
-    steps, parts, edits = 0.0, [], []
+    steps, parts = 0.0, []
     for short in near.miss.shortages:
         name, now = short.resource, node.allocatable.get(short.resource, 0)
         then = now + short.lacking
@@ -53,17 +71,9 @@ def _raised(near: NearNode, node: Node) -> Change:
         allocatable[name] = quantity(name, then, notation)
         steps += doublings(then, now)
         parts.append(f"{name} from {exact(name, now)} to {exact(name, then)}")
-        edits.append(
-            Edit(
-                f"Node {node.name}",
-                f"status.allocatable.{name}",
-                str(known) if known is not None else None,
-                str(allocatable[name]),
-            )
-        )
     after = evolve(node, status=evolve(status, allocatable=allocatable))
     text = f"raise the allocatable {' and '.join(parts)} on node {node.name}"
-    return Change(ChangeKind.RAISE_ALLOCATABLE, text, steps, tuple(edits), objects=(after,))
+    return Change(ChangeKind.RAISE_ALLOCATABLE, text, steps, objects=(after,))
 
 
 def _another(case: Case, near: NearNode) -> Change:
@@ -76,14 +86,13 @@ def _another(case: Case, near: NearNode) -> Change:
         labels[LABEL_HOSTNAME] = name
     spec = NodeSpec(taints=tuple(taint for taint in node.spec.taints if taint.key != TAINT_UNSCHEDULABLE))
     after = evolve(node, metadata=ObjectMeta(name=name, labels=labels), spec=spec)
-    edit = Edit(f"Node {name}", "", None, f"like {node.name}")
     text = f"add a node like {node.name}"
-    return Change(ChangeKind.ADD_NODE, text, 1, (edit,), objects=(after,))
+    return Change(ChangeKind.ADD_NODE, text, objects=(after,))
 
 
-def _first(case: Case) -> Change:
+def _fitting(case: Case) -> Change:
     """Propose the smallest node that has room for the pod."""
-    pod, name = case.pod, "new-node"
+    pod, name = case.pod, _free_name(case, "new-node")
     amounts = {
         resource: quantity(resource, amount, notation_of(resource))
         for resource, amount in pod.requests.items()
@@ -94,8 +103,7 @@ def _first(case: Case) -> Change:
         status=NodeStatus(allocatable=amounts),
     )
     wanted = ", ".join(f"{resource} {amount}" for resource, amount in amounts.items())
-    edit = Edit(f"Node {name}", "", None, wanted)
-    return Change(ChangeKind.ADD_NODE, f"add a node with {wanted}", 1, (edit,), objects=(node,))
+    return Change(ChangeKind.ADD_NODE, f"add a node with {wanted}", objects=(node,))
 
 
 def _free_name(case: Case, name: str) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Final
 
 from ...api import Pod
-from ..change import Change, ChangeKind, Edit
+from ..change import Change, ChangeKind
 from ..near_misses import PODS, Shortage
 from .case import Case, NearNode
 
@@ -34,15 +34,12 @@ def propose(case: Case) -> Iterator[Change]:
 def _removal(pending: Pod, pod: Pod) -> Change:
     """Propose to remove *pod*: a change of twice the size if its priority is above that of *pending*."""
     where = f" from {pod.node_name}" if pod.node_name else ""
-    edit = Edit(f"Pod {pod.key}", "", pod.node_name or None, None)
     if pod.is_terminating:
         text = f"wait until {pod.key}, which is being deleted, is gone{where}"
-        return Change(
-            ChangeKind.WAIT_FOR_DELETION, text, 1, (edit,), deleted=(pod,), rank=_least_important(pod)
-        )
+        return Change(ChangeKind.WAIT_FOR_DELETION, text, deleted=(pod,), rank=_least_important(pod))
     steps = 2 if pod.priority > pending.priority else 1
     text = f"delete pod {pod.key} (priority {pod.priority}){where}"
-    return Change(ChangeKind.DELETE_POD, text, steps, (edit,), deleted=(pod,), rank=_least_important(pod))
+    return Change(ChangeKind.DELETE_POD, text, steps, deleted=(pod,), rank=_least_important(pod))
 
 
 def _least_important(pod: Pod) -> tuple[int, int, str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Final
 
 from attrs import evolve, frozen
 
@@ -25,10 +24,9 @@ from ...api import (
     compile_node_selector,
 )
 from ...api.node import LABEL_HOSTNAME, TAINT_UNSCHEDULABLE, Node
-from ..change import Change, ChangeKind, Edit
+from ..change import Change, ChangeKind
+from ..selection import MissingLabel, expression_text, missing_labels, satisfies
 from .case import Case
-
-_REQUIRED: Final = "spec.affinity.nodeAffinity.requiredDuringSchedulingIgnoredDuringExecution"
 
 Labels = dict[str, str | None]
 """Label → value to set, ``None`` to remove it."""
@@ -44,6 +42,9 @@ def propose(case: Case) -> Iterator[Change]:
         if node.spec.unschedulable:
             yield _uncordoned(node)
         yield from _labels(case.pod, node)
+    for missing in missing_labels(case.pod, case.cluster.list("Node")):
+        if isinstance(missing, MissingLabel):
+            yield from _corrected(case.pod, missing)
 
 
 def taint_text(taint: Taint) -> str:
@@ -62,21 +63,18 @@ def _taints(pod: Pod, node: Node) -> Iterator[Change]:
     if own:
         new = tuple(Toleration(t.key, "Equal" if t.value else "Exists", t.value, t.effect) for t in bad)
         after = evolve(pod, spec=evolve(pod.spec, tolerations=(*pod.spec.tolerations, *new)))
-        edit = Edit(f"Pod {pod.key}", "spec.tolerations", None, [taint_text(taint) for taint in bad])
         text = f"tolerate the taint{plural} {names}"
-        yield Change(ChangeKind.TOLERATE_TAINT, text, len(bad), (edit,), pod=after)
+        yield Change(ChangeKind.TOLERATE_TAINT, text, len(bad), pod=after)
         left = tuple(taint for taint in node.spec.taints if taint not in bad)
         untainted = evolve(node, spec=evolve(node.spec, taints=left))
-        edit = Edit(f"Node {node.name}", "spec.taints", [taint_text(taint) for taint in bad], None)
         text = f"remove the taint{plural} {names} from node {node.name}"
-        yield Change(ChangeKind.REMOVE_TAINT, text, len(bad), (edit,), objects=(untainted,))
+        yield Change(ChangeKind.REMOVE_TAINT, text, len(bad), objects=(untainted,))
 
 
 def _uncordoned(node: Node) -> Change:
     taints = tuple(taint for taint in node.spec.taints if taint.key != TAINT_UNSCHEDULABLE)
     after = evolve(node, spec=evolve(node.spec, unschedulable=False, taints=taints))
-    edit = Edit(f"Node {node.name}", "spec.unschedulable", True, False)
-    return Change(ChangeKind.UNCORDON, f"uncordon node {node.name}", 1, (edit,), objects=(after,))
+    return Change(ChangeKind.UNCORDON, f"uncordon node {node.name}", objects=(after,))
 
 
 # ---- selectors and labels ----------------------------------------------------------------------------------
@@ -95,7 +93,7 @@ def _labels(pod: Pod, node: Node) -> Iterator[Change]:
             yield from _labelled(node, dict(missing))
         return
     for i, term in enumerate(required.terms):
-        failing = [each for each in term.match_expressions if not _holds(each, node)]
+        failing = [each for each in term.match_expressions if not satisfies(node, each)]
         left = tuple(each for each in term.match_expressions if each not in failing)
         fields = all(_field_holds(each, node) for each in term.match_fields)
         if left or (term.match_fields and fields):
@@ -107,10 +105,6 @@ def _labels(pod: Pod, node: Node) -> Iterator[Change]:
                 labels |= _satisfying(each, node)
             yield from _labelled(node, labels)
     yield _relaxed(pod, missing, _without_affinity(required))
-
-
-def _holds(each: NodeSelectorRequirement, node: Node) -> bool:
-    return compile_node_selector(NodeSelector((NodeSelectorTerm((each,)),))).matches(node)
 
 
 def _field_holds(each: NodeSelectorRequirement, node: Node) -> bool:
@@ -141,11 +135,34 @@ def _labelled(node: Node, labels: Labels) -> Iterator[Change]:
     removed = [key for key, value in labels.items() if value is None]
     parts = [f"label node {node.name} with {', '.join(set_to)}"] if set_to else []
     parts += [f"remove the label {', '.join(removed)} from node {node.name}"] if removed else []
-    edits = tuple(
-        Edit(f"Node {node.name}", f"metadata.labels[{key}]", node.labels.get(key), value)
-        for key, value in labels.items()
-    )
-    yield Change(ChangeKind.LABEL_NODE, " and ".join(parts), len(labels), edits, objects=(after,))
+    yield Change(ChangeKind.LABEL_NODE, " and ".join(parts), len(labels), objects=(after,))
+
+
+def _corrected(pod: Pod, missing: MissingLabel) -> Iterator[Change]:
+    """Propose the similar label or value that nodes have."""
+    old, value = missing.expression, missing.meant_value
+    if missing.meant_key:
+        new = evolve(old, key=missing.meant_key)
+    elif value:
+        new = evolve(old, values=(value,))
+    else:
+        return
+    spec = pod.spec
+    if missing.in_selector:
+        selector = {key: value for key, value in spec.node_selector.items() if key != old.key}
+        spec = evolve(spec, node_selector={**selector, new.key: new.values[0]})
+    affinity = spec.affinity.node_affinity if spec.affinity is not None else None
+    if spec.affinity is not None and affinity is not None and affinity.required is not None:
+        terms = tuple(
+            evolve(
+                term, match_expressions=tuple(new if each == old else each for each in term.match_expressions)
+            )
+            for term in affinity.required.terms
+        )
+        node_affinity = evolve(affinity, required=NodeSelector(terms))
+        spec = evolve(spec, affinity=evolve(spec.affinity, node_affinity=node_affinity))
+    text = f"select {expression_text(new)} instead of {expression_text(old)}"
+    yield Change(ChangeKind.CORRECT_LABEL, text, pod=evolve(pod, spec=spec))
 
 
 @frozen(eq=False)
@@ -154,8 +171,6 @@ class _AffinityEdit:
 
     required: NodeSelector | None
     """The required affinity after the change."""
-    path: str
-    """The changed field."""
     dropped: tuple[str, ...]
     """The keys of dropped expressions, in order and with repetitions."""
 
@@ -167,7 +182,7 @@ class _AffinityEdit:
 
 def _without_affinity(required: NodeSelector) -> _AffinityEdit:
     keys = [each.key for term in required.terms for each in (*term.match_expressions, *term.match_fields)]
-    return _AffinityEdit(None, _REQUIRED, tuple(keys))
+    return _AffinityEdit(None, tuple(keys))
 
 
 def _with_term(required: NodeSelector, index: int, term: NodeSelectorTerm) -> _AffinityEdit:
@@ -177,14 +192,13 @@ def _with_term(required: NodeSelector, index: int, term: NodeSelectorTerm) -> _A
     keys = [each.key for each in old.match_expressions if each not in term.match_expressions]
     keys += [each.key for each in old.match_fields if each not in term.match_fields]
     terms[index] = term
-    return _AffinityEdit(NodeSelector(tuple(terms)), f"{_REQUIRED}.nodeSelectorTerms[{index}]", tuple(keys))
+    return _AffinityEdit(NodeSelector(tuple(terms)), tuple(keys))
 
 
 def _relaxed(pod: Pod, missing: Mapping[str, str], affinity_edit: _AffinityEdit | None = None) -> Change:
     """Propose to drop *missing* labels of the node selector, and to change the required affinity."""
-    spec, name = pod.spec, f"Pod {pod.key}"
+    spec = pod.spec
     steps, parts = len(missing), []
-    edits = [Edit(name, f"spec.nodeSelector[{key}]", value, None) for key, value in missing.items()]
     if missing:
         parts.append(f"drop {', '.join(f'{k}={v}' for k, v in missing.items())} from the node selector")
     after = evolve(spec, node_selector={k: v for k, v in spec.node_selector.items() if k not in missing})
@@ -196,7 +210,6 @@ def _relaxed(pod: Pod, missing: Mapping[str, str], affinity_edit: _AffinityEdit 
         keys = affinity_edit.keys
         for_keys = f" for {', '.join(keys)}" if keys else ""
         parts.append(f"drop the required node affinity{for_keys}")
-        edits.append(Edit(name, affinity_edit.path, keys, None))
         steps += max(1, len(affinity_edit.dropped))
     changed = evolve(pod, spec=after)
-    return Change(ChangeKind.RELAX_NODE_SELECTION, " and ".join(parts), steps, tuple(edits), pod=changed)
+    return Change(ChangeKind.RELAX_NODE_SELECTION, " and ".join(parts), steps, pod=changed)

@@ -10,7 +10,7 @@ from attrs import evolve
 from ...api import BINARY_SI, CPU, Container, Pod, Quantity, ResourceRequirements
 from ...api.quantity import DECIMAL_SI
 from ...simulate.amounts import BYTES, unit_of
-from ..change import Change, ChangeKind, Edit, doublings
+from ..change import Change, ChangeKind, doublings
 from ..near_misses import PODS
 from .case import Case
 
@@ -20,19 +20,16 @@ _MEBI: Final = 1 << 20
 def propose(case: Case) -> Iterator[Change]:
     """Propose to remove gates, to set the scheduler name, and requests that fit on near nodes."""
     pod = case.pod
-    name = f"Pod {pod.key}"
     if gates := pod.spec.scheduling_gates:
         after = evolve(pod, spec=evolve(pod.spec, scheduling_gates=()))
-        edit = Edit(name, "spec.schedulingGates", list(gates), [])
         text = f"remove the scheduling gate{'s' * (len(gates) > 1)} {', '.join(gates)}"
-        yield Change(ChangeKind.REMOVE_GATE, text, len(gates), (edit,), pod=after)
+        yield Change(ChangeKind.REMOVE_GATE, text, len(gates), pod=after)
     old = pod.spec.scheduler_name
     if old not in case.profiles:
         for profile in case.profiles:
             after = evolve(pod, spec=evolve(pod.spec, scheduler_name=profile))
-            edit = Edit(name, "spec.schedulerName", old, profile)
             text = f"set the scheduler name to {profile}"
-            yield Change(ChangeKind.SET_SCHEDULER_NAME, text, 1, (edit,), pod=after)
+            yield Change(ChangeKind.SET_SCHEDULER_NAME, text, pod=after)
     for near in case.near:
         targets = {short.resource: rounded_down(short.resource, short.free) for short in near.miss.shortages}
         if targets and PODS not in targets and min(targets.values()) > 0:
@@ -75,7 +72,7 @@ def _lowered(pod: Pod, targets: Mapping[str, int]) -> Change | None:
         steps += doublings(now, then)
         parts.append(f"{resource} from {exact(resource, now)} to {exact(resource, then)}")
     text = f"lower the requested {' and '.join(parts)}"
-    return Change(ChangeKind.LOWER_REQUEST, text, steps, tuple(_edits(pod, after)), pod=after)
+    return Change(ChangeKind.LOWER_REQUEST, text, steps, pod=after)
 
 
 def _with_request(pod: Pod, resource: str, target: int) -> Pod | None:
@@ -126,21 +123,3 @@ def _capped(container: Container, resource: str, most: int) -> Container:
 def _set(resources: ResourceRequirements, resource: str, amount: int) -> ResourceRequirements:
     notation = resources.requests[resource].format
     return evolve(resources, requests={**resources.requests, resource: quantity(resource, amount, notation)})
-
-
-def _edits(before: Pod, after: Pod) -> Iterator[Edit]:
-    pairs = [
-        (f"{kind}[{i}].", old.resources, new.resources)
-        for kind, olds, news in (
-            ("containers", before.spec.containers, after.spec.containers),
-            ("initContainers", before.spec.init_containers, after.spec.init_containers),
-        )
-        for i, (old, new) in enumerate(zip(olds, news, strict=True))
-    ]
-    if before.spec.resources is not None and after.spec.resources is not None:
-        pairs.append(("", before.spec.resources, after.spec.resources))
-    for path, old, new in pairs:
-        for resource, amount in old.requests.items():
-            if amount != new.requests[resource]:
-                where = f"spec.{path}resources.requests.{resource}"
-                yield Edit(f"Pod {before.key}", where, str(amount), str(new.requests[resource]))

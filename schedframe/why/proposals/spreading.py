@@ -15,7 +15,7 @@ from ...api import (
     PodAffinityTerm,
     TopologySpreadConstraint,
 )
-from ..change import Change, ChangeKind, Edit, doublings
+from ..change import Change, ChangeKind, doublings
 from .case import Case
 
 _LARGEST_SKEW: Final = 1 << 20
@@ -41,23 +41,18 @@ def _constrained(pod: Pod, i: int, constraint: TopologySpreadConstraint) -> Pod:
 
 def _soft(pod: Pod, i: int, constraint: TopologySpreadConstraint) -> Change:
     after = _constrained(pod, i, evolve(constraint, when_unsatisfiable=SCHEDULE_ANYWAY, min_domains=None))
-    where = f"spec.topologySpreadConstraints[{i}].whenUnsatisfiable"
-    edit = Edit(f"Pod {pod.key}", where, DO_NOT_SCHEDULE, SCHEDULE_ANYWAY)
     text = f"let the pod be spread over {constraint.topology_key} only where possible ({SCHEDULE_ANYWAY})"
-    return Change(ChangeKind.DROP_SPREADING, text, 1, (edit,), pod=after)
+    return Change(ChangeKind.DROP_SPREADING, text, pod=after)
 
 
 def _skewed(case: Case, i: int, constraint: TopologySpreadConstraint) -> Iterator[Change]:
     """Propose the smallest skew that helps. Bisection finds it: a larger skew rejects no more nodes."""
 
     def raised(skew: int) -> Change:
-        edit = Edit(
-            f"Pod {case.pod.key}", f"spec.topologySpreadConstraints[{i}].maxSkew", constraint.max_skew, skew
-        )
         text = f"raise maxSkew over {constraint.topology_key} from {constraint.max_skew} to {skew}"
         steps = doublings(skew, constraint.max_skew)
         after = _constrained(case.pod, i, evolve(constraint, max_skew=skew))
-        return Change(ChangeKind.RAISE_MAX_SKEW, text, steps, (edit,), pod=after)
+        return Change(ChangeKind.RAISE_MAX_SKEW, text, steps, pod=after)
 
     low, high = constraint.max_skew, constraint.max_skew + 1
     while high <= _LARGEST_SKEW and not case.helps(raised(high)):
@@ -89,11 +84,9 @@ def _terms(pod: Pod) -> Iterator[Change]:
 
 def _without_term(pod: Pod, affinity: Affinity, name: str, i: int, term: PodAffinityTerm) -> Change:
     after = evolve(pod, spec=evolve(pod.spec, affinity=affinity))
-    where = f"spec.affinity.{name}.requiredDuringSchedulingIgnoredDuringExecution[{i}]"
-    edit = Edit(f"Pod {pod.key}", where, term.topology_key, None)
     word = "affinity" if name == "podAffinity" else "anti-affinity"
     text = f"drop the required pod {word} over {term.topology_key} (term {i})"
-    return Change(ChangeKind.DROP_POD_AFFINITY, text, 1, (edit,), pod=after)
+    return Change(ChangeKind.DROP_POD_AFFINITY, text, pod=after)
 
 
 def _ports(pod: Pod) -> Iterator[Change]:
@@ -106,6 +99,5 @@ def _ports(pod: Pod) -> Iterator[Change]:
             containers = list(pod.spec.containers)
             containers[i] = evolve(container, ports=tuple(ports))
             after = evolve(pod, spec=evolve(pod.spec, containers=tuple(containers)))
-            edit = Edit(f"Pod {pod.key}", f"spec.containers[{i}].ports[{j}].hostPort", port.host_port, None)
             text = f"drop the host port {port.host_port} of container {container.name}"
-            yield Change(ChangeKind.DROP_HOST_PORT, text, 1, (edit,), pod=after)
+            yield Change(ChangeKind.DROP_HOST_PORT, text, pod=after)

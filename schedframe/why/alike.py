@@ -1,0 +1,32 @@
+"""Pending pods that are as another one: what helps it helps them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from attrs import evolve
+
+from ..api import OwnerReference, Pod, PodSpec
+
+
+def alike_pods(pod: Pod, pending: Iterable[Pod]) -> tuple[str, ...]:
+    """Return the keys of the *pending* pods that are alike, *pod* itself left out, in order; O(pods)."""
+    return tuple(each.key for each in pending if each.key != pod.key and are_alike(pod, each))
+
+
+def are_alike(one: Pod, other: Pod) -> bool:
+    """Return whether two pods have the same controller and requests, or equal labels and specifications."""
+    if one.namespace != other.namespace or one.priority != other.priority:
+        return False
+    owner = _controller(one)
+    if owner is not None and owner == _controller(other):
+        return one.requests == other.requests
+    return one.labels == other.labels and _spec(one) == _spec(other)
+
+
+def _controller(pod: Pod) -> OwnerReference | None:
+    return next((each for each in pod.metadata.owner_references if each.controller), None)
+
+
+def _spec(pod: Pod) -> PodSpec:
+    return evolve(pod.spec, node_name="")
