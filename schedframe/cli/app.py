@@ -43,6 +43,7 @@ ValidateOption = Annotated[
         "twice, values outside an enumeration.",
     ),
 ]
+Seed = Annotated[int, typer.Option("--seed", metavar="N", help="Decides between nodes of equal score.")]
 AllowImports = Annotated[
     list[str] | None,
     typer.Option(
@@ -62,6 +63,17 @@ HowWorkloads = Annotated[
 ]
 
 
+Files = Annotated[
+    list[str] | None, typer.Argument(metavar="FILE", help="Manifests, YAML or JSON; a folder; - is stdin.")
+]
+Verbose = Annotated[
+    bool, typer.Option("--verbose", "-v", help="Show faults of plugins with tracebacks on stderr.")
+]
+After = Annotated[
+    bool, typer.Option("--after", help="First place the pending pods, and explain the pod after that.")
+]
+
+
 def dispatch(arguments: Sequence[str]) -> int:
     """Run one command line; its exit code."""
     try:
@@ -71,6 +83,13 @@ def dispatch(arguments: Sequence[str]) -> int:
             end.code if isinstance(end.code, int) else exits.SUCCESS if end.code is None else exits.BAD_INPUT
         )
     return exits.SUCCESS
+
+
+def _named(files: list[str] | None) -> list[str]:
+    """Return *files*; an error of usage if there are none."""
+    if not files:
+        raise typer.BadParameter("name at least one file with manifests, or - for standard input")
+    return files
 
 
 def _version(asked: bool) -> None:
@@ -90,10 +109,7 @@ def common(
 
 @app.command(epilog=exits.CODES)
 def schedule(
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="FILE", help="Manifests, YAML or JSON; a folder; - is stdin."),
-    ] = None,
+    files: Files = None,
     config: ConfigFile = None,
     allow_import: AllowImports = None,
     output: Annotated[Form, typer.Option("--output", "-o", help="How the answer is written.")] = Form.TABLE,
@@ -104,28 +120,32 @@ def schedule(
             help="Explain node by node: one pod, as it was at its turn; without POD all that stay pending.",
         ),
     ] = None,
-    seed: Annotated[int, typer.Option(metavar="N", help="Decides between nodes of equal score.")] = 0,
+    seed: Seed = 0,
     write_config_to: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Also write the effective configuration there.")
     ] = None,
     validate: ValidateOption = Validate.STRICT,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show faults of plugins with tracebacks on stderr.")
-    ] = False,
+    verbose: Verbose = False,
     workloads: HowWorkloads = Workloads.AUTO,
 ) -> None:
     """Place every pending pod of the manifests, and say where each went or why it did not."""
     with exits.reporting():
         from .commands import ScheduleRequest, run_schedule
 
-        if not files:
-            raise typer.BadParameter("name at least one file with manifests, or - for standard input")
         if explain is not None and output is Form.BINDINGS:
             raise typer.BadParameter(
                 "--explain has no place among bindings; use -o table, wide, json or yaml"
             )
         request = ScheduleRequest(
-            files, config, allow_import or [], explain, seed, write_config_to, verbose, workloads, validate
+            _named(files),
+            config,
+            allow_import or [],
+            explain,
+            seed,
+            write_config_to,
+            verbose,
+            workloads,
+            validate,
         )
         outcome = run_schedule(request)
         text = render(outcome, output)
@@ -138,10 +158,7 @@ def schedule(
 @app.command(epilog=exits.CODES)
 def explain(
     pod: Annotated[str, typer.Argument(metavar="POD", help="The pod: name or namespace/name.")],
-    files: Annotated[
-        list[str] | None,
-        typer.Argument(metavar="FILE", help="Manifests, YAML or JSON; a folder; - is stdin."),
-    ] = None,
+    files: Files = None,
     config: ConfigFile = None,
     allow_import: AllowImports = None,
     output: Annotated[
@@ -150,24 +167,32 @@ def explain(
     changes: Annotated[
         int, typer.Option(metavar="N", min=0, help="Kinds of changes to find that would help.")
     ] = 5,
-    nearest: Annotated[int, typer.Option(metavar="N", min=0, help="Nearest nodes to tell of.")] = 5,
+    nearest: Annotated[int, typer.Option(metavar="N", min=0, help="Nearest nodes to report.")] = 5,
+    after: After = False,
+    seed: Seed = 0,
     validate: ValidateOption = Validate.STRICT,
-    verbose: Annotated[
-        bool, typer.Option("--verbose", "-v", help="Show faults of plugins with tracebacks on stderr.")
-    ] = False,
+    verbose: Verbose = False,
     workloads: HowWorkloads = Workloads.AUTO,
 ) -> None:
     """Why a pod stays pending, and the smallest change that would help; or why it has the node it has.
 
-    The cluster is taken as the manifests have it: other pending pods stay where they are.
+    The cluster is that of the manifests; with --after, other pending pods are placed first, as schedule does.
     """
     with exits.reporting():
         from .explain import ExplainRequest, form, has_node, run_explain
 
-        if not files:
-            raise typer.BadParameter("name at least one file with manifests, or - for standard input")
         request = ExplainRequest(
-            pod, files, config, allow_import or [], changes, nearest, verbose, workloads, validate
+            pod,
+            _named(files),
+            config,
+            allow_import or [],
+            changes,
+            nearest,
+            verbose,
+            workloads,
+            validate,
+            after,
+            seed,
         )
         explanation = run_explain(request)
         emit(form(explanation, output))

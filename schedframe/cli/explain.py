@@ -33,6 +33,8 @@ class ExplainRequest:
     verbose: bool
     workloads: Workloads = Workloads.AUTO
     validate: Validate = Validate.STRICT
+    after: bool = False
+    seed: int = 0
 
 
 def run_explain(request: ExplainRequest) -> Explanation:
@@ -51,6 +53,8 @@ def run_explain(request: ExplainRequest) -> Explanation:
                 allow_imports=request.allow_imports,
                 changes=request.changes,
                 nearest=request.nearest,
+                after=request.after,
+                seed=request.seed,
             )
         except InputError as error:
             raise (_as_argument(error) if error.path == "pod" else error) from None

@@ -10,6 +10,7 @@ from typing import Any, Final
 from ..api import CPU, MEMORY, Pod
 from ..simulate.amounts import amount_text, share_text
 from .outcome import Fate, Outcome
+from .placements import RESULT_KIND, RESULT_VERSION
 from .terminal import colourful, columns, heading, success, warning
 from .yaml_text import yaml_text
 
@@ -77,7 +78,9 @@ def _others(requests: Mapping[str, int]) -> str:
 
 def _sections(outcome: Outcome, lines: list[str]) -> str:
     sections = ["\n".join(_coloured(outcome, lines))] if outcome.fates else []
-    sections += [str(evaluation) for evaluation in outcome.explanations]
+    for evaluation in outcome.explanations:
+        proposals = outcome.proposals.get(evaluation.pod.key)
+        sections.append("\n".join(filter(None, (str(evaluation), str(proposals or "")))))
     sections.append("\n".join(_summary(outcome)))
     return "\n\n".join(sections)
 
@@ -132,6 +135,8 @@ def _count(number: int, noun: str) -> str:
 def document(outcome: Outcome) -> dict[str, Any]:
     """Everything, in plain types; amounts in milli-CPU, bytes and counts."""
     data: dict[str, Any] = {
+        "apiVersion": RESULT_VERSION,
+        "kind": RESULT_KIND,
         "pods": [_pod_document(fate) for fate in outcome.fates],
         "summary": {
             "nodes": outcome.nodes,
@@ -163,6 +168,9 @@ def _explanations(outcome: Outcome) -> dict[str, Any]:
         earlier = found.get(each.pod.key)
         if earlier is not None:
             document["preempted_before"] = earlier["post_filter"]
+        proposals = outcome.proposals.get(each.pod.key)
+        if proposals is not None:
+            document["proposals"] = proposals.to_dict()
         found[each.pod.key] = document
     return found
 

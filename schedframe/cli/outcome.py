@@ -11,6 +11,7 @@ from ..api import Pod
 from ..simulate import Evaluation
 from ..simulate.amounts import unit_of
 from ..state import NodeTable
+from .proposals import Proposals
 
 REQUIRED = ("cpu", "memory")
 """Resources that are always shown; others only if a node has them or a pod requests them."""
@@ -61,6 +62,8 @@ class Outcome:
     skipped: Mapping[str, int] = field(factory=dict)
     """Kinds that were skipped, with the number of objects."""
     explanations: list[Evaluation] = field(factory=list)
+    proposals: Mapping[str, Proposals] = field(factory=dict)
+    """Explained pod that stays pending → what would help it, in the cluster after the run."""
 
     @property
     def placed(self) -> list[Fate]:

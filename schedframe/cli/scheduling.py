@@ -17,6 +17,7 @@ from ..errors import InputError
 from ..framework import Framework, Registry
 from ..simulate import Evaluation, Placement, Simulation
 from .outcome import Fate, Outcome, usage_of
+from .proposals import proposals_for
 from .sources import Manifests
 from .terminal import Advance
 
@@ -110,6 +111,9 @@ def schedule(
     )
     if explain is not None:
         outcome.explanations = list(_explanations(simulation, outcome, search))
+        explained = {evaluation.pod.key for evaluation in outcome.explanations}
+        pending = [fate.pod for fate in outcome.pending if fate.pod.key in explained]
+        outcome.proposals = proposals_for(simulation, pending)
     return outcome
 
 

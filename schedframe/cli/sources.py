@@ -16,6 +16,7 @@ from ..errors import InputError
 from ..simulate.workloads import Expander, MadePods, Workloads
 from .admission import Admission
 from .exits import reading
+from .placements import Placements
 from .terminal import Advance, caution
 
 STDIN = "-"
@@ -49,6 +50,9 @@ class Manifests:
     objects: list[ClusterObject] = field(factory=list)
     skipped: Counter[str] = field(factory=Counter)
     """Kinds that scheduling does not read, with the number of skipped objects."""
+
+    placements: Placements = field(factory=Placements)
+    """Bindings and earlier results among the manifests."""
 
     made: list[MadePods] = field(factory=list)
     """Workloads whose pods were made, in the order given."""
@@ -106,6 +110,7 @@ def read_manifests(
         for location, obj in located
         for made in _expanded(expander, location, obj)
     ]
+    manifests.objects = manifests.placements.applied(manifests.objects)
     manifests.made = expander.made
     manifests.skipped += expander.left_alone
     return manifests
@@ -117,6 +122,8 @@ def _shown(file: str) -> str:
 
 def _objects(file: str, manifests: Manifests, strict: Strict) -> Iterator[tuple[str, ClusterObject]]:
     def skip(location: str, manifest: Mapping[str, Any]) -> None:
+        if manifests.placements.take(location, manifest):
+            return
         kind = str(manifest.get("kind") or "unnamed")
         # a kind that is read, in a group or version that is not
         manifests.skipped[f"{manifest.get('apiVersion')}/{kind}" if kind in KINDS else kind] += 1

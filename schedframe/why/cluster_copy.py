@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final
 
-from attrs import define, evolve
+from attrs import define, evolve, frozen
 
 from ..api import Pod, Strict
 from ..cluster import ClusterPort
@@ -39,27 +39,58 @@ class ClusterCopy:
         return Evaluator(self.scheduler.core) if self.scheduler is not None else self.simulation.evaluator
 
 
-def copy_cluster(
-    source: Any,
-    pod: Any,
-    config: Any = None,
-    plugins: PluginsToPass | None = None,
-    allow_imports: str | Iterable[str] = (),
-    strict: Strict = True,
-) -> ClusterCopy:
+@frozen
+class CopyOptions:
+    """The scheduler of the copy, and whether it first places the pending pods; as for :func:`explain`."""
+
+    config: Any = None
+    plugins: PluginsToPass | None = None
+    allow_imports: str | Iterable[str] = ()
+    strict: Strict = True
+    after: bool = False
+    seed: int = 0
+
+
+def copy_cluster(source: Any, pod: Any, options: CopyOptions = CopyOptions()) -> ClusterCopy:
     """Copy the cluster of *source* and look up *pod* in it; O(cluster). Raises :class:`InputError`."""
+    if not options.after:
+        copy, scheduler = _copied(source, options)
+        return ClusterCopy(_pod_in(copy, pod), copy, scheduler)
+    run, _ = _copied(source, options)
+    if not isinstance(pod, str):
+        value = as_pod(pod, strict=options.strict)
+        pod = value if run.cluster.get("Pod", value.key) is None else value.key
+    run.schedule()
+    copy, scheduler = _copied(run, CopyOptions(strict=options.strict))
+    return ClusterCopy(_pod_in(copy, pod), copy, scheduler)
+
+
+def _copied(source: Any, options: CopyOptions) -> tuple[Simulation, Scheduler | None]:
+    """Return a copy of the cluster, and the scheduler that runs it if it decides by the same plugins."""
+    config, plugins, strict = options.config, options.plugins, options.strict
     scheduler = source.scheduler if isinstance(source, Simulation) else source
     is_cluster = isinstance(scheduler, Scheduler | ClusterPort) or hasattr(source, "watch")
     if isinstance(scheduler, Scheduler):
         if config is None and plugins is None:
-            copy = Simulation((), scheduler.config, registry=scheduler.registry, strict=strict)
+            copy = Simulation(
+                (), scheduler.config, seed=options.seed, registry=scheduler.registry, strict=strict
+            )
             copy.add(*objects_of(scheduler.core), workloads=Workloads.IGNORE)
-            return ClusterCopy(_pod_in(copy, pod), copy, scheduler)
+            if isinstance(source, Simulation):
+                copy.add(*_unknown_pods(source, copy))
+            return copy, scheduler
         source = objects_of(scheduler.core)
-    copy = Simulation((), config, plugins=plugins, allow_imports=allow_imports, strict=strict)
+    copy = Simulation(
+        (),
+        config,
+        seed=options.seed,
+        plugins=plugins,
+        allow_imports=options.allow_imports,
+        strict=strict,
+    )
     # the workloads of a running cluster have the pods that their controllers made
     copy.add(*_objects(source), workloads=Workloads.IGNORE if is_cluster else Workloads.AUTO)
-    return ClusterCopy(_pod_in(copy, pod), copy)
+    return copy, None
 
 
 def objects_of(core: Core) -> list[Any]:
@@ -73,6 +104,12 @@ def objects_of(core: Core) -> list[Any]:
             node = nominator.node_of(pod)
             objects.append(pod.with_status(nominated_node_name=node) if node is not None else pod)
     return [obj for obj in objects if obj is not None]
+
+
+def _unknown_pods(source: Simulation, copy: Simulation) -> list[Pod]:
+    """Return the pods that the scheduler of *source* ignores, such as those of another scheduler."""
+    pods: list[Pod] = source.cluster.list("Pod")
+    return [pod for pod in pods if copy.cluster.get("Pod", pod.key) is None]
 
 
 def _objects(source: Any) -> list[Any]:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from attrs import define, evolve, field, frozen
 
-from ..api import Strict
+from ..api import Pod, Strict
 from ..cycle import Decision
 from ..errors import InputError
 from ..framework import Framework, PluginsToPass
-from ..simulate import Evaluation
+from ..simulate import Evaluation, Simulation
 from .alike import alike_pods
 from .change import Change, ChangeKind, VerifiedChange
-from .cluster_copy import ClusterCopy, copy_cluster
+from .cluster_copy import ClusterCopy, CopyOptions, copy_cluster
 from .comparison import compare_scores
 from .explanation import Explanation, Verdict
 from .near_misses import NearMiss, near_misses
@@ -49,6 +49,8 @@ def explain(
     nearest: int = 5,
     budget: int = 400,
     strict: Strict = True,
+    after: bool = False,
+    seed: int = 0,
 ) -> Explanation:
     """Return why *pod* has no node and what would help, or why it has the node it has.
 
@@ -58,18 +60,31 @@ def explain(
     ``plugins`` and ``allow_imports``: as for :class:`Simulation`; the default is those of the scheduler.
     ``changes``: number of kinds of changes to find, 0 for none. ``nearest``: number of nodes to report.
     ``budget``: number of changes that are tried out at most. ``strict``: as for :func:`from_manifest`.
+    ``after``: first place the pending pods in the copy, as :meth:`Simulation.schedule` does, with ties broken
+    by ``seed``, and explain the pod in the cluster after that.
 
     Nothing is changed: changes are tried out in a copy, which costs O(cluster) to make and O(nodes) for each
     change. Raises :class:`InputError` for a pod or cluster that cannot be used, :class:`ConfigError` for a
     configuration that is refused.
     """
-    for name, number in (("changes", changes), ("nearest", nearest), ("budget", budget)):
-        if number < 0:
-            raise InputError(name, f"{number} is below 0", "give a number from 0")
-    copy = copy_cluster(cluster, pod, config, plugins, allow_imports, strict)
-    if copy.pod.node_name:
-        return _explain_placed(copy)
-    return _PendingPod(copy, _Limits(changes, nearest, budget)).explain()
+    limits = _Limits(changes, nearest, budget)
+    options = CopyOptions(config, plugins, allow_imports, strict, after, seed)
+    return _explained(copy_cluster(cluster, pod, options), limits)
+
+
+def explain_pending(
+    simulation: Simulation, pods: Iterable[Pod], changes: int = 5, nearest: int = 5, budget: int = 400
+) -> Iterator[Explanation]:
+    """Yield the explanation of each of the pending *pods* of *simulation*, which is copied once."""
+    limits, copy = _Limits(changes, nearest, budget), None
+    for pod in pods:
+        copy = copy_cluster(simulation, pod.key) if copy is None else copy
+        # with its nomination, which the pod of the cluster does not always have
+        yield _explained(evolve(copy, pod=copy.simulation.cluster.get("Pod", pod.key) or pod), limits)
+
+
+def _explained(copy: ClusterCopy, limits: _Limits) -> Explanation:
+    return _explain_placed(copy) if copy.pod.node_name else _PendingPod(copy, limits).explain()
 
 
 def _explain_placed(copy: ClusterCopy) -> Explanation:
@@ -96,6 +111,12 @@ class _Limits:
     changes: int
     nearest: int
     budget: int
+
+    def __attrs_post_init__(self) -> None:
+        for name in ("changes", "nearest", "budget"):
+            number = getattr(self, name)
+            if number < 0:
+                raise InputError(name, f"{number} is below 0", "give a number from 0")
 
 
 @frozen

@@ -112,6 +112,10 @@ class Explanation:
     def __str__(self) -> str:
         return text.text(self._sections())
 
+    def help_text(self) -> str:
+        """Return the part of the text about what would help: labels, changes, pairs, pods alike, notes."""
+        return text.text(self._help_sections())
+
     def _repr_html_(self) -> str:
         return text.html(self._sections())
 
@@ -126,8 +130,7 @@ class Explanation:
         yield "", [f"{self.pod} {self.message}"]
         if self.reasons:
             yield "why", [str(each) for each in self.reasons]
-        if self.labels:
-            yield "labels", [str(each) for each in self.labels]
+        yield from self._label_section()
         if self.nearest:
             lines = [f"{each.node}  {'; '.join(map(str, each.obstacles))}" for each in self.nearest]
             yield "nearest nodes", lines
@@ -138,10 +141,7 @@ class Explanation:
             yield text.SCORE, self.comparison.table()
         if self.waiting is not None:
             yield "waits for", self.waiting.lines()
-        if self.alike:
-            more = len(self.alike) - _SHOWN_PODS
-            shown = [*self.alike[:_SHOWN_PODS], *([f"{more} more"] if more > 0 else [])]
-            yield "pending pods like it", [", ".join(shown)]
+        yield from self._alike_section()
         if self.history:
             yield "last decisions", [str(each) for each in self.history[-_SHOWN_DECISIONS:]]
         if self.notes:
@@ -157,3 +157,20 @@ class Explanation:
             yield "changes", [f"none of {self.tried} single changes helps"]
         if self.pairs:
             yield "pairs of changes that help", [str(each) for each in self.pairs]
+
+    def _label_section(self) -> Iterator[Section]:
+        if self.labels:
+            yield "labels", [str(each) for each in self.labels]
+
+    def _alike_section(self) -> Iterator[Section]:
+        if self.alike:
+            more = len(self.alike) - _SHOWN_PODS
+            shown = [*self.alike[:_SHOWN_PODS], *([f"{more} more"] if more > 0 else [])]
+            yield "pending pods like it", [", ".join(shown)]
+
+    def _help_sections(self) -> Iterator[Section]:
+        yield from self._label_section()
+        yield from self._change_sections()
+        yield from self._alike_section()
+        if self.notes:
+            yield "notes", list(self.notes)

@@ -304,3 +304,27 @@ def test_a_recorder_that_fails_is_reported_and_stops_nothing() -> None:
 def test_a_recorder_of_nothing_is_refused() -> None:
     with pytest.raises(InputError, match="0 decisions are none"):
         Recorder(0)
+
+
+# ---- after scheduling --------------------------------------------------------------------------------------
+
+
+def test_after_the_other_pending_pods_are_placed() -> None:
+    objects = [node("n"), pod("first", "3", priority=9), pod("p", "2")]
+    assert explain(objects, "p").verdict == "fits"
+    later = pod("later", "1.5")
+    cluster, scheduler, _ = running(*objects)
+    scheduler.sync()
+    for source in (objects, cluster, scheduler, Simulation(objects)):
+        found = explain(source, "p", after=True)
+        assert found.smallest_change is not None
+        assert found.smallest_change.description == "raise the allocatable cpu from 4 to 5 on node n"
+        assert explain(source, "first", after=True).message.startswith("is on n")
+        assert explain(source, later, after=True).verdict == "pending"
+        assert explain(source, objects[1], after=True).verdict == "placed"
+    assert not any(each.spec.node_name for each in cluster.list("Pod"))
+
+
+def test_a_pod_of_another_scheduler_is_known_to_a_simulation() -> None:
+    simulation = Simulation([node("n"), pod("p", schedulerName="mine")])
+    assert explain(simulation, "p").verdict == "ignored"
