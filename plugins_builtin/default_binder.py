@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
+from typing import ClassVar
+
 from attrs import define
 
 from schedframe import EventRegistration, Handle, Pod, hookimpl
@@ -13,14 +16,16 @@ class DefaultBinder:
 
     handle: Handle
 
+    bind_returns_at_once: ClassVar[bool] = True
+
     @hookimpl
-    def bind(self, pod: Pod, node_name: str) -> None:
+    def bind(self, pod: Pod, node_name: str) -> Awaitable[None] | None:
         """Bind the pod; runs off the core.
 
         Raises what the cluster raises: the binding cycle distinguishes a refusal (``BindRefused``) from a
         request without an answer (``OutcomeUnknown``).
         """
-        self.handle.cluster.bind(pod, node_name)
+        return self.handle.cluster.bind(pod, node_name)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import ClassVar
 
 from attrs import define, field
 
@@ -34,6 +35,8 @@ class DefaultPreemption:
     args: DefaultPreemptionArgs
     handle: Handle
     evaluator: PreemptionEvaluator = field(init=False)
+
+    looks_up: ClassVar[tuple[str, ...]] = ("PodDisruptionBudget",)
 
     def __attrs_post_init__(self) -> None:
         self.evaluator = PreemptionEvaluator(

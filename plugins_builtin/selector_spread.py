@@ -8,7 +8,7 @@ does. To use the plugin, register it under another name::
 
 from __future__ import annotations
 
-from typing import Final
+from typing import ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -52,6 +52,8 @@ class SelectorSpread:
 
     handle: Handle
     _workloads: WorkloadSelectors = field(init=False)
+
+    looks_up: ClassVar[tuple[str, ...]] = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
 
     def __attrs_post_init__(self) -> None:
         self._workloads = WorkloadSelectors(self.handle.objects)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from attrs import define, field
 
@@ -53,6 +54,8 @@ class InterPodAffinity:
     args: InterPodAffinityArgs
     handle: Handle
     _existing: ExistingTerms = field(init=False)
+
+    looks_up: ClassVar[tuple[str, ...]] = ("Namespace",)
 
     def __attrs_post_init__(self) -> None:
         weight = self.args.hard_pod_affinity_weight

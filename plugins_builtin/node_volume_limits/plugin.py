@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -45,6 +46,8 @@ class NodeVolumeLimits:
     handle: Handle
     _counts: VolumeCounts = field(init=False)
     _csi_nodes: CsiNodes = field(init=False)
+
+    looks_up: ClassVar[tuple[str, ...]] = ("PersistentVolume", "StorageClass")
 
     def __attrs_post_init__(self) -> None:
         self._counts = VolumeCounts.of(self.handle)

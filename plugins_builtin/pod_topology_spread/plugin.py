@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -68,6 +68,8 @@ class PodTopologySpread:
     _defaults: tuple[TopologySpreadConstraint, ...] = field(init=False)
     _default_actions: frozenset[str] = field(init=False)
     _workloads: WorkloadSelectors = field(init=False)
+
+    looks_up: ClassVar[tuple[str, ...]] = ("Service", "ReplicationController", "ReplicaSet", "StatefulSet")
 
     def __attrs_post_init__(self) -> None:
         self._system_defaults = self.args.defaulting_type == SYSTEM_DEFAULTING

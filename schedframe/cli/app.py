@@ -15,6 +15,7 @@ from . import exits
 from .bench_app import bench_app
 from .forms import ExplainForm, Form, render
 from .options import with_explain_value
+from .run_command import run
 from .sources import Validate
 from .terminal import emit
 
@@ -198,6 +199,9 @@ def explain(
         emit(form(explanation, output))
         if not has_node(explanation):
             raise typer.Exit(exits.SOME_PENDING)
+
+
+app.command(epilog=exits.CODES)(run)
 
 
 @app.command(epilog=exits.CODES)

@@ -11,16 +11,17 @@ from typing import NoReturn
 import typer
 
 from ..config import ConfigBuildError, ConfigDecodeError, ConfigValidationError
-from ..errors import InputError, InvariantError, SchedframeError
+from ..errors import ClusterError, InputError, InvariantError, SchedframeError
 
 SUCCESS = 0
 SOME_PENDING = 1
 BAD_INPUT = 2
+NO_CLUSTER = 3
 INTERNAL = 70
 INTERRUPTED = 130
 
 CODES = """Exit codes: 0 all pods placed (or: done), 1 some pods stay pending, 2 bad input or usage,
-70 a fault of schedframe itself, 130 interrupted."""
+3 the cluster cannot be reached or refuses, 70 a fault of schedframe itself, 130 interrupted."""
 
 
 @contextmanager
@@ -30,6 +31,9 @@ def reporting() -> Iterator[None]:
         yield
     except InvariantError:
         _internal()
+    except ClusterError as error:
+        print(f"schedframe: {error}", file=sys.stderr)
+        raise typer.Exit(NO_CLUSTER) from None
     except SchedframeError as error:
         for line in lines_of(error):
             print(line, file=sys.stderr)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from attrs import frozen
@@ -94,8 +95,10 @@ class ClusterPort(Protocol):
         """
         ...
 
-    def bind(self, pod: Pod, node_name: str) -> None:
+    def bind(self, pod: Pod, node_name: str) -> Awaitable[None] | None:
         """Bind *pod*, told by namespace, name and uid, to the node. Raises :class:`BindRefused`.
+
+        Nothing is returned, but by a :class:`RemoteCluster` on the thread of its loop.
 
         Binding to the node where the pod already is does nothing, so a bind of unknown outcome can be
         repeated.
@@ -104,7 +107,7 @@ class ClusterPort(Protocol):
 
     def patch_pod_status(
         self, pod: Pod, *, condition: PodCondition | None = None, nominated_node_name: str | None = None
-    ) -> None:
+    ) -> Awaitable[None] | None:
         """Set a condition (replacing the one of its type) and the nominated node of *pod*.
 
         None leaves alone, an empty node name clears. Nothing is written if nothing would change. Raises
@@ -143,4 +146,26 @@ class ClusterPort(Protocol):
         self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
     ) -> None:
         """Note for people what happened to *obj*. Best effort: nothing may depend on it."""
+        ...
+
+
+@runtime_checkable
+class RemoteCluster(ClusterPort, Protocol):
+    """A cluster behind a network, whose requests run on an event loop in a thread of its own.
+
+    Its methods block the calling thread, as those of any other cluster. On the thread of the loop, which must
+    not be blocked, ``bind`` and ``patch_pod_status`` return an awaitable in place of waiting. Kinds that are
+    not asked for in ``watch`` are not followed.
+    """
+
+    binding_limit: int
+    """Binds that may be under way at a time."""
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that the requests run on."""
+        ...
+
+    def get_latest(self, kind: str, key: str) -> Any | None:
+        """The object as the server has it now, where ``get`` may answer from what the watch has shown."""
         ...

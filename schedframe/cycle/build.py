@@ -7,7 +7,7 @@ from random import Random
 from typing import Any
 
 from ..api import Pod
-from ..cluster import ClusterPort
+from ..cluster import ClusterPort, RemoteCluster
 from ..config import EffectiveConfig, PassedPlugin, load_config
 from ..config.passed import enable_passed
 from ..errors import ConfigError, PluginError
@@ -25,7 +25,7 @@ from .handle import SchedulerHandle
 from .options import SchedulerOptions, ScoreAllNodes
 from .outcomes import SchedulerObserver
 from .runtime.clock import SystemClock
-from .runtime.executors import InlineExecutor
+from .runtime.executors import AsyncioExecutor, Executor, InlineExecutor
 from .runtime.inbox import Inbox
 from .search.queue_sort import SortKey, SortLess
 from .search.sampling import Sampling
@@ -68,18 +68,22 @@ def build_core(
     fast = None
     if sampling is None and options.remember != 0:
         fast = FastSearch(EquivalenceCache(objects, options.remember), rng)
+    executor = options.executor if options.executor is not None else _executor_for(cluster)
     core = Core(
         cluster=cluster,
         clock=clock,
         rng=rng,
         inbox=inbox,
-        executor=options.executor if options.executor is not None else InlineExecutor(),
+        executor=executor,
         cache=cache,
         objects=objects,
         search=_search(cache, rng, sampling, fast, options.verify),
         waiting=WaitingRoom(lambda uid, plugin, rejection: None),
         on_fault=options.on_fault,
     )
+    if isinstance(cluster, RemoteCluster):
+        core.on_loop = isinstance(executor, AsyncioExecutor) and executor.loop is cluster.loop
+        core.binding_limit = None if executor.inline else cluster.binding_limit
     if fast is not None:
         report = fast.report = lambda status, pod: core.report(status, pod, "equivalence cache")
         if isinstance(core.search, VerifyingSearch):
@@ -88,6 +92,10 @@ def build_core(
     _add_frameworks(core, config, registry, options.observer)
     core.queue = _queue(core, config)
     return core
+
+
+def _executor_for(cluster: ClusterPort) -> Executor:
+    return AsyncioExecutor(cluster.loop) if isinstance(cluster, RemoteCluster) else InlineExecutor()
 
 
 def _search(

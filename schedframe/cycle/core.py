@@ -55,6 +55,10 @@ class Core:
     """By uid, see :mod:`.binding.pod_status`; only of pods in ``pending``."""
     expected: set[str] = field(factory=set)
     """Uids of pods in ``pending`` whose status names the node of an attempt under way or rolled back."""
+    on_loop: bool = False
+    """Whether the executor runs coroutines on the loop of the cluster, where its writes need no thread."""
+    binding_limit: int | None = None
+    """Attempts that are bound at a time, at most; ``None``: any number."""
     owner: int = 0
     """Identity of the thread that runs the core."""
     published: Snapshot | None = None

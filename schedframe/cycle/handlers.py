@@ -8,8 +8,8 @@ from typing import Any
 from attrs import define, field
 
 from ..api import Node, Pod
-from ..cluster import WatchEvent
-from ..framework import Status
+from ..cluster import RemoteCluster, WatchEvent
+from ..framework import Framework, Status
 from ..queue import ASSIGNED_POD_ADD, ASSIGNED_POD_DELETE, derive_object_events, identity
 from .binding.attempt import Attempt
 from .binding.bind import emit, finish_binding, roll_back
@@ -58,8 +58,11 @@ class EventHandlers:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """Kinds to watch."""
-        return tuple(self._by_kind)
+        """Kinds to watch: of a remote cluster, only those that enabled plugins read."""
+        if not isinstance(self.core.cluster, RemoteCluster):
+            return tuple(self._by_kind)
+        read = {kind for each in self.core.frameworks.values() for kind in _kinds_read(each)}
+        return tuple(kind for kind in self._by_kind if kind in read or kind in ("Pod", "Node"))
 
     def on_event(self, event: WatchEvent) -> None:
         """One event of the watch."""
@@ -266,6 +269,19 @@ class EventHandlers:
         else:
             objects.set(new)
         self._emit(old, new)
+
+
+def _kinds_read(framework: Framework) -> set[str]:
+    """Return the kinds that the plugins of a profile read.
+
+    Those of their events, those that they declare in ``reads`` and ``looks_up``, and their own ``kinds``.
+    """
+    kinds = {*framework.kinds()}
+    for registered in framework.events().values():
+        kinds.update(each.event.resource.rpartition("/")[2] for each in registered or ())
+    for plugin in framework.plan.plugins.values():
+        kinds.update(getattr(plugin, "reads", ()), getattr(plugin, "looks_up", ()))
+    return kinds
 
 
 def _same_version(old: Pod, new: Pod) -> bool:

@@ -37,7 +37,9 @@ class SchedulerOptions:
     seed: int | None = None
     """Makes ties reproducible."""
     executor: Executor | None = None
-    """Runs pre_bind and bind; ``None``: in the core. See :class:`ThreadExecutor`."""
+    """Runs pre_bind and bind; ``None``: in the core, for a remote cluster on its loop. See
+    :class:`ThreadExecutor`.
+    """
     score_all_nodes: ScoreAllNodes = "auto"
     """``"auto"`` evaluates every node unless the configuration sets percentageOfNodesToScore, ``False``
     follows kube-scheduler's sampling, ``True`` always evaluates all.

@@ -104,6 +104,8 @@ class Scheduler:
         self.sync()
         self._do_due()
         core = self.core
+        if core.binding_limit is not None and self.binds_under_way() >= core.binding_limit:
+            return None
         while (info := core.queue.pop()) is not None:
             pod = info.pod
             framework = core.frameworks.get(pod.spec.scheduler_name)
@@ -303,6 +305,11 @@ class Scheduler:
         core = self.core
         nodes, pending = core.cache.table.num_nodes, len(core.pending)
         return brief_of(self, profiles=list(core.frameworks), nodes=nodes, pending=pending)
+
+    def binds_under_way(self) -> int:
+        """Return the number of attempts that are being bound: their pods wait for nothing but the cluster."""
+        core = self.core
+        return len(core.binding) - len(core.waiting) - len(core.paused)
 
     def pending(self) -> PendingPods:
         """Pods that wait, with where, why and until when: a sequence, ``to_dict()``, and a table to print."""

@@ -37,6 +37,8 @@ DECLARATIONS: Final[dict[str, str]] = {
     "reads": "a tuple of kinds, such as ('Namespace',)",
     "normalization": "a member of Normalization",
     "reads_snapshot": "True or False",
+    "looks_up": "a tuple of kinds, such as ('Namespace',)",
+    "bind_returns_at_once": "True or False",
     "kinds": "a tuple of classes",
     "requires_schedframe": "versions such as '>=0.3,<0.5'",
 }
@@ -88,6 +90,8 @@ _FITS: Final[dict[str, Callable[[Any], bool]]] = {
     "reads": _is_kinds,
     "normalization": lambda value: isinstance(value, Normalization),
     "reads_snapshot": lambda value: isinstance(value, bool),
+    "looks_up": _is_kinds,
+    "bind_returns_at_once": lambda value: isinstance(value, bool),
     "kinds": lambda value: not isinstance(value, str),
     "requires_schedframe": lambda value: True,  # :mod:`.requirement` reads it
 }
@@ -157,7 +161,7 @@ def _check_spelling(name: str, cls: type, attribute: str, value: Any) -> None:
 
 
 def _looks_like(declaration: str, value: Any) -> bool:
-    if declaration in _FORMER or declaration == "reads_snapshot":
+    if declaration in _FORMER or declaration in ("reads_snapshot", "bind_returns_at_once"):
         return isinstance(value, bool)
     if declaration in ("depends_on", "requires_schedframe"):
         return isinstance(value, str | bool)

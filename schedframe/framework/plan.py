@@ -102,6 +102,8 @@ class Plan:
     pre_flight: Mapping[str, Call] = {}
     pre_bind: tuple[Entry, ...] = ()
     bind: tuple[Entry, ...] = ()
+    binds_at_once: bool = False
+    """Whether the only bind plugin declares (``bind_returns_at_once = True``) that it needs no thread."""
     post_bind: tuple[Entry, ...] = ()
     close: tuple[Entry, ...] = ()
     events: tuple[tuple[str, Call | None], ...] = ()
@@ -166,7 +168,9 @@ def compile_plan(
         permit=entries("permit", "permit"),
         pre_flight={entry.name: entry.call for entry in entries("preBind", "pre_bind_pre_flight")},
         pre_bind=entries("preBind", "pre_bind"),
-        bind=entries("bind", "bind"),
+        bind=(binders := entries("bind", "bind")),
+        binds_at_once=[getattr(plugins[each.name], "bind_returns_at_once", False) for each in binders]
+        == [True],
         post_bind=entries("postBind", "post_bind"),
         close=tuple(Entry(name, call) for name, call in compiler.by_plugin("close").items()),
         events=tuple((name, compiler.call("events_to_register", name)) for name in plugins),

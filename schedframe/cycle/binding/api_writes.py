@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import inspect
 from collections import deque
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Protocol
 
 from attrs import define, field, frozen
@@ -27,6 +29,7 @@ class WriteContext(Protocol):
     """What the queue needs of the core."""
 
     executor: Executor
+    on_loop: bool
     inbox: Inbox
     written: dict[str, WrittenStatus]
 
@@ -39,10 +42,18 @@ class WriteContext(Protocol):
 class _Write:
     """One change to make."""
 
-    action: Callable[[], None]
+    action: Callable[[], Any]
     pod: Pod
     what: str
     plugin: str
+    then: Callable[[], None] | None
+    harmless: type[Exception] | None
+
+    def status_of(self, error: Exception) -> Status | None:
+        """Return the failure to report, ``None`` for one that is harmless."""
+        if self.harmless is not None and isinstance(error, self.harmless):
+            return None
+        return Status.from_error(error, self.plugin)
 
 
 @define(eq=False)
@@ -66,19 +77,29 @@ class PodWriteQueue:
     _by_uid: dict[str, _Writes] = field(factory=dict)
     """Only of pods about which something is being written."""
 
-    def submit(self, action: Callable[[], None], pod: Pod, what: str, *, plugin: str = "") -> None:
-        """Change something about *pod* in the cluster, off the core.
+    def submit(
+        self,
+        action: Callable[[], Any],
+        pod: Pod,
+        what: str,
+        *,
+        plugin: str = "",
+        then: Callable[[], None] | None = None,
+        harmless: type[Exception] | None = None,
+    ) -> None:
+        """Change something about *pod* in the cluster, off the core; then call *then*, whatever came of it.
 
+        An error of the class *harmless* is none.
         A report of a failure names *what* was done, and the *plugin* whose answer asked for it, if one did.
         """
         context = self._context
+        write = _Write(action, pod, what, plugin, then, harmless)
         if context.executor.inline:
-            error = _attempted(action, plugin)
+            error = _attempted(write)
             if error is not None:
                 context.written.pop(pod.uid, None)
                 context.report(error, pod, what)
             return
-        write = _Write(action, pod, what, plugin)
         writes = self._by_uid.get(pod.uid)
         if writes is not None:
             writes.later.append(write)
@@ -92,9 +113,9 @@ class PodWriteQueue:
 
     def _start(self, write: _Write) -> None:
         put = self._context.inbox.put
+        attempt = _attempted_on_loop if self._context.on_loop else _attempted
         self._context.executor.submit(
-            lambda: _attempted(write.action, write.plugin),
-            lambda error: put(self._finished, (error, write)),
+            partial(attempt, write), lambda error: put(self._finished, (error, write))
         )
 
     def _finished(self, outcome: tuple[Status | None, _Write]) -> None:
@@ -112,9 +133,27 @@ class PodWriteQueue:
             self._context.written.pop(uid, None)
 
 
-def _attempted(action: Callable[[], Any], plugin: str) -> Status | None:
+def _attempted(write: _Write) -> Status | None:
     try:
-        action()
+        try:
+            write.action()
+        finally:
+            if write.then is not None:
+                write.then()
     except Exception as error:  # noqa: BLE001 - whatever the cluster raises is reported, not fatal
-        return Status.from_error(error, plugin)
+        return write.status_of(error)
+    return None
+
+
+async def _attempted_on_loop(write: _Write) -> Status | None:
+    try:
+        try:
+            written = write.action()
+            if inspect.isawaitable(written):
+                await written
+        finally:
+            if write.then is not None:
+                write.then()
+    except Exception as error:  # noqa: BLE001 - whatever the cluster raises is reported, not fatal
+        return write.status_of(error)
     return None

@@ -50,7 +50,9 @@ def submit(core: Core, attempt: Attempt) -> None:
     core.binding[attempt.assumed.uid] = attempt
     if attempt.framework.reads_snapshot:
         core.published = core.cache.snapshot()
-    executor.submit(task.run, lambda status: core.inbox.put(_finished, (core, attempt, status)))
+    needs_thread = bool(attempt.pre_binders) or not (core.on_loop and attempt.framework.plan.binds_at_once)
+    work = task.run if needs_thread else task.run_on_loop
+    executor.submit(work, lambda status: core.inbox.put(_finished, (core, attempt, status)))
 
 
 def resume(core: Core, parked: PausedBinding) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from collections.abc import Awaitable
 
 from ...api import POD_SCHEDULED, Pod, PodCondition
 from ...cluster import NotFound
@@ -31,14 +31,13 @@ def report_unschedulable(
     changes = _changes(core, pod, condition, nominating.node_name if nominating is not None else None)
     note = message if len(message) <= LONGEST_NOTE else f"{message[: LONGEST_NOTE - 4]} ..."
 
-    def tell() -> None:
-        try:
-            if changes is not None:
-                _patch(core, pod, changes)
-        finally:
-            core.cluster.record_event(pod, "Warning", "FailedScheduling", note)
+    def patch() -> Awaitable[None] | None:
+        return None if changes is None else _patch(core, pod, changes)
 
-    core.writes.submit(tell, pod, "writing why the pod is pending")
+    def record() -> None:
+        core.cluster.record_event(pod, "Warning", "FailedScheduling", note, "Scheduling")
+
+    core.writes.submit(patch, pod, "writing why the pod is pending", then=record)
 
 
 def publish_expected_node(core: Core, attempt: Attempt, plugin: str) -> None:
@@ -67,11 +66,12 @@ def withdraw_nomination(core: Core, pod: Pod) -> None:
     if changes is None:
         return
 
-    def clear() -> None:
-        with suppress(NotFound):  # then the nomination is gone too
-            _patch(core, current, changes)
-
-    core.writes.submit(clear, current, "withdrawing a nomination")
+    core.writes.submit(
+        lambda: _patch(core, current, changes),
+        current,
+        "withdrawing a nomination",
+        harmless=NotFound,  # then the nomination is gone too
+    )
 
 
 def is_own_update(core: Core, old: Pod | None, new: Pod) -> bool:
@@ -124,6 +124,6 @@ def _shown(pod: Pod) -> WrittenStatus:
     return WrittenStatus(None if condition is None else condition.timeless(), pod.status.nominated_node_name)
 
 
-def _patch(core: Core, pod: Pod, changes: Changes) -> None:
+def _patch(core: Core, pod: Pod, changes: Changes) -> Awaitable[None] | None:
     condition, nomination = changes
-    core.cluster.patch_pod_status(pod, condition=condition, nominated_node_name=nomination)
+    return core.cluster.patch_pod_status(pod, condition=condition, nominated_node_name=nomination)

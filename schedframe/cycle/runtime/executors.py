@@ -104,7 +104,7 @@ def _in_thread(work: Work, done: Done) -> None:
 @brief_repr
 @define(eq=False)
 class AsyncioExecutor:
-    """Runs work on an event loop: coroutines as tasks, plain functions in its default thread pool."""
+    """Runs work on an event loop: coroutine functions as tasks, other functions in its thread pool."""
 
     loop: asyncio.AbstractEventLoop
     inline: bool = field(default=False, init=False)
@@ -137,7 +137,7 @@ def _is_here(loop: asyncio.AbstractEventLoop) -> bool:
 
 async def _run_task(work: Work, done: Done) -> None:
     try:
-        result = await asyncio.to_thread(work)
+        result = work() if inspect.iscoroutinefunction(work) else await asyncio.to_thread(work)
         if inspect.isawaitable(result):
             result = await result
     except BaseException as error:

@@ -1,0 +1,61 @@
+"""The options of ``schedframe run``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from attrs import frozen
+
+from .logs import LogFormat
+
+
+@frozen(kw_only=True)
+class RunOptions:
+    """The options of ``schedframe run``; typer reads their types and help from here."""
+
+    kubeconfig: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="FILE",
+            help="May be repeated. Default: that of the configuration, $KUBECONFIG, ~/.kube/config, the "
+            "service account of the pod.",
+        ),
+    ] = None
+    context: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the kubeconfig, in place of the current one.")
+    ] = None
+    config: Annotated[Path | None, typer.Option(metavar="FILE", help="KubeSchedulerConfiguration.")] = None
+    allow_import: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PREFIX", help="Follow import paths of plugins into this module or package."),
+    ] = None
+    master: Annotated[
+        str | None, typer.Option(metavar="URL", help="API server in place of the kubeconfig's.")
+    ] = None
+    scheduler_name: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the only profile, as in spec.schedulerName.")
+    ] = None
+    leader_elect: Annotated[
+        str, typer.Option(metavar="true|false", help="Not yet built: only one replica may run.")
+    ] = "false"
+    seed: Annotated[
+        int | None, typer.Option(metavar="N", help="Decides between nodes of equal score. Default: random.")
+    ] = None
+    sync_timeout: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="To read the cluster at the beginning.")
+    ] = 120.0
+    grace: Annotated[
+        float, typer.Option(metavar="SECONDS", min=0, help="To finish binds after SIGTERM or SIGINT.")
+    ] = 10.0
+    secure_port: Annotated[
+        int,
+        typer.Option(
+            metavar="PORT", min=0, help="Serve /healthz, /livez and /readyz on 127.0.0.1 by HTTP. 0: none."
+        ),
+    ] = 0
+    log_format: Annotated[LogFormat, typer.Option(help="Form of the lines on stderr.")] = LogFormat.TEXT
+    verbose: Annotated[
+        int, typer.Option("--verbose", "-v", count=True, help="One line a decision; -vv: requests too.")
+    ] = 0

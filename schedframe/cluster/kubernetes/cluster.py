@@ -1,0 +1,329 @@
+"""A Kubernetes cluster as a :class:`ClusterPort`: one thread with an event loop does all network traffic.
+
+Methods of the port may be called from any other thread and block it until the answer. On the thread of the
+loop, ``bind`` and ``patch_pod_status`` return an awaitable. Watch events are handed over on that thread.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import time
+from collections.abc import Awaitable, Coroutine, Iterable
+from typing import Any, Final, Literal, Self, TypeVar
+
+from attrs import define, field
+
+from ...api import ClusterObject, Pod, PodCondition
+from ...errors import ClusterError
+from ..port import RemoteCluster, Subscription, WatchHandler
+from .client import ApiClient
+from .decoding import Decoder
+from .errors import NOT_FOUND, ApiError, SyncError
+from .events import EventRecorder, Occurrence
+from .kubeconfig import Access, in_cluster_access, load_access
+from .lanes import Lanes
+from .loop_thread import LoopThread
+from .reflector import Reflector
+from .resources import Resource, find_resource, known_resource
+from .writer import Writer
+
+T = TypeVar("T")
+Objects = list[Any]
+
+DEFAULT_QPS: Final = 50.0
+DEFAULT_BURST: Final = 100
+BINDS_AT_A_TIME: Final = 128
+"""Binds that are decided and not answered, at most: enough to keep all connections busy, and so few that none
+is decided long before it is sent."""
+FLUSH_SECONDS: Final = 3.0
+"""Seconds in which events that still wait are written when the cluster is closed."""
+
+
+@define(eq=False, kw_only=True)
+class KubernetesCluster(RemoteCluster):
+    """A real cluster behind its API server. Close it, or use it as a context.
+
+    ``access``: server and credentials (:meth:`from_kubeconfig` reads them). ``qps`` and ``burst``: requests a
+    second, and at once, as of ``clientConnection``; a ``qps`` below 0 is no limit. ``kinds``: classes of
+    kinds besides those that scheduling reads. ``sync_timeout``: seconds for the first lists of a watch.
+    """
+
+    access: Access
+    qps: float = DEFAULT_QPS
+    burst: int = DEFAULT_BURST
+    kinds: tuple[type[ClusterObject], ...] = ()
+    sync_timeout: float = 120.0
+    binding_limit: int = BINDS_AT_A_TIME
+    """Binds under way at a time; the scheduler decides no more pods until some are answered."""
+    client: ApiClient = field(init=False)
+    writer: Writer = field(init=False)
+    recorder: EventRecorder = field(init=False)
+    _lanes: Lanes = field(init=False)
+    _thread: LoopThread = field(factory=LoopThread, init=False)
+    _reflectors: dict[str, Reflector] = field(factory=dict, init=False)
+    _resources: dict[str, Resource] = field(factory=dict, init=False)
+    _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
+    _closed: bool = field(default=False, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.client = ApiClient(self.access)
+        self._lanes = Lanes(self.qps, self.burst)
+        self.writer = Writer(
+            client=self.client, lanes=self._lanes, lookup=self._lookup, find=self._find, follows=self.follows
+        )
+        self.recorder = EventRecorder(self.client, self._lanes)
+        self._thread.start()
+
+    @classmethod
+    def from_kubeconfig(
+        cls,
+        files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
+        *,
+        context: str | None = None,
+        server: str | None = None,
+        **options: Any,
+    ) -> Self:
+        """Return the cluster that kubeconfig *files* name; ``None`` as for kubectl, or the pod's own.
+
+        *context* replaces ``current-context``, *server* the URL. Raises :class:`CredentialsError`.
+        """
+        return cls(access=load_access(files, context=context, server=server), **options)
+
+    @classmethod
+    def in_cluster(cls, **options: Any) -> Self:
+        """Return the cluster of the pod that this runs in. Raises :class:`CredentialsError`."""
+        return cls(access=in_cluster_access(), **options)
+
+    @property
+    def loop(self) -> asyncio.AbstractEventLoop:
+        """The loop that all requests run on, in a thread of its own."""
+        return self._thread.loop
+
+    # ---- reading -----------------------------------------------------------------------------------------
+
+    def list(self, kind: str) -> Objects:
+        """All objects of *kind*: as the watch shows them if it is followed, else read from the server."""
+        reflector = self._reflectors.get(kind)
+        if reflector is not None and reflector.synced.is_set():
+            return [*reflector.objects.values()]
+        return self._run(self._list(kind))
+
+    async def _list(self, kind: str) -> Objects:
+        reflector = Reflector(self.client, await self._find(self._class_of(kind)))
+        return await reflector.read()
+
+    def get(self, kind: str, key: str) -> Any | None:
+        """The object as the watch shows it if the kind is followed, else as the server has it."""
+        if self.follows(kind):
+            return self._lookup(kind, key)
+        return self.get_latest(kind, key)
+
+    def get_latest(self, kind: str, key: str) -> Any | None:
+        """The object as the server has it now, or None."""
+        return self._run(self._get(kind, key))
+
+    async def _get(self, kind: str, key: str) -> Any | None:
+        resource = await self._find(self._class_of(kind))
+        try:
+            return Decoder(resource.cls).one(await self.client.request("GET", resource.path_of(key)))
+        except ApiError as error:
+            if error.status == NOT_FOUND:
+                return None
+            raise
+
+    def follows(self, kind: str) -> bool:
+        """Whether *kind* is watched and its first list is complete."""
+        reflector = self._reflectors.get(kind)
+        return reflector is not None and reflector.synced.is_set()
+
+    def watch(self, handler: WatchHandler, kinds: Iterable[str] | None = None) -> Subscription:
+        """See :class:`ClusterPort`. Returns once the present state of all *kinds* was handed over.
+
+        Raises :class:`SyncError` if that takes longer than ``sync_timeout``; it says what is missing.
+        """
+        wanted = tuple(kinds) if kinds is not None else ("Pod", "Node")
+        subscription = _Subscription(self, handler, wanted)
+        try:
+            self._run(self._subscribe(subscription))
+        except BaseException:
+            subscription.close()
+            raise
+        return subscription
+
+    async def _subscribe(self, subscription: _Subscription) -> None:
+        reflectors = [await self._follow(kind) for kind in subscription.kinds]
+        for reflector in reflectors:
+            reflector.add_handler(subscription.handler)
+        unsynced = {asyncio.ensure_future(each.synced.wait()): each for each in reflectors}
+        _, late = await asyncio.wait(unsynced, timeout=self.sync_timeout)
+        for waiting in late:
+            waiting.cancel()
+        if late:
+            missing = [unsynced[waiting] for waiting in late]
+            raise SyncError(
+                f"not synced within {self.sync_timeout:g} s: "
+                + "; ".join(f"{each.resource.plural} ({each.failure or 'still listing'})" for each in missing)
+            )
+
+    async def _follow(self, kind: str) -> Reflector:
+        reflector = self._reflectors.get(kind)
+        if reflector is None:
+            resource = await self._find(self._class_of(kind))
+            reflector = self._reflectors[kind] = Reflector(self.client, resource)
+            task = self.loop.create_task(reflector.run())
+            self._tasks.add(task)
+        return reflector
+
+    def unsubscribe(self, subscription: _Subscription) -> None:
+        """Deliver nothing more to its handler."""
+
+        def leave() -> None:
+            for kind in subscription.kinds:
+                if kind in self._reflectors:
+                    self._reflectors[kind].remove_handler(subscription.handler)
+
+        if not self._closed:
+            self.loop.call_soon_threadsafe(leave)
+
+    def summary(self) -> str:
+        """Return how many objects of each kind the watches show: ``5000 nodes, 12 pods, …``."""
+        counts = ((len(each.objects), each.resource.plural) for each in self._reflectors.values())
+        return ", ".join(f"{count} {plural}" for count, plural in counts if count)
+
+    # ---- writing -----------------------------------------------------------------------------------------
+
+    def bind(self, pod: Pod, node_name: str) -> Awaitable[None] | None:
+        """See :class:`RemoteCluster`. Also records the event that the pod was scheduled."""
+        return self._wait_or_give(self._bind(pod, node_name))
+
+    async def _bind(self, pod: Pod, node_name: str) -> None:
+        await self.writer.bind(pod, node_name)
+        note = f"Successfully assigned {pod.namespace}/{pod.name} to {node_name}"
+        self._record(pod, "Normal", "Scheduled", note, "Binding")
+
+    def patch_pod_status(
+        self, pod: Pod, *, condition: PodCondition | None = None, nominated_node_name: str | None = None
+    ) -> Awaitable[None] | None:
+        """See :class:`RemoteCluster`."""
+        return self._wait_or_give(self.writer.patch_pod_status(pod, condition, nominated_node_name))
+
+    def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> None:
+        """See :class:`ClusterPort`."""
+        self._run(self.writer.evict(pod, condition))
+
+    def create(self, obj: Any) -> Any:
+        """See :class:`ClusterPort`."""
+        return self._run(self.writer.create(obj))
+
+    def update(self, obj: Any) -> Any:
+        """See :class:`ClusterPort`. Only what differs from the version that *obj* was made from is sent."""
+        return self._run(self.writer.update(obj))
+
+    def delete(self, obj: Any) -> None:
+        """See :class:`ClusterPort`."""
+        self._run(self.writer.delete(obj))
+
+    def record_event(
+        self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
+    ) -> None:
+        """Write an event in the background. Never blocks, never fails."""
+        if self._thread.is_here():
+            self._record(obj, type, reason, message, action)
+        elif not self._closed:
+            self.loop.call_soon_threadsafe(self._record, obj, type, reason, message, action)
+
+    def _record(self, obj: Any, type: str, reason: str, message: str, action: str) -> None:
+        regarding = {
+            "apiVersion": obj.API_VERSION,
+            "kind": obj.KIND.rpartition("/")[2],
+            "namespace": obj.namespace,
+            "name": obj.name,
+            "uid": obj.uid,
+            "resourceVersion": obj.metadata.resource_version,
+        }
+        controller = obj.spec.scheduler_name if isinstance(obj, Pod) else "default-scheduler"
+        self.recorder.record(
+            Occurrence(regarding, type, reason, message, action or "Scheduling", controller, time.time())
+        )
+
+    # ---- the end -----------------------------------------------------------------------------------------
+
+    def abort(self) -> None:
+        """End all requests at once: those that wait are not sent, those under way have no known outcome."""
+        self._run(self._abort())
+
+    async def _abort(self) -> None:
+        self._lanes.close()
+        await self.client.close()
+
+    def close(self) -> None:
+        """Write the last events, end all watches and connections, and the thread. Safe to call twice."""
+        if self._closed:
+            return
+        self._run(self._shut_down())
+        self._closed = True
+        self._thread.stop()
+
+    async def _shut_down(self) -> None:
+        await self.recorder.flush(FLUSH_SECONDS)
+        self._lanes.close()
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await self.client.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # ---- helpers -----------------------------------------------------------------------------------------
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run *work* on the loop and wait for it in this thread."""
+        if self._closed:
+            work.close()
+            raise ClusterError("the cluster is closed")
+        return self._thread.run(work)
+
+    def _wait_or_give(self, work: Coroutine[Any, Any, None]) -> Awaitable[None] | None:
+        """Return *work* on the thread of the loop, to be awaited; wait for it in any other thread."""
+        if self._thread.is_here():
+            return work
+        self._run(work)
+        return None
+
+    def _lookup(self, kind: str, key: str) -> Any | None:
+        reflector = self._reflectors.get(kind)
+        return None if reflector is None else reflector.objects.get(key)
+
+    def _class_of(self, kind: str) -> type[ClusterObject]:
+        for cls in self.kinds:
+            if kind == cls.KIND:
+                return cls
+        known = known_resource(kind)
+        if known is None:
+            raise ClusterError(f"{kind} is no kind that scheduling reads; pass its class in kinds")
+        return known.cls
+
+    async def _find(self, cls: type[ClusterObject]) -> Resource:
+        resource = self._resources.get(cls.KIND)
+        if resource is None:
+            resource = self._resources[cls.KIND] = await find_resource(self.client, cls)
+        return resource
+
+
+@define(eq=False)
+class _Subscription:
+    cluster: KubernetesCluster
+    handler: WatchHandler
+    kinds: tuple[str, ...]
+    _open: bool = True
+
+    def close(self) -> None:
+        """Deliver nothing more."""
+        if self._open:
+            self._open = False
+            self.cluster.unsubscribe(self)

@@ -1,0 +1,205 @@
+"""Credentials that may change while the scheduler runs: token files that rotate, exec plugins with expiry."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any, Final, Protocol
+
+from attrs import define, field, frozen
+
+from ...api.times import parse_time
+from ...errors import InputError
+from .errors import CredentialsError
+
+REREAD_SECONDS: Final = 60.0
+"""Seconds after which a token file is read again; the kubelet rotates tokens long before they expire."""
+RENEWAL_MARGIN_SECONDS: Final = 30.0
+"""Seconds before its expiry at which a credential of an exec plugin is renewed."""
+EXEC_TIMEOUT_SECONDS: Final = 60.0
+
+
+class TokenSource(Protocol):
+    """Gives the ``Authorization`` header."""
+
+    async def header(self) -> str | None:
+        """Return the present value, ``None`` for no header. Raises :class:`CredentialsError`."""
+        ...
+
+    def refused(self) -> bool:
+        """Note that the server refused the credential (401); return whether another one may be had."""
+        ...
+
+
+@frozen
+class NoToken:
+    """No header: the client certificate says who the user is."""
+
+    async def header(self) -> str | None:
+        """Return None."""
+        return None
+
+    def refused(self) -> bool:
+        """Return whether there is another credential: there is not."""
+        return False
+
+
+@frozen
+class StaticToken:
+    """A header that stays."""
+
+    value: str = field(repr=False)
+
+    async def header(self) -> str | None:
+        """Return the header."""
+        return self.value
+
+    def refused(self) -> bool:
+        """Return whether there is another credential: there is not."""
+        return False
+
+
+@define(eq=False)
+class FileToken:
+    """A bearer token in a file that is replaced from time to time."""
+
+    path: Path
+    _value: str = field(default="", init=False, repr=False)
+    _read_at: float | None = field(default=None, init=False)
+
+    async def header(self) -> str | None:
+        """Return the token as of the last minute. A file that cannot be read any more leaves the last one."""
+        now = time.monotonic()
+        if self._read_at is None or now - self._read_at >= REREAD_SECONDS:
+            try:
+                self._value = f"Bearer {self.path.read_text(encoding='utf-8').strip()}"
+                self._read_at = now
+            except OSError as error:
+                if not self._value:
+                    message = f"token file {self.path} cannot be read: {error.strerror or error}"
+                    raise CredentialsError(message) from None
+        return self._value
+
+    def refused(self) -> bool:
+        """Read the file again next time."""
+        self._read_at = None
+        return True
+
+
+@frozen
+class ExecPlugin:
+    """A command that prints an ``ExecCredential``."""
+
+    command: tuple[str, ...]
+    environment: Mapping[str, str]
+    api_version: str
+    info: str
+    """Value of KUBERNETES_EXEC_INFO."""
+    hint: str = ""
+
+
+def exec_plugin(spec: Mapping[str, Any], folder: Path, cluster: Mapping[str, Any]) -> ExecPlugin:
+    """Return the plugin of ``users[].user.exec``; a relative path begins in the kubeconfig's *folder*."""
+    command = str(spec.get("command") or "")
+    if not command:
+        raise CredentialsError("users[].user.exec has no command")
+    if os.sep in command:
+        command = str(folder / command)
+    version = str(spec.get("apiVersion") or "client.authentication.k8s.io/v1")
+    request: dict[str, Any] = {"interactive": False}
+    if spec.get("provideClusterInfo"):
+        request["cluster"] = {
+            key: cluster[key]
+            for key in ("server", "tls-server-name", "certificate-authority-data", "proxy-url")
+            if cluster.get(key)
+        }
+    info = json.dumps({"apiVersion": version, "kind": "ExecCredential", "spec": request})
+    environment = {str(pair["name"]): str(pair.get("value", "")) for pair in spec.get("env") or ()}
+    arguments: Sequence[Any] = spec.get("args") or ()
+    return ExecPlugin(
+        (command, *map(str, arguments)), environment, version, info, str(spec.get("installHint") or "")
+    )
+
+
+@define(eq=False)
+class ExecToken:
+    """The token that a command prints; the command runs again before the token expires."""
+
+    plugin: ExecPlugin
+    _value: str = field(default="", init=False, repr=False)
+    _expires: float | None = field(default=None, init=False)
+    """Seconds since the epoch, ``None``: never."""
+    _lock: asyncio.Lock = field(factory=asyncio.Lock, init=False, repr=False)
+
+    async def header(self) -> str | None:
+        """Return the token. Raises :class:`CredentialsError` if the command fails."""
+        if self._is_stale():
+            async with self._lock:
+                if self._is_stale():
+                    await self._renew()
+        return self._value
+
+    def refused(self) -> bool:
+        """Run the command again next time."""
+        self._value = ""
+        return True
+
+    def _is_stale(self) -> bool:
+        if not self._value:
+            return True
+        return self._expires is not None and time.time() > self._expires - RENEWAL_MARGIN_SECONDS
+
+    async def _renew(self) -> None:
+        status = _status_of(self.plugin, await asyncio.to_thread(_run, self.plugin))
+        token = status.get("token")
+        if not token:
+            raise CredentialsError(
+                f"exec plugin {self.plugin.command[0]} gave no token; one that gives client certificates "
+                "is not supported: put the certificate into the kubeconfig"
+            )
+        self._value = f"Bearer {token}"
+        try:
+            stamp = status.get("expirationTimestamp")
+            self._expires = parse_time(stamp) if stamp else None
+        except InputError as error:
+            raise CredentialsError(f"exec plugin {self.plugin.command[0]}: {error}") from None
+
+
+def _run(plugin: ExecPlugin) -> bytes:
+    environment = {**os.environ, **plugin.environment, "KUBERNETES_EXEC_INFO": plugin.info}
+    name = plugin.command[0]
+    try:
+        done = subprocess.run(
+            plugin.command,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stdin=subprocess.DEVNULL,
+            timeout=EXEC_TIMEOUT_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise CredentialsError(f"exec plugin {name} did not end within {EXEC_TIMEOUT_SECONDS:g} s") from None
+    except OSError as error:
+        hint = f"; {plugin.hint}" if plugin.hint else ""
+        raise CredentialsError(f"exec plugin {name} cannot be run: {error}{hint}") from None
+    if done.returncode:
+        raise CredentialsError(f"exec plugin {name} ended with code {done.returncode}")
+    return done.stdout
+
+
+def _status_of(plugin: ExecPlugin, printed: bytes) -> Mapping[str, Any]:
+    try:
+        document = json.loads(printed)
+        if document["kind"] != "ExecCredential" or not isinstance(document["status"], dict):
+            raise TypeError
+    except (ValueError, KeyError, TypeError):
+        raise CredentialsError(
+            f"exec plugin {plugin.command[0]} printed no ExecCredential with a status"
+        ) from None
+    status: Mapping[str, Any] = document["status"]
+    return status

@@ -1,0 +1,172 @@
+"""From the bytes of lists and watch events to values, reading only the fields that the values have.
+
+msgspec skips all other fields (managedFields, env, probes, …) without making Python objects of them. What
+then is equal in many objects, such as the spec of the pods of one workload, becomes one object
+(:mod:`schedframe.api.codec`).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping
+from functools import cache
+from types import GenericAlias
+from typing import Any, Final, NamedTuple, TypedDict, Union, get_args, get_origin, get_type_hints
+
+import attrs
+import msgspec
+
+from ...api import ClusterObject
+from ...api._wire import WIRE, Wire
+from ...api.codec import decoder
+from ...api.quantity import Quantity
+from ...errors import ClusterError, InputError
+
+logger = logging.getLogger("schedframe.kubernetes")
+
+LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+"""Annotation that repeats the whole manifest; no plugin reads it."""
+
+BOOKMARK: Final = "BOOKMARK"
+ERROR: Final = "ERROR"
+
+
+class Page(NamedTuple):
+    """A part of a list."""
+
+    objects: list[Any]
+    version: str
+    more: str
+    """Token of the next page, empty at the end."""
+
+
+class _ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    continue_: str = msgspec.field(default="", name="continue")
+
+
+class _Problem(msgspec.Struct):
+    code: int = 0
+    message: str = ""
+
+
+class _Head(msgspec.Struct):
+    type: str
+    object: msgspec.Raw
+
+
+class _Marked(msgspec.Struct):
+    metadata: _ListMeta
+
+
+class WatchFailure(ClusterError):
+    """The server ended a watch with an error; ``code`` is that of HTTP."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class Decoder:
+    """Decoder of one kind."""
+
+    def __init__(self, cls: type[ClusterObject]) -> None:
+        described: Any = cls  # for the type checker a class of attrs is not hashable
+        shape = _shape(described)
+        self._kind = cls.KIND
+        self._value = decoder(cls)
+        self._object: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
+        listed = msgspec.defstruct("Listed", [("metadata", _ListMeta), ("items", list[shape] | None, None)])  # type: ignore[valid-type]  # shape is a type made at run time
+        self._list: msgspec.json.Decoder[Any] = msgspec.json.Decoder(listed)
+        self._head = msgspec.json.Decoder(_Head)
+
+    def one(self, body: bytes | msgspec.Raw) -> Any:
+        """Return one object. Raises :class:`ClusterError` for what is none."""
+        try:
+            return self._make(self._object.decode(body))
+        except msgspec.MsgspecError as error:
+            raise ClusterError(f"the API server sent a {self._kind} that cannot be read: {error}") from None
+
+    def page(self, body: bytes) -> Page:
+        """Return the objects of a list."""
+        try:
+            read = self._list.decode(body)
+        except msgspec.MsgspecError as error:
+            raise ClusterError(
+                f"the API server sent a list of {self._kind} that cannot be read: {error}"
+            ) from None
+        made = [self._make_or_skip(each) for each in read.items or ()]
+        objects = [obj for obj in made if obj is not None]
+        return Page(objects, read.metadata.resource_version, read.metadata.continue_)
+
+    def event(self, line: bytes) -> tuple[str, Any]:
+        """Return type and object of a watch event; of a bookmark the resource version instead.
+
+        An object that cannot be read is logged and counts as a bookmark, so the last state that could be read
+        stays. Raises :class:`WatchFailure` for an event of the type ERROR, :class:`ClusterError` for half a
+        line.
+        """
+        try:
+            head = self._head.decode(line)
+            if head.type == BOOKMARK:
+                return BOOKMARK, msgspec.json.decode(head.object, type=_Marked).metadata.resource_version
+            if head.type == ERROR:
+                problem = msgspec.json.decode(head.object, type=_Problem)
+                raise WatchFailure(problem.code, problem.message)
+            obj = self._make_or_skip(self._object.decode(head.object))
+            if obj is None:
+                return BOOKMARK, msgspec.json.decode(head.object, type=_Marked).metadata.resource_version
+            return head.type, obj
+        except msgspec.MsgspecError as error:
+            raise ClusterError(f"a watch event of {self._kind} cannot be read: {error}") from None
+
+    def _make_or_skip(self, manifest: dict[str, Any]) -> Any | None:
+        """Return the value, ``None`` for an object that cannot be read: it must not stop all others."""
+        try:
+            return self._make(manifest)
+        except ClusterError as error:
+            logger.error("%s", error)
+            return None
+
+    def _make(self, manifest: dict[str, Any]) -> Any:
+        annotations = (manifest.get("metadata") or {}).get("annotations")
+        if annotations:
+            annotations.pop(LAST_APPLIED, None)
+        try:
+            return self._value(manifest)
+        except InputError as error:
+            raise ClusterError(f"the API server sent a {self._kind} that cannot be read: {error}") from error
+
+
+@cache
+def _shape(cls: Any) -> Any:
+    """Return the type for msgspec with the fields of *cls*: nested as the class is, leaves of any type."""
+    hints = get_type_hints(cls)
+    members: dict[str, Any] = {}
+    for attribute in attrs.fields(cls):
+        declared = attribute.metadata.get(WIRE) or Wire()
+        if declared.skip:
+            continue
+        head, *rest = attribute.name.split("_")
+        key = declared.name or head + "".join(part.capitalize() for part in rest)
+        members[key] = _nested(hints[attribute.name]) if declared.decode is None else Any
+    if cls.__name__ == "Pod":
+        members["spec"] = _shape(hints["spec"]) | None
+    return TypedDict(cls.__name__, members, total=False)  # type: ignore[operator]  # the functional form
+
+
+def _nested(hint: Any) -> Any:
+    if hint is not Quantity and isinstance(hint, type) and attrs.has(hint):
+        return _shape(hint) | None
+    origin, arguments = get_origin(hint), get_args(hint)
+    if origin is tuple and len(arguments) == 2 and arguments[1] is Ellipsis:
+        inner = _nested(arguments[0])
+        return GenericAlias(list, (inner,)) | None if inner is not Any else Any
+    if origin is Mapping or origin is dict:
+        inner = _nested(arguments[1])
+        return GenericAlias(dict, (str, inner)) | None if inner is not Any else Any
+    if origin is Union or type(hint).__name__ == "UnionType":
+        kinds = [each for each in arguments if each is not type(None)]
+        if len(kinds) == 1:
+            return _nested(kinds[0])
+    return Any

@@ -1,0 +1,91 @@
+"""Changes of objects as patches: only what differs is sent, so fields that were not read are left alone."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from ...api import Pod, PodCondition
+from ...api.manifest import to_manifest
+from ...api.times import format_time
+
+WITH_STATUS: Final = frozenset(
+    {
+        "Pod",
+        "Node",
+        "Namespace",
+        "Service",
+        "ReplicationController",
+        "ReplicaSet",
+        "StatefulSet",
+        "PodDisruptionBudget",
+        "PersistentVolume",
+        "PersistentVolumeClaim",
+        "VolumeAttachment",
+        "ResourceClaim",
+    }
+)
+"""Kinds whose status is written through a path of its own; a write of the object leaves it alone."""
+
+Patch = dict[str, Any]
+
+
+def changes(base: Any, new: Any) -> tuple[Patch, Patch]:
+    """Return the merge patches that make *base* into *new*: of the object, and of its status.
+
+    An empty one means that there is nothing to do. Both carry the uid and version of *base* as preconditions.
+    """
+    before, after = to_manifest(base), to_manifest(new)
+    status: Patch = {}
+    if base.KIND in WITH_STATUS:
+        status = _difference({"status": before.pop("status", {})}, {"status": after.pop("status", {})})
+    for manifest in (before, after):
+        for key in ("resourceVersion", "uid", "generation", "creationTimestamp"):
+            manifest.get("metadata", {}).pop(key, None)
+    return _difference(before, after), status
+
+
+def with_preconditions(patch: Patch, uid: str, version: str) -> Patch:
+    """Return *patch* so that the server refuses it for another object or version."""
+    preconditions = {key: value for key, value in (("uid", uid), ("resourceVersion", version)) if value}
+    return {**patch, "metadata": {**patch.get("metadata", {}), **preconditions}}
+
+
+def _difference(before: dict[str, Any], after: dict[str, Any]) -> Patch:
+    found: Patch = {key: None for key in before if key not in after}
+    for key, value in after.items():
+        present = before.get(key)
+        if isinstance(value, dict) and isinstance(present, dict):
+            if inner := _difference(present, value):
+                found[key] = inner
+        elif key not in before or present != value:
+            found[key] = value
+    return found
+
+
+def status_patch(
+    pod: Pod, condition: PodCondition | None, nominated_node_name: str | None, now: float
+) -> Patch:
+    """Return the strategic merge patch of a pod's status; conditions are merged by type.
+
+    The transition time stays that of *pod* where the condition's status does.
+    """
+    status: Patch = {}
+    if condition is not None:
+        old = pod.status.condition(condition.type)
+        moment = now
+        if old is not None and old.status == condition.status and old.last_transition_time is not None:
+            moment = old.last_transition_time
+        written: Patch = {
+            "type": condition.type,
+            "status": condition.status,
+            "lastProbeTime": None,
+            "lastTransitionTime": format_time(float(int(moment))),
+            "reason": condition.reason,
+            "message": condition.message,
+        }
+        if condition.observed_generation:
+            written["observedGeneration"] = condition.observed_generation
+        status["conditions"] = [written]
+    if nominated_node_name is not None:
+        status["nominatedNodeName"] = nominated_node_name or None
+    return {"metadata": {"uid": pod.uid} if pod.uid else {}, "status": status}

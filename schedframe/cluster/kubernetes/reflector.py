@@ -1,0 +1,238 @@
+"""Reflectors: the objects of one kind as the API server has them, kept by a list and a watch.
+
+A watch is resumed at the last resource version after any end of its connection. Only when the server has
+lost that part of the history (410) are the objects listed again, and watchers get the difference: an object
+deleted in between is a ``DELETED`` with ``old_is_stale``, one deleted and created again is one ``MODIFIED``
+with two uids. A watch without any line for a while is opened again, because a dead connection looks the same.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable
+from typing import Any, Final
+from urllib.parse import quote
+
+from attrs import define, field
+
+from ...errors import ClusterError
+from ..port import EventType, WatchEvent, WatchHandler
+from .backoff import Backoff
+from .client import ApiClient
+from .decoding import BOOKMARK, Decoder, WatchFailure
+from .errors import FORBIDDEN, GONE, NOT_FOUND, UNAUTHORIZED, ApiError, NoAnswer
+from .resources import Resource
+
+logger = logging.getLogger("schedframe.kubernetes")
+
+PAGE_OBJECTS: Final = 1000
+"""Objects in one page of a list: bounds the memory of an answer, and how long its decoding takes."""
+LIST_SECONDS: Final = 60.0
+"""Deadline of one page."""
+WATCH_SECONDS: Final = 540
+"""Seconds after which the server is asked to end a watch, so that load spreads over its replicas."""
+QUIET_SECONDS: Final = 75.0
+"""Seconds without a line after which a watch is opened again; the server sends a bookmark every minute."""
+QUIET_SECONDS_BUSY: Final = 5.0
+"""The same for pods and nodes: how long the scheduler may be blind when a connection dies silently."""
+BUSY_KINDS: Final = frozenset({"Pod", "Node"})
+LEAST_SECONDS_OF_WATCH: Final = 1.0
+"""A watch that ends sooner counts as a failure, so that a broken proxy does not make the reflector spin."""
+
+
+@define(eq=False)
+class Reflector:
+    """Keeps ``objects`` of one resource. All of it belongs to the thread of the loop."""
+
+    client: ApiClient
+    resource: Resource
+    objects: dict[str, Any] = field(factory=dict, init=False, repr=False)
+    """By key, as of the last event."""
+    synced: asyncio.Event = field(factory=asyncio.Event, init=False)
+    """Set once the first list is complete."""
+    failure: ClusterError | None = field(default=None, init=False)
+    """Why the last attempt failed, ``None`` while all is well."""
+    lists: int = field(default=0, init=False)
+    """Number of complete lists."""
+    watches: int = field(default=0, init=False)
+    """Number of watches that were opened."""
+    on_change: Callable[[Any], None] | None = field(default=None, init=False)
+    """Called with each new state of an object, before the handlers."""
+    _handlers: list[WatchHandler] = field(factory=list, init=False)
+    _decoder: Decoder = field(init=False, repr=False)
+    _version: str = field(default="", init=False)
+    _backoff: Backoff = field(factory=Backoff, init=False)
+    _stream: asyncio.Task[None] | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self._decoder = Decoder(self.resource.cls)
+
+    def add_handler(self, handler: WatchHandler) -> None:
+        """Call *handler* with an ``ADDED`` for each object that is known, then with every change."""
+        for obj in list(self.objects.values()):
+            handler(WatchEvent("ADDED", self.resource.kind, None, obj))
+        self._handlers.append(handler)
+
+    def remove_handler(self, handler: WatchHandler) -> None:
+        """Call it no more."""
+        self._handlers = [other for other in self._handlers if other is not handler]
+
+    def restart_watch(self) -> None:
+        """Open the watch again, at the last resource version: its connection is suspect."""
+        if self._stream is not None:
+            self._stream.cancel()
+
+    async def run(self) -> None:
+        """List and watch until cancelled. Failures are retried, and logged when they begin."""
+        while True:
+            try:
+                if not self._version:
+                    await self._list()
+                await self._watch_once()
+            except ClusterError as error:
+                await self._failed(error)
+
+    async def _failed(self, error: ClusterError) -> None:
+        if isinstance(error, WatchFailure | ApiError) and _code_of(error) == GONE:
+            logger.info("%s: the server has lost the history; listing again", self.resource.plural)
+            self._version = ""
+            await asyncio.sleep(self._backoff.next() / 4)
+            return
+        if self.failure is None and not isinstance(error, NoAnswer):
+            logger.warning("cannot follow %s, trying again: %s", self.resource.plural, self._explained(error))
+        self.failure = error
+        await asyncio.sleep(self._backoff.next(getattr(error, "retry_after", None)))
+
+    def _explained(self, error: ClusterError) -> str:
+        """Return the message of *error*, with the remedy where there is a usual one."""
+        code = _code_of(error)
+        resource = self.resource
+        if code == FORBIDDEN:
+            return (
+                f"{error}; add a rule to the ClusterRole of the scheduler: apiGroups: [{resource.group!r}], "
+                f"resources: [{resource.plural!r}], verbs: ['get', 'list', 'watch']"
+            )
+        if code == UNAUTHORIZED:
+            return f"{error}; the credentials of {self.client.access.source} are refused"
+        if code == NOT_FOUND:
+            return f"{error}; the API server does not serve {resource.base}"
+        return str(error)
+
+    # ---- list --------------------------------------------------------------------------------------------
+
+    async def _list(self) -> None:
+        """Read all pages, then deliver what differs from what is known."""
+        objects, version = await self._read_pages()
+        self._replace(objects)
+        self._version = version
+        self.lists += 1
+        self._well()
+        self.synced.set()
+
+    async def read(self) -> list[Any]:
+        """Return all objects once, without following them."""
+        objects, _ = await self._read_pages()
+        return [*objects.values()]
+
+    async def _read_pages(self) -> tuple[dict[str, Any], str]:
+        resource = self.resource
+        selector = f"&fieldSelector={resource.selector}" if resource.selector else ""
+        objects: dict[str, Any] = {}
+        more = ""
+        while True:
+            following = f"&continue={quote(more)}" if more else ""
+            path = f"{resource.collection}?limit={PAGE_OBJECTS}{following}{selector}"
+            page = self._decoder.page(await self.client.request("GET", path, seconds=LIST_SECONDS))
+            for obj in page.objects:
+                objects[obj.key] = obj
+            more = page.more
+            if not more:
+                return objects, page.version
+
+    def _replace(self, objects: dict[str, Any]) -> None:
+        for key in [key for key in self.objects if key not in objects]:
+            self._emit("DELETED", self.objects.pop(key), None, stale=True)
+        for obj in objects.values():
+            self._put(obj)
+
+    def _well(self) -> None:
+        if self.failure is not None:
+            logger.info("following %s again", self.resource.plural)
+        self.failure = None
+        self._backoff.reset()
+
+    # ---- watch -------------------------------------------------------------------------------------------
+
+    async def _watch_once(self) -> None:
+        """One watch, until it ends. Its end, or its restart, is no failure."""
+        opened = time.monotonic()
+        stream = self._stream = asyncio.create_task(self._follow())
+        try:
+            await asyncio.wait({stream})
+        finally:
+            self._stream = None
+            stream.cancel()
+        if stream.cancelled():
+            return
+        error = stream.exception()
+        if error is not None:
+            raise error
+        if time.monotonic() - opened < LEAST_SECONDS_OF_WATCH:
+            await asyncio.sleep(self._backoff.next())
+
+    async def _follow(self) -> None:
+        resource = self.resource
+        selector = f"&fieldSelector={resource.selector}" if resource.selector else ""
+        path = (
+            f"{resource.collection}?watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}"
+            f"&resourceVersion={self._version}{selector}"
+        )
+        quiet = QUIET_SECONDS_BUSY if resource.kind in BUSY_KINDS else QUIET_SECONDS
+        decode = self._decoder.event
+        try:
+            async with self.client.stream(path, quiet_seconds=quiet) as batches:
+                self.watches += 1
+                self._well()
+                async for lines in batches:
+                    for line in lines:
+                        if line:
+                            self._take(*decode(line))
+        except NoAnswer as error:
+            if not error.is_quiet:
+                raise
+
+    def _take(self, type: str, obj: Any) -> None:
+        if type == BOOKMARK:
+            self._version = obj
+            return
+        self._version = obj.metadata.resource_version
+        if type != "DELETED":
+            self._put(obj)
+            return
+        old = self.objects.pop(obj.key, None)
+        if old is not None:
+            self._emit("DELETED", old, None)
+
+    def _put(self, obj: Any) -> None:
+        key = obj.key
+        old = self.objects.get(key)
+        self.objects[key] = obj
+        if old is None:
+            self._emit("ADDED", None, obj)
+        elif old.metadata.resource_version != obj.metadata.resource_version or old.uid != obj.uid:
+            self._emit("MODIFIED", old, obj)
+
+    def _emit(self, type: EventType, old: Any, new: Any, *, stale: bool = False) -> None:
+        event = WatchEvent(type, self.resource.kind, old, new, stale)
+        if self.on_change is not None:
+            self.on_change(event)
+        for handler in self._handlers:
+            handler(event)
+
+
+def _code_of(error: ClusterError) -> int:
+    if isinstance(error, WatchFailure):
+        return error.code
+    return error.status if isinstance(error, ApiError) else 0

@@ -1,0 +1,112 @@
+"""Kinds of objects and their places in the API."""
+
+from __future__ import annotations
+
+from typing import Final
+
+import msgspec
+from attrs import frozen
+
+from ...api import ClusterObject
+from ...api.manifest import KINDS
+from ...errors import ClusterError
+from .client import ApiClient
+
+_PLURALS: Final = {
+    "Pod": "pods",
+    "Node": "nodes",
+    "Namespace": "namespaces",
+    "PriorityClass": "priorityclasses",
+    "Service": "services",
+    "ReplicationController": "replicationcontrollers",
+    "ReplicaSet": "replicasets",
+    "StatefulSet": "statefulsets",
+    "PodDisruptionBudget": "poddisruptionbudgets",
+    "PersistentVolume": "persistentvolumes",
+    "PersistentVolumeClaim": "persistentvolumeclaims",
+    "StorageClass": "storageclasses",
+    "CSINode": "csinodes",
+    "CSIDriver": "csidrivers",
+    "CSIStorageCapacity": "csistoragecapacities",
+    "VolumeAttachment": "volumeattachments",
+    "ResourceClaim": "resourceclaims",
+    "ResourceClaimTemplate": "resourceclaimtemplates",
+    "ResourceSlice": "resourceslices",
+    "DeviceClass": "deviceclasses",
+}
+
+RUNNING_PODS: Final = "status.phase%21%3DSucceeded%2Cstatus.phase%21%3DFailed"
+"""Field selector of pods that take room or wait: those that have not ended."""
+
+
+@frozen
+class Resource:
+    """One kind and where the API serves it."""
+
+    kind: str
+    cls: type[ClusterObject]
+    base: str
+    """``/api/v1`` or ``/apis/GROUP/VERSION``."""
+    plural: str
+    selector: str = ""
+    """Field selector of lists and watches, quoted."""
+
+    @property
+    def group(self) -> str:
+        """The API group, empty for the core group; what RBAC rules call ``apiGroups``."""
+        parts = self.base.split("/")
+        return parts[2] if parts[1] == "apis" else ""
+
+    @property
+    def collection(self) -> str:
+        """Path of all objects, of all namespaces."""
+        return f"{self.base}/{self.plural}"
+
+    def path(self, namespace: str, name: str) -> str:
+        """Return the path of one object."""
+        if self.cls.NAMESPACED:
+            return f"{self.base}/namespaces/{namespace}/{self.plural}/{name}"
+        return f"{self.base}/{self.plural}/{name}"
+
+    def path_of(self, key: str) -> str:
+        """Return the path of the object with that key (``namespace/name``, or the name)."""
+        namespace, _, name = key.rpartition("/")
+        return self.path(namespace, name)
+
+
+class _Served(msgspec.Struct):
+    name: str
+    kind: str
+
+
+class _ServedList(msgspec.Struct):
+    resources: list[_Served] = []
+
+
+def base_of(api_version: str) -> str:
+    """Return the path of an API version."""
+    return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+
+
+def known_resource(kind: str) -> Resource | None:
+    """Return the place of a kind that scheduling reads itself, ``None`` for another."""
+    cls = KINDS.get(kind)
+    if cls is None:
+        return None
+    selector = RUNNING_PODS if kind == "Pod" else ""
+    return Resource(kind, cls, base_of(cls.API_VERSION), _PLURALS[kind], selector)
+
+
+async def find_resource(client: ApiClient, cls: type[ClusterObject]) -> Resource:
+    """Return the place of *cls*, asking the server for kinds of packages. Raises :class:`ClusterError`."""
+    known = known_resource(cls.KIND)
+    if known is not None and known.cls is cls:
+        return known
+    base, short = base_of(cls.API_VERSION), cls.KIND.rpartition("/")[2]
+    served = msgspec.json.decode(await client.request("GET", base), type=_ServedList)
+    for each in served.resources:
+        if each.kind == short and "/" not in each.name:
+            return Resource(cls.KIND, cls, base, each.name)
+    raise ClusterError(
+        f"the API server does not serve {short} in {cls.API_VERSION}; install its CustomResourceDefinition"
+    )
