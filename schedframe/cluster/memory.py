@@ -15,6 +15,7 @@ from ..api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition, Strict, f
 from ..errors import InputError, InvariantError
 from .delivery import Delivery
 from .failures import Failures, Match
+from .kinds import check_kinds
 from .port import BindNotFound, ClusterPort, Conflict, NotFound, Subscription, WatchEvent, WatchHandler
 from .preconditions import check_bindable
 from .stamps import stamped_meta, status_with, with_metadata
@@ -102,14 +103,18 @@ class InMemoryCluster(ClusterPort):
 
     @_may_fail
     def get(self, kind: str, key: str) -> Any | None:
-        """The object of *kind* with that key, or None."""
-        return self._objects[kind].get(key) if kind in self._objects else None
+        """The object of *kind* with that key, or None. Raises :class:`InputError` for an unknown kind."""
+        if kind not in self._objects:
+            check_kinds((kind,), self._objects)
+            return None
+        return self._objects[kind].get(key)
 
     @_may_fail
     def list(self, kind: str) -> Objects:
-        """All objects of *kind*, in order of creation."""
+        """All objects of *kind*, in order of creation. Raises :class:`InputError` for an unknown kind."""
         with self._delivery.lock:
-            return [*self._objects[kind].values()] if kind in self._objects else []
+            check_kinds((kind,), self._objects)
+            return [*self._objects.get(kind, {}).values()]
 
     @property
     def events(self) -> tuple[RecordedEvent, ...]:
@@ -121,9 +126,10 @@ class InMemoryCluster(ClusterPort):
         """Tell *handler* the present state, kind by kind (in the order of *kinds*), then every change.
 
         From inside a handler, or while another thread delivers, the first events come after this returned.
-        An error of a handler at the first events closes the watch.
+        An error of a handler at the first events closes the watch. An unknown kind is an InputError.
         """
         kinds = None if kinds is None else tuple(kinds)
+        check_kinds(kinds or (), self._objects)
         with self._delivery.lock:
             state = [obj for kind in kinds or self._objects for obj in self._objects.get(kind, {}).values()]
             watch = self._delivery.join(handler, kinds, state)
@@ -189,11 +195,11 @@ class InMemoryCluster(ClusterPort):
         does nothing.
         """
         obj = None if isinstance(target, str) else self._as_object(target)
+        named = self._objects.get(str(target), {})
         with self._delivery.lock:
-            current = (
-                self._objects[str(target)].get(key) if obj is None else self._stored(obj, any_version=True)
-            )
+            current = named.get(key) if obj is None else self._stored(obj, any_version=True)
             if current is None:
+                check_kinds((str(target),), self._objects)
                 raise NotFound(f"{target} {key} is not there")
             self._delete(current)
         self._delivery.deliver()

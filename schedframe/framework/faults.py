@@ -6,6 +6,7 @@ from collections.abc import Container
 from typing import Any
 
 from ..errors import PluginError
+from ..queue import ClusterEvent, EventRegistration
 from .status import Code, Status, message_of
 
 REJECTING = "None or a rejecting Status"
@@ -75,6 +76,21 @@ def read_status(
 def read_pre_enqueue(plugin: str, answer: Any) -> Status | None:
     """Return the rejection or error in an answer of pre_enqueue, ``None`` if the pod may enter."""
     return read_status(plugin, "pre_enqueue", answer, "None, a rejection or an error")
+
+
+def read_registrations(plugin: str, answer: Any) -> tuple[EventRegistration, ...]:
+    """Return the answer of events_to_register. Raises :class:`PluginError` if it is not valid."""
+    failed = f"plugin {plugin} failed in events_to_register: it answered"
+    fix = "return a list of EventRegistration(ClusterEvent(resource, actions), hint)"
+    try:
+        registrations = tuple(answer)
+    except Exception as error:
+        raise PluginError(f"{failed} {shown(answer)}; {fix}") from error
+    for each in registrations:
+        valid = isinstance(each, EventRegistration) and isinstance(each.event, ClusterEvent)
+        if not valid or not (each.hint is None or callable(each.hint)):
+            raise PluginError(f"{failed} {shown(each)}; {fix}")
+    return registrations
 
 
 def shown(answer: Any) -> str:

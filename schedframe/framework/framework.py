@@ -17,7 +17,7 @@ from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
 from .declarations import Depends, depends_on
 from .factories import make_plugin
-from .faults import as_error, from_exception, invalid_answer, read_status
+from .faults import as_error, from_exception, invalid_answer, read_registrations, read_status
 from .filtering import (
     PreFilterOutcome,
     filter_node,
@@ -33,7 +33,7 @@ from .plan import Observer, Plan, compile_plan
 from .registry import Registry
 from .results import NominatingInfo, PostFilterResult
 from .scoring import ScoreTable, run_pre_score, run_scores
-from .status import SUCCESS, Code, Status
+from .status import SUCCESS, Code, Status, message_of
 from .verdicts import Diagnosis, Verdicts
 
 logger = logging.getLogger("schedframe")
@@ -131,9 +131,11 @@ class Framework:
                 found[name] = None
                 continue
             try:
-                found[name] = tuple(call())
+                answer = call()
             except Exception as error:
-                raise PluginError(f"plugin {name} failed in events_to_register: {error}") from error
+                text = f"plugin {name} failed in events_to_register: {message_of(error)}"
+                raise PluginError(text) from error
+            found[name] = read_registrations(name, answer)
         return found
 
     def kinds(self) -> dict[str, type[ClusterObject]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from math import isnan
 from typing import Any
 
 from attrs import field, frozen
@@ -111,7 +110,14 @@ class Status:
 
     @classmethod
     def wait(cls, timeout: float, *reasons: str, events: Iterable[Any] = ()) -> Status:
-        """Wait at most *timeout* seconds."""
+        """Wait at most *timeout* seconds.
+
+        Raises ``TypeError`` if that is no number, and ``ValueError`` if it is negative or not a number (NaN).
+        """
+        if not isinstance(timeout, int | float) or isinstance(timeout, bool):
+            raise TypeError(f"the timeout of a Status must be a number of seconds, not {timeout!r}")
+        if not timeout >= 0:
+            raise ValueError(f"the timeout of a Status must be 0 or more seconds, not {timeout!r}")
         return cls(Code.WAIT, reasons, timeout=timeout, events=tuple(events))
 
     @classmethod
@@ -177,8 +183,8 @@ class Status:
                 _check_text(reason, "each reason of a Status")
         if type(self.plugin) is not str:
             _check_text(self.plugin, "the plugin of a Status")
-        if self.timeout is not None and (not isinstance(self.timeout, int | float) or isnan(self.timeout)):
-            raise TypeError("the timeout of a Status must be a number of seconds")
+        if self.timeout is not None and (not isinstance(self.timeout, int | float) or not self.timeout >= 0):
+            raise TypeError("the timeout of a Status must be a number of seconds from 0")
         if self.error is not None and not isinstance(self.error, BaseException):
             raise TypeError("the error of a Status must be an exception")
         if self.details is not None and not isinstance(self.details, Mapping):

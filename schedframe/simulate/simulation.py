@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from typing import Any, Final, Self
 
 from attrs import define, evolve
@@ -138,7 +139,15 @@ class Simulation:
         return self.evaluator.evaluate(_with_uid(as_pod(pod, strict=self.strict)))
 
     def assume(self, pod: Any, node_name: str) -> None:
-        """Count *pod* as running on the node from now on, without any other effect."""
+        """Count *pod* as running on the node from now on, without any other effect.
+
+        Raises :class:`InputError` for a node that is not there.
+        """
+        table = self._core.cache.table
+        if table.live_row(node_name) is None:
+            close = get_close_matches(node_name, table.rows().names(), n=1)
+            fix = f"did you mean {close[0]}?" if close else "add the node first"
+            raise InputError("node_name", f'there is no node "{node_name}"', fix)
         self._core.cache.assume_pod(_with_uid(as_pod(pod, strict=self.strict)).with_node_name(node_name))
 
     def cycle(self, pod: Any) -> CycleReport:

@@ -23,7 +23,7 @@ from schedframe.framework import (
     Verdicts,
     hookimpl,
 )
-from schedframe.queue import Action, ClusterEvent, EventRegistration
+from schedframe.queue import Action, ClusterEvent, EventRegistration, EventResource
 from schedframe.state import Rows
 
 from .answering import POD, STATE, answering
@@ -82,6 +82,23 @@ def test_a_plugin_that_cannot_say_its_events() -> None:
     for answer in (ValueError("no"), 5):
         with pytest.raises(PluginError, match="plugin A failed in events_to_register"):
             answering("events_to_register", answer).events()
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        "Node/Add",
+        ["Node/Add"],
+        [ClusterEvent(EventResource.NODE, Action.ADD)],
+        [EventRegistration("Node")],  # type: ignore[arg-type]
+        [EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD), 5)],  # type: ignore[arg-type]
+        None,
+    ],
+)
+def test_events_that_are_none_are_a_fault_of_the_plugin(answer: Any) -> None:
+    """A scheduler with such a plugin used to end with an AttributeError that named nothing."""
+    with pytest.raises(PluginError, match=r"events_to_register: it answered .*; return a list of"):
+        answering("events_to_register", answer).events()
 
 
 def test_plugins_that_can_turn_a_pod_down() -> None:

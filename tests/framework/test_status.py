@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from schedframe.framework import SKIP, SUCCESS, Code, Status
@@ -75,3 +77,29 @@ def test_details_are_not_compared() -> None:
     assert len({few, many}) == 1
     assert few.details == {"no cpu": {"used": 1}}
     assert Status.unresolvable("no cpu").details is None
+
+
+@pytest.mark.parametrize("timeout", [-5, -0.1, float("nan"), float("-inf")])
+def test_a_wait_is_not_negative(timeout: float) -> None:
+    with pytest.raises(ValueError, match="must be 0 or more seconds"):
+        Status.wait(timeout)
+    with pytest.raises(TypeError, match="a number of seconds from 0"):
+        Status(Code.WAIT, timeout=timeout).check()
+
+
+@pytest.mark.parametrize("timeout", ["5", None, True, [5]])
+def test_a_wait_is_a_number(timeout: Any) -> None:
+    with pytest.raises(TypeError, match="must be a number of seconds, not"):
+        Status.wait(timeout)
+
+
+def test_equal_rejections_are_one_object_where_nothing_else_tells_them_apart() -> None:
+    assert Status.unschedulable("no") is Status.unschedulable("no")
+    assert Status.unresolvable("no") is Status.unresolvable("no")
+    assert Status.unschedulable("no") != Status.unresolvable("no")
+    assert Status.unschedulable("no", details={"no": {}}).details == {"no": {}}
+    assert Status.unschedulable("no").details is None
+    for i in range(3000):
+        assert Status.unschedulable(f"no {i}").reasons == (f"no {i}",)
+    odd: Any = ["no"]
+    assert Status.unschedulable(odd).reasons == (odd,)
