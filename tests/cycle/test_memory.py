@@ -13,7 +13,7 @@ from schedframe import InMemoryCluster, Scheduler
 from schedframe.api import codec
 from schedframe.state import pod_groups
 
-from .remembering import lowered
+from .equivalence.comparison import lowered
 
 PODS_A_ROUND = 40
 OURS = ("schedframe.", "plugins_builtin.")

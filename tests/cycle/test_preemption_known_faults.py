@@ -108,7 +108,7 @@ def test_nominated_node_unresolvable_so_that_preemption_elsewhere_is_never_tried
     assert not nominator.nominated_pods_for_node("n")
 
 
-def test_room_of_a_new_nomination_taken_by_a_pod_of_a_remembered_class() -> None:
+def test_room_of_a_new_nomination_taken_by_a_pod_of_a_cached_class() -> None:
     # Nothing but the nomination changed on that node since pods like this one were placed last.
     world = World()
     world.create(*(make_node(name, cpu=1) for name in "abc"))

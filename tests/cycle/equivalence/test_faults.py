@@ -18,14 +18,14 @@ import schedframe.cycle.equivalence as package
 from schedframe.errors import CacheFault, VerificationError
 
 from .. import workload
-from ..remembering import Triplets, renamed
 from ..scale import examples
-from ..test_remembered import Way, catching_up
+from .comparison import Triplets, renamed
+from .test_same_decisions import Way, catching_up
 
 WAYS = (
     Way(48, first_visits=1, groups=24),
     Way(0, 1 << 30, 2, portion=3, draws=0),
-    Way(48, first_visits=1, board=4096, pending=2, rest=1),
+    Way(48, first_visits=1, matrix_rows=4096, pending_rows=2, rebatch_share=1),
 )
 OUTSIDE = {
     # Called after a fault, or not by the scheduler at all.

@@ -13,7 +13,7 @@ from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
 from schedframe.errors import CacheFault, VerificationError
 
 from ..build import World, make_node, make_pod
-from ..remembering import lowered
+from .comparison import lowered
 
 
 def test_a_node_that_joins_while_slots_of_the_matrix_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:

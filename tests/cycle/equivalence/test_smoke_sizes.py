@@ -9,7 +9,7 @@ import pytest
 from schedframe.cycle.equivalence import policy
 
 from ..build import World, make_node, make_pod
-from ..remembering import assert_up_to_date, lowered, renamed
+from .comparison import assert_up_to_date, lowered, renamed
 
 SIZES = ("100m", "200m", "300m", "500m")
 LOW = {

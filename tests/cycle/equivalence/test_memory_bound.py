@@ -1,4 +1,4 @@
-"""Memory of remembered classes is bounded, however many kinds of pods there are."""
+"""Memory of cached classes is bounded, for any number of kinds of pods."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def node(i: int) -> dict[str, Any]:
     return {"kind": "Node", "metadata": {"name": f"n{i}"}, "status": {"capacity": capacity}}
 
 
-def test_the_least_recently_used_go_and_the_rest_stays_within_the_bound() -> None:
+def test_least_recently_used_classes_are_evicted() -> None:
     cluster = InMemoryCluster([{"apiVersion": "v1", **node(i)} for i in range(20)])
     with Scheduler(cluster, seed=0) as scheduler:
         fast = scheduler.core.search.fast
@@ -42,7 +42,7 @@ def test_the_least_recently_used_go_and_the_rest_stays_within_the_bound() -> Non
     assert all(each.spec.node_name for each in cluster.list("Pod"))
 
 
-def test_answers_that_classes_keep_count_too() -> None:
+def test_memoised_answers_count() -> None:
     """Pods of a few sizes take turns, so that their classes fill up; then other sizes come."""
     cluster = InMemoryCluster([{"apiVersion": "v1", **node(i)} for i in range(200)])
     with Scheduler(cluster, seed=0) as scheduler:
@@ -67,7 +67,7 @@ def test_answers_that_classes_keep_count_too() -> None:
         assert 1 < len(classes) <= 5
 
 
-def test_a_class_that_was_used_since_others_were_dropped_is_spared() -> None:
+def test_a_class_that_was_used_since_the_last_eviction_is_spared() -> None:
     cluster = InMemoryCluster([{"apiVersion": "v1", **node(i)} for i in range(4)])
     with Scheduler(cluster, seed=0) as scheduler:
         fast = scheduler.core.search.fast

@@ -78,7 +78,7 @@ class MaximaMachine(RuleBasedStateMachine):
             self.model += [INFEASIBLE] * further + [value]
 
     @rule(values=st.lists(VALUES, max_size=5))
-    def everything_is_made_anew(self, values: list[int]) -> None:
+    def all_rows_change(self, values: list[int]) -> None:
         count = min(len(values), len(self.model))
         self.model[:count] = values[:count]
         self.maxima.values[:count] = values[:count]
@@ -117,7 +117,7 @@ def test_rows_of_any_number(size: int) -> None:
     found.check_invariants()
 
 
-def test_a_column_that_was_changed_behind_its_back_is_noticed() -> None:
+def test_a_column_that_was_changed_without_update_is_detected() -> None:
     found = BlockedMax(np.zeros(100, np.int64), 100)
     found.update([(5, 1)])
     found.values[70] = 9
@@ -126,7 +126,7 @@ def test_a_column_that_was_changed_behind_its_back_is_noticed() -> None:
 
 
 @pytest.mark.parametrize("size", [100, 70_000])
-def test_lists_of_best_rows_that_are_wrong_are_noticed(size: int) -> None:
+def test_wrong_lists_of_best_rows_are_detected(size: int) -> None:
     found = BlockedMax(np.zeros(size, np.int64), size)
     found.update([(5, 1), (6, 1), (size - 1, 1)])
     assert found.choose(Random(1), size) in (5, 6, size - 1)

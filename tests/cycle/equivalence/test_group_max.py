@@ -18,8 +18,8 @@ from schedframe.cycle.search import tie_breaking as ties
 from schedframe.errors import InvariantError
 from schedframe.state import NodeTable
 
-from .build import make_node
-from .test_maxima import drawn
+from ..build import make_node
+from .test_blocked_max import drawn
 
 VALUES = st.sampled_from((INFEASIBLE, 0, 1, 2, 400))
 CODES = st.integers(-1, 3)
@@ -88,7 +88,7 @@ class GroupedMachine(RuleBasedStateMachine):
         assert rng.getstate() == other.getstate()
 
     @invariant()
-    def is_what_is_made_from_nothing(self) -> None:
+    def equals_a_rebuild(self) -> None:
         self.grouped.check_invariants(self.values)
 
 
@@ -115,7 +115,7 @@ def touch(table: NodeTable, times: int = 1) -> None:
         table.set_node(make_node("n0"))
 
 
-def test_a_way_to_group_is_followed_from_its_second_visit_on() -> None:
+def test_a_grouping_is_maintained_from_its_second_visit_on() -> None:
     table, ways = table_of(5), GroupMaxCache(policy.DEFAULT)
     maxima, codes = column(table), np.zeros(table.capacity, np.int64)
     assert of(ways, (codes,), maxima, table) is None
@@ -130,7 +130,7 @@ def test_a_way_to_group_is_followed_from_its_second_visit_on() -> None:
     found.check_invariants(maxima.values)
 
 
-def test_what_changed_too_much_is_followed_again_once_that_is_over() -> None:
+def test_a_grouping_is_built_again_after_many_changes() -> None:
     table, ways = table_of(5), GroupMaxCache(policy.DEFAULT)
     maxima, codes = column(table), np.zeros(table.capacity, np.int64)
     assert [of(ways, (codes,), maxima, table) is None for _ in range(2)] == [True, False]
@@ -154,7 +154,7 @@ def test_nodes_that_joined_are_taken_in() -> None:
     assert found.choose([0], Random(1), table.size) == 3
 
 
-def test_too_many_groups_are_not_looked_at_again_for_long() -> None:
+def test_too_many_groups_are_not_counted_again_for_long() -> None:
     table, ways = table_of(5), GroupMaxCache(policy.Policy(groups=2, retry_after=2))
     maxima, codes = column(table), np.arange(table.capacity)
     assert [of(ways, (codes,), maxima, table) for _ in range(2)] == [None, None]
@@ -166,7 +166,7 @@ def test_too_many_groups_are_not_looked_at_again_for_long() -> None:
     assert of(ways, (codes,), maxima, table) is None
 
 
-def test_few_ways_are_kept_and_arrays_too_short_are_left_alone() -> None:
+def test_few_groupings_are_kept_and_short_arrays_are_refused() -> None:
     table, ways = table_of(2), GroupMaxCache(policy.DEFAULT)
     maxima = column(table)
     assert of(ways, (np.zeros(1, np.int64),), maxima, table) is None
@@ -179,7 +179,7 @@ def test_few_ways_are_kept_and_arrays_too_short_are_left_alone() -> None:
     assert of(ways, (others[-1],), maxima, table) is not None
 
 
-def test_damage_is_found() -> None:
+def test_damage_is_detected() -> None:
     values, codes = np.arange(4, dtype=np.int64), np.array([0, 0, 1, 1])
     damaged = GroupMax((codes,), 32)
     damaged.rebuild(values, 4)

@@ -1,4 +1,4 @@
-"""The same workload for schedulers that remember much, little and nothing; whatever differs is a mistake."""
+"""The same workload with a large, a small and no equivalence cache; any difference is a mistake."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ from schedframe.cycle.equivalence.status_codes import NO_NODE
 from schedframe.errors import CacheFault
 from schedframe.framework.hookspecs import Scores
 
-from .build import World
+from ..build import World
 
 MEMORIES = (0, 1, None)
 """How many classes to remember: none, one at a time, as many as there are."""
@@ -67,7 +67,7 @@ class Middle:
         if chance == 0:
             return Status.unschedulable("not in the middle")
         if chance == 1 and pod.labels.get("disk") == "12":
-            raise LookupError(f"nothing is known of {node_info.name}")
+            raise LookupError(f"nothing is stored for {node_info.name}")
         return None
 
     @hookimpl
@@ -136,7 +136,7 @@ BUSIER = Status.unresolvable("busier")
 
 @define(eq=False)
 class Local:
-    """Looks at one row, and has no columns: remembered."""
+    """Looks at one row, and has no columns: cached."""
 
     depends_on: ClassVar[Depends] = Depends.ROW
 
@@ -177,7 +177,7 @@ class Peak:
 
 @define(eq=False)
 class Groups:
-    """Asked for every pod, and treats alike the nodes that have as many pods; fails now and then."""
+    """Live; gives nodes with as many pods the same answer; fails now and then."""
 
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
@@ -222,7 +222,7 @@ PLUGINS: dict[str, type[Any]] = {
 }
 SIEVES = ("Sieve", "FineSieve")
 ALONE = ("NodeUnschedulable", "NodeName", "TaintToleration", "NodeAffinity", "NodePorts", "NodeResourcesFit")
-"""Filters that can be remembered whole, in the default order."""
+"""Filters that can be cached whole, in the default order."""
 
 
 def orders(plugins: Sequence[str], alone: bool) -> dict[str, list[str]]:
@@ -327,14 +327,14 @@ class Triplets:
         return decisions[0] is not None
 
     def run(self, most: int = 30) -> None:
-        """Cycles until nothing is ready, and then the comparison of what is remembered with a new look."""
+        """Cycles until nothing is ready, and then the comparison of what is cached with a new build."""
         for _ in range(most):
             if not self.step():
                 break
         self.check()
 
     def check(self) -> None:
-        """What is remembered is what would be found out now."""
+        """What is cached is what a new build gives."""
         for world in self.worlds:
             world.check()
             fast = world.scheduler.core.search.fast
@@ -417,11 +417,11 @@ def assert_up_to_date(eq_class: EquivalenceClass) -> None:
     assert [column.highest for column in mine.normalized] == [c.highest for c in other.normalized]
 
 
-def assert_index_fits(eq_class: EquivalenceClass, known: EquivalenceClass) -> None:
-    """What the index of a class says is what an equal class with columns, *known*, says of each row."""
+def assert_index_fits(eq_class: EquivalenceClass, built: EquivalenceClass) -> None:
+    """What the index of a class says is what an equal class with columns, *built*, says of each row."""
     if not eq_class.find_best():
         return
-    index, columns = eq_class.index, known.columns
+    index, columns = eq_class.index, built.columns
     assert columns is not None
     if isinstance(index, MatrixSlot):
         assert_slot_fits(index, eq_class, columns)

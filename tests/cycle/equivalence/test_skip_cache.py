@@ -1,4 +1,4 @@
-"""Plugins that skip are left out for pods alike, until what their Skip depends on changes."""
+"""Plugins that skip are not called for equal pods, until what their Skip depends on changes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from schedframe import (
 )
 from schedframe.api import Container, Namespace, ObjectMeta, PodSpec, PriorityClass
 
-from .build import make_node, make_pod
+from ..build import make_node, make_pod
 
 NOTE: StateKey[str] = StateKey("Skipper/note")
 CALLS = ("pre_filter", "pre_score", "reserve", "pre_bind")
@@ -121,19 +121,19 @@ def every(point_calls: int) -> dict[str, int]:
     return dict.fromkeys(CALLS, point_calls)
 
 
-def test_it_is_asked_once_and_left_out_for_the_pods_that_follow() -> None:
+def test_a_plugin_that_skips_is_called_once() -> None:
     world = World(Skipper())
     assert world.schedule(1) == every(1)
     assert world.schedule(5) == every(0)
 
 
-def test_what_it_wrote_is_there_all_the_same() -> None:
+def test_what_it_wrote_is_in_the_state_of_later_cycles() -> None:
     world = World(Skipper())
     world.schedule(3)
     assert world.plugin.notes == ["seen"] * 4, "reserve of the first pod, permit of all"
 
 
-def test_it_is_asked_again_when_something_of_what_it_reads_changes() -> None:
+def test_it_is_called_again_when_something_it_reads_changes() -> None:
     world = World(Skipper())
     world.schedule(2)
     world.cluster.create(Namespace(ObjectMeta(name="quiet")))
@@ -152,11 +152,11 @@ def test_changes_of_other_kinds_do_not_matter() -> None:
 
 
 @pytest.mark.parametrize("plugin", [Skipper(reads=None), Skipper(fails=True)], ids=["anything", "failing"])
-def test_one_that_cannot_say_is_asked_about_every_pod(plugin: Skipper) -> None:
+def test_one_without_skip_reads_is_called_for_every_pod(plugin: Skipper) -> None:
     assert World(plugin).schedule(3) == every(3)
 
 
-def test_pods_that_differ_are_asked_about() -> None:
+def test_it_is_called_for_pods_that_differ() -> None:
     world = World(Skipper())
     world.schedule(1)
     assert world.schedule(1, app="web") == every(1), "other labels"
@@ -164,7 +164,7 @@ def test_pods_that_differ_are_asked_about() -> None:
     assert world.schedule(1, spec=evolve(SPEC, priority=7), app="web") == every(1), "another spec"
 
 
-def test_pods_with_terms_about_others_wake_whoever_reads_them() -> None:
+def test_pods_with_affinity_terms_end_the_skip_of_their_readers() -> None:
     world = World(Skipper(reads=("PodAffinity",)))
     world.schedule(1)
     assert world.schedule(2) == every(0)
@@ -177,7 +177,7 @@ def test_pods_with_terms_about_others_wake_whoever_reads_them() -> None:
     assert world.schedule(2) == every(1), "where there are such pods, their nodes matter"
 
 
-def test_images_and_how_many_nodes_share_them_wake_whoever_reads_them() -> None:
+def test_images_and_their_spread_end_the_skip_of_their_readers() -> None:
     def node(name: str, *images: str) -> dict[str, Any]:
         there = {"images": [{"names": [image], "sizeBytes": 10} for image in images]}
         status = {"allocatable": {"cpu": "64", "pods": "110"}, **there}
@@ -193,7 +193,7 @@ def test_images_and_how_many_nodes_share_them_wake_whoever_reads_them() -> None:
     assert world.schedule(2) == every(1), "the same image is on a smaller share of the nodes"
 
 
-def test_a_pod_that_fits_nowhere_is_turned_down_without_asking_again() -> None:
+def test_a_pod_without_feasible_node_is_rejected_without_another_call() -> None:
     world = World(Skipper())
     for name in ("big0", "big1", "big2"):
         world.cluster.create(make_pod(name, cpu=1000))

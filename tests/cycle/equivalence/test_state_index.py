@@ -27,10 +27,10 @@ from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
 from schedframe.cycle.equivalence.index.state_index import StateIndex
 from schedframe.state import policy as state_policy
 
-from .build import World, make_node, make_pod
-from .remembering import Triplets, lowered, renamed
-from .scale import examples
-from .test_remembered import WAYS, Way, catching_up
+from ..build import World, make_node, make_pod
+from ..scale import examples
+from .comparison import Triplets, lowered, renamed
+from .test_same_decisions import WAYS, Way, catching_up
 
 GPU, IMAGE = "example.com/gpu", "web"
 SIZES: tuple[dict[str, Any], ...] = ({}, {"cpu": "100m"}, {"cpu": "500m"}, {"cpu": 1}, {"cpu": 2})
@@ -153,7 +153,7 @@ def classes_of(world: World) -> list[EquivalenceClass]:
 
 
 @pytest.mark.parametrize("sizes", [("100m",), ("100m", "200m", "300m")])
-def test_nothing_is_found_out_by_row(sizes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_columns_are_built(sizes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch) -> None:
     watched, world = Watched(monkeypatch), world_of(50)
     schedule(world, 60, *sizes)
     assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
@@ -163,7 +163,7 @@ def test_nothing_is_found_out_by_row(sizes: tuple[str, ...], monkeypatch: pytest
 
 
 @pytest.mark.parametrize("sizes", [("100m",), ("100m", "200m", "300m")])
-def test_a_class_that_began_by_rows_goes_on_by_groups(
+def test_a_class_with_columns_gets_a_state_index(
     sizes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(EquivalenceClass, "_build_state_index", lambda eq_class, rows: False)
@@ -174,7 +174,7 @@ def test_a_class_that_began_by_rows_goes_on_by_groups(
     assert not any(found.index_only for found in classes_of(world))
 
 
-def test_nodes_come_and_go_and_rows_are_still_in_groups() -> None:
+def test_nodes_come_and_go_and_rows_stay_grouped_by_state() -> None:
     world = world_of(50)
     schedule(world, 20, "100m")
     for i in range(50):
@@ -187,14 +187,14 @@ def test_nodes_come_and_go_and_rows_are_still_in_groups() -> None:
     assert {world.find("Pod", f"default/0.1-{i}").spec.node_name for i in range(5)} == {"n3", "new"}
 
 
-def test_too_many_groups_are_asked_about_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_states_are_evaluated_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered(monkeypatch, rowwise_rows=0, rows_per_state=1 << 20)
     world = world_of(50)
     schedule(world, 20, "100m")
     assert [found.index_only for found in classes_of(world)] == [False]
 
 
-def test_where_rows_come_to_differ_a_class_goes_by_rows_again(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_states_come_to_differ_the_class_uses_columns_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(state_policy, "ROW_STATES", 8)
     watched, world = Watched(monkeypatch), world_of(50)
     schedule(world, 20, "100m")
@@ -206,7 +206,7 @@ def test_where_rows_come_to_differ_a_class_goes_by_rows_again(monkeypatch: pytes
     assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
 
 
-def test_a_cluster_that_is_full_is_told_by_rows(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_full_cluster_is_diagnosed_from_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     watched, world = Watched(monkeypatch), world_of(12)
     schedule(world, 51, 1)
     assert True in watched.answers
@@ -217,7 +217,7 @@ def test_a_cluster_that_is_full_is_told_by_rows(monkeypatch: pytest.MonkeyPatch)
     assert message.startswith("0/12 nodes are available: 12 Insufficient cpu.")
 
 
-def test_room_that_is_kept_for_others_counts() -> None:
+def test_room_for_nominated_pods_counts() -> None:
     """Classes that go by groups look at the rows again as long as pods are nominated."""
     world = world_of(12)
     schedule(world, 20, "100m")
@@ -231,7 +231,7 @@ def test_room_that_is_kept_for_others_counts() -> None:
     assert [world.find("Pod", f"default/0.1-{i}").spec.node_name for i in range(5)] == ["n3"] * 5
 
 
-def test_where_one_node_is_feasible_nobody_is_asked_for_scores(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_one_node_is_feasible_no_plugin_scores(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[Any] = []
     pre_score = live_search.pre_score_live
     for module in (fast_search, live_search):
@@ -261,7 +261,7 @@ class Door:
         return Status.unschedulable("closed") if closed is not None else None
 
 
-def test_what_all_rows_have_in_common_may_change() -> None:
+def test_a_change_that_concerns_all_rows_rebuilds() -> None:
     world = World({"Door": Door})
     for i in range(50):
         world.cluster.create(make_node(f"n{i}"))
@@ -291,7 +291,7 @@ class Breaks:
             raise LookupError("nobody knows that node")
 
 
-def test_a_plugin_that_fails_at_a_new_node_is_heard() -> None:
+def test_a_plugin_that_fails_at_a_new_node_is_reported() -> None:
     world = World({"Breaks": Breaks})
     for i in range(50):
         world.cluster.create(make_node(f"n{i}"))

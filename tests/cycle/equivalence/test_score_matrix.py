@@ -1,4 +1,4 @@
-"""Classes of pods that take turns are asked about a row at once, and decide as each of them would alone."""
+"""Classes with a slot of the score matrix decide as each of them would alone."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from schedframe.cycle.equivalence.evaluate.query import EvaluationFailed
 from schedframe.cycle.equivalence.index import score_matrix
 from schedframe.cycle.equivalence.index.score_matrix import MatrixSlot
 
-from .build import World, make_node, make_pod
-from .remembering import assert_up_to_date, lowered, renamed
+from ..build import World, make_node, make_pod
+from .comparison import assert_up_to_date, lowered, renamed
 
 SIZES = ("100m", "200m", "300m")
 SLOW = Taint("slow", "", PREFER_NO_SCHEDULE)
@@ -36,7 +36,7 @@ FULL = Status.unschedulable("half is enough")
 
 
 @pytest.fixture(autouse=True)
-def two_classes_use_a_board(monkeypatch: pytest.MonkeyPatch) -> None:
+def matrix_from_two_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered(monkeypatch, matrix_min_classes=2)
 
 
@@ -49,7 +49,7 @@ def world_of(nodes: int, **plugins: Any) -> World:
 
 
 def schedule(world: World, pods: int, *sizes: str, name: str = "p") -> list[str]:
-    """So many pods that take turns; where each of them is now."""
+    """Schedule *pods* pods of the *sizes* in turn; the node of each."""
     templates = [make_pod(f"t{i}", cpu=size) for i, size in enumerate(sizes)]
     for i in range(pods):
         world.cluster.create(renamed(templates[i % len(sizes)], f"{name}{i}"))
@@ -63,22 +63,22 @@ def classes_of(world: World) -> list[EquivalenceClass]:
     return fast.cache.classes()
 
 
-def seats_of(world: World) -> list[bool]:
+def attached_of(world: World) -> list[bool]:
     for found in classes_of(world):
         assert_up_to_date(found)
     return [isinstance(each.index, MatrixSlot) and each.index.attached for each in classes_of(world)]
 
 
-def test_a_class_alone_has_no_use_for_a_board_and_joins_once_there_is_another() -> None:
+def test_a_class_alone_has_no_slot_and_attaches_once_there_is_another() -> None:
     world = world_of(50)
     assert all(schedule(world, 20, "100m"))
     assert [isinstance(each.index, MatrixSlot) for each in classes_of(world)] == [False]
     assert all(schedule(world, 60, *SIZES, name="q"))
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     assert [(each.index_only, each.columns) for each in classes_of(world)] == [(True, None)] * 3
 
 
-def test_rows_that_are_all_alike_are_asked_about_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rows_in_equal_states_are_evaluated_once(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     evaluate = BatchEvaluator.evaluate
     monkeypatch.setattr(
@@ -89,7 +89,7 @@ def test_rows_that_are_all_alike_are_asked_about_once(monkeypatch: pytest.Monkey
     assert 0 < len(asked) < 20
 
 
-def test_what_happens_to_nodes_is_followed() -> None:
+def test_nodes_that_join_and_leave_are_taken_in() -> None:
     world = world_of(20)
     schedule(world, 20, *SIZES)
     for i in range(20):
@@ -97,29 +97,29 @@ def test_what_happens_to_nodes_is_followed() -> None:
             world.cluster.delete("Node", f"n{i}")
     world.cluster.create(make_node("new", cpu="2"))
     assert set(schedule(world, 6, *SIZES, name="q")) == {"n3", "new"}
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     for i in range(100):
         world.cluster.create(make_node(f"many{i}"))
     assert all(host.startswith("many") for host in schedule(world, 30, *SIZES, name="r"))
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
 
 
 def test_a_node_that_is_closed_or_gone_is_left_out_from_then_on() -> None:
     world = world_of(6)
     schedule(world, 12, *SIZES)
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     world.cluster.update(make_node("n1", unschedulable=True))
     world.cluster.delete("Node", "n2")
     assert not {"n1", "n2"} & set(schedule(world, 60, *SIZES, name="q"))
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     world.cluster.update(make_node("n1"))
     assert "n1" in schedule(world, 12, *SIZES, name="r")
 
 
-def test_where_what_nodes_have_in_common_was_judged_anew_nobody_stays() -> None:
+def test_a_rebuild_of_the_node_columns_evicts_all_slots() -> None:
     world = world_of(6)
     schedule(world, 12, *SIZES)
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     shared = classes_of(world)[0].shared
     matrix = shared.matrix()
     shared.node_columns.generation += 1
@@ -127,7 +127,7 @@ def test_where_what_nodes_have_in_common_was_judged_anew_nobody_stays() -> None:
     assert not any(each.index.attached for each in classes_of(world))
 
 
-def test_a_class_that_fits_nowhere_is_told_why_and_stays() -> None:
+def test_a_class_without_feasible_node_gets_its_message() -> None:
     world = world_of(3)
     hosts = schedule(world, 40, "1", "500m")
     waiting = [pod for pod in world.cluster.list("Pod") if not pod.spec.node_name]
@@ -149,47 +149,47 @@ def test_a_class_that_fits_nowhere_is_told_why_and_stays() -> None:
     ],
     ids=["nodes are liked differently", "too many nodes"],
 )
-def test_where_a_board_will_not_do_classes_leave_it(
+def test_classes_leave_a_matrix_that_cannot_serve_them(
     change: Callable[[World], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lowered(monkeypatch, matrix_max_rows=40)
     world = world_of(20)
     schedule(world, 20, *SIZES)
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     change(world)
     assert all(schedule(world, 20, *SIZES, name="q"))
-    assert seats_of(world) == [False] * 3
+    assert attached_of(world) == [False] * 3
 
 
-def test_who_is_idle_loses_the_seat_and_gets_along(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_idle_slot_is_evicted_and_its_class_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered(monkeypatch, eviction_period=-10)
     world = world_of(12)
     schedule(world, 3, *SIZES)
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     schedule(world, 150, *SIZES[:2], name="q")
-    assert seats_of(world) == [True, True, False]
+    assert attached_of(world) == [True, True, False]
     assert all(schedule(world, 6, *SIZES, name="r"))
 
 
-def test_there_are_so_many_seats(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_number_of_slots_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered(monkeypatch, matrix_max_classes=2)
     world = world_of(12)
     assert all(schedule(world, 20, *SIZES[:2]))
-    assert seats_of(world) == [True, True]
+    assert attached_of(world) == [True, True]
     assert all(schedule(world, 20, *SIZES, name="q"))
-    assert sum(seats_of(world)) <= 2
+    assert sum(attached_of(world)) <= 2
 
 
-def test_a_plugin_without_columns_is_not_asked_about_all_rows(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its classes sit down when they know the rows."""
+def test_classes_without_columnar_form_attach_once_they_have_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its classes attach when they have columns."""
     lowered(monkeypatch, rowwise_rows=0, rows_per_state=1 << 20)
     world = world_of(12, Half=Half)
     assert all(schedule(world, 40, *SIZES))
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     assert all(each.columns for each in classes_of(world))
 
 
-def test_of_many_changes_each_class_learns_by_columns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_after_many_changes_each_class_is_updated_from_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     evaluate = BatchEvaluator.evaluate
     monkeypatch.setattr(
@@ -204,7 +204,7 @@ def test_of_many_changes_each_class_learns_by_columns(monkeypatch: pytest.Monkey
     )
     world = world_of(60)
     schedule(world, 6, *SIZES)
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     for i in range(40):
         world.cluster.create(make_pod(f"there{i}", cpu=f"{i + 1}m", node_name=f"n{i}"))
     world.scheduler.run_until_idle()
@@ -213,31 +213,31 @@ def test_of_many_changes_each_class_learns_by_columns(monkeypatch: pytest.Monkey
     assert all(schedule(world, 9, *SIZES, name="q"))
     assert len(asked) <= 9
     assert len(by_columns) == 3
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
 
 
-def test_in_a_larger_table_a_crowd_takes_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_matrix_needs_a_number_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered(monkeypatch, matrix_min_classes=33)
     world = world_of(60)
     sizes = [f"{10 + i}m" for i in range(60)]
     assert all(schedule(world, 30, *sizes[:30]))
-    assert not any(seats_of(world))
+    assert not any(attached_of(world))
     assert all(schedule(world, 180, *sizes, name="q"))
-    assert seats_of(world) == [True] * 60
+    assert attached_of(world) == [True] * 60
 
 
-def test_kinds_that_never_come_again_are_not_welcome_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_classes_that_never_return_are_not_admitted_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered(monkeypatch, eager_classes=2, unseen_classes=20)
     world = world_of(20)
     assert all(schedule(world, 100, *[f"{10 + i}m" for i in range(100)]))
     assert 20 <= len(classes_of(world)) <= 24
     assert all(schedule(world, 300, *[f"{10 + i}m" for i in range(30)], name="q"))
-    assert sum(seats_of(world)) >= 30
+    assert sum(attached_of(world)) >= 30
     assert all(schedule(world, 20, *[f"{500 + i}m" for i in range(20)], name="r"))
     assert len(classes_of(world)) >= 50
 
 
-def test_who_joins_late_is_asked_about_at_once_with_others_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_late_class_joins_the_batch_in_time(monkeypatch: pytest.MonkeyPatch) -> None:
     prepared: list[int] = []
     begin = BatchEvaluator.__attrs_post_init__
     monkeypatch.setattr(
@@ -251,28 +251,28 @@ def test_who_joins_late_is_asked_about_at_once_with_others_in_time(monkeypatch: 
     schedule(world, 6, *sizes[:2])
     for i in range(2, 12):
         assert all(schedule(world, 3, *sizes[i : i + 1], name=f"p{i}-"))
-        assert all(seats_of(world))
+        assert all(attached_of(world))
     assert max(prepared) < 12
     assert all(schedule(world, 48, *sizes, name="q"))
-    assert all(seats_of(world))
+    assert all(attached_of(world))
     assert max(prepared) == 12
     assert len(prepared) < 40
 
 
-def test_numbers_that_take_more_than_two_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_scores_that_take_more_than_two_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Codes may be any number below 0; of scores it must be known that they fit."""
     monkeypatch.setattr(score_matrix, "LARGEST_SCORE", 200)
     world = world_of(12)
     assert all(schedule(world, 30, *SIZES))
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     assert score_matrix.narrowed(np.array([-70_000, -3, 150])).tolist() == [-200, -3, 150]
     monkeypatch.setattr(score_matrix, "LARGEST_SCORE", 199)
     world = world_of(12)
     assert all(schedule(world, 30, *SIZES))
-    assert seats_of(world) == [False] * 3
+    assert attached_of(world) == [False] * 3
 
 
-def test_where_each_pod_is_of_another_size_others_come_to_sit(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_where_all_pods_differ_slots_change_hands(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered(monkeypatch, matrix_max_classes=8, eviction_period=4)
     world = world_of(20)
     assert all(schedule(world, 200, *[f"{10 + i}m" for i in range(200)]))
@@ -365,27 +365,27 @@ class Rejects(HalfOfSeveral):
         return lambda row: [Status.error("odd")] * len(pods)
 
 
-def test_what_is_said_of_several_pods_is_what_is_said_of_each() -> None:
+def test_batched_answers_equal_single_ones() -> None:
     def run(plugin: Any) -> tuple[list[str], list[bool]]:
         world = world_of(12, Half=plugin)
         hosts = schedule(world, 60, *SIZES)
         # Several plugins have something against a node that is full.
         world.cluster.create(make_pod("fat", cpu=4, node_name="n0"))
         hosts += schedule(world, 3, *SIZES, name="r")
-        seats = seats_of(world)
+        attached = attached_of(world)
         hosts += schedule(world, 90, *SIZES, name="q")
         assert not world.faults
-        return hosts, seats
+        return hosts, attached
 
-    expected, seats = run(Half)
+    expected, attached = run(Half)
     assert "" in expected
-    assert seats == [True] * 3
+    assert attached == [True] * 3
     for plugin in (HalfOfSeveral, InArrays, Unprepared, TooFew, TooHigh, Rejects):
-        assert run(plugin) == (expected, seats), plugin
+        assert run(plugin) == (expected, attached), plugin
 
 
 @pytest.mark.parametrize("scores", [[1, 2], np.array([1, 2])], ids=["list", "array"])
-def test_scores_of_several_pods_are_checked_and_weighted(scores: Any) -> None:
+def test_batched_scores_are_checked_and_weighted(scores: Any) -> None:
     batch = PluginBatch("P", 3, (0, 1), lambda row: scores)
     assert list(weighted(batch, scores)) == [3, 6]
     for wrong in (scores[:1], [*scores[:1], 101], np.array([0, -1]), np.array([0.5, 1.0]), [5, -1]):
@@ -403,10 +403,10 @@ class Breaks(Half):
         return None
 
 
-def test_a_plugin_that_fails_is_heard() -> None:
+def test_a_plugin_that_fails_is_reported() -> None:
     world = world_of(12, Breaks=Breaks)
     assert all(schedule(world, 4, *SIZES))
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     assert not world.faults
     hosts = schedule(world, 12, *SIZES, name="q")
     assert [i for i, host in enumerate(hosts) if not host] == [3, 6, 9]
@@ -425,10 +425,10 @@ class OnlyLarge(Half):
         return Status.skip() if pod.requests.get("cpu", 0) < 300 else None
 
 
-def test_plugins_that_skip_some_of_the_classes_are_asked_for_the_others() -> None:
+def test_plugins_that_skip_some_classes_are_called_for_the_others() -> None:
     world = world_of(12, OnlyLarge=OnlyLarge)
     assert all(schedule(world, 30, *SIZES, name="q"))
-    assert seats_of(world) == [True] * 3
+    assert attached_of(world) == [True] * 3
     hosts = schedule(world, 200, *SIZES)
     waiting = [i % 3 for i, host in enumerate(hosts) if not host]
     assert waiting

@@ -16,10 +16,10 @@ from schedframe.cycle.equivalence import column_updates, node_columns, policy
 from schedframe.cycle.search import tie_breaking as ties
 from schedframe.state import policy as state_policy
 
-from . import workload
-from .build import make_node
-from .remembering import PLUGINS, Triplets, lowered, renamed
-from .scale import examples
+from .. import workload
+from ..build import make_node
+from ..scale import examples
+from .comparison import PLUGINS, Triplets, lowered, renamed
 
 
 def _act(worlds: Triplets, random: Random, templates: list[Pod], nodes: int, pods: int, images: bool) -> None:
@@ -51,11 +51,11 @@ def _act(worlds: Triplets, random: Random, templates: list[Pod], nodes: int, pod
 class Way(NamedTuple):
     """Thresholds of the cache, lowered so that small clusters take every path of large ones."""
 
-    one_by_one: int
+    rowwise_rows: int
     """Dirty rows that are evaluated one by one; with more, they are gathered from the columns."""
-    gather: int = 0
+    gather_cost: int = 0
     """Cost of gathering one row, in scanned rows; the higher, the sooner all rows are scanned."""
-    at_once: int = 0
+    eager_classes: int = 0
     """Classes that are made for their first pod."""
     portion: int = 1 << 14
     """Rows that are filtered at a time when a class is built."""
@@ -65,24 +65,24 @@ class Way(NamedTuple):
     """Blocks of groups have two to that power rows."""
     first_visits: int = 2
     """Pods of a class before it gets a state index."""
-    most_groups: int = 4096
+    row_states: int = 4096
     """Row states, at most."""
-    most_asked: int = 48
-    most_tied: int = 64
-    most_known: int = 8192
-    board: int = 0
+    built_states: int = 48
+    tied_states: int = 64
+    known_states: int = 8192
+    matrix_rows: int = 0
     """Rows of the largest table with a score matrix."""
-    crowd: int = 2
+    matrix_classes: int = 2
     """Classes from which on there is a score matrix."""
-    seats: int = 32
+    matrix_slots: int = 32
     """Slots of the score matrix."""
     answers: int = 4096
     """Row states whose answers one memo keeps."""
-    pending: int = 16
+    pending_rows: int = 16
     """Dirty rows that are evaluated for all slots; with more, a class is evaluated from columns."""
-    rest: int = 8
+    rebatch_share: int = 8
     """One in this number of slots may be new before all are prepared as one batch again."""
-    round: int = 256
+    eviction_period: int = 256
     """Evaluations between two passes that evict idle slots."""
     draws: int = 16
     """Random rows are drawn until one is tied if at least one in this number of rows is tied."""
@@ -93,44 +93,54 @@ WAYS = (
     Way(0, first_visits=1 << 30, draws=2),
     Way(0, 1 << 30, 2, portion=3, draws=0),
     Way(48, first_visits=1 << 30, draws=0),
-    Way(48, portion=1, most_groups=6),
+    Way(48, portion=1, row_states=6),
     Way(48, groups=2, smallest_shift=6, first_visits=1, draws=0),
-    Way(48, first_visits=1, most_asked=1, most_tied=1, draws=2),
-    Way(0, first_visits=1, most_known=4, draws=0),
-    Way(48, board=4096),
-    Way(48, first_visits=1, board=30, seats=2, answers=3, round=0, draws=2),
-    Way(0, first_visits=1, board=8, crowd=3, seats=3, rest=1, answers=1, pending=1, draws=0),
-    Way(48, first_visits=1, board=4096, pending=0, rest=1, round=2),
+    Way(48, first_visits=1, built_states=1, tied_states=1, draws=2),
+    Way(0, first_visits=1, known_states=4, draws=0),
+    Way(48, matrix_rows=4096),
+    Way(48, first_visits=1, matrix_rows=30, matrix_slots=2, answers=3, eviction_period=0, draws=2),
+    Way(
+        0,
+        first_visits=1,
+        matrix_rows=8,
+        matrix_classes=3,
+        matrix_slots=3,
+        rebatch_share=1,
+        answers=1,
+        pending_rows=1,
+        draws=0,
+    ),
+    Way(48, first_visits=1, matrix_rows=4096, pending_rows=0, rebatch_share=1, eviction_period=2),
 )
 
 
 @contextmanager
 def catching_up(way: Way) -> Iterator[None]:
-    """Take that way."""
+    """Lower the thresholds to those of *way*."""
     with pytest.MonkeyPatch.context() as patch:
         lowered(
             patch,
-            rowwise_rows=way.one_by_one,
-            gather_cost=way.gather,
-            eager_classes=way.at_once,
+            rowwise_rows=way.rowwise_rows,
+            gather_cost=way.gather_cost,
+            eager_classes=way.eager_classes,
             groups=way.groups,
             retry_after=3,
             first_visits=way.first_visits,
-            rows_per_state=1 if way.most_asked > 1 else 1 << 20,
-            tied_states=way.most_tied,
-            answers=min(way.most_known, way.answers),
-            matrix_max_rows=way.board,
-            matrix_min_classes=way.crowd,
-            matrix_max_classes=way.seats,
-            pending_rows=way.pending,
-            eviction_period=way.round,
-            rebatch_share=way.rest,
+            rows_per_state=1 if way.built_states > 1 else 1 << 20,
+            tied_states=way.tied_states,
+            answers=min(way.known_states, way.answers),
+            matrix_max_rows=way.matrix_rows,
+            matrix_min_classes=way.matrix_classes,
+            matrix_max_classes=way.matrix_slots,
+            pending_rows=way.pending_rows,
+            eviction_period=way.eviction_period,
+            rebatch_share=way.rebatch_share,
             miss_cost=1,
         )
         patch.setattr(policy, "SMALLEST_BLOCK", 1 << way.smallest_shift)
         patch.setattr(state_policy, "SMALLEST_STATE_BLOCK", 1 << way.smallest_shift)
         patch.setattr(state_policy, "PORTION", 16)
-        patch.setattr(state_policy, "ROW_STATES", way.most_groups)
+        patch.setattr(state_policy, "ROW_STATES", way.row_states)
         patch.setattr(state_policy, "ROWS_PER_STATE", 1)
         patch.setattr(ties, "MOST_DRAWS", way.draws)
         for module in (column_updates, node_columns):
