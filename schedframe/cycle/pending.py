@@ -11,7 +11,10 @@ from typing_extensions import override
 from .._brief import brief_of
 from .._tables import SHOWN, Table, Tabular
 from ..api import POD_SCHEDULED, Pod
-from ..queue import PendingPod
+from ..queue import PendingPod, Pool
+from .binding.attempt import Attempt
+from .binding.progress import progress_of
+from .core import Core
 
 COLUMNS = ("pod", "pool", "attempts", "waits for", "wakes in", "why")
 
@@ -28,7 +31,7 @@ class PendingPods(Tabular, Sequence[PendingPod]):
     now: float
     """Seconds of the scheduler's clock, which the times of the pods refer to."""
     messages: Mapping[str, str]
-    """Pod key → what its condition says of the last attempt."""
+    """Pod key → what it waits for in permit or binding, else what its condition says of the last attempt."""
 
     @overload
     def __getitem__(self, index: int) -> PendingPod: ...
@@ -104,10 +107,24 @@ class PendingPods(Tabular, Sequence[PendingPod]):
         return COLUMNS, evolve(self, pods=self.pods[:SHOWN]).rows(), len(self.pods)
 
 
-def pending_pods(waiting: Sequence[PendingPod], known: Mapping[str, Pod], now: float) -> PendingPods:
-    """The report; *known* are the pending pods by key as the cluster told them."""
-    messages = {pod.key: _message(known[pod.key]) for pod in waiting if pod.key in known}
-    return PendingPods(tuple(waiting), now, messages)
+def pending_pods(core: Core) -> PendingPods:
+    """Return the pods of the queue, and those that are bound off the core; O(pods)."""
+    waiting = core.queue.pending()
+    queued = {pod.uid for pod in waiting}
+    waiting += [_bound_off_core(attempt) for uid, attempt in core.binding.items() if uid not in queued]
+    messages = {pod.key: _message(core.pending[pod.key]) for pod in waiting if pod.key in core.pending}
+    for position, pod in enumerate(waiting):
+        progress = progress_of(core, pod.uid) if pod.pool is Pool.IN_FLIGHT else None
+        if progress is not None:
+            messages[pod.key] = progress.message
+            waiting[position] = evolve(pod, wake_at=progress.wake_at)
+    return PendingPods(tuple(waiting), core.clock(), messages)
+
+
+def _bound_off_core(attempt: Attempt) -> PendingPod:
+    """The queue forgets a pod once its binding begins."""
+    info, pod = attempt.info, attempt.pod
+    return PendingPod(pod.key, pod.uid, Pool.IN_FLIGHT, info.attempts, (), "", info.timestamp, None)
 
 
 def _message(pod: Pod) -> str:

@@ -313,8 +313,7 @@ class Scheduler:
 
     def pending(self) -> PendingPods:
         """Pods that wait, with where, why and until when: a sequence, ``to_dict()``, and a table to print."""
-        core = self.core
-        return pending_pods(core.queue.pending(), core.pending, core.clock())
+        return pending_pods(self.core)
 
 
 UNSCHEDULABLE = Status.unschedulable()

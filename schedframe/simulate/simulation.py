@@ -12,6 +12,7 @@ from .._brief import brief_of, brief_repr
 from ..api import CONTROLLER_KINDS, ClusterObject, Pod, Strict, from_manifest
 from ..cluster import InMemoryCluster
 from ..cycle import Decision, Scheduler, VirtualClock
+from ..cycle.binding.progress import progress_of
 from ..cycle.options import ScoreAllNodes
 from ..errors import InputError
 from ..framework import PluginsToPass, Registry
@@ -200,6 +201,9 @@ class Simulation:
         return Placement(now, None, self._why(now))
 
     def _why(self, pod: Pod) -> str:
+        progress = progress_of(self._core, pod.uid)
+        if progress is not None:
+            return f"the pod {progress.message}"
         conditions = [c for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]
         if conditions:
             return conditions[0].message

@@ -267,7 +267,7 @@ def test_an_event_between_the_look_and_the_wait_is_not_missed(provision: Provisi
 
 
 def test_a_plugin_that_waits_for_no_time_at_all_does_not_stop_the_others(provision: Provision) -> None:
-    provision.seconds = -1.0
+    provision.seconds = 0.0
     world = World({"Provision": provision.plugin()})
     world.create(make_node(), make_pod("a"), make_pod("b"))
     for _ in range(10):

@@ -2,7 +2,21 @@
 
 from __future__ import annotations
 
-from schedframe import InMemoryCluster, Scheduler, VirtualClock
+import pytest
+
+from schedframe import (
+    Action,
+    ClusterEvent,
+    EventResource,
+    InMemoryCluster,
+    Scheduler,
+    Simulation,
+    Status,
+    VirtualClock,
+)
+
+from .build import plugin_class
+from .executors import ManualExecutor
 
 NODE = {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "1", "pods": "3"}}}
 
@@ -58,3 +72,45 @@ def test_nothing_waits() -> None:
     scheduler, _ = scheduler_with(pod("ok"))
     assert not scheduler.pending()
     assert scheduler.pending().to_dict() == {}
+
+
+PERMIT_AND_PRE_BIND = {
+    "permit": (lambda self: Status.wait(60), "waits in permit for Slow, at most 50.0 s more; its node is n1"),
+    "pre_bind": (
+        lambda self: Status.wait(60, events=[ClusterEvent(EventResource.NODE, Action.ADD)]),
+        "waits in pre_bind of Slow, at most 50.0 s more; its node is n1",
+    ),
+}
+
+
+@pytest.mark.parametrize("hook", PERMIT_AND_PRE_BIND)
+def test_a_pod_in_permit_or_pre_bind_says_so(hook: str) -> None:
+    answer, message = PERMIT_AND_PRE_BIND[hook]
+    clock = VirtualClock()
+    cluster = InMemoryCluster([NODE, pod("p")], clock=clock)
+    scheduler = Scheduler(cluster, clock=clock, plugins=[plugin_class("Slow", **{hook: answer})])
+    scheduler.run_until_idle()
+    clock.advance(10)
+    pending = scheduler.pending()
+    (waiting,) = pending.to_dict()["in_flight"]
+    assert waiting["message"] == message
+    assert waiting["wakes_in_s"] == 50.0
+    assert message in str(pending)
+
+
+def test_a_pod_that_is_being_bound_says_so() -> None:
+    cluster = InMemoryCluster([NODE, pod("p")])
+    executor = ManualExecutor()
+    scheduler = Scheduler(cluster, executor=executor)
+    scheduler.schedule_one()
+    (waiting,) = scheduler.pending().to_dict()["in_flight"]
+    assert waiting["message"] == "is being bound to node n1"
+    assert waiting["wakes_in_s"] is None
+
+
+def test_a_placement_says_what_its_pod_waits_for() -> None:
+    with Simulation(
+        [NODE], plugins=[plugin_class("Slow", permit=lambda self: Status.wait(60))]
+    ) as simulation:
+        (placement,) = simulation.schedule([pod("p")])
+    assert placement.message == "the pod waits in permit for Slow, at most 60.0 s more; its node is n1"

@@ -1,0 +1,46 @@
+"""What a pod that has a node but is not bound yet is waiting for, for people."""
+
+from __future__ import annotations
+
+from attrs import frozen
+
+from ..core import Core
+from .attempt import Attempt
+
+
+@frozen
+class Progress:
+    """What an attempt waits for."""
+
+    message: str
+    wake_at: float | None = None
+    """When it goes on, or fails, by itself, in seconds of the core's clock; ``None``: nothing is due."""
+
+
+def progress_of(core: Core, uid: str) -> Progress | None:
+    """Return what the pod of that uid waits for in permit or binding, ``None`` if it is in neither.
+
+    O(plugins that it waits for).
+    """
+    now = core.clock()
+    waiting = core.waiting.get(uid)
+    if waiting is not None:
+        deadline = min(waiting.deadlines.values())
+        plugins = ", ".join(waiting.pending_plugins)
+        text = f"waits in permit for {plugins}, at most {max(0.0, deadline - now):.1f} s more"
+        return Progress(f"{text}; its node is {waiting.node_name}", deadline)
+    attempt = core.binding.get(uid)
+    if attempt is None:
+        return None
+    paused = core.paused.get(uid)
+    if paused is None:
+        return Progress(f"is being bound to node {attempt.node_name}")
+    text = "asks the cluster what became of its bind" if paused.verify else f"waits in {_step(attempt)}"
+    seconds = f"at most {max(0.0, paused.deadline - now):.1f} s more"
+    return Progress(f"{text}, {seconds}; its node is {attempt.node_name}", paused.deadline)
+
+
+def _step(attempt: Attempt) -> str:
+    if attempt.pre_bound < len(attempt.pre_binders):
+        return f"pre_bind of {attempt.pre_binders[attempt.pre_bound]}"
+    return "bind"
