@@ -113,7 +113,7 @@ class NodeAffinity:
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
         """Reject a node that does not match the added affinity or the requirements of the pod."""
         node = node_info.node
-        if node is None:
+        if not node_info.has_node:
             return None
         if self._added is not None and not self._added.matches(node):
             return _ENFORCED
@@ -153,8 +153,9 @@ class NodeAffinity:
 
         Raises InputError for terms that cannot be parsed, for which pre_score returns an error before.
         """
-        node = node_info.node
-        return 0 if node is None else sum(terms.score(node) for terms in self._preferences(pod))
+        if not node_info.has_node:
+            return 0
+        return sum(terms.score(node_info.node) for terms in self._preferences(pod))
 
     @hookimpl
     def score_rows(self, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:

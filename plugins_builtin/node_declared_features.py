@@ -65,8 +65,8 @@ class NodeDeclaredFeatures:
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
         """Reject a node that lacks a required feature."""
         required = state.read(_REQUIRED)
-        node = node_info.node
-        return None if node is None or required.issubset(node.status.declared_features) else _STATUS
+        declared = node_info.node.status.declared_features
+        return None if required.issubset(declared) or not node_info.has_node else _STATUS
 
     @hookimpl
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:

@@ -44,8 +44,7 @@ class NodeUnschedulable:
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
         """Reject a cordoned node that the pod does not tolerate."""
-        node = node_info.node
-        if node is None or not node.spec.unschedulable or _tolerates(pod):
+        if not node_info.node.spec.unschedulable or _tolerates(pod):
             return None
         return _STATUS
 

@@ -56,8 +56,7 @@ class TaintToleration:
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
         """Reject a node with a hard taint that the pod does not tolerate."""
-        node = node_info.node
-        return _STATUS if node is not None and _repels(node, pod) else None
+        return _STATUS if _repels(node_info.node, pod) else None
 
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
@@ -74,8 +73,7 @@ class TaintToleration:
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> int:
         """Return the number of PreferNoSchedule taints that are not tolerated."""
         state.read(_PRE_SCORED)
-        node = node_info.node
-        return 0 if node is None else count_untolerated(node.spec.taints, pod.spec)
+        return count_untolerated(node_info.node.spec.taints, pod.spec)
 
     @hookimpl
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:

@@ -81,13 +81,12 @@ class VolumeZone:
     @hookimpl
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status | None:
         """Reject a node with other zones or regions; O(labels of the pod's volumes)."""
-        node = node_info.node
         topologies = self._cached_topologies(state, pod)
         if isinstance(topologies, Status):
             return topologies
-        if node is None or not topologies:
+        if not topologies or not node_info.has_node:
             return None
-        labels = _labels_of(node)
+        labels = _labels_of(node_info.node)
         return None if labels is None or _accepts(topologies, labels) else _STATUS
 
     @hookimpl

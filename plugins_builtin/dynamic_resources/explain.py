@@ -13,7 +13,7 @@ def explain_node(claims: ClaimFilter, pod_claims: PodClaims, info: NodeInfo) -> 
     unavailable = [pod_claims.claims[index].key for index in sorted(claims.unavailable(pod_claims, info))]
     if unavailable:
         return f"allocated elsewhere, or not ready: {', '.join(unavailable)}"
-    if info.node is None or not pod_claims.to_allocate():
+    if not info.has_node or not pod_claims.to_allocate():
         return None
     pools, usage = claims.tracker.pools.of_node(info.node), claims.tracker.usage
     problems = [

@@ -172,7 +172,7 @@ class ClaimFilter:
             if claim.status.allocation is None:
                 continue
             selector = pod_claims.selector_of(index)
-            is_reachable = selector is None or (info.node is not None and selector.matches(info.node))
+            is_reachable = selector is None or (info.has_node and selector.matches(info.node))
             if not is_reachable or self.is_late(claim):
                 unavailable.add(index)
         return unavailable
@@ -201,7 +201,6 @@ class ClaimFilter:
     def _outcome(self, request: AllocationRequest, info: NodeInfo) -> Status | None:
         row = self.row_of(info)
         if row is None:
-            assert info.node is not None
             view = NodeView(-1, self.tracker.pools.of_node(info.node))
             outcome = self._search(request, info.node, view)
             return outcome if isinstance(outcome, Status) else None

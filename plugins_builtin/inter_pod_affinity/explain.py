@@ -35,8 +35,8 @@ def explain_node(
 ) -> str | None:
     """Return why *pod* must not run on that node; ``None`` if it may."""
     node = info.node
-    code = violated_rule(state, node) if node is not None else 0
-    if node is None or not code:
+    code = violated_rule(state, node) if info.has_node else 0
+    if not code:
         return None
     finder = _PodFinder(cache, existing.table, info)
     if code == AFFINITY:

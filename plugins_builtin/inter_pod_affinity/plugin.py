@@ -81,20 +81,20 @@ class InterPodAffinity:
     @hookimpl
     def add_pod(self, state: CycleState, pod: Pod, pod_to_add: Pod, node_info: NodeInfo) -> None:
         """Add a pod to the counts."""
-        if node_info.node is not None:
+        if node_info.has_node:
             update_counts(state.read(FILTER_STATE), self._existing, pod, pod_to_add, node_info.node, 1)
 
     @hookimpl
     def remove_pod(self, state: CycleState, pod: Pod, pod_to_remove: Pod, node_info: NodeInfo) -> None:
         """Remove a pod from the counts."""
-        if node_info.node is not None:
+        if node_info.has_node:
             update_counts(state.read(FILTER_STATE), self._existing, pod, pod_to_remove, node_info.node, -1)
 
     @hookimpl
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
         """Apply affinity, then anti-affinity of the pod, then anti-affinity of existing pods."""
         counted = state.read(FILTER_STATE)
-        return None if node_info.node is None else filter_node(counted, node_info.node)
+        return filter_node(counted, node_info.node) if node_info.has_node else None
 
     @hookimpl
     def filter_rows(self, state: CycleState, rows: Rows) -> RowVerdicts | None:
@@ -119,7 +119,7 @@ class InterPodAffinity:
     def score(self, state: CycleState, node_info: NodeInfo) -> int:
         """Return the sum of the weights in the node's domains."""
         counted = state.read(SCORE_STATE)
-        return 0 if node_info.node is None else score_node(counted, node_info.node)
+        return score_node(counted, node_info.node) if node_info.has_node else 0
 
     @hookimpl
     def score_rows(self, state: CycleState, rows: Rows) -> Scores:

@@ -68,7 +68,7 @@ class NodeVolumeLimits:
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
         """Reject a node where a limit would be exceeded; O(volumes of the node's pods)."""
         node = node_info.node
-        if node is None or not pod.spec.volumes:
+        if not pod.spec.volumes or not node_info.has_node:
             return None
         counts = self._counts
         counts.sync()

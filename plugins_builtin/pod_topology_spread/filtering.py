@@ -136,14 +136,12 @@ class FilterState:
         copy._limits[:] = self._limits
         return copy
 
-    def update(self, pod: Pod, node: Node | None, by: int) -> None:
+    def update(self, pod: Pod, node: Node, by: int) -> None:
         """Add (*by* 1) or remove (-1) *pod* on *node*.
 
         As in the reference, pods that are being deleted count here, and a selector without requirements
         matches here, although pre_filter counts neither.
         """
-        if node is None:
-            return
         for i, counted in enumerate(self.constraint_counts):
             constraint = counted.constraint
             if pod.namespace == constraint.namespace and constraint.selector.matches(pod.labels):

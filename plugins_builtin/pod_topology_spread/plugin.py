@@ -100,18 +100,19 @@ class PodTopologySpread:
     @hookimpl
     def add_pod(self, state: CycleState, pod_to_add: Pod, node_info: NodeInfo) -> None:
         """Add a pod to the counts; O(constraints)."""
-        state.read(_HARD).update(pod_to_add, node_info.node, 1)
+        if node_info.has_node:
+            state.read(_HARD).update(pod_to_add, node_info.node, 1)
 
     @hookimpl
     def remove_pod(self, state: CycleState, pod_to_remove: Pod, node_info: NodeInfo) -> None:
         """Remove a pod from the counts; O(constraints)."""
-        state.read(_HARD).update(pod_to_remove, node_info.node, -1)
+        if node_info.has_node:
+            state.read(_HARD).update(pod_to_remove, node_info.node, -1)
 
     @hookimpl
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
         """Reject a node without a topology key, or in a domain whose skew would exceed max_skew."""
-        node = node_info.node
-        code = 0 if node is None else state.read(_HARD).filter_code(node)
+        code = state.read(_HARD).filter_code(node_info.node) if node_info.has_node else 0
         return _STATUSES[code - 1] if code else None
 
     @hookimpl
@@ -163,8 +164,7 @@ class PodTopologySpread:
     @hookimpl
     def explain(self, state: CycleState, node_info: NodeInfo) -> str | None:
         """Return the numbers of the constraint that the node violates."""
-        node = node_info.node
-        return None if node is None else explain_node(state.read(_HARD), node)
+        return explain_node(state.read(_HARD), node_info.node) if node_info.has_node else None
 
     @hookimpl
     def explain_pod(self, state: CycleState, pod: Pod) -> list[str]:

@@ -61,8 +61,7 @@ class ScoreTerm:
 
     def of(self, info: NodeInfo, table: NodeTable) -> float:
         """Return the term of one node; 0 without the label."""
-        assert info.node is not None
-        value = info.node.labels.get(self.constraint.topology_key)
+        value = info.labels.get(self.constraint.topology_key)
         if value is None:
             return 0.0
         if self.is_per_node:
@@ -115,8 +114,7 @@ class ScoreState:
 
     def score(self, info: NodeInfo, table: NodeTable) -> int:
         """Return the sum of the terms, rounded half away from zero; 0 for an ignored node."""
-        node = info.node
-        if node is None or self._ignores(node):
+        if not info.has_node or self._ignores(info.node):
             return 0
         total = 0.0
         for term in self.terms:

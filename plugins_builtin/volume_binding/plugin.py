@@ -78,7 +78,7 @@ class VolumeBinding:
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
         """Reject nodes where a volume cannot be used, bound or created; O(claims × log volumes)."""
         claims, node = state.read(CLAIMS), node_info.node
-        if node is None:
+        if not node_info.has_node:
             return None
         return filter_node(claims, node, migrated_plugins(self.handle.objects.get("CSINode", node.name)))
 
@@ -98,9 +98,9 @@ class VolumeBinding:
     @hookimpl
     def score(self, state: CycleState, node_info: NodeInfo) -> int:
         """Return the score by storage capacity; 0 without a shape."""
-        if self._score is None or node_info.node is None:
+        if self._score is None or not node_info.has_node:
             return 0
-        return self._score.node(state.read(CLAIMS), node_info.node.labels)
+        return self._score.node(state.read(CLAIMS), node_info.labels)
 
     @hookimpl
     def score_rows(self, state: CycleState, rows: Rows) -> npt.NDArray[np.int64]:

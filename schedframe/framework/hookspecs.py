@@ -7,7 +7,7 @@ and node infos must not be changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Hashable, Mapping, Sequence
 from enum import Enum
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
@@ -30,6 +30,13 @@ hookspec = pluggy.HookspecMarker(PROJECT)
 hookimpl = pluggy.HookimplMarker(PROJECT)
 
 Scores = npt.NDArray[np.int64]
+"""Scores of rows, aligned with them."""
+
+
+class Comparable(Protocol):
+    """A value with an order, such as a number, a text or a tuple of these."""
+
+    def __lt__(self, other: Any, /) -> bool: ...
 
 
 class Tier(Enum):
@@ -100,7 +107,7 @@ class Hookspecs(Protocol):
         """
 
     @_hook("queueSort")
-    def queue_sort_key(self, pod_info: QueuedPodInfo) -> Any:
+    def queue_sort_key(self, pod_info: QueuedPodInfo) -> Comparable:
         """A comparable value; the pod with the smallest is scheduled first.
 
         Computed once per enqueueing. Exactly one plugin of a profile sorts, by key or by less.
@@ -280,7 +287,9 @@ class Hookspecs(Protocol):
         """In the core, before the hand-off: ``Status.skip()`` if pre_bind has nothing to do for this pod."""
 
     @_hook("preBind")
-    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
+    def pre_bind(
+        self, state: CycleState, pod: Pod, node_name: str
+    ) -> Status | Awaitable[Status | None] | None:
         """Prepare the outside world for the pod (attach, provision). Off the core; may be ``async``.
 
         ``None`` goes on; ``Status.wait(seconds, events=…)`` asks to be called again after one of the events,
@@ -288,7 +297,7 @@ class Hookspecs(Protocol):
         """
 
     @_hook("bind")
-    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Any:
+    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None:
         """Bind the pod. Off the core; may be ``async``. ``Status.skip()`` leaves it to the next plugin."""
 
     @_hook("postBind")

@@ -13,7 +13,7 @@ from .comparer import Comparison, compare
 from .derived_arrays import DerivedArrays
 from .domains import Domains, NodeSubset
 from .images import ImageIndex, ImageState
-from .node_info import NodeInfo
+from .node_info import NO_NODE, NodeInfo
 from .node_order import NodeOrder, zone_of
 from .node_table import LazyRows, NodeTable, Rows
 from .objects import ObjectStore
@@ -26,6 +26,7 @@ from .table_store import TableStore
 from .trial import substituted_row
 
 __all__ = [
+    "NO_NODE",
     "Cache",
     "ChangeLog",
     "Comparison",

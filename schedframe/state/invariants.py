@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..errors import InvariantError
-from .node_info import NodeInfo
+from .node_info import NO_NODE, NodeInfo
 from .sparse_resources import FIRST_RESOURCES
 from .table_store import TableStore
 
@@ -31,7 +31,7 @@ def check_store(table: TableStore) -> None:
             (info.non_zero_cpu, info.non_zero_memory),
             (fresh.non_zero_cpu, fresh.non_zero_memory),
         )
-        same(f"node info of {info.name}: node", info.node, table.node_at(row))
+        same(f"node info of {info.name}: node", info.node, table.node_at(row) or NO_NODE)
     same("ports", table.ports, ports)
     _check_sparse(table, used)
     affinities = [pod.spec.affinity for row in used for pod in table.pods_at(row).values()]
@@ -101,7 +101,7 @@ def _check_images(table: TableStore, used: list[int]) -> None:
 
 
 def _recount(table: TableStore, row: int) -> NodeInfo:
-    info = NodeInfo(table.name_of(row), table.node_at(row))
+    info = NodeInfo(table.name_of(row), table.node_at(row) or NO_NODE)
     for uid, pod in table.pods_at(row).items():
         same("uid of a pod", uid, pod.uid)
         info.add_pod(pod)
@@ -121,7 +121,7 @@ def _check_columns(table: TableStore, row: int, fresh: NodeInfo) -> None:
     same(f"{where}: pods", int(table.pod_count[row]), len(fresh.pods))
     same(f"{where}: allowed pods", int(table.allowed_pods[row]), fresh.allowed_pods)
     same(f"{where}: room", int(table._amounts.room[row]), int(len(fresh.pods) < fresh.allowed_pods))
-    unschedulable = fresh.node is not None and fresh.node.spec.unschedulable
+    unschedulable = fresh.node.spec.unschedulable
     same(f"{where}: unschedulable", bool(table.unschedulable[row]), unschedulable)
 
 

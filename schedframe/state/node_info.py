@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from attrs import define, field
 
@@ -14,7 +14,8 @@ from .ports import PortUsers, count_port
 if TYPE_CHECKING:
     from .images import ImageIndex, ImageState
 
-_EMPTY: Mapping[str, int] = {}
+NO_NODE: Final = Node()
+"""Stands for a node that is not there: without a name, labels and resources."""
 
 
 @define(eq=False)
@@ -26,8 +27,8 @@ class NodeInfo:
     """
 
     name: str
-    node: Node | None = None
-    """``None`` while there are pods of a node that has not been added."""
+    node: Node = NO_NODE
+    """:data:`NO_NODE` while there are pods of a node that has not been added, see :attr:`has_node`."""
     pods: dict[str, Pod] = field(factory=dict)
     """Pods by uid, in the order in which they were added."""
     requested: dict[str, int] = field(factory=dict)
@@ -52,7 +53,20 @@ class NodeInfo:
     @property
     def allocatable(self) -> Mapping[str, int]:
         """Allocatable resources of the node; empty if there is no node."""
-        return self.node.allocatable if self.node is not None else _EMPTY
+        return self.node.allocatable
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """Labels of the node; empty if there is no node."""
+        return self.node.labels
+
+    @property
+    def has_node(self) -> bool:
+        """Whether the node is there.
+
+        True in every hook but add_pod and remove_pod: pods can be left of a node that is gone.
+        """
+        return self.node is not NO_NODE
 
     @property
     def allowed_pods(self) -> int:

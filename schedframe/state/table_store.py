@@ -14,7 +14,7 @@ from ..api import Node, Pod, PodResources, Taint
 from ..errors import InvariantError
 from .change_log import ChangeLog
 from .images import ImageIndex
-from .node_info import NodeInfo
+from .node_info import NO_NODE, NodeInfo
 from .ports import count_port_at
 from .read_only import read_only
 from .resource_columns import FIRST_CAPACITY, ResourceColumns, longer
@@ -149,7 +149,8 @@ class TableStore:
             pods = self._pods[row]
             if pods is None:
                 pods = self._pods[row] = {}
-            info = NodeInfo(self.name_of(row), self._nodes[row], pods, row=row, images=self.images)
+            node = self._nodes[row] or NO_NODE
+            info = NodeInfo(self.name_of(row), node, pods, row=row, images=self.images)
             for pod in pods.values():
                 info.apply(pod, 1)
             self._infos[row] = info
@@ -231,7 +232,7 @@ class TableStore:
         self.tainted.pop(row, None)
         info = self._infos[row]
         if info is not None:
-            info.node = None
+            info.node = NO_NODE
         self._touch_node(row)
         self._release_if_empty(row)
         return True

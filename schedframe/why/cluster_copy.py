@@ -114,7 +114,7 @@ def _unknown_pods(source: Simulation, copy: Simulation) -> list[Pod]:
 
 def _objects(source: Any) -> list[Any]:
     if isinstance(source, Snapshot):
-        nodes = [info.node for info in source if info.node is not None]
+        nodes = [info.node for info in source]
         return [*nodes, *(pod for info in source for pod in info.pods.values())]
     if isinstance(source, ClusterPort) or hasattr(source, "watch"):
         return [obj for kind in (*STORED_KINDS, "Node", "Pod") for obj in source.list(kind)]

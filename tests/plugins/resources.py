@@ -58,7 +58,6 @@ def table_of(*infos: NodeInfo) -> NodeTable:
     """A table with the nodes and pods of *infos*."""
     table = NodeTable()
     for info in infos:
-        assert info.node is not None
         table.set_node(info.node)
         for pod in info.pods.values():
             table.add_pod(info.name, pod)

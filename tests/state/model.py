@@ -7,7 +7,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from schedframe.api import Node, Pod
-from schedframe.state import NodeInfo, NodeTable
+from schedframe.state import NO_NODE, NodeInfo, NodeTable
 
 
 @define(eq=False)
@@ -64,7 +64,8 @@ class NaiveTable:
 def assert_info_agrees(info: NodeInfo, model: NaiveTable) -> None:
     """A node info says what the model says of its node."""
     name = info.name
-    assert info.node is model.nodes.get(name)
+    assert info.node is model.nodes.get(name, NO_NODE)
+    assert info.has_node == (name in model.nodes)
     assert list(info.pods.values()) == list(model.pods.get(name, {}).values())
     assert {resource: amount for resource, amount in info.requested.items() if amount} == model.requested(
         name

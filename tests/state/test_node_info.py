@@ -25,6 +25,9 @@ def test_without_a_node_there_is_nothing_to_allocate() -> None:
     info = NodeInfo("gone")
     assert info.allocatable == {}
     assert info.allowed_pods == 0
+    assert info.labels == {}
+    assert not info.has_node
+    assert NodeInfo.of(make_node("n")).has_node
 
 
 def test_removing_a_pod_that_is_not_here() -> None:

@@ -42,7 +42,6 @@ class LabelsThePod:
 class LabelsTheNode:
     @hookimpl
     def score(self, node_info: NodeInfo) -> int:
-        assert node_info.node is not None
         node_info.node.metadata.labels.setdefault("scored", "yes")  # type: ignore[attr-defined]  # as above
         return 1
 

@@ -63,9 +63,8 @@ class DiskByLabel:
 
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        assert node_info.node is not None
         wanted = pod.labels.get("app") == "db"
-        return NEVER if wanted and node_info.node.labels.get("disk") != self.args.disk else None
+        return NEVER if wanted and node_info.labels.get("disk") != self.args.disk else None
 
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
@@ -75,8 +74,7 @@ class DiskByLabel:
 
     @hookimpl
     def score(self, node_info: NodeInfo) -> int:
-        assert node_info.node is not None
-        return self.args.worth if node_info.node.labels.get("disk") == self.args.disk else 0
+        return self.args.worth if node_info.labels.get("disk") == self.args.disk else 0
 
     @hookimpl
     def score_rows(self, rows: Rows) -> Scores:
@@ -245,7 +243,7 @@ class AtMostTwoPerZone:
 
 
 def _zone(info: NodeInfo) -> str:
-    return info.node.labels.get(ZONE, "") if info.node is not None else ""
+    return info.labels.get(ZONE, "")
 
 
 @define(eq=False)
@@ -326,8 +324,7 @@ class TeamOfNamespace:
 
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        assert node_info.node is not None
-        return NEVER if self._team(pod) == "red" and node_info.node.labels.get("disk") != "ssd" else None
+        return NEVER if self._team(pod) == "red" and node_info.labels.get("disk") != "ssd" else None
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
@@ -349,7 +346,6 @@ class SaysWhy:
 
     @hookimpl
     def filter(self, node_info: NodeInfo) -> Status | None:
-        assert node_info.node is not None
         return NO if node_info.node.spec.taints else None
 
     @hookimpl
@@ -373,8 +369,7 @@ class Caching:
 
     @hookimpl
     def score(self, pod: Pod, node_info: NodeInfo) -> int:
-        assert node_info.node is not None
-        question = (pod.labels.get("app"), node_info.node.labels.get("disk"))
+        question = (pod.labels.get("app"), node_info.labels.get("disk"))
         return self._known.setdefault(question, 10 if question == ("db", "ssd") else 3)
 
 

@@ -117,11 +117,10 @@ class ReasonsDisagree(DiskByLabel):
 
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        assert node_info.node is not None
         wanted = pod.labels.get("app") == "db"
         return (
             Status.unresolvable("wrong disk")
-            if wanted and node_info.node.labels.get("disk") != self.args.disk
+            if wanted and node_info.labels.get("disk") != self.args.disk
             else None
         )
 
@@ -132,11 +131,10 @@ class CodesDisagree(DiskByLabel):
 
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        assert node_info.node is not None
         wanted = pod.labels.get("app") == "db"
         return (
             Status.unschedulable("never")
-            if wanted and node_info.node.labels.get("disk") != self.args.disk
+            if wanted and node_info.labels.get("disk") != self.args.disk
             else None
         )
 
@@ -147,8 +145,7 @@ class ScoresDisagree(DiskByLabel):
 
     @hookimpl
     def score(self, node_info: NodeInfo) -> int:
-        assert node_info.node is not None
-        return self.args.worth - 1 if node_info.node.labels.get("disk") == self.args.disk else 0
+        return self.args.worth - 1 if node_info.labels.get("disk") == self.args.disk else 0
 
 
 @define(eq=False)

@@ -67,5 +67,5 @@ class Maintenance:
     def _pod_is_short_now(self, pod: Pod, old: Pod | None, new: Pod) -> bool:
         return new.uid == pod.uid and self.args.pod_label not in new.labels
 
-    def _stays_up(self, node: Node | None) -> bool:
-        return node is None or self.args.node_label not in node.labels
+    def _stays_up(self, node: Node) -> bool:
+        return self.args.node_label not in node.labels

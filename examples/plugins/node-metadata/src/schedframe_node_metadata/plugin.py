@@ -38,7 +38,7 @@ class NodeMetadata:
     @hookimpl
     def score(self, node_info: NodeInfo) -> int:
         """Return the value as a number, negated if lower is better; ``INVALID`` without one."""
-        text = None if node_info.node is None else self._text(node_info.node)
+        text = self._text(node_info.node)
         return INVALID if text is None else self._raw(text)
 
     @hookimpl
