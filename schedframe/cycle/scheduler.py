@@ -284,7 +284,8 @@ class Scheduler:
             self.core.inbox.wake_up = self._wake_up
 
     def _wake(self) -> None:
-        self._woken.set()
+        if not self._woken.is_set():  # looking is cheaper than setting, and many messages come at once
+            self._woken.set()
         if self._wake_up is not None:
             self._wake_up()
 

@@ -33,8 +33,8 @@ SERIES_SECONDS: Final = 360.0
 """Seconds after its last occurrence at which a series ends."""
 KEPT_SERIES: Final = 8192
 """Series that are remembered, the latest ones."""
-SENDERS: Final = 8
-"""Events that are written at a time."""
+SENDERS: Final = 24
+"""Events that are written at a time, at most; the other turns of the gate are always free for binds."""
 ATTEMPTS: Final = 4
 EVENT_SECONDS: Final = 10.0
 """Deadline of one request."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
@@ -109,15 +110,23 @@ class AsyncioExecutor:
     loop: asyncio.AbstractEventLoop
     inline: bool = field(default=False, init=False)
     _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
+    _submitted: deque[tuple[Work, Done]] = field(factory=deque, init=False)
+    _is_called: bool = field(default=False, init=False)
+    """Whether the loop is about to start what was submitted: waking it costs as much as deciding a pod."""
 
     def submit(self, work: Work, done: Done) -> None:
         """Run *work* as a task of the loop."""
-        self.loop.call_soon_threadsafe(self._start, work, done)
+        self._submitted.append((work, done))
+        if not self._is_called:
+            self._is_called = True
+            self.loop.call_soon_threadsafe(self._start)
 
-    def _start(self, work: Work, done: Done) -> None:
-        task = self.loop.create_task(_run_task(work, done))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+    def _start(self) -> None:
+        self._is_called = False  # before the look at the queue, so that nothing is left there
+        while self._submitted:
+            task = self.loop.create_task(_run_task(*self._submitted.popleft()))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
 
     def close(self) -> None:
         """Wait for what was submitted; called on the loop's own thread, leave that to the loop."""
@@ -125,6 +134,7 @@ class AsyncioExecutor:
             asyncio.run_coroutine_threadsafe(self._settle(), self.loop).result()
 
     async def _settle(self) -> None:
+        self._start()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
 

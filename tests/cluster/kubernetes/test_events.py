@@ -1,0 +1,100 @@
+"""Events for people: their form, series of equal ones, and what is dropped."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from attrs import evolve
+
+from schedframe.cluster.kubernetes import events as events_module
+from schedframe.cluster.kubernetes.errors import Unreachable
+from schedframe.cluster.kubernetes.events import EventRecorder, Occurrence
+from schedframe.cluster.kubernetes.lanes import Lanes
+
+from .scripted import ScriptedClient, refusal, run
+
+REGARDING = {"apiVersion": "v1", "kind": "Pod", "namespace": "shop", "name": "web", "uid": "u1"}
+OCCURRENCE = Occurrence(
+    REGARDING, "Warning", "FailedScheduling", "why", "Scheduling", "python", 1_700_000_000.0
+)
+
+
+def recorded(client: ScriptedClient, *occurrences: Occurrence) -> EventRecorder:
+    recorder = EventRecorder(client, Lanes(0, 1))  # type: ignore[arg-type]  # it stands in for the client
+
+    async def record() -> None:
+        for each in occurrences:
+            recorder.record(each)
+            await recorder.flush(5.0)
+
+    run(record)
+    return recorder
+
+
+def test_the_form_of_an_event() -> None:
+    client = ScriptedClient([{}])
+    recorder = recorded(client, OCCURRENCE)
+    body: dict[str, Any] = client.sent[0].body
+    assert client.sent[0].path == "/apis/events.k8s.io/v1/namespaces/shop/events"
+    assert body["metadata"]["name"].startswith("web.")
+    assert body["reportingInstance"].startswith("python-")
+    del body["metadata"], body["reportingInstance"]
+    assert body == {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "eventTime": "2023-11-14T22:13:20.000000Z",
+        "reportingController": "python",
+        "action": "Scheduling",
+        "reason": "FailedScheduling",
+        "regarding": REGARDING,
+        "note": "why",
+        "type": "Warning",
+    }
+    assert recorder.dropped == 0
+
+
+def test_equal_events_are_one_series() -> None:
+    client = ScriptedClient([{}])
+    again = [evolve(OCCURRENCE, moment=OCCURRENCE.moment + each) for each in (1.0, 2.0, 3.0)]
+    recorded(client, OCCURRENCE, *again, evolve(OCCURRENCE, reason="Preempted"))
+    assert client.methods() == ["POST", "PATCH", "POST"]
+    name = client.sent[0].body["metadata"]["name"]
+    assert client.sent[1].path.endswith(f"/events/{name}")
+    assert client.sent[1].body == {"series": {"count": 2, "lastObservedTime": "2023-11-14T22:13:21.000000Z"}}
+
+
+def test_a_series_ends_when_nothing_is_seen_for_a_while() -> None:
+    client = ScriptedClient([{}])
+    later = evolve(OCCURRENCE, moment=OCCURRENCE.moment + events_module.SERIES_SECONDS)
+    recorded(client, OCCURRENCE, later)
+    assert client.methods() == ["POST", "POST"]
+
+
+@pytest.mark.parametrize(("error", "requests"), [(refusal(403), 1), (refusal(409), 1)])
+def test_an_event_that_is_refused_is_dropped(error: Exception, requests: int) -> None:
+    client = ScriptedClient([error])
+    assert recorded(client, OCCURRENCE).dropped == 1
+    assert len(client.sent) == requests
+
+
+def test_an_event_is_tried_a_few_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schedframe.cluster.kubernetes.backoff.LONGEST_SECONDS", 0.001)
+    client = ScriptedClient([Unreachable("x"), refusal(500), {}])
+    assert recorded(client, OCCURRENCE).dropped == 0
+    assert len(client.sent) == 3
+
+
+def test_too_many_events_drop_the_oldest(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(events_module, "WAITING_EVENTS", 2)
+    client = ScriptedClient([{}])
+    recorder = EventRecorder(client, Lanes(0, 1))  # type: ignore[arg-type]  # it stands in for the client
+
+    async def flood() -> None:
+        for number in range(5):
+            recorder.record(evolve(OCCURRENCE, reason=f"R{number}"))
+        await recorder.flush(5.0)
+
+    run(flood)
+    assert recorder.dropped == 3
+    assert [each.body["reason"] for each in client.sent] == ["R3", "R4"]

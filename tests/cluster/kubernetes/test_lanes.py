@@ -1,0 +1,107 @@
+"""The gate of all writes: priorities, requests at a time, requests a second."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+
+import pytest
+
+from schedframe.cluster.kubernetes.lanes import Closed, Lanes, Priority
+
+from .scripted import run
+
+
+def order_of(lanes: Lanes, *priorities: Priority) -> list[Priority]:
+    """In which order those get a turn that wait for one while another has it."""
+    order: list[Priority] = []
+
+    async def send(priority: Priority) -> None:
+        async with lanes.turn(priority):
+            order.append(priority)
+            await asyncio.sleep(0.001)
+
+    async def all_of_them() -> None:
+        await lanes.take(Priority.EVENT)
+        tasks = [asyncio.create_task(send(priority)) for priority in priorities]
+        await asyncio.sleep(0.001)
+        lanes.give_back()
+        await asyncio.gather(*tasks)
+
+    run(all_of_them)
+    return order
+
+
+def test_binds_go_first() -> None:
+    event, write, bind = Priority.EVENT, Priority.WRITE, Priority.BIND
+    assert order_of(Lanes(0, 1, width=1), event, write, bind, event, bind) == [
+        bind,
+        bind,
+        write,
+        event,
+        event,
+    ]
+
+
+def test_no_more_at_a_time_than_allowed() -> None:
+    lanes, most = Lanes(0, 1, width=3), [0, 0]
+
+    async def send() -> None:
+        async with lanes.turn(Priority.BIND):
+            most[0] += 1
+            most[1] = max(most)
+            await asyncio.sleep(0.001)
+            most[0] -= 1
+
+    async def many() -> None:
+        await asyncio.gather(*[send() for _ in range(20)])
+
+    run(many)
+    assert most == [0, 3]
+
+
+def test_no_more_a_second_than_allowed() -> None:
+    lanes = Lanes(200.0, 5)
+
+    async def many() -> float:
+        loop = asyncio.get_running_loop()
+        start = loop.time()
+        for _ in range(25):
+            async with lanes.turn(Priority.BIND):
+                pass
+        return loop.time() - start
+
+    assert run(many) >= 20 / 200 * 0.95
+
+
+def test_closing_ends_all_waits() -> None:
+    lanes = Lanes(0, 1, width=1)
+
+    async def closed() -> None:
+        await lanes.take(Priority.BIND)
+        waiting = asyncio.create_task(lanes.take(Priority.BIND))
+        await asyncio.sleep(0)
+        lanes.close()
+        with pytest.raises(Closed):
+            await waiting
+        with pytest.raises(Closed):
+            await lanes.take(Priority.EVENT)
+
+    run(closed)
+
+
+def test_a_cancelled_wait_leaves_its_turn_to_the_next() -> None:
+    lanes = Lanes(0, 1, width=1)
+
+    async def cancelled() -> None:
+        await lanes.take(Priority.BIND)
+        first = asyncio.create_task(lanes.take(Priority.BIND))
+        second = asyncio.create_task(lanes.take(Priority.BIND))
+        await asyncio.sleep(0)
+        lanes.give_back()  # the turn goes to the first, which is cancelled before it runs
+        first.cancel()
+        with suppress(asyncio.CancelledError):
+            await first
+        await second
+
+    run(cancelled)
