@@ -47,12 +47,13 @@ class FastSearch:
     rng: Random
     report: Callable[[Status, Pod], None] = lambda status, pod: None
     """Called once for each fault of the cache."""
-    _live: LiveSearch = field(init=False)
+    live: LiveSearch = field(init=False)
+    """Chooses where a class has columns."""
     _begun: Decision | None = None
     """The decision for which live pre_filter plugins were called in this cycle."""
 
     def __attrs_post_init__(self) -> None:
-        self._live = LiveSearch(self.rng, self.cache.objects)
+        self.live = LiveSearch(self.rng, self.cache.objects)
         self.cache.on_fault = self._lost_rows
 
     def decide(self, framework: Framework, pod: Pod) -> Decision | None:
@@ -92,15 +93,15 @@ class FastSearch:
             return self._with_live(framework, memo, pod)
         if feasible and not nominated:
             eq_class.visited()
-            return self._live.draw(eq_class, decision)
+            return self.live.draw(eq_class, decision)
         return self._with_nominated(framework, memo, decision, all_skip=True)
 
     # ---- faults ------------------------------------------------------------------------------------------
 
     def _after_fault(self, framework: Framework, pod: Pod, error: Exception) -> Decision | None:
-        """Drop the class and report *error*; what the full search may go on with."""
+        """What the full search may go on with; the class is dropped and *error* reported."""
         begun = self._begun
-        self._drop(framework, pod, error)
+        self.drop(framework, pod, error)
         if begun is None:
             return None
         # pre_filter is called once in a cycle: the full search goes on from there.
@@ -108,7 +109,8 @@ class FastSearch:
         decision.pre_filter = begun.pre_filter
         return decision
 
-    def _drop(self, framework: Framework, pod: Pod, error: Exception) -> None:
+    def drop(self, framework: Framework, pod: Pod, error: Exception) -> None:
+        """Drop the class of *pod* and report *error* as a fault of the cache."""
         table = framework.handle.table
         key = self.cache.drop(framework, pod)
         fault = CacheFault(
@@ -123,7 +125,7 @@ class FastSearch:
     def _lost_rows(self, eq_class: EquivalenceClass, error: Exception) -> Rows:
         """The feasible rows of a decision whose index cannot tell them any more: by another search."""
         framework, pod, state = eq_class.framework, eq_class.pod, eq_class.new_state()
-        self._drop(framework, pod, error)
+        self.drop(framework, pod, error)
         verdicts = framework.filter_rows(state, pod, eq_class.table.rows())
         return verdicts.rows.select(verdicts.passing())
 
@@ -164,10 +166,10 @@ class FastSearch:
                 rows = eq_class.table.rows()
                 counts = overlay.rejections(columns.statuses)
                 verdicts = Verdicts.counted(rows, overlay.codes[rows.index], columns.statuses, counts)
-                return self._live.of_verdicts(eq_class, decision, verdicts)
+                return self.live.of_verdicts(eq_class, decision, verdicts)
         if all_skip and columns.feasible:
-            return self._live.draw(eq_class, decision)
-        return self._live.choose(memo, decision, all_skip=all_skip)
+            return self.live.draw(eq_class, decision)
+        return self.live.choose(memo, decision, all_skip=all_skip)
 
     # ---- live plugins must be called ---------------------------------------------------------------------
 
@@ -210,7 +212,7 @@ class FastSearch:
         if eq_class.index_only and not eq_class.refresh():
             return start_after_pre_filter(decision, outcome)
         if filters:
-            return self._live.run_filters(framework, memo, decision, filters)
+            return self.live.run_filters(framework, memo, decision, filters)
         return self._with_nominated(framework, memo, decision, all_skip=False)
 
     def _choose_indexed(self, memo: SpecMemo, decision: Decision) -> Decision | None:
@@ -228,7 +230,7 @@ class FastSearch:
                     return None
                 assert eq_class.columns is not None
                 feasible = decision.feasible = eq_class.columns.feasible_rows()
-                return self._live.score(eq_class, decision, feasible, scores)
+                return self.live.score(eq_class, decision, feasible, scores)
             memo.skips.record(decision.pod, decision.state, self.cache.objects, scores=True)
         return self._draw_indexed(eq_class, decision)
 

@@ -19,6 +19,7 @@ from ..search.lazy_filter import LazyFilter
 from ..search.tie_breaking import one_of
 from .columns import ClassColumns
 from .equivalence_class import EquivalenceClass
+from .index.base import Scores
 from .index.group_max import Group, GroupMax
 from .lazy_answers import keeps_highest, lazy_filter, may_skip, merge_decided
 from .live_answers import Mask, merge_answer, passing, run_columnar_filters, run_filter
@@ -106,7 +107,18 @@ class LiveSearch:
             return None
         if entry.weight != 1:
             gains = [gain * entry.weight for gain in gains]
-        return groups.choose(gains, self.rng, eq_class.table.size)
+        return self.choose_in_groups(decision, groups, gains, eq_class.table.size)
+
+    def choose_in_groups(
+        self,
+        decision: Decision,
+        groups: GroupMax,
+        gains: Sequence[int],
+        size: int,
+        among: Sequence[Group] | None = None,
+    ) -> int:
+        """As :meth:`GroupMax.choose`."""
+        return groups.choose(gains, self.rng, size, among)
 
     def _score_rows(self, eq_class: EquivalenceClass, decision: Decision, feasible: Rows) -> Decision | None:
         """Add the scores of live plugins to the totals, then choose one of the best rows."""
@@ -122,8 +134,12 @@ class LiveSearch:
                 decision.error = scores
                 return decision
             total = total + scores.total
-        decision.node_name = eq_class.table.name_of(one_of(feasible, total == total.max(), self.rng))
+        decision.node_name = eq_class.table.name_of(self.choose_row(feasible, total))
         return decision
+
+    def choose_row(self, feasible: Rows, total: Scores) -> int:
+        """One of the *feasible* rows with the highest total."""
+        return one_of(feasible, total == total.max(), self.rng)
 
     # ---- live plugins filter -----------------------------------------------------------------------------
 
@@ -148,7 +164,7 @@ class LiveSearch:
         if not any(answer.fails for answer in answers):
             mask = passing(codes, columns.feasible < len(rows), answers)
             if mask.any():
-                return self._choose_where(eq_class, decision, mask)
+                return self.choose_where(eq_class, decision, mask)
         verdicts = Verdicts(rows, codes.copy(), list(columns.statuses))
         positions = eq_class.node_columns.status_codes.positions_of(verdicts.codes)
         for answer in answers:
@@ -178,7 +194,9 @@ class LiveSearch:
             return decision
         if scores:
             return self._score_rows(eq_class, decision, feasible)
-        decision.node_name = table.name_of(groups.choose([0] * len(chosen), self.rng, table.size, chosen))
+        gains = [0] * len(chosen)
+        row = self.choose_in_groups(decision, groups, gains, table.size, chosen)
+        decision.node_name = table.name_of(row)
         return decision
 
     def _passing_groups(
@@ -203,7 +221,7 @@ class LiveSearch:
             return None
         return groups, groups.chosen(passes), all(passes)
 
-    def _choose_where(self, eq_class: EquivalenceClass, decision: Decision, mask: Mask) -> Decision | None:
+    def choose_where(self, eq_class: EquivalenceClass, decision: Decision, mask: Mask) -> Decision | None:
         """Score and choose among the rows at which *mask* is true."""
         table = eq_class.table
         rows = table.rows()

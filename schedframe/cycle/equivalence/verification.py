@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -12,17 +12,58 @@ from typing_extensions import override
 from ...api import Pod
 from ...errors import VerificationError
 from ...framework import Framework, Status
+from ...state import Rows
 from ..search.decision import Decision
 from ..search.lazy_filter import LazyFilter
 from ..search.search import Search
+from .equivalence_class import EquivalenceClass
+from .index.base import Scores
+from .index.group_max import Group, GroupMax
+from .live_answers import Mask
+from .live_search import LiveSearch, columns_of
+
+
+@define(eq=False)
+class RecordingSearch(LiveSearch):
+    """As :class:`LiveSearch`, and keeps the scores by which the last row was chosen."""
+
+    scores: Callable[[Rows], Scores] | None = None
+    """Feasible rows of the last decision → their total scores; ``None`` if nothing was chosen here."""
+
+    @override
+    def draw(self, eq_class: EquivalenceClass, decision: Decision) -> Decision | None:
+        self.scores = columns_of(eq_class).totals_of
+        return super().draw(eq_class, decision)
+
+    @override
+    def choose_where(self, eq_class: EquivalenceClass, decision: Decision, mask: Mask) -> Decision | None:
+        self.scores = columns_of(eq_class).totals_of
+        return super().choose_where(eq_class, decision, mask)
+
+    @override
+    def choose_row(self, feasible: Rows, total: Scores) -> int:
+        self.scores = lambda rows: total
+        return super().choose_row(feasible, total)
+
+    @override
+    def choose_in_groups(
+        self,
+        decision: Decision,
+        groups: GroupMax,
+        gains: Sequence[int],
+        size: int,
+        among: Sequence[Group] | None = None,
+    ) -> int:
+        self.scores = lambda rows: groups.scores_at(rows.positions, gains, among)
+        return super().choose_in_groups(decision, groups, gains, size, among)
 
 
 @define(eq=False)
 class VerifyingSearch(Search):
     """As :class:`Search`, and for a *share* of the pods decides twice from the same state of the generator.
 
-    A difference in node, statuses, feasible nodes, error or draws is reported with what reproduces it, and
-    the decision of the full search counts. Plugins are called twice for such a pod.
+    A difference in node, statuses, feasible nodes, their scores, error or draws is reported with what
+    reproduces it, and the decision of the full search counts. Plugins are called twice for such a pod.
     """
 
     share: float = 1.0
@@ -31,9 +72,12 @@ class VerifyingSearch(Search):
     """Called once for each difference."""
     _due: float = 0.0
     _full: Search = field(init=False)
+    _recording: RecordingSearch | None = None
 
     def __attrs_post_init__(self) -> None:
         self._full = Search(self.cache, self.rng, self.sampling, self.shortcuts)
+        if self.fast is not None:
+            self.fast.live = self._recording = RecordingSearch(self.rng, self.fast.live.objects)
 
     @override
     def decide(self, framework: Framework, pod: Pod) -> Decision:
@@ -44,11 +88,17 @@ class VerifyingSearch(Search):
         self._due -= 1
         rng = self.rng
         before = rng.getstate()
+        if self._recording is not None:
+            self._recording.scores = None
         cached = super().decide(framework, pod)
         outcome = seen(cached, rng)
+        scores = self._cached_scores(framework, cached)
         rng.setstate(before)
         full = self._full.decide(framework, pod)
         expected = seen(full, rng)
+        if scores is not None:
+            outcome["scores"] = scores
+            expected["scores"] = None if full.scores is None else relative(full, full.scores.total)
         different = [name for name in expected if expected[name] != outcome[name]]
         if not different:
             return cached
@@ -57,12 +107,32 @@ class VerifyingSearch(Search):
         self.report(Status.from_error(self._error(pod, different, outcome, expected)), pod)
         return full
 
+    def _cached_scores(self, framework: Framework, decision: Decision) -> dict[str, int] | None:
+        """The scores by which the cache chose; ``None`` where it did not, and after a fault of the cache."""
+        try:
+            scores = self._scores_of(decision)
+        except Exception as error:  # noqa: BLE001 - as in FastSearch.decide
+            assert self.fast is not None
+            self.fast.drop(framework, decision.pod, error)
+            return None
+        return None if scores is None else relative(decision, scores)
+
+    def _scores_of(self, decision: Decision) -> Scores | None:
+        feasible, eq_class = decision.feasible, decision.by_groups
+        if decision.scores is not None or decision.error is not None or feasible is None or len(feasible) < 2:
+            return None
+        if isinstance(eq_class, EquivalenceClass) and eq_class.index is not None:
+            return eq_class.index.scores_at(feasible.positions)
+        if self._recording is not None and self._recording.scores is not None:
+            return self._recording.scores(feasible)
+        return None
+
     def _error(
         self, pod: Pod, different: list[str], cached: dict[str, Any], full: dict[str, Any]
     ) -> VerificationError:
         table = self.cache.table
         said = "; ".join(
-            f"{name} {cached[name]!r:.300} instead of {full[name]!r:.300}"
+            "{} {!r:.300} instead of {!r:.300}".format(name, *_differing(cached[name], full[name]))
             for name in different
             if name != "random state"
         )
@@ -71,6 +141,21 @@ class VerifyingSearch(Search):
             f"{pod.spec!r:.1000}, {table.num_nodes} nodes in {table.size} rows, row log "
             f"{table.row_log.version}, node log {table.node_log.version}"
         )
+
+
+def relative(decision: Decision, scores: Scores) -> dict[str, int]:
+    """Scores by node, less the best of them: the cache leaves out what all feasible nodes have in common."""
+    assert decision.feasible is not None
+    return dict(zip(decision.feasible.names(), (scores - scores.max()).tolist(), strict=True))
+
+
+def _differing(one: Any, other: Any) -> tuple[Any, Any]:
+    """Both, without the items that are equal if they are mappings."""
+    if not isinstance(one, Mapping) or not isinstance(other, Mapping):
+        return one, other
+    same = {key for key, value in one.items() if key in other and other[key] == value}
+    first, second = ({key: each[key] for key in each if key not in same} for each in (one, other))
+    return first, second
 
 
 def seen(decision: Decision, rng: Random) -> dict[str, Any]:

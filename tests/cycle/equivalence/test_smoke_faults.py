@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 import pytest
 from attrs import define, field
 
-from schedframe import CycleState, InMemoryCluster, Pod, Rows, Scheduler, Status, hookimpl
+from schedframe import (
+    CycleState,
+    InMemoryCluster,
+    NodeTable,
+    Pod,
+    Rows,
+    RowVerdicts,
+    Scheduler,
+    Status,
+    hookimpl,
+)
 from schedframe.cycle.equivalence.cache import EquivalenceCache
 from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
+from schedframe.cycle.equivalence.evaluate.rowwise import RowwiseEvaluator
 from schedframe.errors import CacheFault, VerificationError
+from schedframe.framework import GroupScores
 
 from ..build import World, make_node, make_pod
 from .comparison import lowered
@@ -170,6 +185,71 @@ def test_verify_reports_a_difference_and_the_full_search_counts(monkeypatch: pyt
     wrong = World()
     assert set(placed(wrong)) == {"n0"}
     assert not wrong.faults
+
+
+class ScoresRows:
+    """Called for every pod; scores each row."""
+
+    @hookimpl
+    def score_rows(self, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:
+        return np.zeros(len(rows), np.int64)
+
+
+class ScoresGroups(ScoresRows):
+    """As its base, and scores the rows by group."""
+
+    @hookimpl
+    def score_groups(self, pod: Pod, table: NodeTable) -> GroupScores:
+        return GroupScores((table.allowed_pods,), lambda keys: [0] * len(keys))
+
+
+class FiltersRows:
+    """Called for every pod; rejects the node that is first in the table."""
+
+    @hookimpl
+    def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts:
+        return RowVerdicts.where(rows.positions == 0, Status.unschedulable("the first node"))
+
+
+def sized(world: World, pods: int) -> list[str]:
+    """Place *pods* on four nodes, of which the last one is by far the largest, hence the best."""
+    if not world.cluster.list("Node"):
+        world.create(*[make_node(f"n{i}", cpu=4 + i) for i in range(3)], make_node("n3", cpu=64))
+    there = len(world.cluster.list("Pod"))
+    names = [f"p{there + i}" for i in range(pods)]
+    world.create(*[make_pod(name, cpu="100m") for name in names])
+    world.scheduler.run_until_idle()
+    return [world.node_of(name) for name in names]
+
+
+@pytest.mark.parametrize("plugin", [None, ScoresRows, ScoresGroups, FiltersRows])
+def test_verify_reports_a_wrong_total_that_changes_no_placement(
+    plugin: type[Any] | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lowered(monkeypatch, index_only_classes=0)
+    plugins = {} if plugin is None else {plugin.__name__: plugin}
+    world = World(plugins, options={"verify": 1.0})
+    assert set(sized(world, 5)) == {"n3"}
+    assert not world.faults
+    (eq_class,) = world.scheduler.core.search.fast.cache.classes()
+    groupings = [each.group_max for each in eq_class.groupings._groupings.values()]
+    assert bool(groupings) == (plugin is ScoresGroups)
+    for scores in [eq_class.columns.totals, *[group_max._values for group_max in groupings]]:
+        scores[1] -= 1
+    assert sized(world, 1) == ["n3"]
+    (fault,) = [status for status, _ in world.faults]
+    assert isinstance(fault.error, VerificationError)
+    assert re.search(r"decided scores \{'n1': -\d+\} instead of \{'n1': -\d+\}\. To", fault.message)
+
+
+def test_verify_reports_a_wrong_score_of_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(options={"verify": 1.0})
+    assert set(sized(world, 5)) == {"n3"}
+    assert not world.faults
+    evaluate = RowwiseEvaluator.evaluate
+    monkeypatch.setattr(RowwiseEvaluator, "evaluate", lambda self, row: evaluate(self, row) + 1)
+    assert sized(world, 1) == ["n3"]
+    assert "decided scores {'n0': " in world.faults[0][0].message
 
 
 @pytest.mark.parametrize(("share", "twice"), [(0.0, 0), (0.25, 2), (0.5, 4), (1.0, 8)])

@@ -200,6 +200,15 @@ class GroupMax:
                 return self._at(block, best, before)
         raise InvariantError("groups count more best rows than their blocks")
 
+    def scores_at(
+        self, positions: npt.NDArray[np.intp], gains: Sequence[int], among: Sequence[Group] | None = None
+    ) -> Scores:
+        """The sums of score and gain of these feasible rows, as in :meth:`choose`; O(rows)."""
+        groups = self._groups.values() if among is None else among
+        gain_of = {group.id: gain for group, gain in zip(groups, gains, strict=True)}
+        ids = self._ids[positions].tolist()
+        return self._values[positions] + np.array([gain_of[each] for each in ids], np.int64)
+
     def _one_of_many(self, best: Sequence[Group], rng: Random, size: int) -> int:
         values, ids, counted, random = self._values.data, self._ids.data, self._size, rng.random
         tops = {group.id: group.top for group in best}
