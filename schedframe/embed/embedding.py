@@ -69,6 +69,7 @@ class Embedding(Generic[T, W]):
             plugins=options.plugins,
             clock=self.clock,
             seed=options.seed,
+            verify=options.verify,
             wake_up=self._wake,
             on_fault=options.on_fault,
         )

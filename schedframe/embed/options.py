@@ -50,6 +50,7 @@ class EmbeddingOptions(Generic[T, W]):
     """As for :class:`Scheduler`, like the rest."""
     seed: int | None = 0
     """Breaks ties; ``None``: at random. With a number, equal calls lead to equal placements."""
+    verify: float = 0.0
     wake_up: Callable[[], None] | None = None
     """Called, in any thread, when there is something to do before the deadline that ``step`` returned."""
     on_fault: Callable[[Status, Pod | None], None] | None = None
@@ -70,5 +71,6 @@ class EmbeddingKeywords(TypedDict, Generic[T, W], total=False):
     steps: Mapping[str, Amount] | None
     clock: Clock | None
     seed: int | None
+    verify: float
     wake_up: Callable[[], None] | None
     on_fault: Callable[[Status, Pod | None], None] | None

@@ -6,11 +6,12 @@ from random import Random
 from typing import ClassVar
 
 from hypothesis import strategies as st
-from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
 from schedframe import InMemoryCluster
 from schedframe.cluster import FlakyWatch
 from schedframe.cycle.core import Core
+from schedframe.errors import CacheFault, VerificationError
 
 from .build import World
 from .executors import ManualExecutor
@@ -33,6 +34,16 @@ class DrivenMachine(RuleBasedStateMachine):
     core: Core
     executor: ManualExecutor
     watch: FlakyWatch
+
+    @invariant()
+    def the_cache_changes_no_decision(self) -> None:
+        """Every pod is decided by the full search, too."""
+        faults = [
+            str(status.error)
+            for status, _ in self.world.faults
+            if isinstance(status.error, CacheFault | VerificationError)
+        ]
+        assert not faults
 
     # ---- the watch ----
 

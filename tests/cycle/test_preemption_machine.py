@@ -53,7 +53,11 @@ class PreemptionMachine(DrivenMachine):
         super().__init__()
         self.executor = ManualExecutor()
         self.world = World(
-            {"Guard": Guard}, self.executor, config=config_with("Guard"), around=WatchedCluster
+            {"Guard": Guard},
+            self.executor,
+            config=config_with("Guard"),
+            around=WatchedCluster,
+            options={"verify": 1.0},
         )
         self.cluster = self.world.cluster
         self.core = self.world.scheduler.core

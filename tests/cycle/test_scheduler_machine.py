@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import invariant, rule
 
-from schedframe import BindRefused, ClusterError, OutcomeUnknown, Pod
+from schedframe import BindRefused, ClusterError, OutcomeUnknown, Pod, Pool
 from schedframe.api import Namespace, ObjectMeta
 from schedframe.cluster import FlakyCluster, FlakyWatch
 
@@ -36,15 +36,26 @@ class SchedulerMachine(DrivenMachine):
     def __init__(self) -> None:
         super().__init__()
         self.executor = ManualExecutor()
-        self.world = World({"Chaos": Chaos}, self.executor, only={"bind": ["Chaos"]}, around=FlakyCluster)
+        self.world = World(
+            {"Chaos": Chaos},
+            self.executor,
+            only={"bind": ["Chaos"]},
+            around=FlakyCluster,
+            options={"verify": 1.0},
+        )
         self.cluster = self.world.cluster
         self.core = self.world.scheduler.core
         self.chaos: Chaos = self.world.plugin("Chaos")
+        self.chaos.attempts_of = self._attempts_of
         self.world.create(make_node("n0", cpu=4), make_pod("p0", cpu=1), make_pod("p1", labels={WAIT: "10"}))
         self.world.scheduler.start()
         flaky = self.core.cluster
         assert isinstance(flaky, FlakyCluster)
         self.watch: FlakyWatch = flaky.watches[0]
+
+    def _attempts_of(self, pod: Pod) -> int:
+        (info,) = [each for each in self.core.queue.in_pool(Pool.IN_FLIGHT) if each.uid == pod.uid]
+        return info.attempts
 
     # ---- the cluster ----
 
@@ -210,6 +221,11 @@ class SchedulerMachine(DrivenMachine):
                 self.cluster.update(_ungated(pod))
         self.cluster.apply(make_node("big", cpu=100))
         self.settle()
+        # As in kube-scheduler, the gate of a preemptor opens when its last victim is gone, not before.
+        for name in POD_NAMES:
+            pod = self.world.find("Pod", f"default/{name}")
+            if pod is not None and pod.is_terminating:
+                self.world.change_pod(name, finalizers=())
         for _ in range(20):
             for waiting in self.core.waiting:
                 waiting.allow("Chaos")

@@ -8,7 +8,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from schedframe import VirtualClock
+from schedframe import Status, VirtualClock
 from schedframe.embed import (
     Amount,
     Embedding,
@@ -19,6 +19,7 @@ from schedframe.embed import (
     TaskState,
     Worker,
 )
+from schedframe.errors import CacheFault, VerificationError
 
 WORKERS = st.sampled_from(["w0", "w1", "w2"])
 TASKS = st.sampled_from([f"t{i}" for i in range(8)])
@@ -39,6 +40,7 @@ class Anything(RuleBasedStateMachine):
         self.workers: dict[str, Worker] = {}
         self.tasks: dict[str, Task] = {}
         self.running: dict[str, str] = {}
+        self.faults: list[Status] = []
         self.refuses = False
         self.embedding: Embedding[Task, Worker] = Embedding(
             on_place=self.on_place,
@@ -46,7 +48,13 @@ class Anything(RuleBasedStateMachine):
             on_unplaced=self.on_unplaced,
             clock=self.clock,
             seed=seed,
+            verify=1.0,
+            on_fault=lambda status, pod: self.faults.append(status),
         )
+
+    @invariant()
+    def the_cache_changes_no_decision(self) -> None:
+        assert not [each for each in self.faults if isinstance(each.error, CacheFault | VerificationError)]
 
     def on_place(self, task: Task, worker: Worker) -> None:
         assert task.key not in self.running
