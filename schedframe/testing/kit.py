@@ -96,8 +96,10 @@ def check_plugin(
     """
     __tracebackhide__ = True  # pytest shows the caller instead
     inspection = _Inspection.of(plugin, args, _options(options, keywords))
-    failures = []
+    failures: list[Failure] = []
     for check in inspection.wanted():
+        if check.last and failures:
+            continue
         failure = inspection.run(check)
         if failure is not None:
             failures.append(failure)

@@ -35,6 +35,8 @@ class Check:
     """Whether the plugin has what the question is about."""
     once: bool = False
     """Whether one world is as good as any."""
+    last: bool = False
+    """Whether ``check_plugin`` leaves it out after another failure, which it would only repeat."""
 
 
 def having(*hooks: str) -> Callable[[Subject], bool]:

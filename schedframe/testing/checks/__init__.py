@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from . import (
     add_remove_pod,
+    caching,
     declarations,
     form_agreement,
     hints,
@@ -25,6 +26,7 @@ CHECKS = (
     *add_remove_pod.CHECKS,
     *score_range.CHECKS,
     *hints.CHECKS,
+    *caching.CHECKS,
 )
 
 __all__ = ["CHECKS"]

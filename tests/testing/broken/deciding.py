@@ -396,6 +396,26 @@ class NeedsTheTable:
         return NO if row is not None and len(self.handle.table.pods_at(row)) > 1 else None
 
 
+@define(eq=False)
+class FullCluster:
+    """Says that other rows play no role, and rejects all nodes once there are many pods on them."""
+
+    depends_on: ClassVar[Depends] = Depends.ROW
+    MOST: ClassVar[int] = 8
+
+    @hookimpl
+    def pod_signature(self) -> Hashable:
+        return ()
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, nodes: Rows) -> None:
+        state.write(_ROOM, {"all": sum(len(info.pods) for info in nodes)})
+
+    @hookimpl
+    def filter(self, state: CycleState) -> Status | None:
+        return NO if state.read(_ROOM)["all"] > self.MOST else None
+
+
 DECIDING: Final[tuple[tuple[Any, str], ...]] = (
     (ScoreThatCounts, "score_is_pure"),
     (ScoreOfFirstComeFirst, "score_is_pure"),
@@ -425,6 +445,7 @@ DECIDING: Final[tuple[tuple[Any, str], ...]] = (
     (NormalisedBelowZero, "scores_are_in_range"),
     (NamesTooFew, "pre_filter_nodes_are_true"),
     (SkipsTooMuch, "skip_is_true"),
+    (FullCluster, "cache_changes_no_decision"),
     (NotKeptInStep, "add_and_remove_pod_are_inverse"),
     (ChangesWhatIsShared, "add_and_remove_pod_are_inverse"),
     (RemovesTwice, "add_and_remove_pod_are_inverse"),
