@@ -185,7 +185,7 @@ class FastSearch:
         if decision is None:
             return self._with_live(framework, memo, pod)
         filters = eq_class.plan.node_filters
-        return self._live.filter_lazily(framework, memo, decision, filters, all_skip=True)
+        return self.live.filter_lazily(framework, memo, decision, filters, all_skip=True)
 
     def _with_live(
         self, framework: Framework, memo: SpecMemo, pod: Pod, *, indexed: bool = False
