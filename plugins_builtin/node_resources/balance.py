@@ -7,7 +7,7 @@ Float expressions are in its order, so that no last bit differs.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -15,9 +15,10 @@ import numpy.typing as npt
 from attrs import define, field
 from typing_extensions import override
 
-from schedframe import MAX_SCORE, NodeInfo, Rows
+from schedframe import MAX_SCORE, NodeInfo, NodeTable, Rows
 
 from .arithmetic import EXACT, Column
+from .batch import RowUsage, scores_of_pods
 from .scored import Scored
 from .usage import Index, Used, by_portions, followed, longer
 
@@ -104,6 +105,20 @@ def balance_scores(scored: Sequence[Scored], rows: Rows) -> Column:
         group = [capacities[i][chosen] for i in present]
         scores[chosen] = _scores([scored[i] for i in present], group, rows.select(chosen))
     return scores
+
+
+def balances_of_pods(pods: Sequence[Sequence[Scored]], table: NodeTable) -> Callable[[int], Column]:
+    """:func:`balance_score` for a batch of *pods* by row number, good for one ``table.layout``."""
+
+    def changes(_: Sequence[Scored], usage: RowUsage) -> Column:
+        fractions = usage.with_pods()
+        np.minimum(fractions, 1.0, out=fractions)
+        change = _balances(list(fractions), fractions.shape[1])
+        numbers = zip(usage.used, usage.capacity, strict=True)
+        change -= _balance([min(used / capacity, 1.0) for used, capacity in numbers]) - HALF
+        return _scores_of(change)
+
+    return scores_of_pods(pods, table, Used, changes, balance_score)
 
 
 def _scores(scored: Sequence[Scored], capacities: Sequence[Column], rows: Rows) -> Column:

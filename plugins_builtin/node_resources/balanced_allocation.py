@@ -12,8 +12,7 @@ from attrs import define
 from schedframe import CycleState, Depends, NodeInfo, NodeTable, Pod, Rows, StateKey, Status, hookimpl
 
 from ..args import NodeResourcesBalancedAllocationArgs
-from .balance import balance_score, balance_scores
-from .batch import balances_of_pods
+from .balance import balance_score, balance_scores, balances_of_pods
 from .scored import Scored, scored_resources
 
 _SCORED: Final = StateKey[Sequence[Scored]]("NodeResourcesBalancedAllocation/pre_score")

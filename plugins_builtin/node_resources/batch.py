@@ -6,14 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
-import numpy.typing as npt
-from attrs import frozen
+from attrs import define, field
 
-from schedframe import MAX_SCORE, NodeInfo, NodeTable, RowVerdicts
+from schedframe import NodeInfo, NodeTable, RowVerdicts
 
 from .arithmetic import EXACT, Column
-from .balance import HALF, balance_score
-from .scored import Scored, cells_of
+from .scored import Cells, Scored, cells_of
 from .shortage import (
     FIRST_RESOURCE,
     PODS,
@@ -24,8 +22,11 @@ from .shortage import (
     numbered,
     status_of,
 )
+from .usage import Amounts, Usage
 
-Score = Callable[[Sequence[Scored], NodeInfo], int]
+PerNode = Callable[[Sequence[Scored], NodeInfo], int]
+ByUsage = Callable[[Sequence[Scored], "RowUsage"], Column]
+"""The scores of pods by the usage of a row; the amounts of the resources are not read."""
 
 _NOT_ASKED_FOR = int(np.iinfo(np.int64).min)
 """Less than is left anywhere."""
@@ -75,107 +76,68 @@ def shortages_of_pods(
     return of_row
 
 
-def least_allocated_of_pods(
-    pods: Sequence[Sequence[Scored]], table: NodeTable, score: Score
-) -> Callable[[int], Column] | None:
-    """What is left with each of *pods* in percent; ``None`` unless all are scored by the same two resources,
-    which count the same.
-
-    *score*: the per-node form, for rows that lack one of them.
-    """
-    if not _are_of_the_same_pair(pods) or pods[0][0].weight != pods[0][1].weight or not pods[0][0].weight:
-        return None
-    amounts, other_amounts = map(_Amounts.of, zip(*pods, strict=True))
-
-    def of_row(capacity: int, used: int, other: int, other_used: int) -> Column:
-        left = amounts.of_each(_percent_left(capacity - used, capacity, amounts.different))
-        second = _percent_left(other - other_used, other, other_amounts.different)
-        total: Column = left + other_amounts.of_each(second)
-        total >>= 1
-        return total
-
-    return _of_usual_rows(pods, table, of_row, score)
-
-
-def _percent_left(left: int, capacity: int, amounts: Column) -> Column:
-    rest = left - amounts
-    np.maximum(rest, 0, out=rest)
-    rest *= MAX_SCORE
-    rest //= capacity
-    return rest
-
-
-def balances_of_pods(pods: Sequence[Sequence[Scored]], table: NodeTable) -> Callable[[int], Column] | None:
-    """:func:`.balance_score` for each of *pods*; ``None`` unless all are scored by the same two resources."""
-    if not _are_of_the_same_pair(pods):
-        return None
-    amounts, other_amounts = map(_Amounts.of, zip(*pods, strict=True))
-
-    def of_row(capacity: int, used: int, other: int, other_used: int) -> Column:
-        without = min(used / capacity, 1.0) - min(other_used / other, 1.0)
-        less = MAX_SCORE + HALF - int((1 - abs(without / 2)) * MAX_SCORE)
-        doubled = amounts.of_each(_fractions(used, capacity, amounts.different))
-        doubled = doubled - other_amounts.of_each(_fractions(other_used, other, other_amounts.different))
-        # To halve and to double is exact: so a pass less gives the same.
-        np.abs(doubled, out=doubled)
-        np.subtract(2, doubled, out=doubled)
-        doubled *= HALF
-        change: Column = doubled.astype(np.int64)
-        change += less
-        change >>= 1
-        return change
-
-    return _of_usual_rows(pods, table, of_row, balance_score)
-
-
-def _fractions(used: int, capacity: int, amounts: Column) -> npt.NDArray[np.float64]:
-    fractions = (used + amounts) / capacity
-    return np.minimum(fractions, 1.0, out=fractions)
-
-
-def _of_usual_rows(
-    pods: Sequence[Sequence[Scored]],
-    table: NodeTable,
-    score: Callable[[int, int, int, int], Column],
-    alone: Score,
+def scores_of_pods(
+    pods: Sequence[Sequence[Scored]], table: NodeTable, kind: type[Usage], score: ByUsage, per_node: PerNode
 ) -> Callable[[int], Column]:
-    """*score* by what there is and what is used of either resource, for rows that have some of both, in
-    amounts that floats hold exactly; for other rows by *alone*, the per-node form.
+    """The scores of a batch of *pods* by row number, good for one ``table.layout``.
+
+    Pods that are scored by the same resources are scored at once, by what follows from usage as in *kind*.
+    *per_node* scores them on rows that lack a resource, or have amounts that floats do not hold exactly.
     """
-    (capacities, used, *_), (other_capacities, other_used, *_) = cells_of(pods[0], table)
+    places: dict[Any, list[int]] = {}
+    for place, scored in enumerate(pods):
+        resources = tuple([(type(each), each.name, each.weight, each.non_zero) for each in scored])
+        places.setdefault(resources, []).append(place)
+    parts: list[tuple[Any, Sequence[Sequence[Scored]], RowUsage | None]] = []
+    for group in places.values():
+        part = [pods[place] for place in group]
+        where = slice(None) if len(places) == 1 else np.array(group)
+        parts.append((where, part, RowUsage.of(part, table, kind)))
 
     def of_row(row: int) -> Column:
-        capacity, other = capacities[row], other_capacities[row]
-        if 0 < capacity < EXACT and 0 < other < EXACT:
-            return score(capacity, used[row], other, other_used[row])
-        return np.array([alone(scored, table.info(row)) for scored in pods], np.int64)
+        scores: Column = np.empty(len(pods), np.int64)
+        for where, part, usage in parts:
+            if usage is not None and usage.move_to(row):
+                scores[where] = score(part[0], usage)
+            else:
+                scores[where] = [per_node(each, table.info(row)) for each in part]
+        return scores
 
     return of_row
 
 
-def _are_of_the_same_pair(pods: Sequence[Sequence[Scored]]) -> bool:
-    """Whether all are scored by the same two resources, which nodes count themselves."""
-    kinds = {tuple([(each.name, each.weight, each.non_zero) for each in scored]) for scored in pods}
-    plain = all(type(each) is Scored for scored in pods for each in scored)
-    return plain and len(kinds) == 1 and len(pods[0]) == 2
+@define(eq=False)
+class RowUsage:
+    """How one row is used, for a batch of pods that are scored by the same resources."""
 
-
-@frozen
-class _Amounts:
-    """What each of the pods asks for of one resource."""
-
-    different: Column
-    places: npt.NDArray[np.intp] | None
-    """By pod which of them it asks for; ``None``: the pods in their order."""
+    kind: type[Usage]
+    amounts: Amounts
+    """``of_used`` of *kind* x what each pod asks for of each resource; shape ``(resources, pods)``."""
+    cells: tuple[Cells, ...]
+    capacity: list[int] = field(factory=list)
+    used: list[int] = field(factory=list)
+    """By resource, without the pod."""
 
     @classmethod
-    def of(cls, column: Sequence[Scored]) -> Self:
-        """Of the same resource of each pod; each amount once if there are much fewer than pods."""
-        amounts = np.array([each.amount for each in column], np.int64)
-        different, places = np.unique(amounts, return_inverse=True)
-        few = 2 * len(different) < len(amounts)
-        return cls(different, places.reshape(len(amounts))) if few else cls(amounts, None)
+    def of(cls, pods: Sequence[Sequence[Scored]], table: NodeTable, kind: type[Usage]) -> Self | None:
+        """``None`` if there are no such resources, or nodes do not count them themselves."""
+        if not pods[0] or any(type(each) is not Scored for each in pods[0]):
+            return None
+        amounts = np.array([[each.amount for each in scored] for scored in pods], np.float64).T
+        return cls(kind, np.ascontiguousarray(amounts) * kind.of_used, cells_of(pods[0], table))
 
-    def of_each(self, found: Any) -> Any:
-        """What was *found* for different amounts, for each pod."""
-        return found if self.places is None else found.take(self.places)
+    def move_to(self, row: int) -> bool:
+        """Take the numbers of *row*; ``False`` if it lacks a resource, or they are no exact floats."""
+        self.capacity = [capacity[row] for capacity, _, _, _ in self.cells]
+        self.used = [used[row] for _, used, _, _ in self.cells]
+        return min(self.capacity) > 0 and max(self.capacity) < EXACT
+
+    def with_pods(self) -> Amounts:
+        """As :meth:`.Usage.with_pod`, for one row and many pods; shape ``(resources, pods)``."""
+        found = np.empty(self.amounts.shape)
+        of_capacity, of_used = self.kind.of_capacity, self.kind.of_used
+        for i, (capacity, used) in enumerate(zip(self.capacity, self.used, strict=True)):
+            out = found[i]
+            np.add(self.amounts[i], of_capacity * capacity + of_used * used, out=out)
+            out /= capacity
+        return found

@@ -24,7 +24,7 @@ from ..args import (
     UtilizationShapePoint,
 )
 from .arithmetic import EXACT, Column, Whole, percent, percents
-from .batch import least_allocated_of_pods
+from .batch import RowUsage, scores_of_pods
 from .scored import Scored
 from .usage import Amounts, Index, Left, Taken, by_portions, followed
 
@@ -85,7 +85,12 @@ class LeastAllocated:
         self, pods: Sequence[Sequence[Scored]], table: NodeTable
     ) -> Callable[[int], Column] | None:
         """As :meth:`score` for each of *pods*."""
-        return least_allocated_of_pods(pods, table, self.score)
+
+        def means(scored: Sequence[Scored], usage: RowUsage) -> Column:
+            remaining = usage.with_pods()
+            return _mean(np.maximum(remaining, 0, out=remaining), scored)
+
+        return scores_of_pods(pods, table, Left, means, self.score)
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""
@@ -127,8 +132,13 @@ class MostAllocated:
     def score_pods(
         self, pods: Sequence[Sequence[Scored]], table: NodeTable
     ) -> Callable[[int], Column] | None:
-        """None: each pod by itself."""
-        return None
+        """As :meth:`score` for each of *pods*."""
+
+        def means(scored: Sequence[Scored], usage: RowUsage) -> Column:
+            taken = usage.with_pods()
+            return _mean(np.minimum(taken, MAX_SCORE, out=taken), scored)
+
+        return scores_of_pods(pods, table, Taken, means, self.score)
 
     def score_rows(self, scored: Sequence[Scored], rows: Rows) -> Column:
         """As :meth:`score`."""

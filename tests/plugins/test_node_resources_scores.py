@@ -219,4 +219,4 @@ def test_pods_of_the_usual_sizes_are_scored_at_once(weights: Mapping[str, int] |
     check_pods_agreement(plugin, table, some)
     check_pods_agreement(plugin, table, some[:1])
     at_once = plugin.prepare_score([CycleState() for _ in some], some, table)
-    assert (at_once is not None) is (weights != {"cpu": 1, "memory": 3})
+    assert at_once is not None

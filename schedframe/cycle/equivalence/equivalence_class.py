@@ -19,7 +19,7 @@ from .column_updates import ColumnUpdater
 from .columns import ClassColumns
 from .dependencies import Stamp, Versions, change_stamp, dependency_versions
 from .evaluate.columnar import partial_scores
-from .evaluate.query import EvaluationFailed, Query
+from .evaluate.query import Query
 from .evaluate.rowwise import RowwiseEvaluator
 from .index.base import ScoreIndex, Scores
 from .index.group_max import GroupMaxCache
@@ -29,6 +29,7 @@ from .nominated import NominatedOverlay
 from .policy import BYTES_A_CLASS, IndexKind
 from .row_memo import RowMemo
 from .shared import SharedIndexes
+from .status_codes import EvaluationFailed
 
 
 class EquivalenceClass:
@@ -141,11 +142,10 @@ class EquivalenceClass:
         if stamp != self.stamp and not (self.index_only and self._is_current(stamp)):
             return False
         try:
-            if not self._matrix_tried and self.shared.users >= self.policy.matrix_min_classes:
-                self._matrix_tried = True
-                if index.best() and self._use_matrix():
-                    index = self.index
-            found = index is not None and index.best()
+            found = index.best()
+            if found and not self._matrix_tried and self.shared.are_many and self._use_matrix():
+                index = self.index
+                found = index is not None and index.best()
         except EvaluationFailed:
             self.cacheable = found = False
         if not found:
@@ -156,8 +156,6 @@ class EquivalenceClass:
 
     def _note_miss(self, index: ScoreIndex | None) -> None:
         if isinstance(index, MatrixSlot):
-            if index.failed:
-                self.cacheable = False
             return
         self._credit -= self.policy.miss_cost
         given_up = self._credit < -8 * self.policy.miss_cost
@@ -175,12 +173,7 @@ class EquivalenceClass:
         index = self.index
         if isinstance(index, MatrixSlot):
             if not index.attached:
-                self.index = None
-                self._wait()
-            elif index.is_stale() and index.matrix.sync() and index.attached:
-                # In step first: the slot must be as long as the table.
-                assert self.columns is not None
-                index.update(self.columns.partial_scores())
+                self.index, self._visits = None, 0
             return
         self._visits += 1
         first = self.policy.first_visits
@@ -205,23 +198,17 @@ class EquivalenceClass:
 
     def _use_matrix(self) -> bool:
         """Attach to the score matrix, if it serves this class; whether that was done."""
-        if not self._by_state or self._rowwise is None:
+        if not self._by_state or self.shared.index_for(self.shared.users) is not IndexKind.MATRIX:
             return False
-        if self.shared.index_for(self.shared.users) is not IndexKind.MATRIX:
-            return False
-        index = self.index
-        if isinstance(index, StateIndex):
-            scores: Scores | None = index.partial_scores()
-        else:
-            scores = self._partial_scores() if self.columns is None else self.columns.partial_scores()
+        self._matrix_tried = True
+        scores = self._partial_scores()
         if scores is None:
             return False
         most = 100 * sum([entry.weight for entry in self._query.scores])
         slot = self.shared.matrix().attach(self._query, scores, most, self._partial_scores)
-        if slot is None:
-            return False
-        self.index, self._matrix_tried = slot, True
-        return True
+        if slot is not None:
+            self.index = slot
+        return slot is not None
 
     def _partial_scores(self) -> Scores | None:
         try:

@@ -23,11 +23,10 @@ from ...state.policy import PORTION
 from .cacheability import CacheablePlan
 from .dependencies import Stamp, Versions, change_stamp, dependency_versions
 from .evaluate.columnar import raw_scores, weighted_sum
-from .evaluate.query import EvaluationFailed
 from .live_answers import run_filter
 from .normalized import RawScores
 from .policy import TOTALS
-from .status_codes import NO_NODE, Codes, StatusCodes
+from .status_codes import NO_NODE, Codes, EvaluationFailed, StatusCodes
 
 Column = npt.NDArray[np.int64]
 

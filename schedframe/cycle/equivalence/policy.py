@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from attrs import field, frozen
+from attrs import frozen
 
 
 class IndexKind(Enum):
@@ -45,7 +45,9 @@ class Policy:
     index_only_classes: int = 32
     """Classes that begin with a state index and no columns; with more, each one returns too rarely."""
     retry_after: int = 1000
-    """Visits, pods or changed rows after which something that did not pay, or failed, is tried again."""
+    """Visits, pods or changed rows after which something that did not pay, or failed, is tried again; unused
+    slots of a matrix are evicted after as many, and 8 more for each slot.
+    """
 
     # ---- how a class catches up --------------------------------------------------------------------------
 
@@ -73,8 +75,10 @@ class Policy:
 
     # ---- score matrix ------------------------------------------------------------------------------------
 
-    matrix_min_classes: int = 33
-    """Classes that share node columns from which on they use a matrix; fewer have state indexes."""
+    rows_per_class: int = 256
+    """Rows of the table for each class that shares node columns, up to which these use a matrix; with more,
+    state indexes are quicker (twelve classes that take turns: from 4,500 rows on).
+    """
     matrix_max_rows: int = 1 << 14
     """Rows of the largest table with a matrix: an argmax takes 1.4 us at 16,384 rows, 136 us at a million."""
     matrix_max_classes: int = 1024
@@ -83,10 +87,8 @@ class Policy:
     """Classes that join a matrix with their first pod before it is checked that such classes return."""
     pending_rows: int = 16
     """Dirty rows that are evaluated for all slots; with more, each class evaluates all rows when used."""
-    eviction_period: int = 256
-    """Evaluations, and 8 more for each slot, between two passes that evict unused slots."""
-    rebatch_share: int = 8
-    """One in this number of slots may be new before all are prepared as one batch again."""
+    rebatch_share: int = 64
+    """Slots for each dirty row between two preparations of all slots as a batch."""
 
     # ---- groups of rows ----------------------------------------------------------------------------------
 
@@ -105,6 +107,10 @@ TOTALS = 8
 """Combinations of highest raw scores whose sums node columns keep."""
 BLOCKS = 32
 """Blocks into which an index divides the rows of a table; it keeps so few in lists."""
+ROW_PADDING = 32
+"""Cells by which the rows of a matrix are longer than the table: else the cells of a column would be a power
+of two apart and share few lines of the processor cache.
+"""
 SMALLEST_BLOCK = 64
 """Rows of a block at least: finding the best row of a smaller one costs no less."""
 LARGEST_BLOCK = 2048
@@ -118,35 +124,13 @@ def block_shift(rows: int, largest: int | None = None) -> int:
     return found if largest is None else min(found, largest.bit_length() - 1)
 
 
-@frozen
-class Situation:
-    """What the choice of an index depends on."""
-
-    rows: int
-    """Of the table."""
-    classes: int
-    """That share the node columns."""
-    by_state: bool
-    """Whether equal resource vectors mean equal answers for the class."""
-    scores_by_node: bool
-    """Whether some node has a score of its own (a preferred taint, an image)."""
-    matrix: bool = field(default=True)
-    """Whether the matrix has a free slot, and every resource a column."""
-
-
-def choose_index(policy: Policy, found: Situation) -> IndexKind:
+def choose_index(policy: Policy, rows: int, classes: int, *, by_state: bool, by_node: bool) -> IndexKind:
     """The index that finds the best row of a class; README.md has the table.
 
-    A class to which not only resource vectors matter has columns. Others share a matrix where they are many
-    and the table is small, and have a state index each where not.
+    *rows*: of the table; *classes*: that share the node columns; *by_state*: equal resource vectors mean
+    equal answers; *by_node*: some node has a score of its own (a preferred taint, an image).
     """
-    if not found.by_state:
+    if not by_state:
         return IndexKind.ROWS
-    if (
-        found.classes >= policy.matrix_min_classes
-        and found.rows <= policy.matrix_max_rows
-        and not found.scores_by_node
-        and found.matrix
-    ):
-        return IndexKind.MATRIX
-    return IndexKind.STATE
+    few = classes < 2 or rows > classes * policy.rows_per_class
+    return IndexKind.STATE if few or by_node or rows > policy.matrix_max_rows else IndexKind.MATRIX

@@ -9,10 +9,10 @@ from weakref import ReferenceType, ref
 from attrs import define
 
 from ...state import Rows, RowsByState
-from .evaluate.batch import BatchWithFallback
+from .evaluate.batch import BatchEvaluator
 from .index.score_matrix import ScoreMatrix
 from .node_columns import NodeColumns
-from .policy import IndexKind, Policy, Situation, choose_index
+from .policy import IndexKind, Policy, choose_index
 
 
 @define(eq=False, repr=False)
@@ -44,6 +44,12 @@ class SharedIndexes:
     def rows_are_grouped(self) -> bool:
         """Whether a class uses the rows by state."""
         return self._rows_by_state is not None and self._rows_by_state() is not None
+
+    @property
+    def are_many(self) -> bool:
+        """Whether the classes are enough for a matrix; O(1)."""
+        users = self.users
+        return users > 1 and users * self.policy.rows_per_class >= self.node_columns.table.size
 
     def rows_by_state(self) -> RowsByState | None:
         """The rows that pass, by state and node-score key; ``None`` if their states differ too much.
@@ -79,17 +85,10 @@ class SharedIndexes:
 
     def index_for(self, classes: int, *, by_state: bool = True) -> IndexKind:
         """The kind of index for one more class, if *classes* classes share this."""
-        table = self.node_columns.table
-        few = classes < self.policy.matrix_min_classes or table.size > self.policy.matrix_max_rows
-        found = Situation(
-            rows=table.size,
-            classes=classes,
-            by_state=by_state,
-            scores_by_node=bool(self.node_columns.score_columns),
-            matrix=not few and self.matrix().has_room(),
-        )
-        return choose_index(self.policy, found)
+        rows, by_node = self.node_columns.table.size, bool(self.node_columns.score_columns)
+        kind = choose_index(self.policy, rows, classes, by_state=by_state, by_node=by_node)
+        return IndexKind.STATE if kind is IndexKind.MATRIX and not self.matrix().has_room() else kind
 
 
 def _prepare(queries: Sequence[Any]) -> Any:
-    return BatchWithFallback(queries).evaluate
+    return BatchEvaluator(queries).evaluate

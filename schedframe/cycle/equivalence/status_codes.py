@@ -16,6 +16,13 @@ NO_PLUGIN = 1 << 30
 """The position of "no plugin" in the order of the profile: behind all plugins."""
 
 
+class EvaluationFailed(Exception):
+    """A plugin raised, or gave an answer that the contract does not allow.
+
+    No fault of the cache: the class is not cacheable then, and the full search reports the plugin.
+    """
+
+
 @define(eq=False)
 class StatusCodes:
     """Code 0 passes, *k* stands for ``statuses[k - 1]``, -1 has no node. Codes are never reused."""

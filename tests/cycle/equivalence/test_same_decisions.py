@@ -72,8 +72,8 @@ class Way(NamedTuple):
     known_states: int = 8192
     matrix_rows: int = 0
     """Rows of the largest table with a score matrix."""
-    matrix_classes: int = 2
-    """Classes from which on there is a score matrix."""
+    rows_per_class: int = 1 << 20
+    """Rows of the table for each class, up to which there is a score matrix."""
     matrix_slots: int = 32
     """Slots of the score matrix."""
     answers: int = 4096
@@ -82,8 +82,6 @@ class Way(NamedTuple):
     """Dirty rows that are evaluated for all slots; with more, a class is evaluated from columns."""
     rebatch_share: int = 8
     """One in this number of slots may be new before all are prepared as one batch again."""
-    eviction_period: int = 256
-    """Evaluations between two passes that evict idle slots."""
     draws: int = 16
     """Random rows are drawn until one is tied if at least one in this number of rows is tied."""
 
@@ -98,19 +96,19 @@ WAYS = (
     Way(48, first_visits=1, built_states=1, tied_states=1, draws=2),
     Way(0, first_visits=1, known_states=4, draws=0),
     Way(48, matrix_rows=4096),
-    Way(48, first_visits=1, matrix_rows=30, matrix_slots=2, answers=3, eviction_period=0, draws=2),
+    Way(48, first_visits=1, matrix_rows=30, matrix_slots=2, answers=3, draws=2),
     Way(
         0,
         first_visits=1,
         matrix_rows=8,
-        matrix_classes=3,
+        rows_per_class=3,
         matrix_slots=3,
         rebatch_share=1,
         answers=1,
         pending_rows=1,
         draws=0,
     ),
-    Way(48, first_visits=1, matrix_rows=4096, pending_rows=0, rebatch_share=1, eviction_period=2),
+    Way(48, first_visits=1, matrix_rows=4096, pending_rows=0, rebatch_share=1),
 )
 
 
@@ -130,10 +128,9 @@ def catching_up(way: Way) -> Iterator[None]:
             tied_states=way.tied_states,
             answers=min(way.known_states, way.answers),
             matrix_max_rows=way.matrix_rows,
-            matrix_min_classes=way.matrix_classes,
+            rows_per_class=way.rows_per_class,
             matrix_max_classes=way.matrix_slots,
             pending_rows=way.pending_rows,
-            eviction_period=way.eviction_period,
             rebatch_share=way.rebatch_share,
             miss_cost=1,
         )

@@ -15,6 +15,7 @@ from schedframe import (
     NodeInfo,
     NodeTable,
     Pod,
+    Rows,
     RowVerdicts,
     Status,
     Taint,
@@ -22,10 +23,10 @@ from schedframe import (
 )
 from schedframe.cycle.equivalence import equivalence_class
 from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
-from schedframe.cycle.equivalence.evaluate.batch import BatchEvaluator, PluginBatch, weighted
-from schedframe.cycle.equivalence.evaluate.query import EvaluationFailed
+from schedframe.cycle.equivalence.evaluate.batch import BatchEvaluator, PreparedPlugin
 from schedframe.cycle.equivalence.index import score_matrix
 from schedframe.cycle.equivalence.index.score_matrix import MatrixSlot
+from schedframe.cycle.equivalence.status_codes import EvaluationFailed
 
 from ..build import World, make_node, make_pod
 from .comparison import assert_up_to_date, lowered, renamed
@@ -37,7 +38,7 @@ FULL = Status.unschedulable("half is enough")
 
 @pytest.fixture(autouse=True)
 def matrix_from_two_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered(monkeypatch, matrix_min_classes=2)
+    lowered(monkeypatch, rows_per_class=1 << 20)
 
 
 def world_of(nodes: int, **plugins: Any) -> World:
@@ -162,7 +163,7 @@ def test_classes_leave_a_matrix_that_cannot_serve_them(
 
 
 def test_an_idle_slot_is_evicted_and_its_class_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered(monkeypatch, eviction_period=-10)
+    lowered(monkeypatch, retry_after=1)
     world = world_of(12)
     schedule(world, 3, *SIZES)
     assert attached_of(world) == [True] * 3
@@ -180,13 +181,10 @@ def test_the_number_of_slots_is_limited(monkeypatch: pytest.MonkeyPatch) -> None
     assert sum(attached_of(world)) <= 2
 
 
-def test_classes_without_columnar_form_attach_once_they_have_columns(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its classes attach when they have columns."""
-    lowered(monkeypatch, rowwise_rows=0, rows_per_state=1 << 20)
+def test_classes_without_columnar_form_do_not_attach() -> None:
     world = world_of(12, Half=Half)
     assert all(schedule(world, 40, *SIZES))
-    assert attached_of(world) == [True] * 3
-    assert all(each.columns for each in classes_of(world))
+    assert attached_of(world) == [False] * 3
 
 
 def test_after_many_changes_each_class_is_updated_from_columns(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -217,12 +215,12 @@ def test_after_many_changes_each_class_is_updated_from_columns(monkeypatch: pyte
 
 
 def test_the_matrix_needs_a_number_of_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered(monkeypatch, matrix_min_classes=33)
+    lowered(monkeypatch, rows_per_class=1)
     world = world_of(60)
     sizes = [f"{10 + i}m" for i in range(60)]
     assert all(schedule(world, 30, *sizes[:30]))
     assert not any(attached_of(world))
-    assert all(schedule(world, 180, *sizes, name="q"))
+    assert all(schedule(world, 360, *sizes, name="q"))
     assert attached_of(world) == [True] * 60
 
 
@@ -245,18 +243,17 @@ def test_a_late_class_joins_the_batch_in_time(monkeypatch: pytest.MonkeyPatch) -
         "__attrs_post_init__",
         lambda batch: prepared.append(len(batch.queries)) or begin(batch),
     )
-    lowered(monkeypatch, rebatch_share=1)
+    lowered(monkeypatch, rebatch_share=4)
     world = world_of(40)
     sizes = [f"{10 + i}m" for i in range(12)]
     schedule(world, 6, *sizes[:2])
     for i in range(2, 12):
         assert all(schedule(world, 3, *sizes[i : i + 1], name=f"p{i}-"))
         assert all(attached_of(world))
-    assert max(prepared) < 12
     assert all(schedule(world, 48, *sizes, name="q"))
     assert all(attached_of(world))
     assert max(prepared) == 12
-    assert len(prepared) < 40
+    assert len(prepared) < 15
 
 
 def test_scores_that_take_more_than_two_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -273,7 +270,7 @@ def test_scores_that_take_more_than_two_bytes(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_where_all_pods_differ_slots_change_hands(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered(monkeypatch, matrix_max_classes=8, eviction_period=4)
+    lowered(monkeypatch, matrix_max_classes=8, retry_after=4)
     world = world_of(20)
     assert all(schedule(world, 200, *[f"{10 + i}m" for i in range(200)]))
     (shared,) = {id(each.shared): each.shared for each in classes_of(world)}.values()
@@ -305,7 +302,19 @@ class Half:
         return min(100, (node_info.requested.get("cpu", 0) + pod.requests.get("cpu", 0)) // 40)
 
 
-class HalfOfSeveral(Half):
+class Columnar(Half):
+    """The same for many rows, too."""
+
+    @hookimpl
+    def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts:
+        return RowVerdicts.where(np.array([self.filter(pod, info) is not None for info in rows]), FULL)
+
+    @hookimpl
+    def score_rows(self, pod: Pod, rows: Rows) -> Any:
+        return np.array([self.score(pod, info) for info in rows], np.int64)
+
+
+class HalfOfSeveral(Columnar):
     """The same for several pods at once."""
 
     @hookimpl
@@ -379,21 +388,25 @@ def test_batched_answers_equal_single_ones() -> None:
 
     expected, attached = run(Half)
     assert "" in expected
-    assert attached == [True] * 3
-    for plugin in (HalfOfSeveral, InArrays, Unprepared, TooFew, TooHigh, Rejects):
-        assert run(plugin) == (expected, attached), plugin
+    assert attached == [False] * 3
+    for plugin in (HalfOfSeveral, InArrays):
+        assert run(plugin) == (expected, [True] * 3), plugin
+    for plugin in (Columnar, Unprepared, TooFew, TooHigh, Rejects):
+        assert run(plugin) == (expected, [False] * 3), plugin
 
 
-@pytest.mark.parametrize("scores", [[1, 2], np.array([1, 2])], ids=["list", "array"])
-def test_batched_scores_are_checked_and_weighted(scores: Any) -> None:
-    batch = PluginBatch("P", 3, (0, 1), lambda row: scores)
-    assert list(weighted(batch, scores)) == [3, 6]
-    for wrong in (scores[:1], [*scores[:1], 101], np.array([0, -1]), np.array([0.5, 1.0]), [5, -1]):
+@pytest.mark.parametrize("kind", [list, np.array], ids=["list", "array"])
+def test_batched_scores_are_checked_and_weighted(kind: Any) -> None:
+    def plugin(scores: list[Any]) -> PreparedPlugin:
+        return PreparedPlugin("P", np.arange(2), lambda row: kind(scores), 3)
+
+    assert plugin([1, 2]).scores(0).tolist() == [3, 6]
+    for wrong in ([1], [1, 101], [0, -1], [0.5, 1.0], [5, -1]):
         with pytest.raises(EvaluationFailed, match="P scored"):
-            weighted(batch, wrong)
+            plugin(wrong).scores(0)
 
 
-class Breaks(Half):
+class Breaks(HalfOfSeveral):
     """Fails for small pods at a node on which a core and more is used."""
 
     @hookimpl
@@ -413,7 +426,7 @@ def test_a_plugin_that_fails_is_reported() -> None:
     assert {status.plugin for status, _ in world.faults} == {"Breaks"}
 
 
-class OnlyLarge(Half):
+class OnlyLarge(HalfOfSeveral):
     """Skips pods that ask for little."""
 
     @hookimpl

@@ -14,7 +14,7 @@ from .comparison import assert_up_to_date, lowered, renamed
 SIZES = ("100m", "200m", "300m", "500m")
 LOW = {
     "matrix_max_rows": 12,
-    "matrix_min_classes": 3,
+    "rows_per_class": 4,
     "matrix_max_classes": 3,
     "pending_rows": 3,
     "rowwise_rows": 3,
@@ -26,11 +26,15 @@ LOW = {
     "tied_states": 2,
     "score_keys": 2,
     "retry_after": 4,
-    "eviction_period": 8,
     "unseen_classes": 2,
     "rows_per_visit": 4,
 }
-HIGH = {"matrix_max_rows": 1 << 20, "matrix_min_classes": 1, "pending_rows": 1 << 20, "rowwise_rows": 1 << 20}
+HIGH = {
+    "matrix_max_rows": 1 << 20,
+    "rows_per_class": 1 << 20,
+    "pending_rows": 1 << 20,
+    "rowwise_rows": 1 << 20,
+}
 SETTINGS = [LOW, HIGH, {}, *({name: value} for name, value in LOW.items())]
 
 

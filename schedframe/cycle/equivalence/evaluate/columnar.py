@@ -13,8 +13,8 @@ from ....framework import MAX_SCORE, MIN_SCORE, CycleState, Verdicts
 from ....framework.plan import ScoreEntry
 from ....state import Rows
 from ..live_answers import merge_answer, run_columnar_filters, run_filter
-from ..status_codes import Codes
-from .query import EvaluationFailed, Query
+from ..status_codes import Codes, EvaluationFailed
+from .query import Query
 
 Column = npt.NDArray[np.int64]
 

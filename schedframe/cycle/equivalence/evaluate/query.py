@@ -13,13 +13,6 @@ from ....state import NodeTable
 from ..status_codes import StatusCodes
 
 
-class EvaluationFailed(Exception):
-    """A plugin raised, or gave an answer that the contract does not allow.
-
-    No fault of the cache: the class is not cacheable then, and the full search reports the plugin.
-    """
-
-
 @frozen(eq=False)
 class Query:
     """A pod, its cycle state after the cached pre_filter and pre_score, and the plugins to call for it.

@@ -8,8 +8,8 @@ from typing import Any, Final
 from attrs import define, field
 
 from ....framework import MAX_SCORE, MIN_SCORE, Code, Status
-from ..status_codes import NO_NODE
-from .query import EvaluationFailed, Query
+from ..status_codes import NO_NODE, EvaluationFailed
+from .query import Query
 
 _SUCCESS: Final = Code.SUCCESS
 

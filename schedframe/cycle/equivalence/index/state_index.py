@@ -276,10 +276,3 @@ class StateIndex:
                 self._node_scores = None
             buckets.add(state, score)
         return True
-
-    def partial_scores(self) -> Scores:
-        """The partial score of each row; below 0 for a rejected one. O(rows log rows)."""
-        numbers = np.asarray(self.rows.numbers)[: self.rows.table.size]
-        present, places = np.unique(numbers, return_inverse=True)
-        scores = [self._scores.get(number, -1) for number in present.tolist()]
-        return np.array(scores, np.int64)[places.reshape(len(numbers))]
