@@ -20,6 +20,7 @@ _EXPORTS: Final[dict[str, tuple[str, ...]]] = {
         "ClusterError",
         "ConfigError",
         "InputError",
+        "InputErrors",
         "InvariantError",
         "PluginError",
         "SchedframeError",

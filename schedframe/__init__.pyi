@@ -57,6 +57,7 @@ from .cycle import VirtualClock as VirtualClock
 from .errors import ClusterError as ClusterError
 from .errors import ConfigError as ConfigError
 from .errors import InputError as InputError
+from .errors import InputErrors as InputErrors
 from .errors import InvariantError as InvariantError
 from .errors import PluginError as PluginError
 from .errors import SchedframeError as SchedframeError

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from ._brief import brief_of
@@ -10,6 +12,7 @@ __all__ = [
     "ClusterError",
     "ConfigError",
     "InputError",
+    "InputErrors",
     "InvariantError",
     "PluginError",
     "SchedframeError",
@@ -43,6 +46,11 @@ class InputError(SchedframeError, ValueError):
         # BaseException would call the class with the text alone.
         return _restored, (type(self), self.path, self.problem, self.fix, self.location)
 
+    @property
+    def errors(self) -> tuple[InputError, ...]:
+        """The single problems; this one alone, unless it is an :class:`InputErrors`."""
+        return (self,)
+
     def at(self, prefix: str) -> InputError:
         """Return the same error one level further out, with *prefix* in front of the path."""
         if not self.path:
@@ -56,6 +64,51 @@ class InputError(SchedframeError, ValueError):
     def in_location(self, location: str) -> InputError:
         """Return the same error with the file and document it was found in."""
         return InputError(self.path, self.problem, self.fix, location=location)
+
+
+class InputErrors(InputError):
+    """Several problems of one input, in its order. The attributes are those of the first one.
+
+    The text has a line for each.
+    """
+
+    def __init__(self, errors: Iterable[InputError]) -> None:
+        self._errors = tuple(errors)
+        first = self._errors[0]
+        super().__init__(first.path, first.problem, first.fix, location=first.location)
+
+    @property
+    def errors(self) -> tuple[InputError, ...]:
+        """The single problems."""
+        return self._errors
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self._errors,)
+
+    def __str__(self) -> str:
+        return "\n".join(map(str, self._errors))
+
+
+class Problems:
+    """Collects the errors of several steps, to raise all of them at once."""
+
+    def __init__(self) -> None:
+        self.errors: list[InputError] = []
+
+    @contextmanager
+    def collecting(self) -> Iterator[None]:
+        """Keep an :class:`InputError` that is raised inside."""
+        try:
+            yield
+        except InputError as error:
+            self.errors += error.errors
+
+    def raise_any(self) -> None:
+        """Raise the error, or all as one :class:`InputErrors`; nothing if there are none."""
+        if len(self.errors) == 1:
+            raise self.errors[0]
+        if self.errors:
+            raise InputErrors(self.errors)
 
 
 def _restored(cls: type[InputError], path: str, problem: str, fix: str, location: str) -> InputError:

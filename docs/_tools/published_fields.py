@@ -1,10 +1,14 @@
 """Write ``schedframe/api/validation/fields.json``: which fields Kubernetes publishes for the kinds we read.
 
-    python docs/_tools/published_fields.py .../client-go/applyconfigurations/internal/internal.go
+    python docs/_tools/published_fields.py 1.36/internal.go 1.37/internal.go
 
-The argument is a file that each Kubernetes release generates from its OpenAPI document, and that has the same
-names and types (github.com/kubernetes/client-go at the tag of the release). Only facts are taken: names of
-types, names of fields, and types of fields.
+Each argument is a file that each Kubernetes release generates from its OpenAPI document, and that has the
+same names and types (github.com/kubernetes/client-go, applyconfigurations/internal/internal.go). Only facts
+are taken: names of types, names of fields, and types of fields. A field of any of these versions is in the
+result; if its type differs, that of the last version is.
+
+The file in the repository is from tag v0.36.3, and from commit 32ce75a7d of 2026-07-24, between
+v0.37.0-beta.0 and the release of v1.37.
 """
 
 from __future__ import annotations
@@ -89,9 +93,13 @@ def reachable(types: dict[str, dict[str, Any]]) -> dict[str, dict[str, str]]:
 
 def main() -> None:
     """Write the file."""
-    found = reachable(tables(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    found: dict[str, dict[str, str]] = {}
+    for file in sys.argv[1:]:
+        for name, fields in reachable(tables(Path(file).read_text(encoding="utf-8"))).items():
+            found[name] = dict(sorted((found.get(name, {}) | fields).items()))
     lines = (
-        f"{json.dumps(name)}:{json.dumps(codes, separators=(',', ':'))}" for name, codes in found.items()
+        f"{json.dumps(name)}:{json.dumps(codes, separators=(',', ':'))}"
+        for name, codes in sorted(found.items())
     )
     TARGET.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
     print(f"{TARGET}: {len(found)} types, {sum(map(len, found.values()))} fields")

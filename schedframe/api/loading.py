@@ -10,10 +10,10 @@ from typing import IO, Any, Final, Literal
 
 from attrs import frozen
 
-from ..errors import InputError
+from ..errors import InputError, Problems
 from .codec import describe
 from .documents import Document, located, read_documents
-from .manifest import Strict, UnknownKindError, from_manifest, label_of, report
+from .manifest import Strict, UnknownKindError, from_manifest, label_of
 from .metadata import ClusterObject
 from .paths import Steps, steps_of
 
@@ -28,6 +28,7 @@ class _Options:
     on_unknown: OnUnknown
     kinds: tuple[type[ClusterObject], ...]
     strict: Strict
+    required: bool
 
 
 def load_manifests(
@@ -36,8 +37,9 @@ def load_manifests(
     on_unknown: OnUnknown = "error",
     kinds: Iterable[type[ClusterObject]] = (),
     strict: Strict = True,
+    required: bool = False,
 ) -> Iterator[tuple[str, ClusterObject]]:
-    """Yield all objects of *source* in order, each with its location.
+    """Yield all objects of *source* in order, each with its location, while it is read.
 
     *source* is text (YAML or JSON with any number of documents), a stream, or the path of a file or a folder,
     whose ``.yaml``, ``.yml`` and ``.json`` files are read in the order of their names. A ``List``, or a list
@@ -46,13 +48,20 @@ def load_manifests(
     ``pods.yaml:17: document 2, item 3``. *kinds* as for :func:`from_manifest`; *on_unknown*: treatment of all
     other kinds; *strict* as for :func:`from_manifest`, and also about keys that an object has twice.
 
-    Raises :class:`InputError` with location (the line of the field), path, value and fix.
+    Raises :class:`InputError` with location (the line of the field), path, value and fix, and
+    :class:`InputErrors` with all problems if there are several. After the first problem no object is yielded,
+    and the rest is only checked; make a list of the result to use all objects or none.
     """
-    options = _Options(on_unknown, tuple(kinds), strict)
+    options = _Options(on_unknown, tuple(kinds), strict, required)
+    problems = Problems()
     for name, text in _texts(source):
-        for number, document in enumerate(read_documents(text, name), start=1):
-            if document.value is not None:
-                yield from _Objects(document, name, number, options)
+        with problems.collecting():
+            for number, document in enumerate(read_documents(text, name), start=1):
+                if document.value is not None:
+                    for found in _Objects(document, name, number, options, problems.errors):
+                        if not problems.errors:
+                            yield found
+    problems.raise_any()
 
 
 def _texts(source: Any) -> Iterator[tuple[str, str]]:
@@ -83,22 +92,28 @@ def _decoded(text: str | bytes, name: str) -> str:
 
 
 class _Objects:
-    """The objects of one document."""
+    """The objects of one document. Problems are appended to ``problems``, and their objects left out."""
 
-    __slots__ = ("_document", "_name", "_number", "_options")
+    __slots__ = ("_document", "_name", "_number", "_options", "problems")
 
-    def __init__(self, document: Document, name: str, number: int, options: _Options) -> None:
+    def __init__(
+        self, document: Document, name: str, number: int, options: _Options, problems: list[InputError]
+    ) -> None:
         self._document = document
         self._name = name
         self._number = number
         self._options = options
+        self.problems = problems
 
     def __iter__(self) -> Iterator[tuple[str, ClusterObject]]:
         document = self._document.value
         if not isinstance(document, Mapping):
-            fix = "write objects with apiVersion and kind; to read a file, pass a pathlib.Path"
+            # text without a name may have been meant as the name of a file
+            fix = "write objects with apiVersion and kind"
+            fix += "" if self._name else "; to read a file, pass a pathlib.Path"
             problem = f"expected an object, got {describe(document)}"
-            raise InputError("", problem, fix, location=self._location(()))
+            self.problems.append(InputError("", problem, fix, location=self._location(())))
+            return
         kind = document.get("kind")
         is_list = (
             isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list | None)
@@ -118,10 +133,16 @@ class _Objects:
             within_item = is_list and duplicate.steps[0] == "items" and len(duplicate.steps) > 2
             start = duplicate.steps[: 2 if within_item else 0]
             error = duplicate.error(len(start))
-            report(
-                self._options.strict,
-                error.in_location(self._location(start, duplicate.line, item_kind if start else "")),
-            )
+            label = item_kind if start else ""
+            self._report(error.in_location(self._location(start, duplicate.line, label)))
+
+    def _report(self, problem: InputError) -> None:
+        """Pass *problem* to the function for it, or keep it."""
+        strict = self._options.strict
+        if callable(strict):
+            strict(problem)
+        else:
+            self.problems.append(problem)
 
     def _object(self, item: Any, start: Steps, kind: str) -> Iterator[tuple[str, ClusterObject]]:
         options = self._options
@@ -129,18 +150,21 @@ class _Objects:
         if callable(strict):
             strict = partial(self._pass_on, strict, start, kind)
         try:
-            made = from_manifest(item, kind=kind, kinds=options.kinds, strict=strict)
+            made = from_manifest(
+                item, kind=kind, kinds=options.kinds, strict=strict, required=options.required
+            )
         except UnknownKindError as error:
             if options.on_unknown == "error":
                 placed = self._placed(error, start, kind)
-                raise UnknownKindError(
-                    placed.path, placed.problem, placed.fix, location=placed.location
-                ) from None
-            if options.on_unknown != "skip":
+                self.problems.append(
+                    UnknownKindError(placed.path, placed.problem, placed.fix, location=placed.location)
+                )
+            elif options.on_unknown != "skip":
                 options.on_unknown(self._location(start), item)
             return
         except InputError as error:
-            raise self._placed(error, start, kind) from None
+            self.problems += [self._placed(each, start, kind) for each in error.errors]
+            return
         yield self._location(start), made
 
     def _pass_on(self, to: Callable[[InputError], None], start: Steps, kind: str, error: InputError) -> None:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from functools import cache
+from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from ..errors import InputError, PluginError
+from ..errors import InputError, PluginError, Problems
 from .claims import ResourceClaim, ResourceClaimTemplate
 from .codec import decoder, describe, encoder
 from .devices import DeviceClass, ResourceSlice
@@ -94,35 +94,45 @@ def from_manifest(
     kind: str = "",
     kinds: Iterable[type[ClusterObject]] = (),
     strict: Strict = True,
+    required: bool = False,
 ) -> ClusterObject:
     """Return the object that *manifest* describes. *kind* is the default for manifests without one.
 
     *kinds* are classes of further kinds, besides those of installed packages. Raises
     :class:`UnknownKindError` for any other kind, and :class:`InputError` with path, value and fix for a wrong
-    type of a field that scheduling reads.
+    type of a field that scheduling reads; for several problems :class:`InputErrors`, with all of them.
 
     *strict*: also raise for fields that Kubernetes does not have, wrong types of any field, values outside an
     enumeration or a range, and names of resources and objects that no API server takes. ``False`` ignores all
     that; a function is called with each :class:`InputError` instead. Fields that Kubernetes has and
-    scheduling does not read are right in any case.
+    scheduling does not read are right in any case. *required*: fields that are missing, such as the name of
+    a container, count among what *strict* is about.
     """
     if not isinstance(manifest, Mapping):
         raise InputError("", f"expected an object, got {describe(manifest)}", "write members as key: value")
     cls = _class_of(manifest, kind, kinds)
+    problems, label = Problems(), partial(label_of, manifest, cls.KIND)
+    if strict is not False:
+        problems.errors += [
+            problem.in_location(label()) for problem in problems_of(manifest, cls, required=required)
+        ]
+    if callable(strict):
+        for problem in problems.errors:
+            strict(problem)
+        problems = Problems()
     try:
-        if strict is not False:
-            for problem in problems_of(manifest, cls):
-                report(strict, problem.in_location(label_of(manifest, cls.KIND)))
-        return decoder(cls)(manifest)
+        made: ClusterObject = decoder(cls)(manifest)
     except InputError as error:
-        raise error.in_location(label_of(manifest, cls.KIND)) from None
+        # the decoder ends at the first problem, which most often follows from one in the same object
+        if all(_parent(problem) != _parent(error) for problem in problems.errors):
+            problems.errors.append(error.in_location(label()))
+    problems.raise_any()
+    return made
 
 
-def report(strict: Strict, problem: InputError) -> None:
-    """Raise *problem*, or pass it to the function."""
-    if not callable(strict):
-        raise problem
-    strict(problem)
+def _parent(error: InputError) -> str:
+    """Return the path of the object in which the field of *error* is."""
+    return error.path.rpartition(".")[0]
 
 
 def part_from_manifest(cls: type[T], part: Any) -> T:

@@ -20,6 +20,9 @@ NO_CLUSTER = 3
 INTERNAL = 70
 INTERRUPTED = 130
 
+MOST_LINES = 100
+"""Problems of the input that are written; the others are counted."""
+
 CODES = """Exit codes: 0 all pods placed (or: done), 1 some pods stay pending, 2 bad input or usage,
 3 the cluster cannot be reached or refuses, 70 a fault of schedframe itself, 130 interrupted."""
 
@@ -48,9 +51,11 @@ def reporting() -> Iterator[None]:
 
 
 def lines_of(error: SchedframeError) -> list[str]:
-    """Return the lines of an error: one per field of a configuration, else one."""
-    if isinstance(error, ConfigDecodeError | ConfigValidationError | ConfigBuildError):
-        return [str(field) for field in error.errors]
+    """Return the lines of an error: one for each problem of the input or field of a configuration."""
+    if isinstance(error, ConfigDecodeError | ConfigValidationError | ConfigBuildError | InputError):
+        lines = [str(problem) for problem in error.errors]
+        more = len(lines) - MOST_LINES
+        return lines if more <= 0 else [*lines[:MOST_LINES], f"… and {more} more problems"]
     return [str(error)]
 
 

@@ -12,7 +12,7 @@ from typing import Any
 from attrs import define, field
 
 from ..api import CONTROLLER_KINDS, KINDS, ClusterObject, Strict, load_manifests
-from ..errors import InputError
+from ..errors import InputError, Problems
 from ..simulate.workloads import Expander, MadePods, Workloads
 from .admission import Admission
 from .exits import reading
@@ -90,26 +90,27 @@ def read_manifests(
 
     Workloads are replaced by their pods as *workloads* says. Raises :class:`InputError` with
     ``file:line: object: path`` for a file that cannot be read, a manifest that cannot be used, two objects of
-    one kind and name, and if there is no object at all.
+    one kind and name, and if there is no object at all; :class:`InputErrors` for several problems.
     """
-    manifests = Manifests()
+    manifests, problems = Manifests(), Problems()
     located: list[tuple[str, ClusterObject]] = []
     for file in files:
-        with reading(file):
+        with problems.collecting(), reading(file):
             for found in _objects(file, manifests, validate.strict):
                 located.append(found)
                 advance()
+    _check_names(located, problems)
+    problems.raise_any()
     if not located and not manifests.skipped:
         fix = "name files with manifests of nodes and pods"
         raise InputError("", "there are no objects in it", fix, location=", ".join(map(_shown, files)))
-    _refuse_doubles(located)
     admission = Admission.of(obj for _, obj in located)
     expander = Expander.among((obj for _, obj in located), workloads)
-    manifests.objects = [
-        _admitted(admission, location, made)
-        for location, obj in located
-        for made in _expanded(expander, location, obj)
-    ]
+    for location, obj in located:
+        with problems.collecting():
+            made = _expanded(expander, location, obj)
+            manifests.objects += [_admitted(admission, location, each) for each in made]
+    problems.raise_any()
     manifests.objects = manifests.placements.applied(manifests.objects)
     manifests.made = expander.made
     manifests.skipped += expander.left_alone
@@ -129,26 +130,23 @@ def _objects(file: str, manifests: Manifests, strict: Strict) -> Iterator[tuple[
         manifests.skipped[f"{manifest.get('apiVersion')}/{kind}" if kind in KINDS else kind] += 1
 
     source = sys.stdin if file == STDIN else Path(file)
-    yield from load_manifests(source, on_unknown=skip, kinds=CONTROLLER_KINDS, strict=strict)
+    yield from load_manifests(source, on_unknown=skip, kinds=CONTROLLER_KINDS, strict=strict, required=True)
 
 
-def _refuse_doubles(located: Iterable[tuple[str, ClusterObject]]) -> None:
+def _check_names(located: Iterable[tuple[str, ClusterObject]], problems: Problems) -> None:
     """Names must be unique within a kind; those that are still to be generated are."""
     first: dict[tuple[str, str], str] = {}
     for location, obj in located:
         if not obj.name:
             if not obj.metadata.generate_name:
-                fix = "give it one, or a generateName"
-                raise InputError("metadata.name", f"a {obj.KIND} has no name", fix, location=location)
+                fix, problem = "give it one, or a generateName", f"a {obj.KIND} has no name"
+                problems.errors.append(InputError("metadata.name", problem, fix, location=location))
             continue
         other = first.setdefault((obj.KIND, obj.key), location)
         if other is not location:
-            raise InputError(
-                "metadata.name",
-                f"{obj.KIND} {obj.key} is there already, from {other}",
-                "rename or remove one of the two",
-                location=location,
-            )
+            problem = f"{obj.KIND} {obj.key} is there already, from {other}"
+            fix = "rename or remove one of the two"
+            problems.errors.append(InputError("metadata.name", problem, fix, location=location))
 
 
 def _expanded(expander: Expander, location: str, obj: ClusterObject) -> list[ClusterObject]:

@@ -14,7 +14,7 @@ from ..cluster import InMemoryCluster
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.binding.progress import progress_of
 from ..cycle.options import ScoreAllNodes
-from ..errors import InputError
+from ..errors import InputError, Problems
 from ..framework import PluginsToPass, Registry
 from .evaluation import Evaluation
 from .evaluator import Evaluator
@@ -102,9 +102,18 @@ class Simulation:
         pods: by default where the cluster and *objects* have no pods of them (``"auto"``); ``"expand"`` also
         makes the missing ones of others, ``"ignore"`` makes none. A DaemonSet gets pods for the nodes that
         are there or among *objects*; nodes that are added later get none.
+
+        Raises :class:`InputError` for a manifest that cannot be used, :class:`InputErrors` for several
+        problems; nothing is added then.
         """
         kinds = [cls for framework in self._core.frameworks.values() for cls in framework.kinds().values()]
-        values = [as_object(obj, kinds, strict=self.strict) for obj in objects]
+        values, problems = [], Problems()
+        for obj in objects:
+            try:
+                values.append(as_object(obj, kinds, strict=self.strict))
+            except InputError as error:
+                problems.errors += error.errors
+        problems.raise_any()
         if any(map(Expander.handles, values)):
             present = (obj for kind in Expander.READS for obj in self.cluster.list(kind))
             expander = Expander.among((*present, *values), workloads)

@@ -28,5 +28,5 @@ def _manifests(value: Any) -> Iterator[dict[str, Any]]:
 def test_objects_are_read_and_written(family: str) -> None:
     for case in CORPUS.cases(family):
         for manifest in _manifests(case):
-            made = from_manifest(manifest)
+            made = from_manifest(manifest, required=True)
             assert from_manifest(to_manifest(made)) == made

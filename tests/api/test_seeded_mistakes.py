@@ -14,7 +14,7 @@ import yaml
 from schedframe.api import KINDS, load_manifests
 from schedframe.api.validation import rules
 from schedframe.api.validation.published import published_name, published_types
-from schedframe.errors import InputError
+from schedframe.errors import InputError, InputErrors
 from tests.conformance.corpus import Corpus
 
 COUNT = 600
@@ -169,6 +169,11 @@ def _repeat(site: Site) -> str:
     return f'"{MARKER}":'
 
 
+def _is_required(site: Site) -> bool:
+    name, _, key = site.field.rpartition(".")
+    return key in rules.REQUIRED.get(name, ())
+
+
 MISTAKES = {
     "misspelt": (_misspell, lambda site: site.key not in ("kind", "apiVersion", "metadata")),
     "mistyped": (_mistype, lambda site: site.code != "a" and site.key not in ("kind", "apiVersion")),
@@ -196,7 +201,8 @@ def _text(manifest: dict[str, Any], *, as_yaml: bool) -> str:
 @pytest.mark.parametrize("as_yaml", [True, False], ids=["yaml", "json"])
 def test_right_manifests_are_accepted(as_yaml: bool) -> None:
     for manifest in RIGHT:
-        assert len(list(load_manifests(_text(manifest, as_yaml=as_yaml)))) == 2
+        text = _text(manifest, as_yaml=as_yaml)
+        assert len(list(load_manifests(text, required=True))) == len(list(load_manifests(text))) == 2
 
 
 @pytest.mark.parametrize("kind", MISTAKES)
@@ -226,6 +232,59 @@ def test_each_mistake_is_refused_at_its_line(kind: str) -> None:
         assert caught.value.fix
         refused += 1
     assert refused >= (250 if kind == "enumeration" else COUNT)
+
+
+def test_each_missing_field_is_refused_at_its_object() -> None:
+    rng = Random("missing")
+    refused: set[str] = set()
+    for index in range(COUNT):
+        manifest = copy.deepcopy(RIGHT[index])
+        sites = [
+            site for site in _sites(manifest, published_name(KINDS[manifest["kind"]])) if _is_required(site)
+        ]
+        if not sites:
+            continue
+        site = rng.choice(sites)
+        if rng.random() < 0.5:
+            del site.parent[site.key]
+        else:
+            site.parent[site.key] = [] if site.code[0] == "[" else None
+        with pytest.raises(InputError) as caught:
+            list(load_manifests(json.dumps(manifest), required=True))
+        assert all(error.problem == "is missing or empty" for error in caught.value.errors)
+        assert {error.path.rpartition(".")[2] for error in caught.value.errors} == {site.key}
+        assert caught.value.fix
+        refused.add(site.field)
+    assert len(refused) > 12
+
+
+def test_all_mistakes_of_a_text_are_in_one_error() -> None:
+    rng = Random("many")
+    for _ in range(40):
+        wrong, marks = [], []
+        for manifest in rng.sample(RIGHT, 5):
+            bad = copy.deepcopy(manifest)
+            change, fits = MISTAKES["misspelt"]
+            site = rng.choice(
+                [each for each in _sites(bad, published_name(KINDS[bad["kind"]])) if fits(each)]
+            )
+            marks.append(f"{bad['kind']}: {change(site)}")
+            wrong.append(bad)
+        documents = [json.dumps({"kind": "Node", "metadata": {"name": "a"}}), *map(_indented, wrong)]
+        text = "\n".join(documents)
+        objects: list[Any] = []
+        with pytest.raises(InputErrors) as caught:
+            objects.extend(load_manifests(text, required=True))
+        assert len(caught.value.errors) == len(wrong), str(caught.value)
+        lines = text.splitlines()
+        for error, number, mark in zip(caught.value.errors, range(2, 7), marks, strict=True):
+            line = int(error.location.split(":")[0].removeprefix("line "))
+            assert mark.partition(": ")[2] in lines[line - 1], str(error)
+            assert f"document {number}, " in error.location
+
+
+def _indented(manifest: dict[str, Any]) -> str:
+    return json.dumps(manifest, indent=1)
 
 
 def test_the_decoders_read_published_fields_only() -> None:

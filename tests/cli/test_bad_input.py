@@ -78,7 +78,7 @@ def test_the_same_name_twice(cli: Cli, write: Write) -> None:
 
 def test_no_name_at_all(cli: Cli, write: Write) -> None:
     line = refused(cli, "schedule", write("cluster.yaml", text({"kind": "Node"})))
-    assert line == "cluster.yaml:1: metadata.name: a Node has no name; give it one, or a generateName"
+    assert line == "cluster.yaml:1: Node: metadata.name: a Node has no name; give it one, or a generateName"
 
 
 def test_a_priority_class_that_is_not_there(cli: Cli, write: Write) -> None:

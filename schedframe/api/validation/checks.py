@@ -6,7 +6,7 @@ right everywhere. O(size of the manifest).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import cache, partial
 from typing import Any, Final, NamedTuple
 
@@ -29,28 +29,43 @@ class _Member(NamedTuple):
     otherwise: Check
 
 
-def problems_of(manifest: Mapping[str, Any], cls: type[ClusterObject]) -> list[InputError]:
+def problems_of(
+    manifest: Mapping[str, Any], cls: type[ClusterObject], *, required: bool = False
+) -> list[InputError]:
     """Return what the API server would refuse in the manifest of a *cls*, in the order of the manifest.
 
-    Of a kind that Kubernetes does not publish, only the metadata is checked.
+    Fields that are missing count if *required*. Of a kind that Kubernetes does not publish, only the metadata
+    is checked.
     """
-    found = _root(published_name(cls))(manifest) or []
+    found = _root(published_name(cls), required)(manifest) or []
     metadata = manifest.get("metadata")
-    if isinstance(metadata, Mapping):
-        found += [error.at("metadata") for error in _name_problems(metadata, cls)]
+    if isinstance(metadata, Mapping) or metadata is None:
+        found += [
+            error.at("metadata")
+            for error in _name_problems(metadata or {}, cls, required)
+            if not _is_misspelt(error.path, found)
+        ]
     return found
 
 
+def _is_misspelt(key: str, found: Iterable[InputError]) -> bool:
+    """Return whether a field is missing because its name is misspelt, which is among the errors *found*."""
+    meant = rules.did_you_mean(key)
+    return any(error.fix == meant for error in found)
+
+
 @cache
-def _root(name: str) -> Check:
+def _root(name: str, required: bool) -> Check:
     if name in published_types():
-        return _struct(name)
-    return _struct_check({"metadata": _member(OBJECT_META, "")}, is_open=True)
+        return _struct(name, required)
+    return _struct_check({"metadata": _member(OBJECT_META, "", required)}, is_open=True)
 
 
-def _name_problems(metadata: Mapping[str, Any], cls: type[ClusterObject]) -> list[InputError]:
+def _name_problems(metadata: Mapping[str, Any], cls: type[ClusterObject], required: bool) -> list[InputError]:
     label = cls.KIND in rules.LABEL_NAMED
     found = []
+    if required and not metadata.get("name") and not metadata.get("generateName"):
+        found.append(InputError("name", f"a {cls.KIND} has no name", "give it one, or a generateName"))
     for key, is_label in (("name", label), ("generateName", label), ("namespace", True)):
         text = metadata.get(key)
         if isinstance(text, str) and text:
@@ -63,10 +78,26 @@ def _name_problems(metadata: Mapping[str, Any], cls: type[ClusterObject]) -> lis
 
 
 @cache
-def _struct(name: str) -> Check:
+def _struct(name: str, required: bool) -> Check:
     """Return the check of a type with fixed fields."""
     fields = published_types()[name]
-    return _struct_check({key: _member(code, f"{name}.{key}") for key, code in fields.items()})
+    members = {key: _member(code, f"{name}.{key}", required) for key, code in fields.items()}
+    check, keys = _struct_check(members), rules.REQUIRED.get(name, ())
+    return _with_required(check, keys) if required and keys else check
+
+
+_EMPTY: Final[tuple[Any, ...]] = (None, "", [])
+
+
+def _with_required(check: Check, keys: tuple[str, ...]) -> Check:
+    def check_all(value: Any) -> Errors:
+        found = check(value)
+        for key in keys:
+            if value.get(key) in _EMPTY and not _is_misspelt(key, found or ()):
+                found = [*(found or ()), rules.check_required(key)]
+        return found
+
+    return check_all
 
 
 def _struct_check(members: dict[str, _Member], *, is_open: bool = False) -> Check:
@@ -111,21 +142,21 @@ _decode_list: Final = list_of(Codec(None, lambda value: value, None)).decode
 _decode_map: Final = map_of(Codec(None, lambda value: value, None)).decode
 
 
-def _member(code: str, field: str) -> _Member:
+def _member(code: str, field: str, required: bool) -> _Member:
     """Return the check of a value with that code; *field* is ``type.field``, by which rules are found."""
     if code == "a":
         return _Member(None, None, _anything)
     if code[0] == "[":
-        items = _items(_member(code[1:], field))
+        items = _items(_member(code[1:], field, required))
         return _Member(list, items, partial(_converted, _decode_list, items))
     if code[0] == "{":
-        entries = _entries(_member(code[1:], ""), _amounts_check(field))
+        entries = _entries(_member(code[1:], "", required), _amounts_check(field))
         return _Member(dict, entries, partial(_converted, _decode_map, entries))
     if code in _SCALARS:
         expected, decode = _SCALARS[code]
         inner = _rule(field)
         return _Member(expected, inner, partial(_converted, decode, inner))
-    struct = _struct(code)
+    struct = _struct(code, required)
     return _Member(dict, struct, partial(_as_object, struct))
 
 

@@ -1,4 +1,4 @@
-"""The fields that Kubernetes v1.36 publishes, by type: data of ``fields.json``.
+"""The fields that Kubernetes v1.36 and v1.37 publish, by type: data of ``fields.json``.
 
 A field has a code: ``s`` text, ``n`` whole number, ``b`` boolean, ``t`` a time, ``a`` anything (amounts,
 numbers or text, free objects), the name of a type, or ``[`` (list) or ``{`` (object with members of any name)

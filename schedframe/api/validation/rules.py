@@ -67,6 +67,53 @@ RANGES: Final[Mapping[str, tuple[int, int]]] = {
 }
 """Field → lowest and highest value."""
 
+REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
+    "apps.v1.DaemonSet": ("spec",),
+    "apps.v1.DaemonSetSpec": ("selector", "template"),
+    "apps.v1.Deployment": ("spec",),
+    "apps.v1.DeploymentSpec": ("selector", "template"),
+    "batch.v1.CronJob": ("spec",),
+    "batch.v1.CronJobSpec": ("schedule", "jobTemplate"),
+    "batch.v1.Job": ("spec",),
+    "batch.v1.JobSpec": ("template",),
+    "core.v1.Container": ("name",),
+    "core.v1.ContainerPort": ("containerPort",),
+    "core.v1.EnvVar": ("name",),
+    "core.v1.NodeSelector": ("nodeSelectorTerms",),
+    "core.v1.NodeSelectorRequirement": ("key", "operator"),
+    "core.v1.PersistentVolume": ("spec",),
+    "core.v1.PersistentVolumeClaim": ("spec",),
+    "core.v1.PersistentVolumeClaimSpec": ("accessModes", "resources"),
+    "core.v1.PersistentVolumeClaimVolumeSource": ("claimName",),
+    "core.v1.PersistentVolumeSpec": ("accessModes", "capacity"),
+    "core.v1.Pod": ("spec",),
+    "core.v1.PodAffinityTerm": ("topologyKey",),
+    "core.v1.PodResourceClaim": ("name",),
+    "core.v1.PodSchedulingGate": ("name",),
+    "core.v1.PodSpec": ("containers",),
+    "core.v1.PreferredSchedulingTerm": ("weight", "preference"),
+    "core.v1.Taint": ("key", "effect"),
+    "core.v1.TopologySpreadConstraint": ("maxSkew", "topologyKey", "whenUnsatisfiable"),
+    "core.v1.Volume": ("name",),
+    "core.v1.VolumeMount": ("name", "mountPath"),
+    "core.v1.WeightedPodAffinityTerm": ("weight", "podAffinityTerm"),
+    "meta.v1.LabelSelectorRequirement": ("key", "operator"),
+    "meta.v1.OwnerReference": ("kind", "name"),
+    "resource.v1.Device": ("name",),
+    "resource.v1.DeviceRequest": ("name",),
+    "resource.v1.DeviceSubRequest": ("name", "deviceClassName"),
+    "resource.v1.ExactDeviceRequest": ("deviceClassName",),
+    "resource.v1.ResourceClaim": ("spec",),
+    "resource.v1.ResourceSlice": ("spec",),
+    "resource.v1.ResourceSliceSpec": ("driver", "pool"),
+    "scheduling.v1.PriorityClass": ("value",),
+    "storage.v1.CSINodeDriver": ("name", "nodeID"),
+    "storage.v1.CSIStorageCapacity": ("storageClassName",),
+    "storage.v1.StorageClass": ("provisioner",),
+    "storage.v1.VolumeAttachmentSpec": ("attacher", "nodeName", "source"),
+}
+"""Type → fields that must be there and not be empty. Images are left out: a dry run needs none."""
+
 _CONTAINER_RESOURCES: Final = ("cpu", "memory", "ephemeral-storage")
 _NODE_RESOURCES: Final = (*_CONTAINER_RESOURCES, "pods", "storage")
 _RESOURCE_PREFIXES: Final = ("hugepages-", "attachable-volumes-")
@@ -85,6 +132,16 @@ CAPACITIES: Final = frozenset({"core.v1.NodeStatus.allocatable", "core.v1.NodeSt
 LABEL_NAMED: Final = frozenset({"Namespace", "Service"})
 """Kinds whose names are DNS labels; the names of the others are DNS subdomains."""
 
+_REQUIRED_FIXES: Final = {
+    "containers": "list at least one container, such as - name: main",
+    "spec": "write it, with the fields of the kind",
+    "topologyKey": "name a label of nodes, such as topology.kubernetes.io/zone",
+    "whenUnsatisfiable": "write DoNotSchedule or ScheduleAnyway",
+    "operator": "write In, Exists or another operator",
+    "effect": "write NoSchedule, PreferNoSchedule or NoExecute",
+    "name": "give it a name",
+}
+
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*")
 _MAX_LABEL: Final = 63
@@ -95,7 +152,12 @@ def meant(word: str, known: tuple[str, ...]) -> str:
     """Return the question after a similar word of *known*; empty if none is similar."""
     folded = {each.lower(): each for each in known}
     close = get_close_matches(word.lower(), folded, n=1)
-    return f"did you mean {folded[close[0]]}?" if close else ""
+    return did_you_mean(folded[close[0]]) if close else ""
+
+
+def did_you_mean(word: str) -> str:
+    """Return the question whether *word* is meant."""
+    return f"did you mean {word}?"
 
 
 def check_value(value: str, values: tuple[str, ...]) -> InputError | None:
@@ -108,6 +170,11 @@ def check_value(value: str, values: tuple[str, ...]) -> InputError | None:
         f"{value!r} is not one of {', '.join(named)}",
         meant(value, named) or f"write {named[0]}, for example",
     )
+
+
+def check_required(name: str) -> InputError:
+    """Return the error for the required field *name*, which is missing or empty."""
+    return InputError(name, "is missing or empty", _REQUIRED_FIXES.get(name, f"write the {name}"))
 
 
 def check_range(value: int, limits: tuple[int, int]) -> InputError | None:
