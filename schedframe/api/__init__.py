@@ -111,8 +111,13 @@ from .labelselectors import (
 from .loading import (
     load_manifests,
 )
+from .lookup import (
+    ObjectLookup,
+)
 from .manifest import (
     KINDS,
+    AnyObject,
+    AnyPod,
     Strict,
     UnknownKindError,
     check_kind,
@@ -303,7 +308,8 @@ __all__ = [
     "NO_SCHEDULE", "PENDING", "PODS", "POD_RESIZE_PENDING", "POD_SCHEDULED", "PREFER_NO_SCHEDULE",
     "RESTART_ALWAYS", "RUNNING", "SCHEDULE_ANYWAY", "SUCCEEDED", "TAINT_UNSCHEDULABLE",
     "WAIT_FOR_FIRST_CONSUMER", "AWSElasticBlockStore", "Affinity", "AllocatedDeviceStatus",
-    "AllocationResult", "AzureDisk", "AzureFile", "CELDeviceSelector", "CSIDriver", "CSIDriverSpec",
+    "AllocationResult", "AnyObject", "AnyPod",
+    "AzureDisk", "AzureFile", "CELDeviceSelector", "CSIDriver", "CSIDriverSpec",
     "CSINode", "CSINodeDriver", "CSINodeSpec", "CSIPersistentVolume", "CSIStorageCapacity", "CSIVolumeSource",
     "CapacityRequestPolicy", "CapacityRequestPolicyRange", "CapacityRequirements", "CinderVolume",
     "ClaimVolumeSource", "ClusterObject", "CompiledAffinityTerm", "CompiledNodeSelector", "CompiledNodeTerm",
@@ -321,7 +327,8 @@ __all__ = [
     "LabelSelector", "LabelSelectorRequirement",
     "LocalVolume", "NFSVolume", "Namespace", "NamespacedObject", "Node", "NodeAddress", "NodeAffinity",
     "NodeCondition", "NodeSelector", "NodeSelectorRequirement", "NodeSelectorTerm", "NodeSpec", "NodeStatus",
-    "ObjectMeta", "ObjectReference", "OpaqueDeviceConfiguration", "OwnerReference", "PersistentVolume",
+    "ObjectLookup", "ObjectMeta", "ObjectReference", "OpaqueDeviceConfiguration", "OwnerReference",
+    "PersistentVolume",
     "PersistentVolumeClaim", "PersistentVolumeClaimSpec", "PersistentVolumeClaimStatus",
     "PersistentVolumeClaimTemplate", "PersistentVolumeSpec", "PersistentVolumeStatus", "Pod", "PodAffinity",
     "PodAffinityTerm", "PodAntiAffinity", "PodCondition", "PodDisruptionBudget", "PodDisruptionBudgetSpec",

@@ -39,6 +39,11 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
+AnyObject = ClusterObject | Mapping[str, Any]
+"""An object, or the manifest of one."""
+AnyPod = Pod | Mapping[str, Any]
+"""A pod, or the manifest of one."""
+
 Strict = bool | Callable[[InputError], None]
 """Treatment of what Kubernetes would refuse: ``True`` raises, ``False`` ignores it, a function gets each."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
-from typing import Any, Final
+from typing import Final
 
 from ..errors import InputError
 
@@ -19,7 +19,7 @@ _TIME: Final = re.compile(
 _FIX: Final = "write it like 2026-01-31T12:00:00Z"
 
 
-def parse_time(value: Any) -> float:
+def parse_time(value: object) -> float:
     """Return the seconds since the epoch of an RFC 3339 timestamp, cut off to microseconds.
 
     ``datetime`` values, as some YAML readers return them, count as UTC if they are naive. Raises

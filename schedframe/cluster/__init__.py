@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from .flaky import FlakyCluster, FlakyWatch
-from .memory import InMemoryCluster, RecordedEvent
+from .memory import InMemoryCluster
 from .port import (
     BindConflict,
     BindNotFound,
@@ -18,6 +18,7 @@ from .port import (
     WatchEvent,
     WatchHandler,
 )
+from .recorded_event import RecordedEvent
 
 __all__ = [
     "BindConflict",

@@ -9,8 +9,8 @@ from typing import Any, Literal
 from attrs import define, field
 
 from .._brief import brief_repr
-from ..api import Pod, PodCondition
-from .port import ClusterPort, Subscription, WatchEvent, WatchHandler
+from ..api import ClusterObject, Pod, PodCondition
+from .port import ClusterPort, K, Subscription, WatchEvent, WatchHandler
 
 Objects = list[Any]
 
@@ -158,20 +158,25 @@ class FlakyCluster(ClusterPort):
         """See :class:`ClusterPort`."""
         self.cluster.evict(pod, condition=condition)
 
-    def create(self, obj: Any) -> Any:
+    def create(self, obj: K) -> K:
         """See :class:`ClusterPort`."""
         return self.cluster.create(obj)
 
-    def update(self, obj: Any) -> Any:
+    def update(self, obj: K) -> K:
         """See :class:`ClusterPort`."""
         return self.cluster.update(obj)
 
-    def delete(self, obj: Any) -> None:
+    def delete(self, obj: ClusterObject) -> None:
         """See :class:`ClusterPort`."""
         self.cluster.delete(obj)
 
     def record_event(
-        self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
+        self,
+        obj: ClusterObject,
+        type: Literal["Normal", "Warning"],
+        reason: str,
+        message: str,
+        action: str = "",
     ) -> None:
         """See :class:`ClusterPort`."""
         self.cluster.record_event(obj, type, reason, message, action)

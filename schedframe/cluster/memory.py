@@ -4,45 +4,29 @@ from __future__ import annotations
 
 import time
 from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import wraps
-from typing import Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
-from attrs import define, evolve, field, frozen
+from attrs import define, evolve, field
 
-from .._brief import brief_of, brief_repr
-from ..api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition, Strict, from_manifest
+from .._brief import brief_of
+from ..api import DISRUPTION_TARGET, AnyObject, ClusterObject, Pod, PodCondition, Strict, from_manifest
 from ..errors import InputError, InvariantError
 from .delivery import Delivery
 from .failures import Failures, Match
 from .kinds import check_kinds
 from .port import BindNotFound, ClusterPort, Conflict, NotFound, Subscription, WatchEvent, WatchHandler
 from .preconditions import check_bindable
+from .recorded_event import RecordedEvent
 from .stamps import stamped_meta, status_with, with_metadata
 
 P = ParamSpec("P")
 S = TypeVar("S")
 R = TypeVar("R")
-AnyObject = ClusterObject | Mapping[str, Any]
-"""An object, or the manifest of one."""
 Objects = list[Any]
 
 _EVICTED = PodCondition(DISRUPTION_TARGET, "True", "EvictionByEvictionAPI", "Eviction API: evicting")
-
-
-@brief_repr
-@frozen
-class RecordedEvent:
-    """A note about an object, for people. ``time`` is seconds since the epoch."""
-
-    kind: str
-    key: str
-    uid: str
-    type: str
-    reason: str
-    message: str
-    action: str
-    time: float
 
 
 def _may_fail(
@@ -101,20 +85,22 @@ class InMemoryCluster(ClusterPort):
 
     # ---- reading ----
 
-    @_may_fail
-    def get(self, kind: str, key: str) -> Any | None:
-        """The object of *kind* with that key, or None. Raises :class:`InputError` for an unknown kind."""
-        if kind not in self._objects:
-            check_kinds((kind,), self._objects)
-            return None
-        return self._objects[kind].get(key)
+    if not TYPE_CHECKING:  # type checkers take the overloads by kind
 
-    @_may_fail
-    def list(self, kind: str) -> Objects:
-        """All objects of *kind*, in order of creation. Raises :class:`InputError` for an unknown kind."""
-        with self._delivery.lock:
-            check_kinds((kind,), self._objects)
-            return [*self._objects.get(kind, {}).values()]
+        @_may_fail
+        def get(self, kind: str, key: str) -> Any | None:
+            """The object of *kind* with that key, or None. Raises :class:`InputError` for an unknown kind."""
+            if kind not in self._objects:
+                check_kinds((kind,), self._objects)
+                return None
+            return self._objects[kind].get(key)
+
+        @_may_fail
+        def list(self, kind: str) -> Objects:
+            """All objects of *kind*, in order of creation. Raises :class:`InputError` for an unknown kind."""
+            with self._delivery.lock:
+                check_kinds((kind,), self._objects)
+                return [*self._objects.get(kind, {}).values()]
 
     @property
     def events(self) -> tuple[RecordedEvent, ...]:
@@ -266,7 +252,12 @@ class InMemoryCluster(ClusterPort):
 
     @_may_fail
     def record_event(
-        self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
+        self,
+        obj: ClusterObject,
+        type: Literal["Normal", "Warning"],
+        reason: str,
+        message: str,
+        action: str = "",
     ) -> None:
         """Keep a note about *obj* among :attr:`events`."""
         if self.event_capacity:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from attrs import frozen
 
 from .._brief import brief_repr
-from ..api import Pod, PodCondition
+from ..api import ClusterObject, ObjectLookup, Pod, PodCondition
 from ..api._copying import fast_init
 from ..errors import ClusterError
 
+K = TypeVar("K", bound=ClusterObject)
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 """What happened to an object."""
 
@@ -73,20 +74,12 @@ class Subscription(Protocol):
 
 
 @runtime_checkable
-class ClusterPort(Protocol):
+class ClusterPort(ObjectLookup, Protocol):
     """A cluster. All methods may be called from any thread.
 
     Besides what is named, each may raise :class:`~schedframe.errors.ClusterError` for a failure of its own,
     and those that write :class:`OutcomeUnknown` when no answer came.
     """
-
-    def list(self, kind: str) -> list[Any]:
-        """All objects of *kind*."""
-        ...
-
-    def get(self, kind: str, key: str) -> Any | None:
-        """The object of *kind* with that key (``namespace/name``, or the name), or None."""
-        ...
 
     def watch(self, handler: WatchHandler, kinds: Iterable[str] | None = None) -> Subscription:
         """Call *handler* with the present state, an ``ADDED`` for each object, and then with every change.
@@ -123,14 +116,14 @@ class ClusterPort(Protocol):
         """
         ...
 
-    def create(self, obj: Any) -> Any:
+    def create(self, obj: K) -> K:
         """Add an object that plugins make (a claim), and return it as stored, named if it had no name.
 
         Raises :class:`Conflict` if its key is taken.
         """
         ...
 
-    def update(self, obj: Any) -> Any:
+    def update(self, obj: K) -> K:
         """Replace an object, status included, and return it as stored.
 
         Raises :class:`NotFound`, and :class:`Conflict` if *obj* has a uid or resource version and the stored
@@ -138,12 +131,17 @@ class ClusterPort(Protocol):
         """
         ...
 
-    def delete(self, obj: Any) -> None:
+    def delete(self, obj: ClusterObject) -> None:
         """Delete an object. Raises :class:`NotFound`, and :class:`Conflict` if another has the name now."""
         ...
 
     def record_event(
-        self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
+        self,
+        obj: ClusterObject,
+        type: Literal["Normal", "Warning"],
+        reason: str,
+        message: str,
+        action: str = "",
     ) -> None:
         """Note for people what happened to *obj*. Best effort: nothing may depend on it."""
         ...

@@ -21,7 +21,7 @@ from .errors import (
     FieldError,
     FieldErrorType,
 )
-from .load import load_config
+from .load import ConfigSource, load_config
 from .model import (
     ClientConnectionConfiguration,
     Extender,
@@ -46,6 +46,7 @@ __all__ = [
     "ClientConnectionConfiguration",
     "ConfigBuildError",
     "ConfigDecodeError",
+    "ConfigSource",
     "ConfigValidationError",
     "Duration",
     "EffectiveConfig",

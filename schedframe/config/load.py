@@ -15,6 +15,9 @@ from .errors import ConfigBuildError, ConfigValidationError
 from .passed import PassedPlugin, enable_passed
 from .validation import validate
 
+ConfigSource = Source | EffectiveConfig
+"""What a scheduler takes as its configuration; ``None`` is the default one."""
+
 
 def load_config(
     source: Source = None,

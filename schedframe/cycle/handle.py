@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from .._brief import brief_repr
-from ..api import Pod
+from ..api import ClusterObject, Pod
 from ..cluster import ClusterPort
+from ..config import Extender
 from ..errors import PluginError
 from ..framework import Framework, WaitingRoom
 from ..queue import Nominator
@@ -68,7 +69,7 @@ class SchedulerHandle:
         return self._core.waiting
 
     @property
-    def extenders(self) -> tuple[Any, ...]:
+    def extenders(self) -> tuple[Extender, ...]:
         """Extenders of the configuration."""
         return ()
 
@@ -122,6 +123,6 @@ class SchedulerHandle:
         """Ask that these pending pods be tried again at once. Any thread."""
         self._core.inbox.put(self._core.queue.activate, list(pods))
 
-    def record_event(self, obj: Any, reason: str, message: str, *, warning: bool = False) -> None:
+    def record_event(self, obj: ClusterObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Tell people what happened to *obj*."""
         self._core.cluster.record_event(obj, "Warning" if warning else "Normal", reason, message)

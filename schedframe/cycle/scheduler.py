@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import threading
 from time import perf_counter
-from typing import Any, Self, Unpack
+from typing import Self, Unpack
 
 from attrs import evolve
 
 from .._brief import brief_of
 from ..cluster import ClusterPort, Subscription
-from ..config import EffectiveConfig
+from ..config import ConfigSource, EffectiveConfig
 from ..errors import InputError
 from ..framework import Code, Framework, NominatingInfo, Status
 from ..framework.caching import uncached_of
@@ -47,7 +47,7 @@ class Scheduler:
     def __init__(
         self,
         cluster: ClusterPort,
-        config: Any = None,
+        config: ConfigSource = None,
         *,
         options: SchedulerOptions | None = None,
         **keywords: Unpack[SchedulerKeywords],

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, Generic, TypedDict
+from typing import Generic, TypedDict
 
 from attrs import frozen
 
 from .._brief import brief_repr
 from ..api import Pod
+from ..config import ConfigSource
 from ..cycle import Clock
 from ..framework import PluginsToPass, Status
 from .amounts import Amount
@@ -38,7 +39,7 @@ class EmbeddingOptions(Generic[T, W]):
     :class:`Backoff`. If it raises an error or returns anything else, that is a fault, reported with the key
     of the task, and the task waits as :class:`Backoff` says.
     """
-    config: Any = None
+    config: ConfigSource = None
     """A KubeSchedulerConfiguration. ``None``: :func:`configuration` for the resources of the first workers,
     with all of ``plugins`` enabled.
     """
@@ -66,7 +67,7 @@ class EmbeddingKeywords(TypedDict, Generic[T, W], total=False):
     needs: Callable[[T], Requirements] | None
     limits: Callable[[W], Limits] | None
     retry: Retry | None
-    config: Any
+    config: ConfigSource
     plugins: PluginsToPass | None
     steps: Mapping[str, Amount] | None
     clock: Clock | None

@@ -4,16 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from random import Random
-from typing import Any, Protocol
+from typing import Protocol, TypeVar
 
-from ..api import Pod
+from ..api import ClusterObject, Pod
 from ..cluster import ClusterPort
+from ..config import Extender
 from ..state import NodeInfo, NodeTable, ObjectStore, Rows, Snapshot
 from .cycle_state import CycleState
 from .filtering import PreFilterOutcome
 from .scoring import ScoreTable
 from .status import Status
 from .waiting import WaitingPod
+
+R = TypeVar("R")
 
 
 class Nominations(Protocol):
@@ -141,7 +144,7 @@ class Handle(Protocol):
         ...
 
     @property
-    def extenders(self) -> tuple[Any, ...]:
+    def extenders(self) -> tuple[Extender, ...]:
         """Extenders of the configuration."""
         ...
 
@@ -163,7 +166,7 @@ class Handle(Protocol):
         """Seconds of the injected clock."""
         ...
 
-    def off_core(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
+    def off_core(self, work: Callable[[], R], done: Callable[[R], None]) -> None:
         """Run *work* off the core, then ``done(result)`` in it; *work* must not raise. Core only."""
         ...
 
@@ -191,6 +194,6 @@ class Handle(Protocol):
         """Ask that these pending pods be tried again at once."""
         ...
 
-    def record_event(self, obj: Any, reason: str, message: str, *, warning: bool = False) -> None:
+    def record_event(self, obj: ClusterObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Record a Kubernetes event about *obj*."""
         ...

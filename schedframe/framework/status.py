@@ -10,6 +10,7 @@ from attrs import field, frozen
 
 from .._brief import brief_repr
 from ..api._copying import become, fast_init
+from ..queue import ClusterEvent, EventOf
 
 
 class Code(IntEnum):
@@ -71,7 +72,7 @@ class Status:
     """The exception behind an ERROR, traceback included."""
     timeout: float | None = None
     """Seconds that a WAIT may last; ``None`` for any other code."""
-    events: tuple[Any, ...] = field(default=(), eq=False)
+    events: tuple[ClusterEvent | EventOf, ...] = field(default=(), eq=False)
     """What ends a WAIT of pre_bind or bind early: each a ``ClusterEvent``, or an ``EventOf`` one object."""
     details: Mapping[str, Any] | None = field(default=None, eq=False)
     """Reason → the data behind it, for programs: ``{"Insufficient cpu": {"resource": "cpu", "used": 3500}}``.
@@ -109,7 +110,7 @@ class Status:
         return SKIP
 
     @classmethod
-    def wait(cls, timeout: float, *reasons: str, events: Iterable[Any] = ()) -> Status:
+    def wait(cls, timeout: float, *reasons: str, events: Iterable[ClusterEvent | EventOf] = ()) -> Status:
         """Wait at most *timeout* seconds.
 
         Raises ``TypeError`` if that is no number, and ``ValueError`` if it is negative or not a number (NaN).

@@ -11,8 +11,9 @@ from typing import Any, Literal
 from attrs import define, field
 
 from .._brief import brief_repr
-from ..api import Pod, PodCondition
+from ..api import ClusterObject, Pod, PodCondition
 from ..cluster import ClusterPort, Subscription, WatchHandler
+from ..cluster.port import K
 from ..cycle.core import Core
 from ..cycle.runtime.inbox import Inbox
 from ..cycle.runtime.timers import Timers
@@ -56,22 +57,27 @@ class DryRunCluster:
         """Record the request."""
         self.evicted.append(pod)
 
-    def create(self, obj: Any) -> Any:
+    def create(self, obj: K) -> K:
         """Record the request."""
         self.written.append(("create", obj))
         return obj
 
-    def update(self, obj: Any) -> Any:
+    def update(self, obj: K) -> K:
         """Record the request."""
         self.written.append(("update", obj))
         return obj
 
-    def delete(self, obj: Any) -> None:
+    def delete(self, obj: ClusterObject) -> None:
         """Record the request."""
         self.written.append(("delete", obj))
 
     def record_event(
-        self, obj: Any, type: Literal["Normal", "Warning"], reason: str, message: str, action: str = ""
+        self,
+        obj: ClusterObject,
+        type: Literal["Normal", "Warning"],
+        reason: str,
+        message: str,
+        action: str = "",
     ) -> None:
         """Discard the event."""
 

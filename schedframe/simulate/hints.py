@@ -8,6 +8,8 @@ from typing import Any
 from attrs import frozen
 
 from .._brief import brief_repr
+from ..api import AnyObject, AnyPod
+from ..config import ConfigSource
 from ..errors import InputError
 from ..queue import EVERYTHING, Action, ClusterEvent, EventRegistration, QueueingHint, matches, with_implied
 from .simulation import Simulation, as_object, as_pod
@@ -25,12 +27,12 @@ class HintAnswer:
 
 def queueing_hint(
     plugin: str,
-    pod: Any,
+    pod: AnyPod,
     event: ClusterEvent | str,
-    old: Any,
-    new: Any,
-    objects: Iterable[Any] = (),
-    config: Any = None,
+    old: AnyObject | None,
+    new: AnyObject | None,
+    objects: Iterable[AnyObject] = (),
+    config: ConfigSource = None,
 ) -> HintAnswer:
     """Return whether *event* (*old* became *new*) makes the queue retry *pod*, which *plugin* rejected.
 

@@ -9,8 +9,9 @@ from typing import Any, Final, Self
 from attrs import define, evolve
 
 from .._brief import brief_of, brief_repr
-from ..api import CONTROLLER_KINDS, ClusterObject, Pod, Strict, from_manifest
+from ..api import CONTROLLER_KINDS, AnyObject, AnyPod, ClusterObject, Pod, Strict, from_manifest
 from ..cluster import InMemoryCluster
+from ..config import ConfigSource
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.binding.progress import progress_of
 from ..cycle.options import ScoreAllNodes
@@ -54,8 +55,8 @@ class Simulation:
 
     def __init__(
         self,
-        objects: Iterable[Any] = (),
-        config: Any = None,
+        objects: Iterable[AnyObject] = (),
+        config: ConfigSource = None,
         *,
         seed: int | None = 0,
         score_all_nodes: ScoreAllNodes = "auto",
@@ -95,7 +96,7 @@ class Simulation:
 
     # ---- the cluster -------------------------------------------------------------------------------------
 
-    def add(self, *objects: Any, workloads: Workloads | str = Workloads.AUTO) -> None:
+    def add(self, *objects: AnyObject, workloads: Workloads | str = Workloads.AUTO) -> None:
         """Create objects, or replace those of the same kind and name.
 
         Manifests may be of the kinds that plugins declare. Workloads (Deployment, StatefulSet, Job, …) become
@@ -141,14 +142,14 @@ class Simulation:
 
     # ---- questions ---------------------------------------------------------------------------------------
 
-    def evaluate(self, pod: Any) -> Evaluation:
+    def evaluate(self, pod: AnyPod) -> Evaluation:
         """Return what would happen to *pod* in the cluster as it is. Changes nothing.
 
         All nodes are evaluated: neither sampling nor the shortcuts for a nominated or a single node apply.
         """
         return self.evaluator.evaluate(_with_uid(as_pod(pod, strict=self.strict)))
 
-    def assume(self, pod: Any, node_name: str) -> None:
+    def assume(self, pod: AnyPod, node_name: str) -> None:
         """Count *pod* as running on the node from now on, without any other effect.
 
         Raises :class:`InputError` for a node that is not there.
@@ -160,7 +161,7 @@ class Simulation:
             raise InputError("node_name", f'there is no node "{node_name}"', fix)
         self._core.cache.assume_pod(_with_uid(as_pod(pod, strict=self.strict)).with_node_name(node_name))
 
-    def cycle(self, pod: Any) -> CycleReport:
+    def cycle(self, pod: AnyPod) -> CycleReport:
         """Search for a node for *pod*, with sampling if it is on. The pod is not placed."""
         value = _with_uid(as_pod(pod, strict=self.strict))
         sampling = self._core.search.sampling
@@ -183,7 +184,7 @@ class Simulation:
         )
 
     def schedule(
-        self, pods: Iterable[Any] = (), *, on_cycle: Callable[[Decision], None] | None = None
+        self, pods: Iterable[AnyPod] = (), *, on_cycle: Callable[[Decision], None] | None = None
     ) -> Placements:
         """Create *pods*, run full cycles until no pod is ready, and return the result of each in that order.
 
@@ -233,9 +234,9 @@ class Simulation:
 
 
 def evaluate(
-    objects: Iterable[Any],
-    pod: Any,
-    config: Any = None,
+    objects: Iterable[AnyObject],
+    pod: AnyPod,
+    config: ConfigSource = None,
     *,
     plugins: PluginsToPass | None = None,
     allow_imports: str | Iterable[str] = (),

@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field
 
 from .._brief import brief_repr
+from ..api import ClusterObject, ObjectLookup
 
 _KEPT_CHANGES: Final = 4096
 
 
 @brief_repr
 @define(eq=False)
-class ObjectStore:
+class ObjectStore(ObjectLookup):
     """Namespaces, services, claims and so on from events. Operations are O(1), except ``list``.
 
     ``version(kind)`` changes whenever an object of that kind does, so that values
@@ -31,7 +32,7 @@ class ObjectStore:
     _changed: dict[str, list[str]] = field(factory=dict)
     """Kind → keys of the objects that changed last, oldest first, possibly repeated."""
 
-    def set(self, obj: Any) -> None:
+    def set(self, obj: ClusterObject) -> None:
         """Add an object or replace the one of the same kind and key."""
         kind, key = obj.KIND, obj.key
         self._objects.setdefault(kind, {})[key] = obj
@@ -44,13 +45,15 @@ class ObjectStore:
         self._log(kind, key)
         return True
 
-    def get(self, kind: str, key: str) -> Any | None:
-        """Return the object of that kind and key (``namespace/name``, or ``name``), ``None`` without one."""
-        return self._objects.get(kind, {}).get(key)
+    if not TYPE_CHECKING:  # type checkers take the overloads by kind
 
-    def list(self, kind: str) -> list[Any]:
-        """Return all objects of a kind, in order of arrival."""
-        return list(self._objects.get(kind, {}).values())
+        def get(self, kind: str, key: str) -> Any | None:
+            """Return the object of that kind and key (``namespace/name``, or ``name``), or ``None``."""
+            return self._objects.get(kind, {}).get(key)
+
+        def list(self, kind: str) -> list[Any]:
+            """Return all objects of a kind, in order of arrival."""
+            return [*self._objects.get(kind, {}).values()]
 
     def version(self, kind: str) -> int:
         """Return the number of changes of that kind so far."""

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from random import Random
-from typing import Any
+from typing import Any, TypeVar
 
 from attrs import define, field
 
 from .._brief import brief_repr
-from ..api import Node, Pod
+from ..api import ClusterObject, Node, Pod
 from ..cluster import InMemoryCluster
-from ..config import EffectiveProfile, EnabledPlugin
+from ..config import EffectiveProfile, EnabledPlugin, Extender
 from ..cycle import VirtualClock
 from ..framework import Framework, WaitingRoom, compile_plan, hookimpl
 from ..framework.points import points_of
@@ -20,6 +20,7 @@ from ..simulate import DryRunCluster
 from ..state import NodeTable, ObjectStore, Snapshot
 from .world import Change, World
 
+R = TypeVar("R")
 SORTER = "order of arrival"
 
 
@@ -43,11 +44,11 @@ class StubHandle:
     world: World
     profile_name: str = "default-scheduler"
     clock: VirtualClock = field(factory=VirtualClock)
-    extenders: tuple[Any, ...] = ()
+    extenders: tuple[Extender, ...] = ()
     waiting_pods: WaitingRoom = field(factory=lambda: WaitingRoom(lambda uid, plugin, rejection: None))
     activated: list[Pod] = field(factory=list)
     """Pods that the plugin asked to be tried again."""
-    events: list[tuple[Any, str, str]] = field(factory=list)
+    events: list[tuple[ClusterObject, str, str]] = field(factory=list)
     """Recorded events: (object, reason, message)."""
     binding: bool = False
     """Whether what runs now would run off the core."""
@@ -139,7 +140,7 @@ class StubHandle:
             self._used("snapshot() without reads_snapshot = True")
         return Snapshot.take(self._table)
 
-    def off_core(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:
+    def off_core(self, work: Callable[[], R], done: Callable[[R], None]) -> None:
         """Here there is nothing but the core."""
         done(work())
 
@@ -158,7 +159,7 @@ class StubHandle:
         """Note that these pods should be tried again."""
         self.activated.extend(pods)
 
-    def record_event(self, obj: Any, reason: str, message: str, *, warning: bool = False) -> None:
+    def record_event(self, obj: ClusterObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Keep the event."""
         self.events.append((obj, reason, message))
 

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from attrs import define, evolve, frozen
 
-from ..api import Pod, Strict
+from ..api import AnyObject, Pod, Strict
 from ..cluster import ClusterPort
 from ..cycle import Scheduler
 from ..cycle.core import Core
@@ -20,6 +20,9 @@ from ..simulate.workloads import Workloads
 from ..state import Snapshot
 
 _FIX: Final = "give a Scheduler, a Simulation, a cluster, a Snapshot, or a collection of objects or manifests"
+
+ClusterSource = Scheduler | Simulation | ClusterPort | Snapshot | Iterable[AnyObject]
+"""What can be explained."""
 
 
 @define(eq=False)

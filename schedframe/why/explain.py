@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, Final
+from typing import Final
 
 from attrs import define, evolve, field, frozen
 
-from ..api import Pod, Strict
+from ..api import AnyPod, Pod, Strict
+from ..config import ConfigSource
 from ..cycle import Decision
 from ..errors import InputError
 from ..framework import Framework, PluginsToPass
 from ..simulate import Evaluation, Simulation
 from .alike import alike_pods
 from .change import Change, ChangeKind, VerifiedChange
-from .cluster_copy import ClusterCopy, CopyOptions, copy_cluster
+from .cluster_copy import ClusterCopy, ClusterSource, CopyOptions, copy_cluster
 from .comparison import compare_scores
 from .explanation import Explanation, Verdict
 from .near_misses import NearMiss, near_misses
@@ -39,9 +40,9 @@ NOTE_HELD_BACK: Final = (
 
 
 def explain(
-    cluster: Any,
-    pod: Any,
-    config: Any = None,
+    cluster: ClusterSource,
+    pod: AnyPod | str,
+    config: ConfigSource = None,
     *,
     plugins: PluginsToPass | None = None,
     allow_imports: str | Iterable[str] = (),

@@ -28,3 +28,14 @@ def errors_in(sources: Mapping[str, str], folder: Path) -> list[tuple[str, int, 
         if error is not None:
             found.append((Path(error["file"]).name, int(error["line"]), error["message"]))
     return found
+
+
+def expected_errors(source: str) -> list[tuple[int, str]]:
+    """Return line and code of the errors that comments in *source* announce: ``# code``, after two spaces."""
+    lines = enumerate(source.splitlines(), 1)
+    return [(number, line.rpartition("  # ")[2]) for number, line in lines if "  # " in line]
+
+
+def code_of(message: str) -> str:
+    """Return the code of an error, which stands in brackets at its end."""
+    return message.rpartition("[")[2].rstrip("]")

@@ -14,7 +14,7 @@ from schedframe import NodeInfo, Pod, Simulation, Status, hookimpl
 from schedframe.framework import CycleState, FilterPlugin, ScorePlugin, hookspecs, protocols
 from schedframe.testing import node, pod
 
-from .checker import errors_in
+from .checker import code_of, errors_in, expected_errors
 
 RIGHT = """
 from __future__ import annotations
@@ -160,11 +160,9 @@ class Misread(FilterPlugin):
 def test_mypy_accepts_right_plugins_and_finds_each_mistake(tmp_path: Path) -> None:
     found = errors_in({"right.py": RIGHT, "wrong.py": WRONG}, tmp_path)
     assert not [each for each in found if each[0] == "right.py"]
-    lines = enumerate(WRONG.splitlines(), 1)
-    expected = [(n, line.rpartition("  # ")[2]) for n, line in lines if "  # " in line]
+    expected = expected_errors(WRONG)
     assert len(expected) == 6
-    codes = [(line, message.rpartition("[")[2].rstrip("]")) for name, line, message in found]
-    assert codes == expected
+    assert [(line, code_of(message)) for _, line, message in found] == expected
 
 
 PROTOCOLS = {
