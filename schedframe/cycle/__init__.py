@@ -12,6 +12,7 @@ from .runtime.executors import AsyncioExecutor, Executor, InlineExecutor, Thread
 from .scheduler import Scheduler
 from .search.decision import Decision
 from .statistics import ProfileStatistics, Statistics
+from .watchdog import SlowHook, Watchdog
 
 __all__ = [
     "PODS_TO_ACTIVATE",
@@ -28,8 +29,10 @@ __all__ = [
     "Scheduler",
     "SchedulerObserver",
     "SchedulerOptions",
+    "SlowHook",
     "Statistics",
     "SystemClock",
     "ThreadExecutor",
     "VirtualClock",
+    "Watchdog",
 ]

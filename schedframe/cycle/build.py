@@ -15,9 +15,12 @@ from ..framework import Framework, Observer, Registry, Status, WaitingRoom
 from ..framework.faults import read_pre_enqueue
 from ..framework.observing import Observers, build_framework
 from ..framework.passing import register_passed
+from ..framework.plan import Guard
 from ..queue import EVERYTHING, PriorityQueue, QueueOptions, QueueProfile
-from ..state import Cache, ObjectStore
+from ..state import Cache, NodeTable, ObjectStore
+from ..state.read_only_table import ReadOnlyInfoTable
 from .core import Core
+from .debug import TableGuard
 from .equivalence.cache import EquivalenceCache
 from .equivalence.fast_search import FastSearch
 from .equivalence.verification import VerifyingSearch
@@ -31,6 +34,7 @@ from .search.queue_sort import SortKey, SortLess
 from .search.sampling import Sampling
 from .search.search import Search
 from .statistics import StatisticsCollector
+from .watchdog import Watchdog
 
 
 def registry_with(options: SchedulerOptions) -> tuple[Registry, tuple[PassedPlugin, ...]]:
@@ -60,7 +64,7 @@ def build_core(
     """Return a core with its frameworks; nothing is watched or scheduled yet."""
     rng = Random(options.seed)
     sampled = _samples(config, options.score_all_nodes)
-    cache = Cache(assume_ttl=options.assume_ttl, ordered=sampled)
+    cache = Cache(options.assume_ttl, sampled, ReadOnlyInfoTable() if options.debug else NodeTable())
     sampling = Sampling(cache, config.config.percentage_of_nodes_to_score or 0) if sampled else None
     inbox = Inbox()
     clock = options.clock if options.clock is not None else SystemClock()
@@ -89,7 +93,7 @@ def build_core(
         if isinstance(core.search, VerifyingSearch):
             core.search.report = report
     core.observers = _attempt_observers(options, clock())
-    _add_frameworks(core, config, registry, options.observer)
+    _add_frameworks(core, config, registry, options)
     core.queue = _queue(core, config)
     return core
 
@@ -130,13 +134,17 @@ def _observer_of(core: Core, profile: str, observer: Observer | SchedulerObserve
 
 
 def _add_frameworks(
-    core: Core, config: EffectiveConfig, registry: Registry, observer: Observer | SchedulerObserver | None
+    core: Core, config: EffectiveConfig, registry: Registry, options: SchedulerOptions
 ) -> None:
+    guards: list[Guard] = [TableGuard(core.cache.table)] if options.debug else []
+    core.watchdog = Watchdog() if options.debug and options.watchdog is None else options.watchdog
+    if core.watchdog is not None:
+        guards.append(core.watchdog)
     for profile in config.profiles:
         handle = SchedulerHandle(profile.scheduler_name, core)
         try:
-            watched = _observer_of(core, profile.scheduler_name, observer)
-            framework = build_framework(profile, registry, handle, watched)
+            watched = _observer_of(core, profile.scheduler_name, options.observer)
+            framework = build_framework(profile, registry, handle, watched, guards)
         except PluginError as error:
             raise ConfigError(f"profile {profile.scheduler_name}: {error}") from error
         handle.attach(framework)

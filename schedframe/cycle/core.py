@@ -23,6 +23,7 @@ from .runtime.executors import Executor
 from .runtime.inbox import Inbox
 from .runtime.timers import Timers
 from .search.search import Search
+from .watchdog import Watchdog
 
 logger = logging.getLogger("schedframe")
 
@@ -63,6 +64,7 @@ class Core:
     """Identity of the thread that runs the core."""
     published: Snapshot | None = None
     """What code off the core sees; renewed at a hand-off to plugins with ``reads_snapshot``."""
+    watchdog: Watchdog | None = None
     on_fault: Callable[[Status, Pod | None], None] | None = None
     """Called with every fault of a plugin, which is logged too."""
     observers: tuple[SchedulerObserver, ...] = ()

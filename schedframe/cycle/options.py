@@ -14,6 +14,7 @@ from .observer import DecisionObserver
 from .outcomes import SchedulerObserver
 from .runtime.clock import Clock
 from .runtime.executors import Executor
+from .watchdog import Watchdog
 
 ScoreAllNodes = bool | Literal["auto"]
 
@@ -56,6 +57,12 @@ class SchedulerOptions:
     """Called with every plugin call; a :class:`SchedulerObserver` also with attempts and extension points."""
     statistics: bool = False
     """Whether to count for :meth:`Scheduler.statistics`: some microseconds for each attempt."""
+    debug: bool = False
+    """Whether a plugin that changes a node info or the node table fails, with its name. For tests: each call
+    of a hook takes some microseconds longer. Also sets a watchdog of one second.
+    """
+    watchdog: Watchdog | None = None
+    """Reports hooks that run longer than its limit."""
     recorder: DecisionObserver | None = None
     """Called with every decision, such as a :class:`Recorder`, which keeps the last ones."""
     on_fault: Callable[[Status, Pod | None], None] | None = None
@@ -80,6 +87,8 @@ class SchedulerKeywords(TypedDict, total=False):
     verify: float
     observer: Observer | SchedulerObserver | None
     statistics: bool
+    debug: bool
+    watchdog: Watchdog | None
     recorder: DecisionObserver | None
     on_fault: Callable[[Status, Pod | None], None] | None
     wake_up: Callable[[], None] | None

@@ -76,6 +76,8 @@ class Scheduler:
         """Begin to follow the cluster; done by the first step otherwise. Nothing once it is closed."""
         self.core.owner = threading.get_ident()
         if self._subscription is None and not self._closed:
+            if self.core.watchdog is not None:
+                self.core.watchdog.start()
             tell = self.core.inbox.teller(self._handlers.on_event)
             self._subscription = self.core.cluster.watch(tell, self._handlers.kinds)
             for framework in self.core.frameworks.values():
@@ -176,6 +178,8 @@ class Scheduler:
                 for problem in framework.close():
                     core.report(problem, None, "close")
             core.queue.close()
+            if core.watchdog is not None:
+                core.watchdog.close()
 
     def __enter__(self) -> Self:
         return self

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 from attrs import define, field, frozen
@@ -29,7 +29,7 @@ from .filtering import (
 )
 from .handle import Handle
 from .nominated import NominatedFilter
-from .plan import Observer, Plan, compile_plan
+from .plan import Guard, Observer, Plan, compile_plan
 from .registry import Registry
 from .results import NominatingInfo, PostFilterResult
 from .scoring import ScoreTable, run_pre_score, run_scores
@@ -92,6 +92,7 @@ class Framework:
         registry: Registry,
         handle: Handle,
         observer: Observer | None = None,
+        guards: Sequence[Guard] = (),
     ) -> Framework:
         """Make the profile's plugins and compile them.
 
@@ -102,7 +103,7 @@ class Framework:
         plugins = {
             name: _make(name, profile, registry, handle) for name in names if registry.takes_part(name)
         }
-        return cls(profile, compile_plan(plugins, profile.plugins, observer), handle)
+        return cls(profile, compile_plan(plugins, profile.plugins, observer, guards), handle)
 
     @property
     def profile_name(self) -> str:

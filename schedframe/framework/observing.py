@@ -16,7 +16,7 @@ from .cycle_state import CycleState
 from .filtering import PreFilterOutcome
 from .framework import Framework, PermitOutcome
 from .handle import Handle
-from .plan import Observer
+from .plan import Guard, Observer
 from .registry import Registry
 from .results import PostFilterResult
 from .scoring import ScoreTable
@@ -138,10 +138,14 @@ class ObservedFramework(Framework):
 
 
 def build_framework(
-    profile: EffectiveProfile, registry: Registry, handle: Handle, observer: Observer | None
+    profile: EffectiveProfile,
+    registry: Registry,
+    handle: Handle,
+    observer: Observer | None,
+    guards: Sequence[Guard] = (),
 ) -> Framework:
     """As :meth:`Framework.build`, with timed extension points if *observer* is a :class:`PointObserver`."""
-    framework = Framework.build(profile, registry, handle, observer)
+    framework = Framework.build(profile, registry, handle, observer, guards)
     if not isinstance(observer, PointObserver):
         return framework
     return ObservedFramework(profile, framework.plan, handle, observer=observer)

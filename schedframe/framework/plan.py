@@ -29,6 +29,14 @@ class Observer(Protocol):
 
 
 @brief_repr
+class Guard(Protocol):
+    """Wraps every hook of a plan that is compiled with guards."""
+
+    def guarded(self, call: Call, hook: str, plugin: str) -> Call:
+        """Return *call*, or a function that does the same and checks something."""
+        ...
+
+
 @frozen
 class Entry:
     """One plugin at one extension point."""
@@ -143,13 +151,15 @@ def compile_plan(
     plugins: Mapping[str, Any],
     enabled: Mapping[str, Sequence[tuple[str, int]]],
     observer: Observer | None = None,
+    guards: Sequence[Guard] = (),
 ) -> Plan:
     """Compile *plugins* (name → instance) in the order and with the weights of *enabled* (point → entries).
 
-    Names in *enabled* that have no instance are left out: plugins that are known but not installed. Raises
+    *guards* wrap the hooks, the first one innermost; *observer* is called with what they let through. Names
+    in *enabled* that have no instance are left out: plugins that are known but not installed. Raises
     :class:`PluginError` for a plugin that breaks the contract, and unless exactly one plugin sorts the queue.
     """
-    compiler = _Compiler(plugins, enabled, observer, _implementations(plugins, observer))
+    compiler = _Compiler(plugins, enabled, observer, _implementations(plugins, observer, guards))
     entries = compiler.entries
     key, less = _queue_sort(compiler)
     return Plan(
@@ -187,7 +197,9 @@ def _signatures(compiler: _Compiler) -> tuple[tuple[str, Call | None], ...]:
     return tuple((name, compiler.call("pod_signature", name)) for name in names)
 
 
-def _implementations(plugins: Mapping[str, Any], observer: Observer | None) -> dict[tuple[str, str], Call]:
+def _implementations(
+    plugins: Mapping[str, Any], observer: Observer | None, guards: Sequence[Guard]
+) -> dict[tuple[str, str], Call]:
     """Let pluggy validate and collect the hooks; (plugin, hook) → adapted call."""
     manager = pluggy.PluginManager(PROJECT)
     manager.add_hookspecs(Hookspecs)
@@ -202,6 +214,8 @@ def _implementations(plugins: Mapping[str, Any], observer: Observer | None) -> d
         for implementation in getattr(manager.hook, hook).get_hookimpls():
             named = tuple(implementation.argnames) + tuple(implementation.kwargnames)
             call = adapt(implementation.function, named, specified)
+            for guard in guards:
+                call = guard.guarded(call, hook, implementation.plugin_name)
             if observer is not None:
                 call = _observed(call, hook, implementation.plugin_name, observer)
             calls[implementation.plugin_name, hook] = call

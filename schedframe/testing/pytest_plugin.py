@@ -53,9 +53,10 @@ def scheduler(
     recorder: CallRecorder,
     scheduler_options: Mapping[str, Any],
 ) -> Iterator[Scheduler]:
-    """A :class:`schedframe.Scheduler` on ``cluster`` with ``scheduler_options``, seeded, watched, closed."""
+    """A seeded :class:`schedframe.Scheduler` in debug mode on ``cluster`` with ``scheduler_options``."""
     from .. import Scheduler
 
-    usual = {"clock": virtual_clock, "seed": 0, "observer": recorder, "on_fault": recorder.on_fault}
+    usual: dict[str, Any] = {"clock": virtual_clock, "seed": 0, "debug": True}
+    usual |= {"observer": recorder, "on_fault": recorder.on_fault}
     with Scheduler(cluster, **{**usual, **scheduler_options}) as made:
         yield made

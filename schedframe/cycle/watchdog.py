@@ -1,0 +1,163 @@
+"""Watchdog: names the hooks that run longer than a limit, after they return and while they run."""
+
+from __future__ import annotations
+
+import logging
+import sys
+import threading
+import traceback
+import weakref
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any
+
+from attrs import define, field, frozen
+
+from ..api import Pod
+from ..framework.plan import Call
+from ..framework.points import HOOK_ARGUMENTS
+
+logger = logging.getLogger("schedframe")
+THREAD_NAME = "schedframe-watchdog"
+
+
+@frozen
+class SlowHook:
+    """A hook that ran longer than the limit, or still does."""
+
+    plugin: str
+    hook: str
+    pod: str
+    """Key of the pod that it was called for; empty if it gets none."""
+    seconds: float
+    """So far; without the hooks of other plugins that it ran."""
+    running: bool
+    """Whether it had not returned yet."""
+    stack: str = ""
+    """Where it is, if it is still running: the innermost frames, one line each."""
+
+    def __str__(self) -> str:
+        about = f" for pod {self.pod}" if self.pod else ""
+        verb = "has been running for" if self.running else "took"
+        where = f", at {self.stack}" if self.stack else ""
+        return f"{self.hook} of plugin {self.plugin}{about} {verb} {self.seconds:.1f} s{where}"
+
+
+def log_slow_hook(slow: SlowHook) -> None:
+    """Log a warning."""
+    logger.warning("slow plugin: %s", slow)
+
+
+@define(eq=False)
+class _Running:
+    """A call that has not returned."""
+
+    plugin: str
+    hook: str
+    pod: Pod | None
+    start: float
+    outer: _Running | None
+    """The call in the same thread that led to this one."""
+    inner_seconds: float = 0.0
+    reported: bool = False
+
+
+@define(eq=False)
+class Watchdog:
+    """Reports hooks that run longer than ``limit`` seconds: ``Scheduler(cluster, watchdog=Watchdog(0.5))``.
+
+    One thread looks at the running calls, twice in ``limit`` seconds; calls themselves start no thread. A
+    microsecond for each call of a hook, and nothing without a watchdog. The time of an ``async`` hook is
+    that until it returns its coroutine.
+    """
+
+    limit: float = 1.0
+    """Seconds."""
+    report: Callable[[SlowHook], None] = log_slow_hook
+    """Called once for a hook that is still running, in the watchdog's thread, and once after it returned."""
+    timer: Callable[[], float] = perf_counter
+    """Seconds; never goes back."""
+    threaded: bool = True
+    """Whether to look at running calls from a thread; otherwise whenever :meth:`look` is called."""
+    _running: dict[int, _Running] = field(factory=dict, init=False)
+    """Identity of a thread → its innermost call."""
+    _thread: threading.Thread | None = field(default=None, init=False)
+    _closed: threading.Event = field(factory=threading.Event, init=False)
+
+    def start(self) -> None:
+        """Start the thread, unless it runs or ``threaded`` is false."""
+        if self.threaded and self._thread is None:
+            self._closed.clear()
+            arguments = (weakref.ref(self), self._closed, self.limit / 2)
+            self._thread = threading.Thread(target=_watch, args=arguments, name=THREAD_NAME, daemon=True)
+            self._thread.start()
+
+    def close(self) -> None:
+        """Stop the thread; safe to call twice."""
+        self._closed.set()
+        thread, self._thread = self._thread, None
+        if thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    def guarded(self, call: Call, hook: str, plugin: str) -> Call:
+        """Return *call*, watched."""
+        running, timer = self._running, self.timer
+        names = HOOK_ARGUMENTS[hook]
+        position = names.index("pod") if "pod" in names else None
+
+        def watched(*arguments: Any) -> Any:
+            thread = threading.get_ident()
+            outer = running.get(thread)
+            pod = None if position is None else arguments[position]
+            current = running[thread] = _Running(plugin, hook, pod, timer(), outer)
+            try:
+                return call(*arguments)
+            finally:
+                if outer is None:
+                    del running[thread]
+                else:
+                    running[thread] = outer
+                self._ended(current, timer())
+
+        return watched
+
+    def look(self) -> None:
+        """Report the calls that have been running for longer than the limit, each once. Any thread."""
+        now = self.timer()
+        for thread, current in list(self._running.items()):
+            seconds = now - current.start - current.inner_seconds
+            if seconds > self.limit and not current.reported:
+                current.reported = True
+                self.report(_slow(current, seconds, running=True, stack=_stack_of(thread)))
+
+    def _ended(self, current: _Running, now: float) -> None:
+        seconds = now - current.start
+        if current.outer is not None:
+            current.outer.inner_seconds += seconds
+        own = seconds - current.inner_seconds
+        if own > self.limit:
+            self.report(_slow(current, own, running=False))
+
+
+def _watch(reference: weakref.ref[Watchdog], closed: threading.Event, period: float) -> None:
+    """Look every *period* seconds until *closed*, or until a scheduler that was never closed is gone."""
+    while not closed.wait(period):
+        watchdog = reference()
+        if watchdog is None:
+            return
+        watchdog.look()
+        del watchdog
+
+
+def _slow(current: _Running, seconds: float, *, running: bool, stack: str = "") -> SlowHook:
+    pod = current.pod.key if isinstance(current.pod, Pod) else ""
+    return SlowHook(current.plugin, current.hook, pod, seconds, running, stack)
+
+
+def _stack_of(thread: int) -> str:
+    """Return the innermost frames of a thread, innermost first; empty if it has ended."""
+    frame = sys._current_frames().get(thread)
+    if frame is None:
+        return ""
+    frames = traceback.extract_stack(frame)[:-4:-1]
+    return " < ".join(f"{each.filename}:{each.lineno} ({each.name})" for each in frames)
