@@ -11,6 +11,7 @@ from .._brief import brief_repr
 from ._copying import fast_init
 from ._wire import EMPTY, HIDDEN, wire
 from .affinity import Taint
+from .codec import Codec, decoder, encoder, list_of, sharing
 from .fieldcodecs import TIME
 from .metadata import NO_META, ClusterObject, ObjectMeta
 from .quantity import Quantity
@@ -32,6 +33,11 @@ class ContainerImage:
 
     names: tuple[str, ...] = field(default=(), metadata=wire(always=True))
     size_bytes: int = 0
+
+
+_images: Final = list_of(Codec(None, sharing(decoder(ContainerImage)), encoder(ContainerImage)))
+SHARED_IMAGES: Final = wire(decode=_images.decode, encode=_images.encode)
+"""Metadata of a field with images. Equal ones are one object, because many nodes have the same."""
 
 
 @brief_repr
@@ -76,12 +82,12 @@ class NodeSpec:
 class NodeStatus:
     """The status of a node."""
 
-    capacity: Mapping[str, Quantity] = EMPTY
-    allocatable: Mapping[str, Quantity] = EMPTY
+    capacity: Mapping[str, Quantity] = field(default=EMPTY, metadata=wire(share=True))
+    allocatable: Mapping[str, Quantity] = field(default=EMPTY, metadata=wire(share=True))
     phase: str = ""
     conditions: tuple[NodeCondition, ...] = ()
     addresses: tuple[NodeAddress, ...] = ()
-    images: tuple[ContainerImage, ...] = ()
+    images: tuple[ContainerImage, ...] = field(default=(), metadata=SHARED_IMAGES)
     declared_features: tuple[str, ...] = ()
 
 

@@ -27,6 +27,15 @@ logger = logging.getLogger("schedframe.kubernetes")
 LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 """Annotation that repeats the whole manifest; no plugin reads it."""
 
+UNREAD: Final[Mapping[str, frozenset[str]]] = {
+    "ContainerStatus": frozenset({"image", "imageID", "ready", "restartCount", "started"}),
+    "NodeCondition": frozenset({"lastHeartbeatTime", "message"}),
+    "NodeSpec": frozenset({"podCIDR", "podCIDRs", "providerID"}),
+    "NodeStatus": frozenset({"addresses", "phase"}),
+    "PodStatus": frozenset({"hostIP", "message", "podIP"}),
+}
+"""Class → fields that the values have and no plugin reads; on a real cluster they often change."""
+
 BOOKMARK: Final = "BOOKMARK"
 ERROR: Final = "ERROR"
 
@@ -132,10 +141,21 @@ class Decoder:
         annotations = (manifest.get("metadata") or {}).get("annotations")
         if annotations:
             annotations.pop(LAST_APPLIED, None)
+        if self._kind == "Pod":
+            _drop_plain_volumes(manifest.get("spec") or {})
         try:
             return self._value(manifest)
         except InputError as error:
             raise ClusterError(f"the API server sent a {self._kind} that cannot be read: {error}") from error
+
+
+def _drop_plain_volumes(spec: dict[str, Any]) -> None:
+    """Drop volumes of which scheduling reads the name alone: tokens, secrets, empty directories.
+
+    The name of the token's volume is random, so with it no two pods of a workload have equal specs.
+    """
+    if volumes := spec.get("volumes"):
+        spec["volumes"] = [volume for volume in volumes if len(volume) > 1]
 
 
 @cache
@@ -149,6 +169,8 @@ def _shape(cls: Any) -> Any:
             continue
         head, *rest = attribute.name.split("_")
         key = declared.name or head + "".join(part.capitalize() for part in rest)
+        if key in UNREAD.get(cls.__name__, ()):
+            continue
         members[key] = _nested(hints[attribute.name]) if declared.decode is None else Any
     if cls.__name__ == "Pod":
         members["spec"] = _shape(hints["spec"]) | None

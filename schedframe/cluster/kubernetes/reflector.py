@@ -27,7 +27,7 @@ from .resources import Resource
 
 logger = logging.getLogger("schedframe.kubernetes")
 
-PAGE_OBJECTS: Final = 1000
+PAGE_OBJECTS: Final = 500
 """Objects in one page of a list: bounds the memory of an answer, and how long its decoding takes."""
 LIST_SECONDS: Final = 60.0
 """Deadline of one page."""
