@@ -123,6 +123,8 @@ class VerifyingSearch(Search):
             return None
         if isinstance(eq_class, EquivalenceClass) and eq_class.index is not None:
             return eq_class.index.scores_at(feasible.positions)
+        if isinstance(eq_class, LazyFilter):
+            return eq_class.totals[feasible.positions]
         if self._recording is not None and self._recording.scores is not None:
             return self._recording.scores(feasible)
         return None

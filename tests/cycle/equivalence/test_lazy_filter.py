@@ -20,11 +20,11 @@ from schedframe.framework import CycleState
 from schedframe.framework.plan import FilterEntry
 from schedframe.state import NodeTable
 
-from . import workload
-from .build import World, make_node, make_pod
-from .remembering import Triplets, renamed
-from .scale import examples
-from .test_remembered import WAYS, Way, catching_up
+from .. import workload
+from ..build import World, make_node, make_pod
+from ..scale import examples
+from .comparison import Triplets, renamed
+from .test_same_decisions import WAYS, Way, catching_up
 
 NO = Status.unschedulable("no")
 
