@@ -24,8 +24,6 @@ Resource = tuple[str, bool]
 U = TypeVar("U", bound="Usage")
 Scalar = TypeVar("Scalar", bound=np.generic)
 
-PORTION: Final = 1 << 14
-"""Rows of one pass: what one pass writes is still in the processor's cache at the next."""
 _ONE: Final = 1.0
 
 
@@ -61,7 +59,7 @@ class Usage(DerivedArrays):
     def __attrs_post_init__(self) -> None:
         self.capacity = np.ones((len(self.resources), 0))
         self.value = np.zeros((len(self.resources), 0))
-        self._scratch = np.empty((len(self.resources), PORTION))
+        self._scratch = np.empty((len(self.resources), 0))
 
     @override
     def rebind(self) -> None:
@@ -133,17 +131,19 @@ class Usage(DerivedArrays):
     def with_pod(self, index: Index, amounts: Sequence[float]) -> Amounts:
         """(``value`` + the amount of each resource) / ``capacity``, shape ``(resources, rows)``.
 
-        For at most :data:`PORTION` rows; good until the next call.
+        For the rows of one portion; good until the next call.
         """
         value, capacity = self.value, self.capacity
+        rows = index.stop - index.start if isinstance(index, slice) else len(index)
+        if self._scratch.shape[1] < rows:
+            self._scratch = np.empty((len(self.resources), rows))
+        changed = self._scratch[:, :rows]
         if isinstance(index, slice):
-            changed = self._scratch[:, : index.stop - index.start]
             for i, amount in enumerate(amounts):
                 out = changed[i]
                 np.add(value[i, index], amount, out=out)
                 out /= self.same[i] or capacity[i, index]
             return changed
-        changed = self._scratch[:, : len(index)]
         for i, amount in enumerate(amounts):
             out = changed[i]
             value[i].take(index, out=out, mode="clip")
@@ -236,11 +236,12 @@ class Room(DerivedArrays):
 
 def by_portions(rows: Rows, work: Callable[[Index], npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
     """What *work* gives for all *rows*, which it is asked for in portions."""
-    if len(rows) <= PORTION:
+    parts = list(rows.portions())
+    if len(parts) == 1:
         return work(rows.index)
     found = np.empty(len(rows), np.int64)
     start = 0
-    for part in rows.portions(PORTION):
+    for part in parts:
         found[start : start + len(part)] = work(part.index)
         start += len(part)
     return found

@@ -10,11 +10,7 @@ from attrs import define, field
 
 from .._brief import brief_repr
 from ..errors import InvariantError
-
-_SMALLEST_LIMIT = 4096
-"""Entries that are kept at least; below, memory does not matter."""
-_SPARSE = 64
-"""Sorting a row costs about this many times what a pass over a mask costs per row."""
+from . import policy
 
 
 @brief_repr
@@ -29,7 +25,7 @@ class ChangeLog:
 
     version: int = 0
     """Number of entries ever appended."""
-    limit: int = _SMALLEST_LIMIT
+    limit: int = policy.KEPT_CHANGES
     """Entries that are kept at least; the owner raises it with the number of rows."""
     _rows: array[int] = field(factory=lambda: array("q"))
     _start: int = 0
@@ -69,7 +65,7 @@ class ChangeLog:
         if version < self._start:
             return None
         rows = np.frombuffer(self._rows[version - self._start :], np.int64)
-        if len(rows) * _SPARSE < size:
+        if len(rows) * policy.SPARSE_SHARE < size:
             return np.unique(rows)
         touched = np.zeros(size, np.bool_)
         touched[rows] = True
@@ -82,5 +78,5 @@ class ChangeLog:
 
     def fit(self, rows: int) -> None:
         """Keep enough entries for a table of *rows* rows."""
-        self.limit = max(_SMALLEST_LIMIT, rows)
+        self.limit = max(policy.KEPT_CHANGES, rows)
         self._full = self._start + 2 * self.limit

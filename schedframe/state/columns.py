@@ -12,6 +12,7 @@ from attrs import define, field
 
 from .._brief import brief_repr
 from ..api import Node
+from . import policy
 from .node_info import NodeInfo
 from .read_only import read_only
 from .table_store import TableStore
@@ -22,8 +23,6 @@ Codes = npt.NDArray[np.int32]
 Mask = npt.NDArray[np.bool_]
 
 ABSENT = -1
-_MAX_TABLES = 128
-"""Cached tables of answers per column; beyond, the oldest is dropped."""
 
 
 @brief_repr
@@ -103,7 +102,7 @@ class DictionaryColumn(Generic[V]):
         known = self._answers.get(question)
         if known is not None and len(known) == len(self.values) + 1:
             return known
-        if known is None and len(self._answers) >= _MAX_TABLES:
+        if known is None and len(self._answers) >= policy.KEPT_COLUMNS:
             del self._answers[next(iter(self._answers))]
         count, old = len(self.values), 0 if known is None else len(known) - 1
         table = self._answers[question] = np.empty(count + 1, dtype)

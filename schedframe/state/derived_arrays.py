@@ -86,7 +86,7 @@ class DerivedArrayCache(Generic[Table]):
         """The arrays of that key, made if need be, and up to date."""
         found: Any = self._kept.get(key)
         if found is None:
-            if len(self._kept) >= policy.DERIVED_ARRAYS:
+            if len(self._kept) >= policy.KEPT_COLUMNS:
                 del self._kept[next(iter(self._kept))]
             found = self._kept[key] = make(self._table)
         found.sync()
@@ -97,7 +97,7 @@ class DerivedArrayCache(Generic[Table]):
         if key not in self._kept:
             asked = self._asked.pop(key, 0) + rows
             if asked <= self._table.size:
-                if len(self._asked) >= policy.DERIVED_ARRAYS:
+                if len(self._asked) >= policy.KEPT_COLUMNS:
                     del self._asked[next(iter(self._asked))]
                 self._asked[key] = asked
                 return None

@@ -12,6 +12,7 @@ from typing_extensions import TypeVar
 
 from .._brief import brief_repr
 from ..api import Node
+from . import policy
 from .change_log import ChangeLog
 from .columns import ABSENT, DictionaryColumn
 from .read_only import read_only
@@ -20,9 +21,6 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 Codes = npt.NDArray[np.int32]
 Counts = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
-
-_REBUILD_SHARE = 8
-"""If more than one row in this many changed, computing all rows by columns is cheaper than one by one."""
 
 
 class HasIndex(Protocol):
@@ -126,7 +124,7 @@ class Domains:
             return self
         labels = self._labels = self._table.label(self.topology_key)
         rows = log.since(self.version) if self.version >= 0 else None
-        if rows is None or self.epoch != labels.epoch or len(rows) * _REBUILD_SHARE > self._table.size:
+        if rows is None or self.epoch != labels.epoch or len(rows) * policy.SPARSE_SHARE > self._table.size:
             self._rebuild(labels)
         else:
             self._fit(labels)

@@ -12,6 +12,7 @@ from typing_extensions import override
 
 from .._brief import brief_of
 from ..api import Node
+from . import policy
 from .columns import DerivedColumn, DictionaryColumn
 from .derived_arrays import Derived, DerivedArrayCache
 from .invariants import check_store, same
@@ -94,8 +95,12 @@ class Rows:
             return Rows.at(self.table, positions + self.index.start if self.index.start else positions)
         return Rows.at(self.table, self.index[chosen])
 
-    def portions(self, most: int) -> Iterator[Rows]:
-        """Yield the same rows in the same order, at most *most* at a time."""
+    def portions(self, most: int | None = None) -> Iterator[Rows]:
+        """Yield the same rows in the same order, at most *most* at a time.
+
+        By default as many as a processor caches between two passes over their columns.
+        """
+        most = policy.PORTION if most is None else most
         if self._count <= most:
             yield self
             return

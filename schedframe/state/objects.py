@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from attrs import define, field
 
 from .._brief import brief_repr
 from ..api import ClusterObject, ObjectLookup
-
-_KEPT_CHANGES: Final = 4096
+from . import policy
 
 
 @brief_repr
@@ -73,5 +72,5 @@ class ObjectStore(ObjectLookup):
         self._versions[kind] = self._versions.get(kind, 0) + 1
         keys = self._changed.setdefault(kind, [])
         keys.append(key)
-        if len(keys) > 2 * _KEPT_CHANGES:
-            del keys[:_KEPT_CHANGES]
+        if len(keys) > 2 * policy.KEPT_CHANGES:
+            del keys[: policy.KEPT_CHANGES]

@@ -15,15 +15,13 @@ from attrs import define, field
 
 from .._brief import brief_repr
 from ..api import Affinity, Pod
+from . import policy
 from .columns import ABSENT, DictionaryColumn
 from .domains import Codes, Counts, Domains, LabelledTable, Mask, NodeSubset, at_least
 from .read_only import read_only
 
 Scope = tuple[str, tuple[str, str] | None]
 """A namespace, and a label (key, value); ``None``: any labels."""
-
-_SUMS_PER_COLUMN = 16
-"""Sums by domain that a column keeps; beyond, the least recently used are dropped."""
 
 
 class CountableTable(LabelledTable, Protocol):
@@ -153,7 +151,7 @@ class CountColumn:
         sums = self._sums.get(key)
         if sums is None:
             sums = self._sums[key] = DomainSums(self, self.groups.domains(topology_key, subset))
-            if len(self._sums) > _SUMS_PER_COLUMN:
+            if len(self._sums) > policy.KEPT_COLUMNS:
                 self._sums.popitem(last=False)
         elif len(self._sums) > 1:
             self._sums.move_to_end(key)

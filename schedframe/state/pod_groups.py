@@ -18,23 +18,14 @@ from attrs import define, field
 from .._brief import brief_repr
 from ..api import Affinity, Pod, PodAffinity, PodAntiAffinity
 from ..errors import InvariantError
+from . import policy
 from .domains import Domains, NodeSubset
 from .pod_counts import CountableTable, CountColumn, DomainSums, PodGroup, Scope, TermClass, Weigh
 
-MAX_BYTES = 128 * 2**20
-"""Bytes that count columns, and domains, may take each. The least recently used ones are dropped first."""
-FEWEST_KEPT = 64
-"""Columns that are kept whatever they take."""
-COLUMNS_PER_GROUP = 4
-"""Columns that are kept for each group of pods that exists, within MAX_BYTES."""
-MORE_COLUMNS = 1024
-"""Columns that are kept besides, for pods that have no group yet because none of their kind has a node."""
 _BYTES_PER_ROW = 16
 """Bytes of a column and its sums by domain per row, about; domains take less."""
 _BYTES_PER_COLUMN = 3072
 """Bytes of a column, its sums and its selector apart from the rows; measured with tracemalloc."""
-_LOGGED_TERM_CLASSES = 1024
-"""Entries of the log of new term classes, besides twice the present ones; a full log is cleared."""
 _MEMO = object()
 
 
@@ -136,8 +127,8 @@ class PodGroups:
         return column, weights
 
     def _most_kept(self) -> int:
-        affordable = MAX_BYTES // (_BYTES_PER_COLUMN + _BYTES_PER_ROW * self.table.capacity)
-        return max(FEWEST_KEPT, min(affordable, MORE_COLUMNS + COLUMNS_PER_GROUP * len(self._groups)))
+        affordable = policy.COUNT_BYTES // (_BYTES_PER_COLUMN + _BYTES_PER_ROW * self.table.capacity)
+        return max(policy.KEPT_COLUMNS, min(affordable, policy.COUNT_COLUMNS))
 
     def _within(self, scopes: tuple[Scope | TermClass, ...]) -> Iterable[PodGroup]:
         """Return the groups in any of *scopes*, each once."""
@@ -249,7 +240,7 @@ class PodGroups:
             assert group.affinity is not None
             term_class = self._term_classes[key] = TermClass(group.namespace, group.labels, group.affinity)
             self.term_classes_version += 1
-            if len(self._appeared) > 2 * len(self._term_classes) + _LOGGED_TERM_CLASSES:
+            if len(self._appeared) > 2 * len(self._term_classes) + policy.KEPT_CHANGES:
                 self._appeared.clear()
             else:
                 self._appeared.append(term_class)

@@ -10,11 +10,13 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from ..api import PodResources
-from .sparse_resources import FIRST_RESOURCES, MOST_ASKED, SparseResources
+from . import policy
+from .sparse_resources import FIRST_RESOURCES, SparseResources
 
 Column = npt.NDArray[np.int64]
 
 FIRST_CAPACITY = 64
+"""Rows that a table has room for at first; it doubles from there."""
 _PAGE = 512
 """Numbers per page of memory."""
 _PODS = "pods"
@@ -103,7 +105,7 @@ class ResourceColumns:
         amounts = tuple(self.matrix[:, row].tolist())
         if not self.sparse:
             return amounts
-        return (*amounts, *self.sparse.amounts_at(row)) if len(self.sparse) <= MOST_ASKED else None
+        return (*amounts, *self.sparse.amounts_at(row)) if len(self.sparse) <= policy.KEPT_COLUMNS else None
 
     def state_columns(self) -> Iterator[Column]:
         """The columns whose values at a row are its :meth:`row_state`; some are made for this."""

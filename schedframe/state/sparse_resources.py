@@ -9,14 +9,12 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
+from . import policy
+
 Column = npt.NDArray[np.int64]
 
 FIRST_RESOURCES = ("cpu", "memory", "ephemeral-storage")
 """Resources that always have a column."""
-MOST_ASKED = 32
-"""Resources of few nodes that keep their columns after a read, the last ones to be read."""
-_FEW = 16
-"""A resource that at least one row in this many has always gets columns."""
 
 
 @define(eq=False)
@@ -147,7 +145,7 @@ class SparseResources:
         if not resource.has_columns:
             resource.densify(self.capacity)
             self._recent[name] = resource
-            if len(self._recent) > MOST_ASKED:
+            if len(self._recent) > policy.KEPT_COLUMNS:
                 self._drop_columns(next(iter(self._recent)))
         elif name in self._recent:
             self._recent[name] = self._recent.pop(name)
@@ -177,7 +175,7 @@ class SparseResources:
                 continue
             resource = self._resources.get(name) or self._new(name)
             resource.allocatable.set(row, amount)
-            if len(resource.allocatable.entries) * _FEW > self.capacity:
+            if len(resource.allocatable.entries) * policy.SPARSE_SHARE > self.capacity:
                 resource.densify(self.capacity)
 
     def request(self, row: int, name: str, amount: int) -> None:
@@ -188,7 +186,7 @@ class SparseResources:
         resource.requested.add(row, amount)
         if amount < 0:
             self._drop_if_unused(name)
-        elif len(resource.requested.entries) * _FEW > self.capacity:
+        elif len(resource.requested.entries) * policy.SPARSE_SHARE > self.capacity:
             resource.densify(self.capacity)
 
     def grow(self, capacity: int) -> None:
@@ -219,7 +217,8 @@ class SparseResources:
         there, used = resource.allocatable.column, resource.requested.column
         assert there is not None
         assert used is not None
-        return bool(max(np.count_nonzero(there), np.count_nonzero(used)) * _FEW > self.capacity)
+        rows = max(np.count_nonzero(there), np.count_nonzero(used))
+        return bool(rows * policy.SPARSE_SHARE > self.capacity)
 
     def _drop_if_unused(self, name: str) -> None:
         """Drop a resource that no node has and no pod requests any more."""

@@ -11,7 +11,7 @@ import pytest
 
 from schedframe import InMemoryCluster, Scheduler
 from schedframe.api import codec
-from schedframe.state import pod_groups
+from schedframe.state import policy as state_policy
 
 from .equivalence.comparison import lowered
 
@@ -55,7 +55,7 @@ def test_pods_that_are_gone_leave_no_objects_behind(monkeypatch: pytest.MonkeyPa
     # Smaller caches are full after fewer pods. The codec keeps specs, and with them what plugins noted there.
     monkeypatch.setattr(codec, "_MAX_SHARED_VALUES", 32)
     lowered(monkeypatch, classes=32, answers=32)
-    monkeypatch.setattr(pod_groups, "MORE_COLUMNS", 32)
+    monkeypatch.setattr(state_policy, "COUNT_COLUMNS", 32)
     cluster = InMemoryCluster()
     for number in range(6):
         labels = {"zone": f"z{number % 3}"}

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 
 from schedframe import Action, ClusterEvent, CycleState, EventOf, InvariantError
 from schedframe.api import Namespace, ObjectMeta
-from schedframe.cycle.binding import paused as module
 from schedframe.cycle.binding.attempt import Attempt
 from schedframe.cycle.binding.paused import PausedBindings
 from schedframe.queue import QueuedPodInfo
+from schedframe.state import policy
 
 from .build import make_pod
 
@@ -70,7 +70,7 @@ def test_an_event_about_another_object_was_not_missed() -> None:
 
 
 def test_in_doubt_an_event_was_missed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "REMEMBERED_OBJECTS", 4)
+    monkeypatch.setattr(policy, "KEPT_CHANGES", 4)
     parked = PausedBindings()
     # Before the first attempt waits for an object, nobody keeps what events were about.
     parked.concerned(CHANGED, about("y"))

@@ -21,7 +21,7 @@ from plugins_builtin.inter_pod_affinity.filtering import (
 from plugins_builtin.inter_pod_affinity.scoring import normalize
 from schedframe.api import Pod
 from schedframe.framework import CycleState, Status
-from schedframe.state import NodeInfo, NodeTable, domains, pod_groups
+from schedframe.state import NodeInfo, NodeTable, policy
 
 from .affinity_model import (
     AFFINITY,
@@ -234,10 +234,10 @@ class TestAffinityMachine(AffinityMachine.TestCase):  # type: ignore[name-define
 
     @pytest.fixture(autouse=True)
     def small(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr(pod_groups, "FEWEST_KEPT", 4)
-        monkeypatch.setattr(pod_groups, "MAX_BYTES", 0)
-        monkeypatch.setattr(pod_groups, "_LOGGED_TERM_CLASSES", 1)
-        monkeypatch.setattr(domains, "_REBUILD_SHARE", 0)
+        monkeypatch.setattr(policy, "KEPT_COLUMNS", 4)
+        monkeypatch.setattr(policy, "COUNT_BYTES", 0)
+        monkeypatch.setattr(policy, "KEPT_CHANGES", 1)
+        monkeypatch.setattr(policy, "SPARSE_SHARE", 0)
 
 
 # ---- dry runs --------------------------------------------------------------------------------------------

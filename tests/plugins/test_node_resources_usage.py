@@ -142,7 +142,6 @@ def test_a_trial_that_is_rolled_back_leaves_nothing() -> None:
 
 
 def test_more_rows_than_are_worked_on_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(usage, "PORTION", 4)
     monkeypatch.setattr(policy, "PORTION", 4)
     table = NodeTable()
     for i, name in enumerate(NAMES[:11]):

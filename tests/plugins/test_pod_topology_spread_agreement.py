@@ -24,7 +24,7 @@ from schedframe.api import (
     compile_label_selector,
 )
 from schedframe.framework import CycleState, Status
-from schedframe.state import NodeTable, ObjectStore, Rows, domains
+from schedframe.state import NodeTable, ObjectStore, Rows, policy
 from tests.plugins.agreement import (
     OPEN,
     StandInHandle,
@@ -107,7 +107,7 @@ def test_filter_equals_plain_loops_after_any_history(
     plugin = plugin_for(table)
     hard = plain(pod.spec.topology_spread_constraints, DO_NOT_SCHEDULE, pod)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(domains, "_REBUILD_SHARE", 0 if one_by_one else 8)
+        patch.setattr(policy, "SPARSE_SHARE", 0 if one_by_one else 8)
         for _ in range(3):
             check_filter(plugin, table, pod, hard)
             change(data.draw, table)

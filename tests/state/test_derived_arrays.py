@@ -53,7 +53,7 @@ def test_kept_from_the_moment_that_more_was_asked_than_there_is() -> None:
 def test_what_was_asked_long_ago_is_forgotten() -> None:
     table = table_of(10)
     assert table.derived_arrays_if_busy("k", Names, 10) is None
-    for i in range(policy.DERIVED_ARRAYS):
+    for i in range(policy.KEPT_COLUMNS):
         assert table.derived_arrays_if_busy(i, Names, 1) is None
     assert table.derived_arrays_if_busy("k", Names, 10) is None
     assert table.derived_arrays_if_busy("k", Names, 10) is not None
@@ -62,7 +62,7 @@ def test_what_was_asked_long_ago_is_forgotten() -> None:
 def test_of_many_the_oldest_are_dropped() -> None:
     table = table_of(1)
     first = table.derived_arrays(0, Names)
-    for i in range(policy.DERIVED_ARRAYS):
+    for i in range(policy.KEPT_COLUMNS):
         table.derived_arrays(i, Names)
     assert table.derived_arrays(0, Names) is first
     table.derived_arrays("one more", Names)

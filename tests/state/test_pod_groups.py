@@ -8,7 +8,7 @@ import pytest
 
 from schedframe.api import Affinity, LabelSelector, Pod, PodAffinity, PodAffinityTerm
 from schedframe.errors import InvariantError
-from schedframe.state import CountColumn, NodeSubset, NodeTable, PodGroup, pod_groups
+from schedframe.state import CountColumn, NodeSubset, NodeTable, PodGroup, policy
 
 from .build import make_node, make_pod, overwrite
 
@@ -172,7 +172,7 @@ def test_only_the_nodes_of_a_subset_count() -> None:
 
 
 def test_one_changed_node_among_many_is_looked_at_by_itself() -> None:
-    table = table_of(**{f"n{i}": "east" for i in range(40)})
+    table = table_of(**{f"n{i}": "east" for i in range(80)})
     asked: list[str] = []
     subset = NodeSubset(
         "watched",
@@ -180,10 +180,10 @@ def test_one_changed_node_among_many_is_looked_at_by_itself() -> None:
         lambda rows: rows.table.label("zone").codes[rows.index] >= 0,
     )
     domains = table.pod_groups.domains("zone", subset)
-    assert (domains.count, domains.total, asked) == (1, 40, [])
+    assert (domains.count, domains.total, asked) == (1, 80, [])
     table.set_node(make_node("n3", labels={"zone": "west"}))
     assert table.pod_groups.domains("zone", subset) is domains
-    assert (domains.count, domains.total, asked) == (1, 39, ["n3"])
+    assert (domains.count, domains.total, asked) == (1, 79, ["n3"])
 
 
 def test_domains_follow_when_codes_of_a_label_are_assigned_again() -> None:
@@ -238,8 +238,8 @@ def test_a_scope_spares_groups_that_cannot_count() -> None:
 
 
 def test_the_least_recently_used_columns_go_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pod_groups, "MAX_BYTES", 0)
-    monkeypatch.setattr(pod_groups, "FEWEST_KEPT", 2)
+    monkeypatch.setattr(policy, "COUNT_BYTES", 0)
+    monkeypatch.setattr(policy, "KEPT_COLUMNS", 2)
     table = table_of(a="east")
     place(table, "a", "p1")
     groups = table.pod_groups
@@ -256,8 +256,8 @@ def test_the_least_recently_used_columns_go_first(monkeypatch: pytest.MonkeyPatc
 
 
 def test_sums_outlive_the_domains_that_are_kept_for_others(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pod_groups, "MAX_BYTES", 0)
-    monkeypatch.setattr(pod_groups, "FEWEST_KEPT", 1)
+    monkeypatch.setattr(policy, "COUNT_BYTES", 0)
+    monkeypatch.setattr(policy, "KEPT_COLUMNS", 1)
     table = table_of(a="east")
     column = web_column(table)
     place(table, "a", "p1")
@@ -269,6 +269,7 @@ def test_sums_outlive_the_domains_that_are_kept_for_others(monkeypatch: pytest.M
 
 
 def test_a_column_keeps_the_sums_that_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(policy, "KEPT_COLUMNS", 16)
     table = table_of(a="east")
     column = web_column(table)
     place(table, "a", "p1")
@@ -353,7 +354,7 @@ def test_a_kind_whose_pods_are_away_in_a_trial_is_the_same_afterwards() -> None:
 def test_new_term_classes_are_logged_up_to_a_limit(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(pod_groups, "_LOGGED_TERM_CLASSES", 0)
+    monkeypatch.setattr(policy, "KEPT_CHANGES", 0)
     table = table_of(a="east")
     groups = table.pod_groups
     assert groups.term_classes_since(0) == []

@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from schedframe.errors import InvariantError
 from schedframe.state import NodeTable, RowsByState, RowState, policy, row_states
-from schedframe.state.sparse_resources import MOST_ASKED
+from schedframe.state.policy import KEPT_COLUMNS
 
 from .build import FPGA, GPU, make_node, make_pod
 
@@ -192,11 +192,11 @@ def test_groups_without_rows_make_room_for_others(monkeypatch: pytest.MonkeyPatc
 def test_among_very_many_resources_there_are_no_groups(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "ROWS_PER_STATE", 1)
     table = NodeTable()
-    for i in range(MOST_ASKED + 1):
+    for i in range(KEPT_COLUMNS + 1):
         table.set_node(make_node(f"n{i}", {f"example.com/r{i // 2}": 1}))
     alike = RowsByState(table)
     assert alike.rebuild(open_rows(table))
-    for i in range(MOST_ASKED + 1):
+    for i in range(KEPT_COLUMNS + 1):
         table.set_node(make_node(f"n{i}", {f"example.com/r{i}": 1}))
     assert not alike.sync(open_rows(table))
     assert not alike.rebuild(open_rows(table))

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from schedframe.state import sparse_resources
+from schedframe.state import policy
 from schedframe.state.sparse_resources import SparseResources
 
 CAPACITY = 32
@@ -29,7 +29,7 @@ steps = st.one_of(
 def test_reads_and_dropped_columns(happening: list[tuple[str, int, object]]) -> None:
     """A model in dictionaries; the two resources read last keep their columns."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sparse_resources, "MOST_ASKED", 2)
+        patch.setattr(policy, "KEPT_COLUMNS", 2)
         resources = SparseResources(CAPACITY)
         nodes: dict[int, dict[str, int]] = {}
         requested: Counter[tuple[str, int]] = Counter()
@@ -88,16 +88,16 @@ def test_columns_taken_before_stay_true_until_the_layout_changes() -> None:
 
 
 def test_the_layout_changes_when_columns_are_given_up_or_a_resource_appears() -> None:
-    resources = SparseResources(CAPACITY)
+    resources = SparseResources(2 * policy.SPARSE_SHARE)
     before = resources.layout
-    for i in range(sparse_resources.MOST_ASKED + 1):
+    for i in range(policy.KEPT_COLUMNS + 1):
         resources.set_allocatable(0, {f"example.com/{i}": 1}, {})
     assert resources.layout > before
-    for i in range(sparse_resources.MOST_ASKED):
+    for i in range(policy.KEPT_COLUMNS):
         resources.get(f"example.com/{i}")
     before = resources.layout
     resources.get("example.com/0")  # the last one asked for now
-    resources.get(f"example.com/{sparse_resources.MOST_ASKED}")
+    resources.get(f"example.com/{policy.KEPT_COLUMNS}")
     assert resources.layout > before
     assert not resources._resources["example.com/1"].has_columns
     assert resources._resources["example.com/0"].has_columns

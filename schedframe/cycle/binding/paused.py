@@ -14,14 +14,11 @@ from sortedcontainers import SortedList
 
 from ...errors import InvariantError
 from ...queue import ClusterEvent, EventOf, matches
+from ...state import policy
 from .attempt import Attempt
 
 FIRST_VERIFICATION_SECONDS = 1.0
 LONGEST_VERIFICATION_SECONDS = 30.0
-
-
-REMEMBERED_OBJECTS = 8192
-"""Objects whose last event is kept, at least."""
 
 Wanted = ClusterEvent | EventOf
 
@@ -131,8 +128,8 @@ class PausedBindings:
         last = self._last_of
         last.pop(came, None)
         last[came] = self.moment
-        if len(last) > 2 * REMEMBERED_OBJECTS:
-            for old in list(islice(last, REMEMBERED_OBJECTS)):
+        if len(last) > 2 * policy.KEPT_CHANGES:
+            for old in list(islice(last, policy.KEPT_CHANGES)):
                 self._complete = last.pop(old)
 
     def _missed(self, wanted: Wanted, since: int) -> bool:

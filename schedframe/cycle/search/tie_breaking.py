@@ -12,7 +12,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from ...state import Rows
+from ...state import Rows, policy
 
 MOST_DRAWS: Final = 16
 """Expected draws up to which rejection sampling is used; 0: never. Beyond, finding the k-th row is faster."""
@@ -43,17 +43,13 @@ def one_of(rows: Rows, best: npt.NDArray[np.bool_], rng: Random) -> int:
     return one_where(tied.data, size, rng)
 
 
-_COUNTED: Final = 1024
-"""Rows up to which a mask is listed with nonzero() rather than halved by counting."""
-
-
 def nth_true(mask: npt.NDArray[np.bool_], n: int) -> int:
     """Where *mask* is true for the *n*-th time, from 0 on.
 
     Counting takes a tenth of what it takes to list all these places, which may be nearly all there are.
     """
     start = 0
-    while len(mask) > _COUNTED:
+    while len(mask) > policy.SMALLEST_STATE_BLOCK:
         half = len(mask) >> 1
         before = int(np.count_nonzero(mask[:half]))
         if n < before:
