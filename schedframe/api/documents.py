@@ -83,13 +83,23 @@ def _unreadable_number(error: ValueError, name: str) -> InputError:
     return InputError("", f"cannot be read: {error}", "correct it, or put it in quotes", location=name)
 
 
+_YAML_FIXES: Final = {
+    "constructor for the tag": "remove the tag; manifests have plain values only",
+    "tab character": "indent with spaces",
+    "cannot start any token": "indent with spaces, and put text with special characters in quotes",
+    "',' or ']'": "close the bracket, or put text with special characters in quotes",
+    "',' or '}'": "close the brace, or put text with special characters in quotes",
+    "undefined alias": "put text that begins with * in quotes, or define the anchor",
+}
+"""Part of the problem that the parser reports → what to do."""
+
+
 def _unreadable(error: yaml.YAMLError, name: str) -> InputError:
     mark = getattr(error, "problem_mark", None)
     where = located(name, mark.line + 1, mark.column + 1) if mark is not None else name
     problem = getattr(error, "problem", None) or str(error)
-    return InputError(
-        "", f"cannot be read as YAML: {problem}", "check indentation and quotes", location=where
-    )
+    fix = next((fix for mark, fix in _YAML_FIXES.items() if mark in problem), "check indentation and quotes")
+    return InputError("", f"cannot be read as YAML: {problem}", fix, location=where)
 
 
 class _Loader(_BaseLoader):  # type: ignore[misc]  # the base is chosen at run time

@@ -23,13 +23,10 @@ app = typer.Typer(
     name="schedframe",
     help=f"Schedule pods as kube-scheduler would, without a cluster.\n\n{exits.CODES}",
     no_args_is_help=True,
-    add_completion=False,
     rich_markup_mode=None,
     pretty_exceptions_enable=False,
 )
-config_app = typer.Typer(
-    help="Check and show configurations (KubeSchedulerConfiguration).", no_args_is_help=True
-)
+config_app = typer.Typer(help="Check and show configurations.", no_args_is_help=True)
 app.add_typer(config_app, name="config")
 app.add_typer(bench_app, name="bench")
 
@@ -108,7 +105,7 @@ def common(
     """Options before the command."""
 
 
-@app.command(epilog=exits.CODES)
+@app.command(epilog=exits.CODES, short_help="Place the pending pods of manifests.")
 def schedule(
     files: Files = None,
     config: ConfigFile = None,
@@ -156,7 +153,7 @@ def schedule(
             raise typer.Exit(exits.SOME_PENDING)
 
 
-@app.command(epilog=exits.CODES)
+@app.command(epilog=exits.CODES, short_help="Why a pod is pending, and what would help.")
 def explain(
     pod: Annotated[str, typer.Argument(metavar="POD", help="The pod: name or namespace/name.")],
     files: Files = None,
@@ -201,10 +198,10 @@ def explain(
             raise typer.Exit(exits.SOME_PENDING)
 
 
-app.command(epilog=exits.CODES)(run)
+app.command(epilog=exits.CODES, short_help="Schedule the pods of a real cluster.")(run)
 
 
-@app.command(epilog=exits.CODES)
+@app.command(epilog=exits.OTHER_CODES, short_help="List the plugins that are installed or known.")
 def plugins(
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,
 ) -> None:
@@ -216,7 +213,7 @@ def plugins(
         emit(plugins_json(rows) if as_json else plugins_table(rows))
 
 
-@app.command(epilog=exits.CODES)
+@app.command(epilog=exits.OTHER_CODES, short_help="Write a package with a plugin to begin with.")
 def new_plugin(
     name: Annotated[str, typer.Argument(metavar="NAME", help="Such as rack-rank.")],
     directory: Annotated[
@@ -230,7 +227,7 @@ def new_plugin(
         emit(next_steps(create_package(name, directory)))
 
 
-@config_app.command(epilog=exits.CODES)
+@config_app.command(epilog=exits.OTHER_CODES, short_help="Check a configuration.")
 def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="KubeSchedulerConfiguration.")]) -> None:
     """Say whether a scheduler can be made from a configuration; every error with its line and field."""
     with exits.reporting():
@@ -239,7 +236,7 @@ def check(file: Annotated[Path, typer.Argument(metavar="FILE", help="KubeSchedul
         emit(check_config(file))
 
 
-@config_app.command(epilog=exits.CODES)
+@config_app.command(epilog=exits.OTHER_CODES, short_help="Print the effective configuration.")
 def show(
     file: Annotated[
         Path | None, typer.Argument(metavar="[FILE]", help="KubeSchedulerConfiguration; the default without.")

@@ -71,7 +71,7 @@ WorkloadLabel = Annotated[
 ]
 
 
-@bench_app.command(DEFAULT_COMMAND, epilog=exits.CODES)
+@bench_app.command(DEFAULT_COMMAND, epilog=exits.OTHER_CODES)
 def run(
     template: Annotated[str, typer.Option(help="What to measure; see: schedframe bench list.")] = "basic",
     nodes: Annotated[int | None, typer.Option(metavar="N", help="Nodes.")] = None,
@@ -89,7 +89,7 @@ def run(
         run_template(template, Options(nodes, init, pods, seed, percentage), only_json)
 
 
-@bench_app.command("list", epilog=exits.CODES)
+@bench_app.command("list", epilog=exits.OTHER_CODES)
 def list_(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A file of scheduler_perf.")] = None,
     name: WorkloadName = None,
@@ -102,7 +102,7 @@ def list_(
         emit(list_of_templates() if file is None else list_of_workloads(file, name, label))
 
 
-@bench_app.command("scheduler-perf", epilog=exits.CODES)
+@bench_app.command("scheduler-perf", epilog=exits.OTHER_CODES)
 def scheduler_perf(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A performance-config.yaml.")],
     name: WorkloadName = None,
@@ -119,7 +119,7 @@ def scheduler_perf(
         run_workloads(file, name, label, Options(seed=seed, percentage=percentage), only_json)
 
 
-@bench_app.command(epilog=exits.CODES)
+@bench_app.command(epilog=exits.OTHER_CODES)
 def compare(
     before: Annotated[Path, typer.Argument(metavar="BEFORE", help="JSON lines of bench.")],
     after: Annotated[Path, typer.Argument(metavar="AFTER", help="JSON lines of bench.")],

@@ -50,9 +50,12 @@ def run_schedule(request: ScheduleRequest) -> Outcome:
     if not pending:
         note("nothing to schedule: no object is a pod without a node")
     with faults_shown(request.verbose), progress("scheduling pods", pending) as advance:
-        return schedule(
+        outcome = schedule(
             manifests, config, registry, seed=request.seed, explain=request.explain, advance=advance
         )
+    if outcome.faults and not request.verbose:
+        note(f"plugins failed: {', '.join(outcome.faults)}; -v shows the tracebacks")
+    return outcome
 
 
 def configuration(file: Path | None, registry: Registry) -> EffectiveConfig:

@@ -26,6 +26,11 @@ MOST_LINES = 100
 CODES = """Exit codes: 0 all pods placed (or: done), 1 some pods stay pending, 2 bad input or usage,
 3 the cluster cannot be reached or refuses, 70 a fault of schedframe itself, 130 interrupted."""
 
+OTHER_CODES = (
+    """Exit codes: 0 done, 2 bad input or usage, 70 a fault of schedframe itself, 130 interrupted."""
+)
+"""Those of commands that place no pods."""
+
 
 @contextmanager
 def reporting() -> Iterator[None]:

@@ -44,9 +44,9 @@ def render(outcome: Outcome, form: Form) -> str:
 
 
 def table(outcome: Outcome) -> str:
-    """A line for each pod, explanations, the summary."""
+    """A line for each pod, explanations, the summary, which has the reasons without a cut."""
     rows = [(fate.pod.key, fate.node_name or NOWHERE, fate.message) for fate in outcome.fates]
-    return _sections(outcome, columns(rows, ("POD", "NODE", "WHY NOT")))
+    return _sections(outcome, columns(rows, ("POD", "NODE", "WHY NOT"), cut=True))
 
 
 def wide(outcome: Outcome) -> str:

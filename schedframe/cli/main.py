@@ -7,6 +7,8 @@ import sys
 from collections.abc import Sequence
 from importlib.util import find_spec
 
+from .._version import __version__
+
 EXTRA = ("typer", "rich")
 """Packages that the extra ``cli`` brings."""
 BAD_USAGE = 2
@@ -29,6 +31,13 @@ def run(arguments: Sequence[str]) -> int:
             file=sys.stderr,
         )
         return BAD_USAGE
+    if sys.stdout is None:  # the caller has closed it
+        print("<stdout>: is closed; redirect it to a file or to /dev/null", file=sys.stderr)
+        return BAD_USAGE
+    if arguments == ["--version"]:
+        # without the imports of the commands, which take a second
+        print(f"schedframe {__version__}")
+        return 0
     from .app import dispatch
 
     return dispatch(arguments)

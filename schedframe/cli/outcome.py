@@ -61,6 +61,8 @@ class Outcome:
     usage: list[Usage]
     skipped: Mapping[str, int] = field(factory=dict)
     """Kinds that were skipped, with the number of objects."""
+    faults: list[str] = field(factory=list)
+    """Plugins whose faults ended the last cycles of pods."""
     explanations: list[Evaluation] = field(factory=list)
     proposals: Mapping[str, Proposals] = field(factory=dict)
     """Explained pod that stays pending → what would help it, in the cluster after the run."""

@@ -32,6 +32,8 @@ class Notes:
     advance: Advance
     attempts: Counter[str] = field(factory=Counter)
     reasons: dict[str, tuple[str, ...]] = field(factory=dict)
+    faults: dict[str, str] = field(factory=dict)
+    """Uid of a pod → the plugin whose fault ended its last cycle."""
 
     def take(self, decision: Decision) -> None:
         """Record one cycle."""
@@ -39,6 +41,9 @@ class Notes:
         self.attempts[uid] += 1
         if self.attempts[uid] == 1:
             self.advance()
+        self.faults.pop(uid, None)
+        if decision.error is not None and decision.error.plugin:
+            self.faults[uid] = decision.error.plugin
         if decision.diagnosis is None:
             self.reasons.pop(uid, None)
             return
@@ -108,6 +113,7 @@ def schedule(
         preempted=[pod for pod in before if simulation.cluster.get("Pod", pod.key) is None],
         usage=usage_of(simulation.scheduler.core.cache.table),
         skipped=dict(sorted(manifests.skipped.items())),
+        faults=sorted(set(notes.faults.values())),
     )
     if explain is not None:
         outcome.explanations = list(_explanations(simulation, outcome, search))

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 
 import typer
+
+from ..errors import InputError
 
 Advance = Callable[[], None]
 
@@ -46,10 +49,19 @@ def caution(text: str) -> None:
 
 
 def emit(text: str) -> None:
-    """Write *text* and a line break to stdout."""
-    sys.stdout.write(text)
-    sys.stdout.write("\n")
-    sys.stdout.flush()
+    """Write *text* and a line break to stdout. Raises :class:`InputError` if that cannot be done."""
+    try:
+        sys.stdout.write(text)
+        sys.stdout.write("\n")
+        sys.stdout.flush()
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        # what is left in the buffer would fail once more at the end of the program
+        sys.stdout = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115 - open until the program ends
+        fix = "free some room, or redirect it elsewhere"
+        problem = f"cannot be written: {error.strerror or error}"
+        raise InputError("", problem, fix, location="<stdout>") from None
 
 
 @contextmanager
@@ -62,25 +74,34 @@ def progress(what: str, total: int | None = None) -> Iterator[Advance]:
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(what, total=total)
-        count = 0
+    bar = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = bar.add_task(what, total=total)
+    count = 0
 
-        def advance() -> None:
-            nonlocal count
-            count += 1
-            if count % _EVERY == 0:
-                bar.update(task, completed=count)
+    def advance() -> None:
+        nonlocal count
+        count += 1
+        if count % _EVERY == 0:
+            bar.start()  # not for a few steps; does nothing if it has started
+            bar.update(task, completed=count)
 
+    try:
         yield advance
+    finally:
+        bar.stop()
 
 
 def _nothing() -> None:
     pass
 
 
-def columns(rows: Iterable[Sequence[str]], head: Sequence[str], *, right: Iterable[int] = ()) -> list[str]:
-    """Return the lines of a table, the head first; *right* are indexes of right-aligned columns."""
+def columns(
+    rows: Iterable[Sequence[str]], head: Sequence[str], *, right: Iterable[int] = (), cut: bool = False
+) -> list[str]:
+    """Return the lines of a table, the head first; *right* are indexes of right-aligned columns.
+
+    *cut*: on a terminal, cut lines at its width.
+    """
     table = [tuple(head), *map(tuple, rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     aligned = frozenset(right)
@@ -89,4 +110,7 @@ def columns(rows: Iterable[Sequence[str]], head: Sequence[str], *, right: Iterab
         "  ".join(align(cell, width) for cell, (align, width) in zip(row, pad, strict=True)).rstrip()
         for row in table
     ]
+    if cut and sys.stdout.isatty():
+        width = shutil.get_terminal_size().columns
+        lines = [line if len(line) <= width else f"{line[: width - 1]}…" for line in lines]
     return [heading(lines[0]), *lines[1:]]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from attrs import define, field
 from typing_extensions import override
@@ -26,6 +26,9 @@ from .report import Line, Report
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
+
+_NAMED_NODES: Final = 3
+"""Best nodes up to which a headline names all of them."""
 
 
 @brief_repr
@@ -155,8 +158,7 @@ class Evaluation(Tabular):
         best = self.best
         if not best:
             return f"{key} stays pending: {self.message}"
-        tie = f" (or {len(best) - 1} other with the same score)" if len(best) > 1 else ""
-        return f"{key} fits {len(self.feasible)} of {self._num_nodes} nodes, best is {best[0]}{tie}"
+        return f"{key} fits {len(self.feasible)} of {self._num_nodes} nodes, best is {_one_of(best)}"
 
     def to_dict(self) -> Document:
         """Return everything in plain types, in the form of ``expect`` in the conformance data."""
@@ -260,3 +262,12 @@ class Evaluation(Tabular):
         if decision is None or decision.feasible is None:
             return 0
         return decision.feasible.table.num_nodes
+
+
+def _one_of(best: list[str]) -> str:
+    """Return the best nodes in words; the scheduler draws one of several."""
+    if len(best) == 1:
+        return best[0]
+    last = best[-1] if len(best) <= _NAMED_NODES else f"one of {len(best) - 1} others"
+    named = best[:-1] if len(best) <= _NAMED_NODES else best[:1]
+    return f"{', '.join(named)} or {last}, with equal scores"

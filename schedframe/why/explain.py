@@ -95,10 +95,13 @@ def _explain_placed(copy: ClusterCopy) -> Explanation:
     pending = evolve(pod.with_node_name(""), status=evolve(pod.status, nominated_node_name=""))
     evaluation = copy.simulation.evaluate(pending)
     comparison = compare_scores(evaluation, node)
+    reason = _message(evaluation) if evaluation.skipped else comparison.reason
+    if copy.simulation.cluster.get("Node", node) is None:
+        reason = "there is no such node in the cluster"
     return Explanation(
         pod.key,
         Verdict.PLACED,
-        f"is on {node}: {_message(evaluation) if evaluation.skipped else comparison.reason}",
+        f"is on {node}: {reason}",
         waiting=waiting_of(None, None, pod, copy.scheduler),
         comparison=comparison,
         history=_history(copy),

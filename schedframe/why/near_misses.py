@@ -30,6 +30,7 @@ _PER_NODE_FILTER_LIMIT: Final = 1000
 """Nodes on which a plugin without a columnar form is run for the order of nodes."""
 
 PODS: Final = "pods"
+NO_ALLOCATABLE: Final = "the node has no status.allocatable"
 
 
 @brief_repr
@@ -208,6 +209,8 @@ class _Examination:
         pod = self.decision.pod
         final = status.code is Code.UNSCHEDULABLE_AND_UNRESOLVABLE
         detail = explain_rejection(self.framework, status, self.decision.state, pod, info) or ""
+        if not detail and not any(info.allocatable.values()):
+            detail = NO_ALLOCATABLE
         return Obstacle(plugin, status.reasons, final, detail, tuple(_shortages(pod, info, status)))
 
 

@@ -11,7 +11,7 @@ from .._brief import brief_repr
 from ..api import Pod
 from ..cycle import Scheduler
 from ..framework import Framework
-from ..queue import Action, ClusterEvent, EventOf, Pool
+from ..queue import Action, ClusterEvent, EventOf, Pool, with_implied
 from ..simulate import Evaluation
 
 
@@ -125,7 +125,11 @@ def _events(framework: Framework | None, plugins: Iterable[str]) -> tuple[Waited
     for plugin in plugins:
         if plugin in registered:
             own = registered[plugin]
-            labels = ("every event",) if own is None else _labels(each.event for each in own)
+            labels: tuple[str, ...] = ("every event",)
+            if own is not None:
+                implied = {each.event for each in with_implied(own)} - {each.event for each in own}
+                labels = _labels(each.event for each in own)
+                labels += tuple(f"{label} (implied by Add)" for label in _labels(implied))
             waited.append(WaitedEvents(plugin, labels))
     return tuple(waited)
 

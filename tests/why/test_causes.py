@@ -130,3 +130,35 @@ def test_pending_pods_like_it_are_listed() -> None:
     simulation = Simulation([node("n"), *pods])
     simulation.schedule()
     assert explain(simulation, "p3").alike[0] == "default/p0"
+
+
+# ---- nodes -------------------------------------------------------------------------------------------------
+
+
+def test_a_node_that_is_not_there() -> None:
+    found = explain([node("n"), pod("p", on="ghost")], "p")
+    assert found.message == "is on ghost: there is no such node in the cluster"
+
+
+def test_a_node_without_allocatable_says_so() -> None:
+    found = explain([{"kind": "Node", "metadata": {"name": "n"}}], pod("p"))
+    assert "the node has no status.allocatable" in str(found.nearest[0].obstacles[0])
+
+
+def test_an_event_that_a_registration_implies_is_listed() -> None:
+    found = explain([node("n")], pod("p", nodeSelector={"disk": "ssd"}))
+    assert found.waiting is not None
+    assert found.waiting.lines() == [
+        "NodeAffinity: Node: Add, UpdateNodeLabel; Node: UpdateNodeTaint (implied by Add)"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [(1, "n0"), (2, "n0 or n1, with equal scores"), (3, "n0, n1 or n2, with equal scores")],
+)
+def test_ties_are_named(count: int, words: str) -> None:
+    evaluation = Simulation([node(f"n{i}") for i in range(count)]).evaluate(pod("p"))
+    assert str(evaluation).splitlines()[0].endswith(f"nodes, best is {words}")
+    five = Simulation([node(f"n{i}") for i in range(5)]).evaluate(pod("p"))
+    assert "best is n0 or one of 4 others, with equal scores" in str(five)

@@ -1,0 +1,151 @@
+"""Output that cannot be written, narrow terminals, progress, help, hints at faults."""
+
+from __future__ import annotations
+
+import io
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from schedframe.cli import terminal
+
+from .conftest import Cli
+from .manifests import node, pod, text
+
+Write = Callable[[str, str], str]
+
+
+def in_a_shell(line: str) -> subprocess.CompletedProcess[str]:
+    command = line.replace("schedframe", f"{sys.executable} -m schedframe")
+    return subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="there is no /dev/full")
+def test_a_full_disk_is_one_line(write: Write) -> None:
+    file = write("cluster.yaml", text(node("a"), pod("p")))
+    result = in_a_shell(f"schedframe schedule {file} > /dev/full")
+    assert result.returncode == 2
+    assert result.stderr.startswith("<stdout>: cannot be written: No space left on device; ")
+    assert result.stderr.count("\n") == 1
+
+
+def test_a_closed_stdout_is_one_line(write: Write) -> None:
+    result = in_a_shell(f"schedframe schedule {write('cluster.yaml', text(node('a')))} >&-")
+    assert (result.returncode, result.stderr.count("\n")) == (2, 1)
+    assert result.stderr.startswith("<stdout>: is closed")
+
+
+def test_the_version_needs_none_of_the_large_packages() -> None:
+    code = (
+        "import sys; from schedframe.cli.main import run; run(['--version']); print('numpy' in sys.modules)"
+    )
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert result.stdout.startswith("schedframe ")
+    assert result.stdout.endswith("False\n")
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_tables_are_cut_at_the_width_of_a_terminal(
+    cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = write("cluster.yaml", text(node("a"), pod("big", "64")))
+    whole = cli("schedule", file).out
+    assert max(map(len, whole.splitlines())) > 100
+    monkeypatch.setattr("sys.stdout", Terminal())
+    monkeypatch.setattr("shutil.get_terminal_size", lambda: os.terminal_size((60, 20)))
+    lines = terminal.columns([("a", "x" * 100)], ("POD", "WHY NOT"), cut=True)
+    assert (len(lines[1]), lines[1][-1]) == (60, "…")
+    assert len(terminal.columns([("a", "x" * 100)], ("POD", "WHY NOT"))[1]) > 100
+
+
+def test_progress_is_not_shown_for_a_few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("sys.stderr", Terminal())
+    with terminal.progress("reading", 3) as advance:
+        advance()
+    assert not sys.stderr.getvalue()  # type: ignore[attr-defined]  # it is a Terminal
+    with terminal.progress("reading", 300) as advance:
+        for _ in range(300):
+            advance()
+    assert "reading" in sys.stderr.getvalue()  # type: ignore[attr-defined]  # it is a Terminal
+
+
+def test_the_list_of_commands_is_not_cut_off(cli: Cli) -> None:
+    assert "..." not in cli("--help").out.partition("Commands:")[2]
+    assert "pods" in cli("schedule", "--help").out.partition("Exit codes:")[2]
+    assert "pods" not in cli("config", "check", "--help").out.partition("Exit codes:")[2]
+
+
+BROKEN = """
+from schedframe import hookimpl
+class Broken:
+    @hookimpl
+    def filter(self, pod):
+        raise RuntimeError("out of order")
+"""
+CONFIG = """
+apiVersion: kubescheduler.config.k8s.io/v1
+kind: KubeSchedulerConfiguration
+profiles: [{plugins: {multiPoint: {enabled: [{name: "broken_plugin_aft:Broken"}]}}}]
+"""
+
+
+def test_a_plugin_that_fails_is_named_with_the_way_to_its_traceback(
+    cli: Cli, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("broken_plugin_aft.py", BROKEN)
+    monkeypatch.syspath_prepend(str(Path.cwd()))
+    file, config = write("cluster.yaml", text(node("a"), pod("p"))), write("config.yaml", CONFIG)
+    options = ("--config", config, "--allow-import", "broken_plugin_aft")
+    result = cli("schedule", file, *options)
+    assert result.code == 1
+    assert "note: plugins failed: broken_plugin_aft:Broken; -v shows the tracebacks" in result.err
+    verbose = cli("schedule", file, *options, "-v")
+    assert "Traceback" in verbose.err
+    assert "-v shows" not in verbose.err
+
+
+@pytest.mark.parametrize(
+    ("broken", "fix"),
+    [
+        ("metadata: !!python/object:os.system {name: a}", "remove the tag; manifests have plain values only"),
+        ("kind: Pod\n\tmetadata: 5", "indent with spaces"),
+        ("metadata: {name: a", "close the brace, or put text with special characters in quotes"),
+        ("args: [a", "close the bracket, or put text with special characters in quotes"),
+        ("a: *b", "put text that begins with * in quotes, or define the anchor"),
+        ("a: b\n c: d", "check indentation and quotes"),
+    ],
+)
+def test_unreadable_yaml_has_a_fix_of_its_own(cli: Cli, write: Write, broken: str, fix: str) -> None:
+    result = cli("schedule", write("a.yaml", broken + "\n"))
+    assert result.code == 2
+    assert result.err.endswith(f"; {fix}\n")
+
+
+def test_all_problems_of_all_files_are_written(cli: Cli, write: Write) -> None:
+    one = write(
+        "one.yaml", "kind: Pod\nmetadata: {name: a}\nspec: {nodeSelectr: {}}\n---\nkind: Node\nmetadata: {}"
+    )
+    two = write("two.yaml", text(pod("b"), pod("b"), pod("c") | {"spek": 5}))
+    result = cli("schedule", one, two, "nowhere.yaml")
+    assert result.code == 2
+    assert [line.partition(": ")[0] for line in result.err.splitlines()] == [
+        "one.yaml:3",
+        "one.yaml:3",
+        "one.yaml:6",
+        "two.yaml:3",
+        "nowhere.yaml",
+        "two.yaml:2",
+    ]
+    assert not result.out
+
+
+def test_a_file_that_holds_no_object_is_not_taken_for_the_name_of_one(cli: Cli, write: Write) -> None:
+    assert "pathlib" not in cli("schedule", write("text.yaml", '"text"')).err
