@@ -39,5 +39,9 @@ class QueueOptions:
     """Called when a pod arrived that :meth:`PriorityQueue.pop` may return."""
     on_fault: FaultFn = log_fault
     """Called with each fault of a plugin. The pod is queued (hints) or held back (pre_enqueue)."""
+    tolerance: float = 0.0
+    """Seconds within which failures of pods that are equal in order count as being of one moment, the first:
+    a real clock moves on between two attempts. See :mod:`.moments`.
+    """
     max_in_flight_events: int = DEFAULT_MAX_EVENTS
     """Events kept for pods in flight; see :class:`InFlight`."""

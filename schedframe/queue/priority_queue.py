@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import count
 from typing import Any, Final
 
 from ..api import Pod
@@ -18,6 +19,7 @@ from .events import (
 from .gates import Gates
 from .hints import HintTable, RequeueStrategy, applies_to
 from .in_flight import InFlight
+from .moments import Moments, keyed_order, less_order
 from .nominator import Nominator
 from .options import QueueOptions
 from .pools import BACKING_OFF, WAITING, Pools
@@ -40,9 +42,12 @@ class PriorityQueue:
 
     def __init__(self, options: QueueOptions | None = None) -> None:
         options = options if options is not None else QueueOptions()
-        sort_key, less = options.sort_key, options.less
-        if sort_key is None and less is None:
-            sort_key = by_priority
+        if options.sort_key is not None and options.less is not None:
+            raise TypeError("a queue is ordered by sort_key or by less: give at most one of them")
+        less = None if options.less is None else less_order(options.less)
+        sort_key = keyed_order(options.sort_key or by_priority) if less is None else None
+        self._arrivals = count(1)
+        self._moments = Moments(options.tolerance)
         self._clock = options.clock
         self._closed = False
         self._cycle = 0
@@ -75,7 +80,7 @@ class PriorityQueue:
             self.update(present.pod, pod)
             return
         now = self._clock()
-        if self._pools.enter_active(QueuedPodInfo(pod, now), UNSCHEDULABLE_POD_ADD.label, now):
+        if self._pools.enter_active(self._info(pod, now), UNSCHEDULABLE_POD_ADD.label, now):
             self._ready()
 
     def update(self, old: Pod, new: Pod, *, echo: bool = False) -> None:
@@ -101,7 +106,7 @@ class PriorityQueue:
         now = self._clock()
         entered = False
         if info is None:
-            entered = self._pools.enter_active(QueuedPodInfo(new, now), UNSCHEDULABLE_POD_UPDATE.label, now)
+            entered = self._pools.enter_active(self._info(new, now), UNSCHEDULABLE_POD_UPDATE.label, now)
         elif info.pool in WAITING:
             entered = self._update_waiting(info, old, new, now, echo)
         else:
@@ -359,7 +364,7 @@ class PriorityQueue:
             info.error_count = 0
         else:
             info.error_count += 1
-        info.timestamp = now
+        info.timestamp, info.moment = self._moments.of(info, now)
         info.backoff_expiry = None
         info.flushed = False
         strategy, held = self._strategy_after_attempt(info)
@@ -386,6 +391,9 @@ class PriorityQueue:
             if best >= enough and not held:
                 break
         return best, held
+
+    def _info(self, pod: Pod, now: float) -> QueuedPodInfo:
+        return QueuedPodInfo(pod, now, place=next(self._arrivals))
 
     def _ready(self) -> None:
         if self._on_ready is not None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import lru_cache
+from typing import Any
 
-from attrs import define, field, frozen
+from attrs import define, evolve, field, frozen
 
 from .._brief import brief_repr
 from ..api import Pod
@@ -78,6 +79,12 @@ class QueuedPodInfo:
     """The second in which its backoff ends, since the last failure; ``None``: not computed yet."""
     flushed: bool = False
     """Whether it was moved, or would have been but for its gate, because it waited too long."""
+    moment: int = 0
+    """Number of the moment at which its last attempt failed, see :mod:`.moments`; 0: it did not fail yet."""
+    place: int = 0
+    """Order of arrival: its place among pods with an equal sort key whose attempts failed at one moment."""
+    cohort: Any = None
+    """The :class:`.Cohort` that it is a member of, or whose history it is; ``None``: it waits alone."""
 
     def __attrs_post_init__(self) -> None:
         pod = self.pod
@@ -91,21 +98,12 @@ class QueuedPodInfo:
 
     def with_pod(self, pod: Pod) -> QueuedPodInfo:
         """Return the same history with another version of the pod."""
-        return QueuedPodInfo(
-            pod,
-            self.timestamp,
-            self.pool,
-            self.initial_attempt,
-            self.attempts,
-            self.popped,
-            self.unschedulable_count,
-            self.error_count,
-            self.unschedulable_plugins,
-            self.pending_plugins,
-            self.gating_plugin,
-            self.backoff_expiry,
-            self.flushed,
-        )
+        return evolve(self, pod=pod)
+
+
+def is_cohort(info: QueuedPodInfo) -> bool:
+    """Return whether *info* stands for all members of a cohort."""
+    return info.cohort is not None and info.cohort.history is info
 
 
 def by_priority(info: QueuedPodInfo) -> tuple[int, float]:

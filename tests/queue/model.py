@@ -26,6 +26,9 @@ class Entry:
     timestamp: float
     pool: str = ""
     arrival: int = 0
+    created: int = 0
+    failed: int = 0
+    """Number of its last failure."""
     held: bool = False
     attempts: int = 0
     popped: int = 0
@@ -54,6 +57,8 @@ class Model:
     nominations: list[tuple[str, Pod]] = field(factory=list)
     cycle: int = 0
     arrivals: int = 0
+    created: int = 0
+    failures: int = 0
 
     # ---- operations --------------------------------------------------------------------------------------
 
@@ -63,7 +68,7 @@ class Model:
             self.gone.discard(pod.uid)
             self.update(known.pod, pod)
         else:
-            self.to_active(Entry(pod, self.clock()), "UnschedulablePodAdd")
+            self.to_active(self.entry(pod), "UnschedulablePodAdd")
 
     def update(self, old: Pod, new: Pod) -> None:
         if old.uid != new.uid:
@@ -75,12 +80,8 @@ class Model:
             return
         entry = self.find(new.key)
         if entry is None:
-            self.to_active(Entry(new, self.clock()), GENERAL_UPDATE)
+            self.to_active(self.entry(new), GENERAL_UPDATE)
             return
-        if entry.pool in ("active", "backoff") and entry.pod.priority != new.priority:
-            # behind those that are its equals now
-            self.arrivals += 1
-            entry.arrival = self.arrivals
         entry.pod = new
         self.renominate(old, new)
         if entry.pool in ("unschedulable", "gated"):
@@ -124,6 +125,8 @@ class Model:
         entry.rejectors, entry.pending, entry.gate = set(rejectors), set(pending), ""
         if latest is not None and uid not in self.gone and not self.find(latest.key):
             entry.pod, entry.timestamp, entry.flushed = latest, self.clock(), False
+            self.failures += 1
+            entry.failed = self.failures
             if rejectors or pending:
                 entry.unschedulable_count += 1
                 entry.error_count = 0
@@ -266,6 +269,10 @@ class Model:
     def drop_nomination(self, uid: str) -> None:
         self.nominations = [entry for entry in self.nominations if entry[1].uid != uid]
 
+    def entry(self, pod: Pod) -> Entry:
+        self.created += 1
+        return Entry(pod, self.clock(), created=self.created)
+
     # ---- looking -----------------------------------------------------------------------------------------
 
     def find(self, key: str) -> Entry | None:
@@ -273,11 +280,11 @@ class Model:
 
     def order(self, pool: str) -> list[Entry]:
         def rank(entry: Entry) -> tuple[Any, ...]:
-            by_queue = (-entry.pod.priority, entry.timestamp)
+            by_queue = (-entry.pod.priority, entry.timestamp, entry.failed, entry.created)
             if pool == "active":
-                return (*by_queue, entry.arrival)
+                return by_queue
             if pool == "backoff":
-                return (entry.held, self.expiry(entry), *by_queue, entry.arrival)
+                return (entry.held, self.expiry(entry), *by_queue)
             return (self.expiry(entry), entry.arrival)
 
         return sorted((entry for entry in self.entries if entry.pool == pool), key=rank)

@@ -1,0 +1,84 @@
+"""Moments of failure: the order of pods that the queue sort plugin does not tell apart.
+
+Pods with an equal sort key leave the queue in the order in which their last attempts failed, and in the order
+of their arrival if they have not failed. Numbering every failure would do for that. But pods that fail one
+after another in their present order keep it, so they share one number, the *moment*, and their places decide.
+Only so can pods wait together: a moment is set once for all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from attrs import define
+
+from .queued_pod import QueuedPodInfo
+
+_Order = tuple[int, float, int, int | None]
+"""What pods have in common that leave the queue in the order of their places."""
+
+
+def common_order(info: QueuedPodInfo) -> _Order:
+    """Return the order of *info* in the queue, without its place."""
+    return -info.pod.priority, info.timestamp, info.moment, info.backoff_expiry
+
+
+def keyed_order(sort_key: Callable[[QueuedPodInfo], Any]) -> Callable[[QueuedPodInfo], tuple[Any, ...]]:
+    """Return the sort key of the queue: the plugin's, then moment and place."""
+
+    def order(info: QueuedPodInfo) -> tuple[Any, ...]:
+        key = sort_key(info)
+        return (*key, info.moment, info.place) if type(key) is tuple else (key, info.moment, info.place)
+
+    return order
+
+
+def less_order(
+    less: Callable[[QueuedPodInfo, QueuedPodInfo], bool],
+) -> Callable[[QueuedPodInfo, QueuedPodInfo], bool]:
+    """Return the order of the queue: the plugin's, then by moment and place."""
+
+    def goes_first(one: QueuedPodInfo, other: QueuedPodInfo) -> bool:
+        if less(one, other):
+            return True
+        earlier = (one.moment, one.place) < (other.moment, other.place)
+        return earlier and not less(other, one)
+
+    return goes_first
+
+
+@define(eq=False)
+class Moments:
+    """Numbers the failures. Those of pods that were equal but for their places, at one time, share a moment.
+
+    *tolerance*: seconds within which failures count as being of one time, that of the first. A real clock
+    moves on between two attempts; without tolerance pods of several classes would no longer take turns.
+    """
+
+    tolerance: float = 0.0
+    time: float = float("-inf")
+    """Of the present moment."""
+    number: int = 0
+    """Of the present moment."""
+    _order: _Order | None = None
+    _place: int = 0
+    """Of the last pod that failed."""
+    _highest: int = 0
+    """Place of all pods that failed at the present moment."""
+
+    def of(self, info: QueuedPodInfo, now: float, last: int | None = None) -> tuple[float, int]:
+        """Return time and number of the moment at which *info* fails, as it was when it was popped. O(1).
+
+        *last*: the highest place of all pods that fail with it.
+        """
+        place, order = info.place, common_order(info)
+        last = place if last is None else last
+        in_order = (order == self._order and place > self._place) or place > self._highest
+        if in_order and 0 <= now - self.time <= self.tolerance:
+            self._highest = max(self._highest, last)
+        else:
+            self.time, self._highest = now, last
+            self.number += 1
+        self._order, self._place = order, place
+        return self.time, self.number
