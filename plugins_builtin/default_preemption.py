@@ -14,6 +14,7 @@ from schedframe import (
     EventRegistration,
     EventResource,
     Handle,
+    HintReads,
     Pod,
     PostFilterResult,
     PreemptionEvaluator,
@@ -31,6 +32,8 @@ _GATED = Status.unschedulable(IN_PROGRESS)
 @define(eq=False)
 class DefaultPreemption:
     """Preempt through a :class:`PreemptionEvaluator`; gate the pod while its victims are being evicted."""
+
+    admits_for_good: ClassVar = True
 
     args: DefaultPreemptionArgs
     handle: Handle
@@ -55,7 +58,7 @@ class DefaultPreemption:
     def events_to_register(self) -> tuple[EventRegistration, ...]:
         """Register deletions of pods, which may open the gate; the hint itself always skips."""
         deleted = ClusterEvent(EventResource.POD, Action.DELETE)
-        return (EventRegistration(deleted, lambda pod, old, new: QueueingHint.SKIP),)
+        return (EventRegistration(deleted, lambda pod, old, new: QueueingHint.SKIP, HintReads.EVENT),)
 
     @hookimpl
     def post_filter(

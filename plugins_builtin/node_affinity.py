@@ -15,6 +15,7 @@ from schedframe import (
     Depends,
     EventRegistration,
     EventResource,
+    HintReads,
     InputError,
     Node,
     NodeInfo,
@@ -177,7 +178,7 @@ class NodeAffinity:
     def events_to_register(self) -> tuple[EventRegistration, ...]:
         """Register nodes that are added or relabelled."""
         event = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_LABEL)
-        return (EventRegistration(event, self.node_changed),)
+        return (EventRegistration(event, self.node_changed, HintReads.CLASS),)
 
     def node_changed(self, pod: Pod, old: Node | None, new: Node) -> bool:
         """Hint: the node matches, and did not match the pod's own requirements before.

@@ -15,6 +15,7 @@ from schedframe import (
     Depends,
     EventRegistration,
     EventResource,
+    HintReads,
     Node,
     NodeInfo,
     Pod,
@@ -82,7 +83,10 @@ class NodeDeclaredFeatures:
         """Register nodes that are added or declare other features, and changes of the pod."""
         nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_DECLARED_FEATURE)
         pods = ClusterEvent(EventResource.POD, Action.UPDATE)
-        return (EventRegistration(nodes, features_changed), EventRegistration(pods, requirements_changed))
+        return (
+            EventRegistration(nodes, features_changed, HintReads.EVENT),
+            EventRegistration(pods, requirements_changed, HintReads.CLASS),
+        )
 
 
 def features_changed(pod: Pod, old: Node | None, new: Node) -> bool:

@@ -15,6 +15,7 @@ from schedframe import (
     Depends,
     EventRegistration,
     EventResource,
+    HintReads,
     NodeInfo,
     Pod,
     Rows,
@@ -86,7 +87,7 @@ class NodePorts:
     def events_to_register(self) -> tuple[EventRegistration, ...]:
         """Register deleted pods and new nodes."""
         return (
-            EventRegistration(ClusterEvent(EventResource.POD, Action.DELETE), port_freed),
+            EventRegistration(ClusterEvent(EventResource.POD, Action.DELETE), port_freed, HintReads.CLASS),
             EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD)),
         )
 

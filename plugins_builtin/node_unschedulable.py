@@ -13,6 +13,7 @@ from schedframe import (
     Depends,
     EventRegistration,
     EventResource,
+    HintReads,
     Node,
     NodeInfo,
     Pod,
@@ -62,7 +63,10 @@ class NodeUnschedulable:
         """Register nodes that are added or uncordoned, and tolerations added to the pod."""
         nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT)
         pods = ClusterEvent(EventResource.POD, Action.UPDATE_POD_TOLERATION)
-        return (EventRegistration(nodes, node_uncordoned), EventRegistration(pods, toleration_added))
+        return (
+            EventRegistration(nodes, node_uncordoned, HintReads.EVENT),
+            EventRegistration(pods, toleration_added, HintReads.CLASS),
+        )
 
 
 def _tolerates(pod: Pod) -> bool:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from attrs import define
 
 from schedframe import EventRegistration, QueuedPodInfo, hookimpl
@@ -10,6 +12,8 @@ from schedframe import EventRegistration, QueuedPodInfo, hookimpl
 @define(eq=False)
 class PrioritySort:
     """Sort by priority (default 0), then by the time at which the pod was queued."""
+
+    sorts_by_priority: ClassVar = True
 
     @hookimpl
     def queue_sort_key(self, pod_info: QueuedPodInfo) -> tuple[int, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 from attrs import define
 
 from schedframe import (
@@ -20,6 +22,8 @@ REASON_PREFIX = "waiting for scheduling gates: "
 @define(eq=False)
 class SchedulingGates:
     """Reject a pod at pre_enqueue while ``spec.scheduling_gates`` has an entry."""
+
+    admits_for_good: ClassVar = True
 
     @hookimpl
     def pre_enqueue(self, pod: Pod) -> Status | None:

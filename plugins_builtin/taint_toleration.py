@@ -15,6 +15,7 @@ from schedframe import (
     Depends,
     EventRegistration,
     EventResource,
+    HintReads,
     Node,
     NodeInfo,
     Normalization,
@@ -86,7 +87,10 @@ class TaintToleration:
         """Register nodes that are added or lose a taint, and tolerations added to the pod."""
         nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_TAINT)
         pods = ClusterEvent(EventResource.POD, Action.UPDATE_POD_TOLERATION)
-        return (EventRegistration(nodes, node_tolerated), EventRegistration(pods, toleration_added))
+        return (
+            EventRegistration(nodes, node_tolerated, HintReads.CLASS),
+            EventRegistration(pods, toleration_added, HintReads.CLASS),
+        )
 
 
 def _repels(node: Node, pod: Pod) -> bool:

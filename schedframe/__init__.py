@@ -72,6 +72,7 @@ _EXPORTS: Final[dict[str, tuple[str, ...]]] = {
         "EventOf",
         "EventRegistration",
         "EventResource",
+        "HintReads",
         "NominatingMode",
         "PendingPod",
         "Pool",

@@ -94,6 +94,7 @@ from .queue import ClusterEvent as ClusterEvent
 from .queue import EventOf as EventOf
 from .queue import EventRegistration as EventRegistration
 from .queue import EventResource as EventResource
+from .queue import HintReads as HintReads
 from .queue import NominatingMode as NominatingMode
 from .queue import PendingPod as PendingPod
 from .queue import Pool as Pool

@@ -16,6 +16,7 @@ from schedframe import (
     GroupScores,
     GroupVerdicts,
     Handle,
+    HintReads,
     NodeInfo,
     NodeTable,
     Pod,
@@ -154,6 +155,6 @@ class InterPodAffinity:
         pods = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL
         nodes = Action.ADD | Action.UPDATE_NODE_LABEL
         return (
-            EventRegistration(ClusterEvent(EventResource.POD, pods), pod_changed),
-            EventRegistration(ClusterEvent(EventResource.NODE, nodes), node_changed),
+            EventRegistration(ClusterEvent(EventResource.POD, pods), pod_changed, HintReads.CLASS),
+            EventRegistration(ClusterEvent(EventResource.NODE, nodes), node_changed, HintReads.CLASS),
         )

@@ -17,6 +17,7 @@ from schedframe import (
     EventRegistration,
     EventResource,
     Handle,
+    HintReads,
     NodeInfo,
     NodeTable,
     Pod,
@@ -126,9 +127,9 @@ class NodeResourcesFit:
         nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)
         classes = ClusterEvent(EventResource.DEVICE_CLASS, Action.ADD | Action.UPDATE)
         return (
-            EventRegistration(pods, hints.pod_left_or_shrank),
-            EventRegistration(nodes, hints.node_has_room),
-            EventRegistration(classes, hints.class_stands_for_request),
+            EventRegistration(pods, hints.pod_left_or_shrank, HintReads.CLASS),
+            EventRegistration(nodes, hints.node_has_room, HintReads.CLASS),
+            EventRegistration(classes, hints.class_stands_for_request, HintReads.CLASS),
         )
 
     def _noted(self, state: CycleState, pod: Pod) -> Sequence[Scored]:

@@ -18,6 +18,7 @@ from schedframe import (
     EventResource,
     GroupScores,
     Handle,
+    HintReads,
     Node,
     NodeInfo,
     NodeTable,
@@ -216,8 +217,8 @@ class PodTopologySpread:
         pods = Action.ADD | Action.DELETE | Action.UPDATE_POD_LABEL | Action.UPDATE_POD_TOLERATION
         nodes = Action.ADD | Action.DELETE | Action.UPDATE_NODE_LABEL | Action.UPDATE_NODE_TAINT
         return (
-            EventRegistration(ClusterEvent(EventResource.POD, pods), self.pod_changed),
-            EventRegistration(ClusterEvent(EventResource.NODE, nodes), self.node_changed),
+            EventRegistration(ClusterEvent(EventResource.POD, pods), self.pod_changed, HintReads.CLASS),
+            EventRegistration(ClusterEvent(EventResource.NODE, nodes), self.node_changed, HintReads.CLASS),
         )
 
     def pod_changed(self, pod: Pod, old: Pod | None, new: Pod | None) -> bool:

@@ -170,6 +170,8 @@ def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
             less=SortLess(sorter, less, report) if less is not None else None,
             profiles={name: _queue_profile(framework) for name, framework in core.frameworks.items()},
             clock=core.clock,
+            # The machine's clock moves on between attempts; a pass over the queue takes less than a second.
+            tolerance=1.0 if isinstance(core.clock, SystemClock) else 0.0,
             initial_backoff=float(document.pod_initial_backoff_seconds or 0),
             max_backoff=float(document.pod_max_backoff_seconds or 0),
             pod_lister=core.pending.get,

@@ -53,6 +53,10 @@ class SchedulerOptions:
     """Share of the pods, from 0 to 1, that are decided both by the equivalence cache and by the full search;
     a difference is reported as a fault, and the full search counts. 0 costs nothing.
     """
+    wait_together: bool = True
+    """Whether pods that no plugin can tell apart wait together: if one of them is rejected, the others are
+    not tried as long as nothing changes. ``False`` tries each. It changes the speed, never a decision.
+    """
     observer: Observer | SchedulerObserver | None = None
     """Called with every plugin call; a :class:`SchedulerObserver` also with attempts and extension points."""
     statistics: bool = False
@@ -85,6 +89,7 @@ class SchedulerKeywords(TypedDict, total=False):
     score_all_nodes: ScoreAllNodes
     remember: int | None
     verify: float
+    wait_together: bool
     observer: Observer | SchedulerObserver | None
     statistics: bool
     debug: bool

@@ -26,6 +26,7 @@ from .handlers import EventHandlers
 from .observer import DecisionObserver
 from .options import SchedulerKeywords, SchedulerOptions
 from .pending import PendingPods, pending_pods
+from .rejections import known_rejections
 from .runtime.executors import InlineExecutor
 from .search.decision import Decision
 from .statistics import Statistics, StatisticsCollector
@@ -59,6 +60,7 @@ class Scheduler:
         self.config: EffectiveConfig = load(config, registry, passed)
         self.core: Core = build_core(cluster, self.config, registry, options)
         self._run_cycle = self._timed_cycle if self.core.observers else self._cycle
+        self.rejections = known_rejections(self.core, options)
         self._waiting = PermitDesk(self.core)
         self._handlers = EventHandlers(self.core)
         self._subscription: Subscription | None = None
@@ -99,6 +101,8 @@ class Scheduler:
         message can change anything (``wake_up`` is called for each).
         """
         worked = self.schedule_one() is not None
+        if not worked:
+            self._refresh_reports(rarely=True)
         return self.core.clock() if worked or self.core.inbox else self.next_deadline()
 
     def schedule_one(self) -> Decision | None:
@@ -133,6 +137,9 @@ class Scheduler:
                 if self.core.inbox:
                     continue
                 if self._nothing_under_way():
+                    self._refresh_reports()
+                    if self.core.inbox:
+                        continue
                     return cycles
                 self._wait(None)
 
@@ -228,13 +235,17 @@ class Scheduler:
         diagnosis = decision.diagnosis
         assert diagnosis is not None
         nominating: NominatingInfo | None = CLEAR_NOMINATION
+        result = None
         if attempt.framework.plan.post_filter:
             result, status = attempt.framework.run_post_filter(attempt.state, attempt.pod, diagnosis)
             diagnosis.post_filter_message = status.message
             nominating = result.nominating_info if result is not None else None
             if status.code is Code.ERROR:
                 self.core.report(status, attempt.pod, "post_filter")
-        handle_failure(self.core, attempt, UNSCHEDULABLE, diagnosis, nominating)
+        kin = None
+        if self.rejections is not None and not decision.shortcut:
+            kin = self.rejections.record(attempt.framework, attempt.pod, diagnosis, result)
+        handle_failure(self.core, attempt, UNSCHEDULABLE, diagnosis, nominating, kin)
 
     # ---- time --------------------------------------------------------------------------------------------
 
@@ -293,6 +304,10 @@ class Scheduler:
         if self._wake_up is not None:
             self._wake_up()
 
+    def _refresh_reports(self, *, rarely: bool = False) -> None:
+        if self.rejections is not None:
+            self.rejections.refresh_reports(self.core.clock(), rarely=rarely)
+
     # ---- looking -----------------------------------------------------------------------------------------
 
     def statistics(self) -> Statistics:
@@ -318,6 +333,8 @@ class Scheduler:
 
     def pending(self) -> PendingPods:
         """Pods that wait, with where, why and until when: a sequence, ``to_dict()``, and a table to print."""
+        self._refresh_reports()
+        self.core.inbox.drain()
         return pending_pods(self.core)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, Generic, Self, Unpack
 
 from attrs import evolve
@@ -295,10 +295,31 @@ class Embedding(Generic[T, W]):
             if stopped is not None and options.on_evict is not None:
                 options.on_evict(*stopped)
         else:
-            why = _failure(event, decision)
+            why = self._failure(event, decision)
             task = ledger.unplaced(pod.uid, pod.name, why)
             if task is not None and options.on_unplaced is not None:
                 options.on_unplaced(task, why)
+
+    def _failure(self, event: Unplaced, decision: Decision | None) -> PlacementFailure:
+        """Return the reasons with their numbers, where they are known, else the pod's condition."""
+        counts, workers = self._reasons(event, decision)
+        fault = event.condition.reason != "Unschedulable"
+        reasons = {in_words_of_tasks(why): count for why, count in counts.items()}
+        if not reasons:
+            return PlacementFailure(in_words_of_tasks(event.condition.message), fault=fault)
+        more = f"room is being made on {event.nominated}" if event.nominated else ""
+        return PlacementFailure(failure_text(reasons, workers, more), reasons, fault)
+
+    def _reasons(self, event: Unplaced, decision: Decision | None) -> tuple[Mapping[str, int], int]:
+        """Return reason → workers, and all workers: of *decision*, or of an equal task that was tried."""
+        if decision is not None and decision.pod.uid == event.pod.uid:
+            diagnosis = decision.diagnosis
+            return ({}, 0) if diagnosis is None else (diagnosis.reasons(), diagnosis.num_nodes)
+        rejections = self.scheduler.rejections
+        kin = None if rejections is None else rejections.kin_of(event.pod)
+        if kin is None or kin.report != event.condition.message:
+            return {}, 0
+        return kin.reasons, kin.num_nodes
 
     def _not_started(self, key: str, worker: str, refusal: NotStarted) -> None:
         entry = self._ledger.tasks.get(key)
@@ -317,19 +338,6 @@ def _default_config(workers: tuple[W, ...], options: EmbeddingOptions[T, W]) -> 
 def _activate_all(scheduler: Scheduler) -> None:
     core = scheduler.core
     core.queue.activate([*core.pending.values()])
-
-
-def _failure(event: Unplaced, decision: Decision | None) -> PlacementFailure:
-    """Return the reasons with their numbers if *decision* is about that task, else the pod's condition."""
-    diagnosis = decision.diagnosis if decision is not None and decision.pod.uid == event.pod.uid else None
-    fault = event.condition.reason != "Unschedulable"
-    reasons = (
-        {in_words_of_tasks(why): count for why, count in diagnosis.reasons().items()} if diagnosis else {}
-    )
-    if diagnosis is None or not reasons:
-        return PlacementFailure(in_words_of_tasks(event.condition.message), fault=fault)
-    more = f"room is being made on {event.nominated}" if event.nominated else ""
-    return PlacementFailure(failure_text(reasons, diagnosis.num_nodes, more), reasons, fault)
 
 
 def _key_of(thing: Any) -> str:

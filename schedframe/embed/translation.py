@@ -51,6 +51,8 @@ _ANY_NUMBER: Final = 2**31 - 1
 _PREFERRED_WEIGHT: Final = 100
 _RESERVED: Final = "reserved/"
 _EXISTS: Final = "Exists"
+_SHARED_SPECS: Final = 4096
+"""Specs that are kept to be shared; then all are dropped."""
 
 
 def pod_key(task_key: str) -> str:
@@ -65,15 +67,16 @@ class Translator:
 
     amounts: Amounts = field(factory=Amounts)
     default_profile: str = "default-scheduler"
+    _plain_specs: dict[tuple[tuple[str, Quantity], ...], PodSpec] = field(factory=dict, init=False)
 
     def task_to_pod(self, task: TaskLike, needs: Requirements | None = None) -> Pod:
         """Return *task* as a pod without a node. Raises :class:`InputError`."""
         _check_key("key", task.key)
         requests = self.amounts.quantities(task.requests, "requests")
         metadata = ObjectMeta(name=task.key, namespace=NAMESPACE, labels=dict(task.labels))
-        container = Container(name="task", resources=ResourceRequirements(requests))
         if needs is None or needs == _NO_NEEDS:
-            return Pod(metadata, PodSpec((container,), scheduler_name=self.default_profile))
+            return Pod(metadata, self._plain_spec(requests))
+        container = Container(name="task", resources=ResourceRequirements(requests))
         spec = PodSpec(
             containers=(container,),
             scheduler_name=needs.profile or self.default_profile,
@@ -95,6 +98,20 @@ class Translator:
             ),
         )
         return Pod(metadata, spec)
+
+    def _plain_spec(self, requests: Mapping[str, Quantity]) -> PodSpec:
+        """Return the spec of a task that only requests amounts; equal ones are one object.
+
+        What the scheduler finds out about a spec it keeps there.
+        """
+        key = tuple(requests.items())
+        spec = self._plain_specs.get(key)
+        if spec is None:
+            if len(self._plain_specs) >= _SHARED_SPECS:
+                self._plain_specs.clear()
+            container = Container(name="task", resources=ResourceRequirements(requests))
+            spec = self._plain_specs[key] = PodSpec((container,), scheduler_name=self.default_profile)
+        return spec
 
     def worker_to_node(self, worker: WorkerLike, limits: Limits | None = None) -> Node:
         """Return *worker* as a node. Raises :class:`InputError`."""

@@ -86,6 +86,10 @@ class PostFilterResult:
 
     nominating_info: NominatingInfo | None = None
     details: Any = None
+    repeatable: bool = False
+    """Whether post_filter would return the same for any pod with an equal spec, as long as nothing changes,
+    and did nothing: no random draw, no eviction. Then such pods may wait together.
+    """
 
     @property
     def nominates(self) -> bool:

@@ -24,12 +24,14 @@ from .events import (
     EventRegistration,
     EventResource,
     HintFn,
+    HintReads,
     QueueingHint,
     matches,
     registered_actions,
     resource_of,
     with_implied,
 )
+from .foresight import Foresight, Kin
 from .heap import Heap
 from .hints import FaultFn, PreEnqueueFn, QueueProfile
 from .in_flight import InFlight, RecordedEvent
@@ -53,9 +55,12 @@ __all__ = [
     "EventRegistration",
     "EventResource",
     "FaultFn",
+    "Foresight",
     "Heap",
     "HintFn",
+    "HintReads",
     "InFlight",
+    "Kin",
     "NominatingMode",
     "Nominator",
     "ObjectEvent",

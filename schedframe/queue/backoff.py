@@ -69,6 +69,13 @@ class BackoffQueues:
         # Beyond 2^64 the maximum is reached for any configuration; a larger exponent only costs memory.
         return min(self._initial << min(count - 1, 64), self._maximum)
 
+    @property
+    def steps(self) -> int:
+        """Rejections from which on the backoff does not grow any more."""
+        if not self._initial or self._initial >= self._maximum:
+            return 1
+        return 1 + (-(-self._maximum // self._initial) - 1).bit_length()
+
     def is_backing_off(self, info: QueuedPodInfo, now: float) -> bool:
         """Return whether *info* still backs off at *now*; never for a pod that has not failed."""
         if info.attempts == 0 or self._maximum == 0:

@@ -171,6 +171,19 @@ HintFn: TypeAlias = Callable[[Pod, Any, Any], "QueueingHint | bool"]
 """``hint(pod, old, new)``: the waiting pod; the object before and after, ``None`` if added or deleted."""
 
 
+class HintReads(IntEnum):
+    """What a hint reads of the waiting pod. The less it is, the fewer calls an event costs."""
+
+    EVENT = 0
+    """Nothing: the answer is the same for all pods that the plugin rejected."""
+    CLASS = 1
+    """Namespace, labels, annotations, owner references and spec: one call for pods that are equal there. The
+    uid may be compared with that of a waiting pod whose event it is: that pod waits alone then.
+    """
+    POD = 2
+    """Anything, such as its name: one call for each pod."""
+
+
 @brief_repr
 @frozen
 class EventRegistration:
@@ -181,6 +194,8 @@ class EventRegistration:
 
     event: ClusterEvent
     hint: HintFn | None = None
+    hint_reads: HintReads = HintReads.POD
+    """What *hint* reads of the waiting pod."""
 
 
 _UNREGISTERED: Final = (

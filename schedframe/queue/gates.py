@@ -25,6 +25,8 @@ class Gates:
         The present gating plugin runs first, because it is the most likely to refuse. It stays among the
         plugins that rejected the pod even if it admits it now.
         """
+        if info.cohort is not None:
+            return True  # the owner lets no pods wait together whose gates may close again
         pod = info.pod
         profile = self._profiles.get(pod.spec.scheduler_name)
         if profile is None:

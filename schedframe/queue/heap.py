@@ -106,6 +106,19 @@ class Heap(Generic[T]):
             self._garbage -= 1
         return None
 
+    def goes_first(self, item: T) -> bool:
+        """Return whether *item*, which is not here, would be the first one. O(1) amortised."""
+        first = self.peek()
+        if first is None:
+            return True
+        rank, entry = self._sort_key(item), self.entries[self._key(first)]
+        other = entry[:-2]
+        return bool(([*rank] if type(rank) is tuple else [rank]) < other)
+
+    def rank(self, item: T) -> Any:
+        """Return what *item* is sorted by."""
+        return self._sort_key(item)
+
     def delete(self, key: Hashable) -> T | None:
         """Remove and return the item with that key; ``None`` if there is none. O(1) amortised."""
         entry = self.entries.pop(key, None)

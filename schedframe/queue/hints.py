@@ -12,8 +12,7 @@ from attrs import field, frozen
 from .._brief import brief_repr
 from ..api import Pod
 from ..errors import PluginError
-from .events import ClusterEvent, EventRegistration, HintFn, matches, with_implied
-from .queued_pod import QueuedPodInfo, identity
+from .events import ClusterEvent, EventRegistration, HintFn, HintReads, matches, with_implied
 
 PreEnqueueFn: TypeAlias = Callable[[Pod], Any]
 """``None`` or a status of success admits the pod; any other answer, or an exception, holds it back."""
@@ -73,12 +72,20 @@ class RequeueStrategy(IntEnum):
     """In the active pool: what it was pending on has happened."""
 
 
-HintPlan: TypeAlias = tuple[tuple[str, HintFn | None, RequeueStrategy], ...]
-"""Hints to run for an event, in order: (plugin, hint or ``None`` for always, strategy). The first one that
-returns QUEUE applies its strategy; an empty plan means SKIP.
-"""
+@frozen
+class HintPlan:
+    """Hints to run for an event, in order; false without any, which means SKIP."""
 
-ALWAYS: Final[HintPlan] = (("", None, RequeueStrategy.AFTER_BACKOFF),)
+    entries: tuple[tuple[str, HintFn | None, RequeueStrategy], ...]
+    """(plugin, hint or ``None`` for always, strategy). The first one that returns QUEUE says the strategy."""
+    reads: HintReads = HintReads.EVENT
+    """What the hints together read."""
+
+    def __bool__(self) -> bool:
+        return bool(self.entries)
+
+
+ALWAYS: Final = HintPlan((("", None, RequeueStrategy.AFTER_BACKOFF),))
 """Queue without running a hint."""
 
 _MAX_CACHED = 10_000
@@ -132,17 +139,10 @@ class HintTable:
 
     def run(self, plan: HintPlan, pod: Pod, old: Any, new: Any) -> RequeueStrategy:
         """Run the hints of *plan* up to the first QUEUE. A hint that fails counts as QUEUE, reported."""
-        for plugin, hint, strategy in plan:
+        for plugin, hint, strategy in plan.entries:
             if hint is None or self._hint(plugin, hint, pod, old, new):
                 return strategy
         return RequeueStrategy.SKIP
-
-    def strategy_for(self, info: QueuedPodInfo, event: ClusterEvent, old: Any, new: Any) -> RequeueStrategy:
-        """Return what *event* means for one pod, its gate left aside."""
-        if not applies_to(event, new, info):
-            return RequeueStrategy.SKIP
-        plan = self.plan_for(event, info.profile, info.unschedulable_plugins, info.pending_plugins)
-        return self.run(plan, info.pod, old, new)
 
     def _make_plan(
         self, event: ClusterEvent, profile: str, unschedulable: frozenset[str], pending: frozenset[str]
@@ -150,20 +150,22 @@ class HintTable:
         registrations = self._profiles.get(profile)
         if registrations is None or event.is_wildcard or not (unschedulable or pending):
             return ALWAYS
-        plan: list[tuple[str, HintFn | None, RequeueStrategy]] = []
+        plan: list[tuple[str, EventRegistration, RequeueStrategy]] = []
         for plugins, strategy in (
             (pending, RequeueStrategy.IMMEDIATELY),
             (unschedulable - pending, RequeueStrategy.AFTER_BACKOFF),
         ):
             matching = [
-                (plugin, registration.hint, strategy)
+                (plugin, registration, strategy)
                 for plugin in sorted(plugins)
                 for registration in registrations.events.get(plugin, ())
                 if matches(registration.event, event)
             ]
             # A registration without a hint always queues: no other one needs to run.
-            plan += [entry for entry in matching if entry[1] is None][:1] or matching
-        return tuple(plan)
+            plan += [entry for entry in matching if entry[1].hint is None][:1] or matching
+        entries = tuple([(plugin, registration.hint, strategy) for plugin, registration, strategy in plan])
+        reads = [registration.hint_reads for _, registration, _ in plan if registration.hint is not None]
+        return HintPlan(entries, max(reads, default=HintReads.EVENT))
 
     def _hint(self, plugin: str, hint: HintFn, pod: Pod, old: Any, new: Any) -> bool:
         try:
@@ -181,15 +183,6 @@ class HintTable:
         if len(table) >= _MAX_CACHED:
             table.clear()
         table[key] = answer
-
-
-def applies_to(event: ClusterEvent, new: Any, info: QueuedPodInfo) -> bool:
-    """Return whether *event* is for that pod: a wildcard with a pod as its object is for this pod alone."""
-    if new is None or not event.is_wildcard:
-        return True
-    # A pod without rejectors is tried again at any event.
-    rejected = info.unschedulable_plugins or info.pending_plugins
-    return not rejected or (isinstance(new, Pod) and identity(new) == info.uid)
 
 
 def _any_matches(registrations: Iterable[EventRegistration], event: ClusterEvent) -> bool:

@@ -29,7 +29,9 @@ def keyed_order(sort_key: Callable[[QueuedPodInfo], Any]) -> Callable[[QueuedPod
 
     def order(info: QueuedPodInfo) -> tuple[Any, ...]:
         key = sort_key(info)
-        return (*key, info.moment, info.place) if type(key) is tuple else (key, info.moment, info.place)
+        then = info.moment, info.place
+        # Once for each pod: adding tuples takes half the time of unpacking them.
+        return key + then if type(key) is tuple else (key, *then)
 
     return order
 
@@ -61,6 +63,8 @@ class Moments:
     """Of the present moment."""
     number: int = 0
     """Of the present moment."""
+    cycle: int = 0
+    """Number of attempts so far."""
     _order: _Order | None = None
     _place: int = 0
     """Of the last pod that failed."""

@@ -9,12 +9,14 @@ from typing import Any, Final
 
 from ..errors import InvariantError
 from .backoff import BackoffQueues
+from .cohort import Cohort
 from .events import (
     UNSCHEDULABLE_POD_ADD,
     UNSCHEDULABLE_POD_UPDATE,
     UNSCHEDULABLE_TIMEOUT,
     ClusterEvent,
 )
+from .foresight import Kin
 from .gates import Gates
 from .heap import Heap
 from .hints import HintPlan, HintTable, RequeueStrategy
@@ -33,6 +35,16 @@ def _sorted_union(one: frozenset[str], other: frozenset[str]) -> tuple[str, ...]
     return tuple(sorted(one | other))
 
 
+def _pods_of(infos: list[QueuedPodInfo], rank: Callable[[QueuedPodInfo], Any] | None) -> list[QueuedPodInfo]:
+    """Return *infos* with views of their members in place of cohorts, in order if *rank* gives one."""
+    if all(info.cohort is None for info in infos):
+        return infos
+    found: list[QueuedPodInfo] = []
+    for info in infos:
+        found += [info] if info.cohort is None else info.cohort.views()
+    return found if rank is None else sorted(found, key=rank)
+
+
 class Pools:
     """The queued pods by key, each in the one pool that its ``pool`` names.
 
@@ -40,7 +52,7 @@ class Pools:
     move a pod return whether :meth:`pop` may return it now.
     """
 
-    __slots__ = ("_gates", "_hints", "_nominator", "active", "backoff", "by_key", "waiting")
+    __slots__ = ("_gates", "_hints", "_nominator", "active", "backoff", "by_key", "cohorts", "waiting")
 
     def __init__(
         self,
@@ -57,6 +69,7 @@ class Pools:
         self._hints = hints
         self._nominator = nominator
         self.by_key: dict[str, QueuedPodInfo] = {}
+        self.cohorts: dict[str, Cohort] = {}
         self.active: Heap[QueuedPodInfo] = Heap(attrgetter("key"), sort_key=sort_key, less=less)
         self.backoff = backoff
         self.waiting = waiting
@@ -72,14 +85,94 @@ class Pools:
             info = self.backoff.rejected.pop()
             if info is None:
                 return None
-        del self.by_key[info.key]
+        if info.cohort is None:
+            del self.by_key[info.key]
+        else:
+            del self.cohorts[info.key]
         return info
+
+    def _file(self, info: QueuedPodInfo) -> None:
+        if info.cohort is None:
+            self.by_key[info.key] = info
+        else:
+            self.cohorts[info.key] = info.cohort
+
+    def push(self, info: QueuedPodInfo) -> None:
+        """Put back what :meth:`pop` returned. O(log n)."""
+        self._file(info)
+        (self.active if info.pool is _ACTIVE else self.backoff.rejected).add(info)
+
+    def first_like(self, info: QueuedPodInfo) -> QueuedPodInfo | None:
+        """Return what :meth:`pop` would take from the pool that *info* was popped from. O(1) amortised."""
+        return (self.active if info.pool is _ACTIVE else self.backoff.rejected).peek()
+
+    def goes_first(self, info: QueuedPodInfo) -> bool:
+        """Return whether *info*, which was popped, would be first in its pool. O(1) amortised."""
+        return (self.active if info.pool is _ACTIVE else self.backoff.rejected).goes_first(info)
+
+    def leave(self, info: QueuedPodInfo) -> None:
+        """Take *info* out of the pool that it is in. O(1) amortised."""
+        pool = info.pool
+        if info.cohort is not None:
+            del self.cohorts[info.key]
+        if pool is Pool.ACTIVE:
+            self.active.delete(info.key)
+        elif pool is not None and pool in BACKING_OFF:
+            self.backoff.remove(info)
+        elif pool is not None:
+            self.waiting.remove(info)
 
     def remove(self, info: QueuedPodInfo) -> None:
         """Remove *info* from its pool. O(1) amortised."""
-        self._leave(info)
+        self.leave(info)
         self.by_key.pop(info.key, None)
         info.pool = None
+
+    def part_from_cohort(self, info: QueuedPodInfo, *, gone: bool = False) -> None:
+        """Let a member of a cohort wait alone, in the same pool and with the same history. O(log n).
+
+        *gone*: it does not wait any more.
+        """
+        cohort = info.line.cohort
+        history = cohort.history
+        pool, held = history.pool, history.key in self.backoff.held
+        if gone:
+            cohort.drop(info)
+            self.by_key.pop(info.key, None)
+            info.pool = None
+        else:
+            cohort.release(info)
+        if not cohort.size:
+            self.remove(history)
+        if gone:
+            return
+        if pool is _ACTIVE:
+            self.active.add(info)
+        elif pool is Pool.BACKOFF:
+            self.backoff.add(info, held=held)
+        else:
+            info.pool = None
+            self.wait(info, info.timestamp)
+
+    def alone(self, infos: list[QueuedPodInfo]) -> list[QueuedPodInfo]:
+        """Return the pods of *infos*, all of which wait alone from now on."""
+        parts = [[info] if info.cohort is None else self.part(info.cohort) for info in infos]
+        return [info for part in parts for info in part]
+
+    def part(self, cohort: Cohort) -> list[QueuedPodInfo]:
+        """Let all members of a waiting cohort wait alone, and return them. O(members)."""
+        members = list(cohort)
+        for member in members:
+            self.part_from_cohort(member)
+        return members
+
+    def split(self, cohort: Cohort, kins: set[Kin]) -> Cohort:
+        """Let the lines of *kins*, some of those of a waiting cohort, wait as a cohort of their own."""
+        part = cohort.split(lambda line: line.kin in kins)
+        assert part is not None
+        part.history.pool = None
+        self.wait(part.history, part.history.timestamp)
+        return part
 
     def replace(self, info: QueuedPodInfo, fresh: QueuedPodInfo) -> None:
         """Replace *info* by the later version *fresh* in the active or a backoff pool. O(log n)."""
@@ -104,12 +197,15 @@ class Pools:
             self.wait(info, now)
             return False
         if info.pool is not None:
-            self._leave(info)
+            self.leave(info)
         if info.initial_attempt is None:
             info.initial_attempt = now
         info.pool = _ACTIVE
-        self.by_key[info.key] = info
         self.active.add(info)
+        if info.cohort is None:
+            self.by_key[info.key] = info
+        else:
+            self.cohorts[info.key] = info.cohort
         nominated = self._nominator.nominations or info.pod.status.nominated_node_name
         if nominated and cause in _RENOMINATING:
             self._nominator.add(info.pod, mode=NominatingMode.NOOP)
@@ -118,10 +214,10 @@ class Pools:
     def wait(self, info: QueuedPodInfo, now: float) -> None:
         """Move *info* to the unschedulable pool, or the gated one if it has a gate. O(log n)."""
         if info.pool is not None and info.pool not in WAITING:
-            self._leave(info)
+            self.leave(info)
         gate = info.gating_plugin
         timed = not gate or self._hints.is_registered_by(info.profile, gate, UNSCHEDULABLE_TIMEOUT)
-        self.by_key[info.key] = info
+        self._file(info)
         info.pool = self.waiting.put(info, now, timed=timed)
 
     def candidates_for(self, event: ClusterEvent) -> list[tuple[HintPlan, list[QueuedPodInfo]]]:
@@ -141,21 +237,28 @@ class Pools:
     def members(self, pool: Pool) -> list[QueuedPodInfo]:
         """Return the pods of one pool, in the order in which they leave it if it has one. O(n log n)."""
         if pool is Pool.ACTIVE:
-            return self.active.sorted()
-        if pool in BACKING_OFF:
-            return self.backoff.members(pool)
-        return [info for info in self.waiting.infos() if info.pool is pool]
+            return _pods_of(self.active.sorted(), self.active.rank)
+        if pool is Pool.BACKOFF:
+            heaps = self.backoff.rejected, self.backoff.held
+            return [info for heap in heaps for info in _pods_of(heap.sorted(), heap.rank)]
+        if pool is Pool.ERROR_BACKOFF:
+            return self.backoff.errors.sorted()
+        return _pods_of([info for info in self.waiting.infos() if info.pool is pool], None)
 
     def counts(self) -> dict[Pool, int]:
-        """Return the number of pods in each pool. O(1)."""
+        """Return the number of pods in each pool. O(cohorts)."""
         gated = self.waiting.gated
-        return {
+        found = {
             Pool.ACTIVE: len(self.active),
             Pool.BACKOFF: self.backoff.count(Pool.BACKOFF),
             Pool.ERROR_BACKOFF: self.backoff.count(Pool.ERROR_BACKOFF),
             Pool.UNSCHEDULABLE: len(self.waiting) - gated,
             Pool.GATED: gated,
         }
+        for cohort in self.cohorts.values():
+            assert cohort.history.pool is not None
+            found[cohort.history.pool] += cohort.size - 1
+        return found
 
     def show(self, info: QueuedPodInfo) -> PendingPod:
         """Return the view of *info* for observers; it may be in flight too."""
@@ -180,9 +283,17 @@ class Pools:
         """Raise :class:`InvariantError` unless each pod is in the one pool it says it is in. O(n)."""
         for part in (self.active, self.backoff, self.waiting):
             part.check_invariants()
+        entries = (self.active, self.backoff.rejected, self.backoff.held, self.waiting.infos())
+        histories = {info.key for part in entries for info in part if info.cohort is not None}
+        if histories != self.cohorts.keys():
+            raise InvariantError("the cohorts in the pools are not those that are filed")
+        for cohort in self.cohorts.values():
+            cohort.check_invariants(self.by_key)
         queued = [(info, pool) for pool in self.counts() for info in self.members(pool)]
         for info, pool in queued:
-            if info.pool is not pool or self.by_key.get(info.key) is not info or info.key != info.pod.key:
+            filed = self.by_key.get(info.key)
+            waits = filed is info or (filed is not None and filed.line is not None)
+            if info.pool is not pool or not waits or info.key != info.pod.key:
                 raise InvariantError(
                     f"{info.key} is in {pool}, but its pool is {info.pool}, or it has no key"
                 )
@@ -195,16 +306,7 @@ class Pools:
         if not self._gates.admit(info):
             self.wait(info, now)
             return False
-        self._leave(info)
-        self.by_key[info.key] = info
+        self.leave(info)
+        self._file(info)
         info.pool = self.backoff.add(info, held=held)
         return not held
-
-    def _leave(self, info: QueuedPodInfo) -> None:
-        pool = info.pool
-        if pool is Pool.ACTIVE:
-            self.active.delete(info.key)
-        elif pool is not None and pool in BACKING_OFF:
-            self.backoff.remove(info)
-        elif pool is not None:
-            self.waiting.remove(info)

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from itertools import count
 from typing import Any, Final
 
 from ..api import Pod
-from .backoff import BackoffQueues
+from .answers import answers_of, applies_to, concerns_one_pod, strategy_for, strategy_since_pop
 from .derive import pod_update_events
 from .events import (
     FORCE_ACTIVATE,
@@ -16,55 +15,32 @@ from .events import (
     UNSCHEDULABLE_TIMEOUT,
     ClusterEvent,
 )
-from .gates import Gates
-from .hints import HintTable, RequeueStrategy, applies_to
-from .in_flight import InFlight
-from .moments import Moments, keyed_order, less_order
-from .nominator import Nominator
-from .options import QueueOptions
-from .pools import BACKING_OFF, WAITING, Pools
-from .queued_pod import PendingPod, Pool, QueuedPodInfo, Requeued, by_priority, identity, interned
-from .unschedulable import UnschedulablePods
+from .foresight import Foresight, Kin
+from .hints import RequeueStrategy
+from .passed_over import PassedOver
+from .pools import BACKING_OFF, WAITING
+from .queued_pod import Pool, QueuedPodInfo, Requeued, identity, interned
+from .view import QueueView, standing
 
 _IN_FLIGHT: Final = Pool.IN_FLIGHT
 _SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 _BACKOFF_COMPLETE = "BackoffComplete"
 
 
-class PriorityQueue:
+class PriorityQueue(QueueView):
     """Pending pods of all profiles. Behaviour: kube-scheduler v1.36 (pkg/scheduler/backend/queue).
 
     One writer: the queue has no locks and never blocks, and calls plugins, ``on_ready`` and ``on_fault`` from
     within its methods. Nothing happens without a call: :meth:`next_deadline` returns when :meth:`flush` has
-    something to do. Pods that are equal in order leave in the order of their arrival. Times are seconds of
-    the clock, exact to the microsecond. Pods are identified by uid, and by key if they have none.
+    something to do. Pods with an equal sort key leave in the order in which their last attempts failed,
+    before that in the order of their arrival. Times are seconds of the clock, exact to the microsecond. Pods
+    are identified by uid, and by key if they have none.
     """
 
-    def __init__(self, options: QueueOptions | None = None) -> None:
-        options = options if options is not None else QueueOptions()
-        if options.sort_key is not None and options.less is not None:
-            raise TypeError("a queue is ordered by sort_key or by less: give at most one of them")
-        less = None if options.less is None else less_order(options.less)
-        sort_key = keyed_order(options.sort_key or by_priority) if less is None else None
-        self._arrivals = count(1)
-        self._moments = Moments(options.tolerance)
-        self._clock = options.clock
-        self._closed = False
-        self._cycle = 0
-        self._lister = options.pod_lister
-        self._on_ready = options.on_ready
-        self._hints = HintTable(options.profiles, options.on_fault)
-        self._in_flight = InFlight(options.max_in_flight_events)
-        self.nominator = Nominator(self._may_be_nominated)
-        self._pools = Pools(
-            Gates(options.profiles, options.on_fault),
-            self._hints,
-            self.nominator,
-            BackoffQueues(options.initial_backoff, options.max_backoff, sort_key=sort_key, less=less),
-            UnschedulablePods(options.max_in_unschedulable),
-            sort_key=sort_key,
-            less=less,
-        )
+    def use_foresight(self, foresight: Foresight) -> None:
+        """Let pods of one kin wait together from now on; see docs/explanation/waiting-together.md."""
+        self._passed = PassedOver(self._pools, self._moments, foresight, self._clock)
+        self._unsettled = self._passed.unsettled
 
     # ---- pods come and go --------------------------------------------------------------------------------
 
@@ -73,6 +49,8 @@ class PriorityQueue:
 
         A pod that is here already is updated; another pod of the same name is replaced.
         """
+        if self._unsettled:
+            self._settle()
         present = self._pools.by_key.get(pod.key)
         if present is None and self._in_flight.flights:
             present = self._in_flight.revive(identity(pod))
@@ -80,7 +58,9 @@ class PriorityQueue:
             self.update(present.pod, pod)
             return
         now = self._clock()
-        if self._pools.enter_active(self._info(pod, now), UNSCHEDULABLE_POD_ADD.label, now):
+        info = QueuedPodInfo(pod, now)
+        info.place = self._next_place()
+        if self._pools.enter_active(info, UNSCHEDULABLE_POD_ADD.label, now):
             self._ready()
 
     def update(self, old: Pod, new: Pod, *, echo: bool = False) -> None:
@@ -100,6 +80,12 @@ class PriorityQueue:
                 self._in_flight.record(event, old, new)
             return
         info = self._pools.by_key.get(new.key)
+        if echo and info is not None and info.uid == uid and self._waits_rejected(info, new):
+            info.pod = new
+            return
+        if self._unsettled:
+            self._settle()
+        info = self._alone(new.key)
         if info is not None and info.uid != uid:
             self.delete(info.pod)
             info = None
@@ -122,9 +108,14 @@ class PriorityQueue:
         """
         uid = identity(pod)
         self.nominator.delete(pod)
+        if self._unsettled:
+            self._settle()
         info = self._pools.by_key.get(pod.key)
         if info is not None and info.uid == uid:
-            self._pools.remove(info)
+            if info.line is not None:
+                self._pools.part_from_cohort(info, gone=True)
+            else:
+                self._pools.remove(info)
         else:
             self._in_flight.mark_deleted(uid)
 
@@ -138,12 +129,13 @@ class PriorityQueue:
         """
         if self._closed:
             return None
-        while (info := self._pools.pop()) is not None:
+        take = self._pools.pop if self._passed is None else self._passed.pop
+        while (info := take()) is not None:
             info.attempts += 1
             if self._in_flight.start(info):
                 info.pool = _IN_FLIGHT
-                self._cycle += 1
-                info.popped = self._cycle
+                self._moments.cycle += 1
+                info.popped = self._moments.cycle
                 return info
             info.pool = None  # a duplicate: the same pod is in flight
         return None
@@ -160,12 +152,15 @@ class PriorityQueue:
         *,
         unschedulable_plugins: Iterable[str] = (),
         pending_plugins: Iterable[str] = (),
+        kin: Kin | None = None,
     ) -> Requeued:
         """End the flight of a pod whose attempt failed, and queue it again or let it wait.
 
         *latest*: the cluster's present version of it. If that is ``None``, another pod or bound, nothing is
         queued. The plugins are those that rejected the pod; none of either kind means an error. If an event
         since the pod was popped may help it, it is queued again at once. O(log n + events in flight).
+
+        *kin*: the pods for which the attempt would have ended likewise; with them it waits together.
         """
         uid = info.uid
         info.unschedulable_plugins = interned(frozenset(unschedulable_plugins))
@@ -182,8 +177,8 @@ class PriorityQueue:
                 return Requeued(None)
             queued = self._pools.by_key.get(info.key)
             if queued is not None:
-                return Requeued(queued.pool, already=True)
-            return self._queue_again(info, latest)
+                return Requeued(standing(queued).pool, already=True)
+            return self._queue_again(info, latest, kin)
         finally:
             self.done(uid)
 
@@ -194,8 +189,10 @@ class PriorityQueue:
         """
         entered = False
         now = self._clock()
+        if self._unsettled:
+            self._settle()
         for pod in pods:
-            info = self._pools.by_key.get(pod.key)
+            info = self._alone(pod.key)
             if info is not None and info.pool is not Pool.ACTIVE:
                 admitted = info.pool in BACKING_OFF
                 entered |= self._pools.enter_active(info, FORCE_ACTIVATE.label, now, admitted=admitted)
@@ -230,18 +227,21 @@ class PriorityQueue:
             return
         now = self._clock()
         entered = False
+        if self._unsettled and self._passed is not None and self._passed.concerns(self._hints, event):
+            self._settle()
         if self._pools.backoff.held:
+            self._settle()
             entered = self._pools.backoff.release(rolled_back or 0)
         for plan, infos in self._pools.candidates_for(event):
-            for info in infos:
+            self._settle()
+            for info in self._pools.alone(infos) if concerns_one_pod(event, new) else infos:
                 if max_priority is not None and info.pod.priority > max_priority:
                     continue
                 if info.uid == except_uid or not applies_to(event, new, info):
                     continue
-                strategy = self._hints.run(plan, info.pod, old, new)
-                if strategy:
-                    held = rolled_back is not None and info.popped <= rolled_back
-                    entered |= self._pools.requeue(info, strategy, event.label, now, held=held)
+                for part, strategy in answers_of(self._pools, self._hints, plan, info, old, new):
+                    held = rolled_back is not None and part.popped <= rolled_back
+                    entered |= self._pools.requeue(part, strategy, event.label, now, held=held)
         self._in_flight.record(event, old, new, rolled_back=rolled_back)
         if entered:
             self._ready()
@@ -270,6 +270,8 @@ class PriorityQueue:
 
     def flush_backoff(self) -> None:
         """Move pods whose backoff is over to the active pool. O(log n) each."""
+        if self._unsettled:
+            self._settle()
         now = self._clock()
         entered = False
         for info in self._pools.backoff.pop_completed(now):
@@ -283,6 +285,8 @@ class PriorityQueue:
 
         For pods in flight this is kept as a wildcard event.
         """
+        if self._unsettled:
+            self._settle()
         now = self._clock()
         overdue = self._pools.waiting.flush(now)
         if not self._pools.waiting.any_flushed:
@@ -301,49 +305,6 @@ class PriorityQueue:
         self._closed = True
         self._in_flight.clear()
 
-    # ---- looking -----------------------------------------------------------------------------------------
-
-    @property
-    def closed(self) -> bool:
-        """Whether :meth:`close` was called."""
-        return self._closed
-
-    @property
-    def scheduling_cycle(self) -> int:
-        """Number of pods popped so far."""
-        return self._cycle
-
-    @property
-    def in_flight(self) -> InFlight:
-        """The pods that are popped and not done, and the events kept for them; read-only."""
-        return self._in_flight
-
-    def get(self, key: str) -> QueuedPodInfo | None:
-        """Return the queued pod with that key; ``None`` without one, or if it is in flight. O(1)."""
-        return self._pools.by_key.get(key)
-
-    def in_pool(self, pool: Pool) -> list[QueuedPodInfo]:
-        """Return the pods of one pool, in the order in which they leave it if it has one. O(n log n)."""
-        return self._in_flight.infos() if pool is Pool.IN_FLIGHT else self._pools.members(pool)
-
-    def counts(self) -> dict[Pool, int]:
-        """Return the number of pods in each pool. O(1)."""
-        return {**self._pools.counts(), Pool.IN_FLIGHT: len(self._in_flight)}
-
-    def pending(self) -> list[PendingPod]:
-        """Return views of all pods, pool by pool, for people and dashboards. O(n log n)."""
-        return [self._pools.show(info) for pool in Pool for info in self.in_pool(pool)]
-
-    def __len__(self) -> int:
-        """Return the number of queued pods, without those in flight."""
-        return len(self._pools.by_key)
-
-    def check_invariants(self) -> None:
-        """Raise :class:`InvariantError` unless each pod is in the one pool it says it is in. O(n)."""
-        self._pools.check_invariants()
-        self._in_flight.check_invariants()
-        self.nominator.check_invariants()
-
     # ---- private -----------------------------------------------------------------------------------------
 
     def _update_waiting(self, info: QueuedPodInfo, old: Pod, new: Pod, now: float, echo: bool) -> bool:
@@ -351,12 +312,25 @@ class PriorityQueue:
         self._pools.wait(info, now)
         self.nominator.update(old, new)
         for event in () if echo else pod_update_events(old, new):
-            strategy = self._hints.strategy_for(info, event, old, new)
+            strategy = strategy_for(self._hints, info, event, old, new)
             if strategy and self._pools.requeue(info, strategy, event.label, now):
                 return True
         return False
 
-    def _queue_again(self, info: QueuedPodInfo, latest: Pod) -> Requeued:
+    def _alone(self, key: str) -> QueuedPodInfo | None:
+        """Return the pod with that key, which waits alone from now on."""
+        info = self._pools.by_key.get(key)
+        if info is not None and info.line is not None:
+            self._pools.part_from_cohort(info)
+        return info
+
+    def _waits_rejected(self, info: QueuedPodInfo, new: Pod) -> bool:
+        """Return whether *info* waits for an event, or with others, and is not nominated."""
+        if self.nominator.nominations or new.status.nominated_node_name:
+            return False
+        return info.line is not None or info.pool is Pool.UNSCHEDULABLE
+
+    def _queue_again(self, info: QueuedPodInfo, latest: Pod, kin: Kin | None) -> Requeued:
         now = self._clock()
         info.pod = latest
         if info.unschedulable_plugins or info.pending_plugins:
@@ -367,42 +341,20 @@ class PriorityQueue:
         info.timestamp, info.moment = self._moments.of(info, now)
         info.backoff_expiry = None
         info.flushed = False
-        strategy, held = self._strategy_after_attempt(info)
+        strategy, held = strategy_since_pop(self._hints, self._in_flight, info)
         if not strategy:
             self._pools.wait(info, now)
+            if kin is not None and self._passed is not None:
+                self._passed.wait_together(info, kin)
         elif self._pools.requeue(info, strategy, _SCHEDULE_ATTEMPT_FAILURE, now, held=held):
             self._ready()
         return Requeued(info.pool)
 
-    def _strategy_after_attempt(self, info: QueuedPodInfo) -> tuple[RequeueStrategy, bool]:
-        """Return what the events since the pop ask for, and whether only old news does (see move_all)."""
-        uid = info.uid
-        if uid not in self._in_flight or not (info.unschedulable_plugins or info.pending_plugins):
-            return RequeueStrategy.AFTER_BACKOFF, False
-        best, held = RequeueStrategy.SKIP, True
-        enough = RequeueStrategy.IMMEDIATELY if info.pending_plugins else RequeueStrategy.AFTER_BACKOFF
-        for event, old, new, rolled_back in self._in_flight.events_since_pop(uid):
-            is_old_news = rolled_back is not None and info.popped <= rolled_back
-            if is_old_news and best >= enough:
-                continue
-            strategy = self._hints.strategy_for(info, event, old, new)
-            best = max(best, strategy)
-            held &= is_old_news or not strategy
-            if best >= enough and not held:
-                break
-        return best, held
-
     def _info(self, pod: Pod, now: float) -> QueuedPodInfo:
-        return QueuedPodInfo(pod, now, place=next(self._arrivals))
+        info = QueuedPodInfo(pod, now)
+        info.place = self._next_place()
+        return info
 
     def _ready(self) -> None:
         if self._on_ready is not None:
             self._on_ready()
-
-    def _may_be_nominated(self, pod: Pod) -> bool:
-        if self._in_flight.is_deleted(identity(pod)):
-            return False
-        if self._lister is None:
-            return True
-        present = self._lister(pod.key)
-        return present is not None and not present.spec.node_name

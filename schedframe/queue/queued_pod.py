@@ -83,8 +83,12 @@ class QueuedPodInfo:
     """Number of the moment at which its last attempt failed, see :mod:`.moments`; 0: it did not fail yet."""
     place: int = 0
     """Order of arrival: its place among pods with an equal sort key whose attempts failed at one moment."""
+    kin: Any = None
+    """The :class:`.Kin` that it was of when it was rejected; ``None``: it has to be tried."""
+    line: Any = None
+    """The :class:`.Line` in which it waits with others, which has its history; ``None``: it waits alone."""
     cohort: Any = None
-    """The :class:`.Cohort` that it is a member of, or whose history it is; ``None``: it waits alone."""
+    """The :class:`.Cohort` for which it stands; ``None``: it is a pod."""
 
     def __attrs_post_init__(self) -> None:
         pod = self.pod
@@ -99,11 +103,6 @@ class QueuedPodInfo:
     def with_pod(self, pod: Pod) -> QueuedPodInfo:
         """Return the same history with another version of the pod."""
         return evolve(self, pod=pod)
-
-
-def is_cohort(info: QueuedPodInfo) -> bool:
-    """Return whether *info* stands for all members of a cohort."""
-    return info.cohort is not None and info.cohort.history is info
 
 
 def by_priority(info: QueuedPodInfo) -> tuple[int, float]:

@@ -17,18 +17,43 @@ LONGEST_NOTE = 1024
 """Characters of the message of an event; the API takes no longer ones."""
 
 
+Changes = tuple[PodCondition | None, str | None]
+"""A condition and a nomination to write, ``None`` where nothing changes."""
+
+
 def report_unschedulable(
     core: Core, pod: Pod, reason: str, message: str, nominating: NominatingInfo | None
 ) -> None:
     """Record in the cluster why the attempt failed; *nominating* says what to do with the nomination."""
-    condition = PodCondition(
+    condition = _condition(pod, reason, message)
+    _report(core, pod, condition, _changes(core, pod, condition, _node_of(nominating)))
+
+
+def _node_of(nominating: NominatingInfo | None) -> str | None:
+    return None if nominating is None else nominating.node_name
+
+
+def refresh_unschedulable(core: Core, pod: Pod, message: str) -> None:
+    """Record in the cluster why a rejected pod waits now, if the reason changed since it was recorded."""
+    condition = _condition(pod, REASON_UNSCHEDULABLE, message)
+    changes = _changes(core, pod, condition, None)
+    if changes is not None:
+        _report(core, pod, condition, changes)
+
+
+def _condition(pod: Pod, reason: str, message: str) -> PodCondition:
+    return PodCondition(
         type=POD_SCHEDULED,
         status="False",
         reason=reason,
         message=message,
         observed_generation=pod.metadata.generation,
     )
-    changes = _changes(core, pod, condition, nominating.node_name if nominating is not None else None)
+
+
+def _report(core: Core, pod: Pod, condition: PodCondition, changes: Changes | None) -> None:
+    """Write *changes*, and an event."""
+    message = condition.message
     note = message if len(message) <= LONGEST_NOTE else f"{message[: LONGEST_NOTE - 4]} ..."
 
     def patch() -> Awaitable[None] | None:
@@ -99,10 +124,6 @@ def _same_otherwise(old: Pod, new: Pod) -> bool:
         and new.metadata.annotations == old.metadata.annotations
         and (new.spec is old.spec or new.spec == old.spec)
     )
-
-
-Changes = tuple[PodCondition | None, str | None]
-"""A condition and a nomination to write, ``None`` where nothing changes."""
 
 
 def _changes(core: Core, pod: Pod, condition: PodCondition | None, nomination: str | None) -> Changes | None:

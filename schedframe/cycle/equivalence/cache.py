@@ -67,6 +67,16 @@ class EquivalenceCache:
         memo.eq_class.referenced = True
         return memo
 
+    def is_shared_outcome(self, framework: Framework, pod: Pod) -> bool:
+        """Return whether the last decision about *pod* goes for pods with equal spec and metadata.
+
+        That is: cached answers alone made it, and no uncached plugin had anything to say. O(kinds).
+        """
+        memo: SpecMemo | None = pod.spec.memo.get(_MEMO)
+        if memo is None or not memo.is_of(framework, pod) or not memo.eq_class.cacheable:
+            return False
+        return memo.skips.state(self.objects) is not None
+
     def classes(self) -> list[EquivalenceClass]:
         """All classes, oldest first."""
         return list(self._classes.values())

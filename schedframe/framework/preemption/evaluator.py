@@ -42,6 +42,8 @@ class Tally:
     nodes: int = 0
     reasons: dict[str, int] = field(factory=dict)
     errors: list[str] = field(factory=list)
+    tried: bool = False
+    """Whether a node was drawn and tried."""
 
     def add(self, status: Status, nodes: int) -> None:
         """Count *nodes* nodes with *status*."""
@@ -145,12 +147,16 @@ class PreemptionEvaluator:
         if not candidates:
             if tally.errors:
                 return None, Status.from_error("; ".join(sorted(tally.errors)))
-            cleared = PostFilterResult(NominatingInfo(""), Preemption((), None))
+            repeatable = not tally.tried and self.by_priority and self._decides_by_spec()
+            cleared = PostFilterResult(NominatingInfo(""), Preemption((), None), repeatable)
             return cleared, Status.unschedulable(tally.message(self.handle.table.num_nodes))
         chosen = min(candidates, key=standing)
         orders = self.eviction.start(pod, chosen)
         details = Preemption(tuple(candidates), chosen, orders.evicted, orders.cleared, orders.stopped)
         return PostFilterResult(NominatingInfo(chosen.node_name), details), SUCCESS
+
+    def _decides_by_spec(self) -> bool:
+        return type(self).is_eligible is PreemptionEvaluator.is_eligible
 
     def find_candidates(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
@@ -171,6 +177,7 @@ class PreemptionEvaluator:
                 rows = rows[lower]
         if not len(rows):
             return [], tally
+        tally.tried = True
         wanted = self.wanted(eligible)
         start = self.handle.rng.randrange(len(rows))
         rows = np.concatenate((rows[start:], rows[:start]))

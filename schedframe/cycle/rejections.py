@@ -1,0 +1,217 @@
+"""Known rejections: pods for which an attempt need not be made, because one for an equal pod just failed.
+
+What an attempt for a pod depends on is known where the equivalence cache decides and no uncached plugin has
+anything to say: on what its spec and metadata have in common with others, and on the state. Its result
+therefore holds for all pods that are equal there, as long as nothing changes. Where a plugin may look at more
+(a queue sort plugin with an order of its own, a pre_enqueue plugin, a post_filter that is not repeatable), or
+where someone follows every attempt (a recorder, an observer), each pod is tried by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from attrs import define, field
+
+from ..api import ObjectMeta, Pod, PodSpec
+from ..framework import Diagnosis, Framework, PostFilterResult
+from ..queue import Kin
+from .binding.pod_status import REASON_UNSCHEDULABLE, refresh_unschedulable, report_unschedulable
+from .core import Core
+from .equivalence.cache import EquivalenceCache
+from .options import SchedulerOptions
+
+_KIN = object()
+"""Key of the kins of a spec in its memo."""
+Stamp = tuple[int, ...]
+
+
+@define(eq=False)
+class RejectedKin(Kin):
+    """Pods with equal specs and metadata, but for their names."""
+
+    spec: PodSpec
+    reasons: dict[str, int]
+    """Reason → nodes."""
+    num_nodes: int
+    stamp: Stamp | None
+    """As of which a pod of this kin was rejected."""
+
+
+@define(eq=False)
+class KnownRejections:
+    """Implements :class:`.Foresight` for a queue."""
+
+    core: Core
+    cache: EquivalenceCache
+    frameworks: dict[str, Framework]
+    """By scheduler name, those whose pods may wait together."""
+    refresh_seconds: float = 1.0
+    """Seconds between two writes of reasons that changed for pods whose attempts were not made."""
+    max_specs: int = 8
+    """Specs with equal signatures, but not equal, whose pods may wait together; others are tried."""
+    max_classes: int = 8192
+    """Classes and metadata of rejected pods that are kept; then all are dropped, and specs keep their own."""
+    _kins: dict[Any, list[RejectedKin]] = field(factory=dict)
+    """By class and metadata."""
+    _any: bool = False
+    """Whether some kin is known to be rejected as of ``_stamp``."""
+    _stamp: Stamp = ()
+    _reports_changed: bool = False
+    _refreshed: float = field(default=float("-inf"))
+    """When changed reports were written."""
+
+    # ---- what was learnt ---------------------------------------------------------------------------------
+
+    def record(
+        self, framework: Framework, pod: Pod, diagnosis: Diagnosis, result: PostFilterResult | None
+    ) -> RejectedKin | None:
+        """Note that no node is feasible for *pod*; its kin, if that goes for other pods too."""
+        if self.frameworks.get(pod.spec.scheduler_name) is not framework or not self._is_plain(pod):
+            return None
+        if framework.plan.post_filter and (result is None or not result.repeatable):
+            return None
+        if diagnosis.pending_plugins or not self.cache.is_shared_outcome(framework, pod):
+            return None
+        message, rejectors = diagnosis.message(), frozenset(diagnosis.unschedulable_plugins)
+        kin = self.kin_of(pod)
+        if kin is None:
+            kin = RejectedKin(rejectors, message, pod.spec, {}, 0, None)
+            if not self._keep(framework, pod, kin):
+                return None
+        elif kin.report != message:
+            self._reports_changed = True
+        kin.rejectors, kin.report = rejectors, message
+        kin.reasons, kin.num_nodes = diagnosis.reasons(), diagnosis.num_nodes
+        kin.stamp = self._stamp = self.stamp()
+        self._any = True
+        return kin
+
+    def _keep(self, framework: Framework, pod: Pod, kin: RejectedKin) -> bool:
+        memo = self.cache.lookup(framework, pod)
+        if memo is None:
+            return False
+        key = _metadata_key(framework, pod.metadata)
+        if len(self._kins) > self.max_classes:
+            self._kins.clear()
+        alike = self._kins.setdefault((memo.eq_class, key), [])
+        if len(alike) >= self.max_specs:
+            return False
+        alike.append(kin)
+        pod.spec.memo.setdefault(_KIN, {})[key] = kin
+        return True
+
+    def _is_plain(self, pod: Pod) -> bool:
+        """Whether no nomination is in the way."""
+        return not (self.core.queue.nominator.nominations or pod.status.nominated_node_name)
+
+    # ---- what the queue asks -----------------------------------------------------------------------------
+
+    def any_rejected(self) -> bool:
+        """See :class:`.Foresight`."""
+        return self._any
+
+    def stamp(self) -> Stamp:
+        """See :class:`.Foresight`."""
+        core = self.core
+        table = core.cache.table
+        return (
+            table.row_log.version,
+            table.node_log.version,
+            core.objects.changes,
+            table.affinity_changes,
+            core.queue.nominator.version,
+        )
+
+    def kin_if_rejected(self, pod: Pod) -> Kin | None:
+        """See :class:`.Foresight`."""
+        stamp = self.stamp()
+        if stamp != self._stamp:
+            self._any = False
+            return None
+        kin = self.kin_of(pod)
+        if kin is None or kin.stamp != stamp:
+            return None
+        gone = pod.metadata.deletion_timestamp is not None or pod.uid in self.core.cache.states
+        return None if gone or not self._is_plain(pod) else kin
+
+    def kin_of(self, pod: Pod) -> RejectedKin | None:
+        """The kin of *pod*, ``None`` if it has none so far."""
+        framework = self.frameworks.get(pod.spec.scheduler_name)
+        if framework is None:
+            return None
+        key = _metadata_key(framework, pod.metadata)
+        kins: dict[Any, RejectedKin] = pod.spec.memo.setdefault(_KIN, {})
+        kin = kins.get(key)
+        if kin is None and (memo := self.cache.lookup(framework, pod)) is not None:
+            for other in self._kins.get((memo.eq_class, key), ()):
+                if other.spec == pod.spec:
+                    kins[key] = kin = other
+                    break
+        return kin
+
+    def hopeful(self, kins: Iterable[Kin]) -> Iterable[Kin]:
+        """See :class:`.Foresight`."""
+        stamp = self.stamp()
+        return [kin for kin in kins if not isinstance(kin, RejectedKin) or kin.stamp != stamp]
+
+    def rejected(self, pod: Pod, kin: Kin) -> None:
+        """See :class:`.Foresight`."""
+        report_unschedulable(self.core, pod, REASON_UNSCHEDULABLE, kin.report, None)
+
+    # ---- what the cluster shows --------------------------------------------------------------------------
+
+    def refresh_reports(self, now: float, *, rarely: bool = False) -> None:
+        """Write the conditions of waiting pods whose attempts were not made, where they changed.
+
+        *rarely*: not if that was done within ``refresh_seconds``. O(lines), and O(pods with changes).
+        """
+        if not self._reports_changed or (rarely and now - self._refreshed < self.refresh_seconds):
+            return
+        self._reports_changed, self._refreshed = False, now
+        for cohort in self.core.queue.cohorts():
+            for line in cohort.lines.values():
+                report = line.kin.report
+                if line.reported != report:
+                    line.reported = report
+                    for member in list(line.members.values()):
+                        refresh_unschedulable(self.core, member.pod, report)
+
+
+def _metadata_key(framework: Framework, metadata: ObjectMeta) -> Any:
+    return (
+        id(framework),
+        metadata.namespace,
+        tuple(sorted(metadata.labels.items())),
+        tuple(sorted(metadata.annotations.items())),
+        metadata.owner_references,
+    )
+
+
+def known_rejections(core: Core, options: SchedulerOptions) -> KnownRejections | None:
+    """Return what lets pods wait together, and give it to the queue; ``None`` if each pod must be tried."""
+    fast = core.search.fast
+    followed = options.recorder is not None or options.observer is not None or core.observers
+    if fast is None or followed or not options.wait_together:
+        return None
+    frameworks = {
+        name: framework for name, framework in core.frameworks.items() if _may_wait_together(framework)
+    }
+    if not frameworks:
+        return None
+    rejections = KnownRejections(core, fast.cache, frameworks)
+    core.queue.use_foresight(rejections)
+    return rejections
+
+
+def _may_wait_together(framework: Framework) -> bool:
+    """Whether order and gates of a profile depend on what equal pods have in common."""
+    plan = framework.plan
+    sorting = [
+        plan.plugins[name] for name, _ in framework.profile.plugins["queueSort"] if name in plan.plugins
+    ]
+    gates = [plan.plugins[entry.name] for entry in plan.pre_enqueue]
+    return all(getattr(each, "sorts_by_priority", False) for each in sorting) and all(
+        getattr(each, "admits_for_good", False) for each in gates
+    )

@@ -1,0 +1,44 @@
+"""What the queue asks of its owner about attempts that it need not make."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from typing import Protocol
+
+from attrs import define
+
+from ..api import Pod
+
+
+@define(eq=False)
+class Kin:
+    """Pods that no plugin can tell apart: an attempt for one of them has the outcome that one for any has."""
+
+    rejectors: frozenset[str]
+    """Plugins that rejected the last one of them."""
+    report: str
+    """Why, as the cluster shows it."""
+
+
+class Foresight(Protocol):
+    """Which attempts would end with a rejection if they were made now. One object for a scheduler."""
+
+    def any_rejected(self) -> bool:
+        """Return whether :meth:`kin_if_rejected` may have another answer than ``None``. O(1)."""
+        ...
+
+    def stamp(self) -> Hashable:
+        """Return a value that differs as soon as anything changed that an attempt may read. O(1)."""
+        ...
+
+    def kin_if_rejected(self, pod: Pod) -> Kin | None:
+        """Return the kin of *pod* if an attempt would end with a rejection now; ``None``: it must be made."""
+        ...
+
+    def hopeful(self, kins: Iterable[Kin]) -> Iterable[Kin]:
+        """Return those of *kins* whose next attempt must be made, in any order."""
+        ...
+
+    def rejected(self, pod: Pod, kin: Kin) -> None:
+        """Report a pod that waited alone and counts as attempted, in vain."""
+        ...

@@ -1,0 +1,325 @@
+"""Pods that ``pop`` passes over, because it is known that an attempt would end with a rejection.
+
+An attempt that need not be made still counts: the pod goes back to the unschedulable pool with the history
+that the attempt would have left. What was passed over is *settled*, that is put back, before anything else
+than an attempt changes the queue, and when no other pod is left. Until then it can be taken back: if the
+state changes after the attempt of a pod, those that come after that pod are looked at again.
+docs/explanation/waiting-together.md has the whole argument.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator
+from typing import Any
+
+from attrs import define, field
+
+from .cohort import Cohort
+from .events import ClusterEvent
+from .foresight import Foresight, Kin
+from .hints import HintTable
+from .moments import Moments, common_order
+from .pools import Pools
+from .queued_pod import NO_PLUGINS, Pool, QueuedPodInfo, interned
+
+
+@define(eq=False, weakref_slot=False)
+class _Passed:
+    info: QueuedPodInfo
+    """A pod that waits alone, or the history of a cohort."""
+    kin: Kin | None
+    """``None`` for a cohort."""
+    at: tuple[float, int]
+    """Time and number of the moment of its failure."""
+    order: Any
+    """Its order when it was popped, without the place."""
+
+
+@define(eq=False)
+class PassedOver:
+    """Takes pods out of the pools, and puts back those whose attempts need not be made."""
+
+    pools: Pools
+    moments: Moments
+    foresight: Foresight
+    clock: Callable[[], float]
+    unsettled: list[object] = field(factory=list)
+    """Not empty while pods are passed over that are not settled; read-only."""
+    _passed: list[_Passed] = field(factory=list)
+    _begun: list[Cohort] = field(factory=list)
+    """Active cohorts whose first members were passed over, while a later one had to be tried."""
+    _last: tuple[Any, int] = ((), 0)
+    """Order and place of the last pod that was returned after others were passed over."""
+    _stamp: Hashable = None
+    """As of which the pods in ``_passed`` would be rejected."""
+    _same_history: dict[Any, QueuedPodInfo] = field(factory=dict)
+    """History → what waits with it; of the last moment only."""
+    _moment: tuple[float, int] = (0.0, 0)
+    """Of ``_same_history``."""
+
+    def pop(self) -> QueuedPodInfo | None:
+        """Return the first pod that must be tried; ``None`` if there is none, and then all are settled.
+
+        O(log n), and O(cohorts + lines) where pods are passed over.
+        """
+        pools, foresight = self.pools, self.foresight
+        while True:
+            if self._passed and self._stamp != foresight.stamp():
+                self._take_back()
+            info = pools.pop()
+            if info is None:
+                self._settle_all()
+                return None
+            if info.cohort is not None:
+                found = self._first_of(info)
+                if found is not None:
+                    return found
+                continue
+            kin = foresight.kin_if_rejected(info.pod) if foresight.any_rejected() else None
+            if kin is None:
+                if self._passed:
+                    self._last = common_order(info), info.place
+                return info
+            self._pass(info, kin, self.moments.of(info, self.clock()))
+
+    # ---- passing over ------------------------------------------------------------------------------------
+
+    def _first_of(self, history: QueuedPodInfo) -> QueuedPodInfo | None:
+        """Release the first member that must be tried; ``None``: it is another's turn, or there is none."""
+        cohort: Cohort = history.cohort
+        lines = cohort.lines
+        best: QueuedPodInfo | None = None
+        for kin in self.foresight.hopeful(lines):
+            member = lines[kin].first()
+            if member is not None and (best is None or member.place < best.place):
+                best = member
+        if best is None:
+            self._pass_cohort(cohort)
+            return None
+        order = common_order(history)
+        if cohort.attempted or best.place > history.place:
+            until = self._turn_of_other(history, best.place)
+            self._begin(cohort, best.place if until is None else until)
+            if until is not None:
+                return None
+        if self._passed or cohort.attempted:
+            self._last = order, best.place
+        cohort.release(best)
+        del self.pools.by_key[best.key]
+        if cohort.size:
+            alone = len(cohort.lines) == 1 and not cohort.attempted
+            history.place = next(iter(cohort)).place if alone else best.place + 1
+            self.pools.push(history)
+        elif cohort.attempted:
+            self._end(cohort)
+        return best
+
+    def _turn_of_other(self, history: QueuedPodInfo, place: int) -> int | None:
+        """Return the place of the next pod if that is before *place*, where the cohort is put back then."""
+        other = self.pools.first_like(history)
+        before, history.place = history.place, place
+        if other is None or self.pools.goes_first(history):
+            history.place = before
+            return None
+        self.pools.push(history)
+        return other.place
+
+    def _begin(self, cohort: Cohort, place: int) -> None:
+        """Note that the members before that place count as attempted."""
+        at = self.moments.of(cohort.history, self.clock(), cohort.last_place())
+        if cohort.attempted:
+            self._cut(cohort, at)
+        else:
+            self._begun.append(cohort)
+            self.unsettled.append(cohort)
+        cohort.attempted, cohort.attempted_at = place, at
+        self._stamp = self.foresight.stamp()
+
+    def _cut(self, cohort: Cohort, at: tuple[float, int]) -> None:
+        """Divide a cohort that was attempted in part, unless the rest fails at the same moment."""
+        if cohort.attempted_at == at:
+            return
+        order = common_order(cohort.history)
+        part = cohort.split_before(cohort.attempted)
+        if part is not None:
+            self._passed.append(_Passed(part.history, None, cohort.attempted_at, order))
+
+    def _end(self, cohort: Cohort) -> None:
+        cohort.attempted = 0
+        self._begun.remove(cohort)
+
+    def _pass_cohort(self, cohort: Cohort) -> None:
+        at = self.moments.of(cohort.history, self.clock(), cohort.last_place())
+        if cohort.attempted:
+            self._cut(cohort, at)
+            self._end(cohort)
+        if cohort.size:
+            self._pass(cohort.history, None, at)
+
+    def _pass(self, info: QueuedPodInfo, kin: Kin | None, at: tuple[float, int]) -> None:
+        if not self._passed:
+            self._stamp = self.foresight.stamp()
+        self._passed.append(_Passed(info, kin, at, common_order(info)))
+        self.unsettled.append(info)
+
+    # ---- taking back -------------------------------------------------------------------------------------
+
+    def _take_back(self) -> None:
+        """Make those active again that come after the last pod that was tried: the state has changed."""
+        order, place = self._last
+        passed, self._passed = self._passed, []
+        for each in passed:
+            cohort: Cohort | None = each.info.cohort
+            if cohort is None or each.order != order or cohort.last_place() < place:
+                self._passed.append(each)
+                continue
+            each.info.place = max(place, each.info.place)
+            cohort.attempted, cohort.attempted_at = place, each.at
+            self._begun.append(cohort)
+            self.pools.push(each.info)
+        self._stamp = self.foresight.stamp()
+
+    def concerns(self, hints: HintTable, event: ClusterEvent) -> bool:
+        """Return whether *event* may help pods that were passed over and would be unschedulable by now."""
+        return any(
+            hints.plan_for(event, info.profile, kin.rejectors, NO_PLUGINS)
+            for info, kin in self._rejected_kins()
+        )
+
+    def _rejected_kins(self) -> Iterator[tuple[QueuedPodInfo, Kin]]:
+        for each in self._passed:
+            if each.kin is not None:
+                yield each.info, each.kin
+        histories = [each.info for each in self._passed] + [cohort.history for cohort in self._begun]
+        for info in histories:
+            for kin in info.cohort.lines if info.cohort is not None else ():
+                yield info, kin
+
+    def settle(self) -> None:
+        """Put back what was passed over up to the last pod that was tried; all else is active again."""
+        if not (self._passed or self._begun):
+            return
+        self._take_back()
+        for cohort in self._begun:
+            at, order = cohort.attempted_at, common_order(cohort.history)
+            in_pool = cohort.history
+            self.pools.leave(in_pool)
+            part = cohort.split_before(cohort.attempted)
+            cohort.attempted = 0
+            if part is not None:
+                self._passed.append(_Passed(part.history, None, at, order))
+            if cohort.size:
+                in_pool.place = cohort.first_place()
+                self.pools.push(in_pool)
+        self._begun.clear()
+        self._settle_all()
+
+    def _settle_all(self) -> None:
+        passed, self._passed = self._passed, []
+        self.unsettled.clear()
+        for each in passed:
+            self._reject(each)
+
+    def _reject(self, passed: _Passed) -> None:
+        """Give a pod or a cohort the history that a rejection leaves, and let it wait."""
+        info, kin = passed.info, passed.kin
+        cohort: Cohort | None = info.cohort
+        count = 1 if cohort is None else cohort.size
+        self.moments.cycle += count
+        info.attempts += 1
+        info.unschedulable_count += 1
+        info.error_count, info.backoff_expiry, info.flushed, info.pool = 0, None, False, None
+        info.pending_plugins = NO_PLUGINS
+        info.timestamp, info.moment = passed.at
+        info.popped = self.moments.cycle
+        if cohort is None:
+            assert kin is not None
+            info.unschedulable_plugins = interned(kin.rejectors)
+            self.pools.wait(info, info.timestamp)
+            self.wait_together(info, kin)
+            self.foresight.rejected(info.pod, kin)
+            return
+        info.place = cohort.first_place()
+        while (part := _other_rejectors(cohort)) is not None:
+            self._let_wait(part)
+        self._let_wait(cohort)
+
+    # ---- waiting together --------------------------------------------------------------------------------
+
+    def _let_wait(self, cohort: Cohort) -> None:
+        history = cohort.history
+        kin = next(iter(cohort.lines))
+        history.unschedulable_plugins = interned(kin.rejectors)
+        history.place = cohort.first_place()
+        self.pools.wait(history, history.timestamp)
+        other = self._find_same(history)
+        if other is None:
+            return
+        if other.cohort is None:
+            self.pools.leave(other)
+            cohort.add(other, other.kin)
+            self._same_history[self._key(history)] = history
+            return
+        small, large = sorted((cohort, other.cohort), key=lambda one: len(one.lines))
+        self.pools.leave(small.history)
+        large.absorb(small)
+        self._same_history[self._key(large.history)] = large.history
+
+    def wait_together(self, info: QueuedPodInfo, kin: Kin) -> None:
+        """Let a pod that was just rejected, and is in the unschedulable pool, wait with its equals. O(1)."""
+        info.kin = kin
+        other = self._find_same(info)
+        if other is None:
+            return
+        self.pools.leave(info)
+        info.pool = None
+        if other.cohort is None:
+            cohort = Cohort.like(other)
+            self.pools.leave(other)
+            cohort.history.pool = None
+            cohort.add(other, other.kin)
+            self.pools.wait(cohort.history, other.timestamp)
+            self._same_history[self._key(cohort.history)] = other = cohort.history
+        other.cohort.add(info, kin)
+
+    def _find_same(self, info: QueuedPodInfo) -> QueuedPodInfo | None:
+        """What waits with the history of *info*; if nothing does, *info* is found from now on."""
+        moment = info.timestamp, info.moment
+        if moment != self._moment:
+            self._same_history.clear()
+            self._moment = moment
+        key = self._key(info)
+        other = self._same_history.get(key)
+        if (
+            other is not None
+            and other is not info
+            and other.pool is Pool.UNSCHEDULABLE
+            and other.line is None
+            and (other.cohort is None or other.cohort.size)
+            and self._key(other) == key
+        ):
+            return other
+        self._same_history[key] = info
+        return None
+
+    def _key(self, info: QueuedPodInfo) -> Any:
+        """All of a history that decides what becomes of it."""
+        return (
+            info.profile,
+            common_order(info)[:3],
+            info.unschedulable_plugins,
+            info.pending_plugins,
+            info.gating_plugin,
+            info.error_count,
+            min(info.unschedulable_count, self.pools.backoff.steps),
+            info.flushed,
+        )
+
+
+def _other_rejectors(cohort: Cohort) -> Cohort | None:
+    """Split lines off that other plugins rejected than the first one, with one history for all."""
+    rejectors = {kin.rejectors for kin in cohort.lines}
+    if len(rejectors) == 1:
+        return None
+    one = rejectors.pop()
+    return cohort.split(lambda line: line.kin.rejectors == one)
