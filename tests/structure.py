@@ -49,6 +49,7 @@ FORMULA_CONSTANTS: Final[dict[str, str]] = {
     "schedframe/state/columns.py:ABSENT": "a code: no value",
     "schedframe/state/pod_groups.py:_BYTES_PER_COLUMN": "an estimate for accounting",
     "schedframe/state/pod_groups.py:_BYTES_PER_ROW": "an estimate for accounting",
+    "schedframe/state/sparse_resources.py:_ENTRY_CELLS": "an estimate for accounting",
     "schedframe/state/resource_columns.py:FIRST_CAPACITY": "the beginning of a doubling",
     "schedframe/state/resource_columns.py:_PAGE": "a format: numbers in a page of memory",
     "schedframe/cycle/latency.py:BUCKETS_PER_DOUBLING": "the precision of percentiles",

@@ -88,7 +88,7 @@ def test_columns_taken_before_stay_true_until_the_layout_changes() -> None:
 
 
 def test_the_layout_changes_when_columns_are_given_up_or_a_resource_appears() -> None:
-    resources = SparseResources(2 * policy.SPARSE_SHARE)
+    resources = SparseResources(CAPACITY)
     before = resources.layout
     for i in range(policy.KEPT_COLUMNS + 1):
         resources.set_allocatable(0, {f"example.com/{i}": 1}, {})
