@@ -7,6 +7,7 @@ loop, ``bind`` and ``patch_pod_status`` return an awaitable. Watch events are ha
 from __future__ import annotations
 
 import asyncio
+import logging
 import os
 import time
 from collections.abc import Awaitable, Coroutine, Iterable
@@ -17,9 +18,10 @@ from attrs import define, field
 from ...api import ClusterObject, Pod, PodCondition
 from ...errors import ClusterError
 from ..port import RemoteCluster, Subscription, WatchHandler
+from .backoff import Backoff
 from .client import ApiClient
 from .decoding import Decoder
-from .errors import NOT_FOUND, ApiError, SyncError
+from .errors import NOT_FOUND, SERVER_ERROR, UNAUTHORIZED, ApiError, NoAnswer, SyncError, Unreachable
 from .events import EventRecorder, Occurrence
 from .kubeconfig import Access, in_cluster_access, load_access
 from .lanes import Lanes
@@ -27,6 +29,8 @@ from .loop_thread import LoopThread
 from .reflector import Reflector
 from .resources import Resource, find_resource, known_resource
 from .writer import Writer
+
+logger = logging.getLogger("schedframe.kubernetes")
 
 T = TypeVar("T")
 Objects = list[Any]
@@ -36,6 +40,8 @@ DEFAULT_BURST: Final = 100
 BINDS_AT_A_TIME: Final = 128
 """Binds that are decided and not answered, at most: enough to keep all connections busy, and so few that none
 is decided long before it is sent."""
+REACH_SECONDS: Final = 5.0
+"""Deadline of one attempt to reach the server at the beginning."""
 FLUSH_SECONDS: Final = 3.0
 """Seconds in which events that still wait are written when the cluster is closed."""
 
@@ -152,6 +158,8 @@ class KubernetesCluster(RemoteCluster):
         return subscription
 
     async def _subscribe(self, subscription: _Subscription) -> None:
+        if not self._reflectors:
+            await self._reach()
         reflectors = [await self._follow(kind) for kind in subscription.kinds]
         for reflector in reflectors:
             reflector.add_handler(subscription.handler)
@@ -165,6 +173,33 @@ class KubernetesCluster(RemoteCluster):
                 f"not synced within {self.sync_timeout:g} s: "
                 + "; ".join(f"{each.resource.plural} ({each.failure or 'still listing'})" for each in missing)
             )
+
+    async def _reach(self) -> None:
+        """Wait until the server answers. Raises :class:`SyncError` for what waiting does not mend."""
+        deadline, backoff, told = time.monotonic() + self.sync_timeout, Backoff(), False
+        while True:
+            try:
+                await self.client.request("GET", "/version", seconds=REACH_SECONDS)
+                return
+            except ApiError as error:
+                if error.status == UNAUTHORIZED:
+                    raise SyncError(f"the credentials of {self.access.source} are refused: {error}") from None
+                if error.status < SERVER_ERROR:
+                    return  # it answers, if only to say that this is not for everyone
+                failure: ClusterError = error
+            except (Unreachable, NoAnswer) as error:
+                failure = error
+                if "certificate verify failed" in str(error).lower():
+                    raise SyncError(
+                        f"the certificate of {self.access.server} is not trusted: {error}; put the right "
+                        f"certificate-authority into {self.access.source}"
+                    ) from None
+            if time.monotonic() > deadline:
+                raise SyncError(f"{self.access.server} cannot be reached: {failure}") from None
+            if not told:
+                logger.warning("%s cannot be reached, trying again: %s", self.access.server, failure)
+                told = True
+            await asyncio.sleep(backoff.next())
 
     async def _follow(self, kind: str) -> Reflector:
         reflector = self._reflectors.get(kind)

@@ -1,8 +1,8 @@
 """Events for people (``kubectl describe``), in events.k8s.io/v1: in series, and the first to be dropped.
 
-Equal events about one object are one event with a series: the second occurrence is written as such, later
-ones are only counted until the series has not been seen for a while. So an object costs at most two requests
-in :data:`SERIES_SECONDS` for each reason, whatever happens to it.
+Equal events about one version of an object are one event with a series: the second occurrence is written as
+such, later ones are only counted until the series has not been seen for a while. So an object that does not
+change costs at most two requests in :data:`SERIES_SECONDS` for each reason.
 """
 
 from __future__ import annotations
@@ -55,8 +55,10 @@ class Occurrence:
 
     @property
     def key(self) -> tuple[str, ...]:
-        """Equal for events that are one series."""
-        return (self.regarding["kind"], self.regarding["uid"], self.type, self.reason, self.action)
+        """Equal for events that are one series: about one version of an object, as with kube-scheduler."""
+        regarding = self.regarding
+        version = regarding.get("resourceVersion", "")
+        return (regarding["kind"], regarding["uid"], version, self.type, self.reason, self.action)
 
 
 @define(eq=False)

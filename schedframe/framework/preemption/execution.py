@@ -117,8 +117,14 @@ class Eviction:
                 _tell(cluster, victim, note)
             return error
 
-        def others_done(errors: list[Exception | None]) -> None:
-            failed = [_failed(*outcome, preemptor) for outcome in zip(others, errors, strict=True)]
+        failed: list[bool] = []
+
+        def one_done(victim: Pod, error: Exception | None) -> None:
+            failed.append(_failed(victim, error, preemptor))
+            if len(failed) == len(others):
+                others_done()
+
+        def others_done() -> None:
             if any(failed):
                 self._finish(preemptor, again=True)
             else:
@@ -129,10 +135,10 @@ class Eviction:
             _failed(last, error, preemptor)
             self._finish(preemptor, again=error is not None)
 
-        if others:
-            off_core(lambda: [evict(victim) for victim in others], others_done)
-        else:
-            others_done([])
+        for victim in others:
+            off_core(partial(evict, victim), partial(one_done, victim))
+        if not others:
+            others_done()
 
     def _finish(self, preemptor: Pod, *, again: bool) -> None:
         self._last.pop(preemptor.uid, None)

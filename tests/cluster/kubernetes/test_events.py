@@ -64,6 +64,12 @@ def test_equal_events_are_one_series() -> None:
     assert client.sent[1].body == {"series": {"count": 2, "lastObservedTime": "2023-11-14T22:13:21.000000Z"}}
 
 
+def test_another_version_of_the_object_begins_another_series() -> None:
+    client = ScriptedClient([{}])
+    recorded(client, OCCURRENCE, evolve(OCCURRENCE, regarding=REGARDING | {"resourceVersion": "8"}))
+    assert client.methods() == ["POST", "POST"]
+
+
 def test_a_series_ends_when_nothing_is_seen_for_a_while() -> None:
     client = ScriptedClient([{}])
     later = evolve(OCCURRENCE, moment=OCCURRENCE.moment + events_module.SERIES_SECONDS)
