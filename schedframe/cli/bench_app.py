@@ -71,7 +71,7 @@ WorkloadLabel = Annotated[
 ]
 
 
-@bench_app.command(DEFAULT_COMMAND, epilog=exits.OTHER_CODES)
+@bench_app.command(DEFAULT_COMMAND, epilog=exits.OTHER_CODES, short_help="Run a template.")
 def run(
     template: Annotated[str, typer.Option(help="What to measure; see: schedframe bench list.")] = "basic",
     nodes: Annotated[int | None, typer.Option(metavar="N", help="Nodes.")] = None,
@@ -89,7 +89,7 @@ def run(
         run_template(template, Options(nodes, init, pods, seed, percentage), only_json)
 
 
-@bench_app.command("list", epilog=exits.OTHER_CODES)
+@bench_app.command("list", epilog=exits.OTHER_CODES, short_help="List templates, or workloads of a file.")
 def list_(
     file: Annotated[Path | None, typer.Argument(metavar="[FILE]", help="A file of scheduler_perf.")] = None,
     name: WorkloadName = None,
@@ -102,7 +102,9 @@ def list_(
         emit(list_of_templates() if file is None else list_of_workloads(file, name, label))
 
 
-@bench_app.command("scheduler-perf", epilog=exits.OTHER_CODES)
+@bench_app.command(
+    "scheduler-perf", epilog=exits.OTHER_CODES, short_help="Run workloads of a scheduler_perf file."
+)
 def scheduler_perf(
     file: Annotated[Path, typer.Argument(metavar="FILE", help="A performance-config.yaml.")],
     name: WorkloadName = None,

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from attrs import evolve
-
-from ..api import OwnerReference, Pod, PodSpec
+from ..api import OwnerReference, Pod
 
 
 def alike_pods(pod: Pod, pending: Iterable[Pod]) -> tuple[str, ...]:
@@ -15,18 +13,14 @@ def alike_pods(pod: Pod, pending: Iterable[Pod]) -> tuple[str, ...]:
 
 
 def are_alike(one: Pod, other: Pod) -> bool:
-    """Return whether two pods have the same controller and requests, or equal labels and specifications."""
+    """Return whether pending pods have one controller and equal requests, or equal labels and specs."""
     if one.namespace != other.namespace or one.priority != other.priority:
         return False
     owner = _controller(one)
     if owner is not None and owner == _controller(other):
         return one.requests == other.requests
-    return one.labels == other.labels and _spec(one) == _spec(other)
+    return one.labels == other.labels and one.spec == other.spec
 
 
 def _controller(pod: Pod) -> OwnerReference | None:
     return next((each for each in pod.metadata.owner_references if each.controller), None)
-
-
-def _spec(pod: Pod) -> PodSpec:
-    return evolve(pod.spec, node_name="")

@@ -9,9 +9,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedframe import ChangeKind, Simulation, explain
+from schedframe.why.change import Change
+from schedframe.why.cluster_copy import copy_cluster
+from schedframe.why.explain import case_of
+from schedframe.why.near_misses import NearMiss, near_misses
+from schedframe.why.pairs import PairSearch
+from schedframe.why.proposals import candidates
+from schedframe.why.trial import Budget, Trial
 
 from .manifests import Manifest, node, pod
 from .patching import applied
+from .test_changes import _state
 
 GPU = "nvidia.com/gpu"
 TAINT = {"key": GPU, "value": "present", "effect": "NoSchedule"}
@@ -65,6 +73,24 @@ def test_an_obstacle_before_the_queue_and_one_on_the_nodes() -> None:
     (pair, *_) = explain([node("n", taints=[TAINT])], pending).pairs
     assert [each.kind for each in pair.parts] == [ChangeKind.REMOVE_GATE, ChangeKind.TOLERATE_TAINT]
     assert pair.size == 2
+
+
+def test_the_copy_is_as_it_was_after_the_search() -> None:
+    copied = copy_cluster([*CLUSTER, pod("q", "64")], gpu_pod("p"))
+    simulation = copied.simulation
+    before = _state(simulation)
+    trial = Trial(simulation, copied.pod, Budget(500))
+
+    def examine(changed: Trial) -> tuple[list[NearMiss], list[Change]]:
+        framework, decision = copied.live.framework_of(changed.pod), copied.live.decide(changed.pod)
+        assert framework is not None
+        assert decision is not None
+        near = near_misses(framework, decision)
+        return near, list(candidates(case_of(copied, near, changed)))
+
+    assert PairSearch(examine, 5).smallest(trial, *examine(trial))
+    assert _state(simulation) == before
+    simulation.scheduler.core.cache.check_invariants()
 
 
 def test_the_budget_holds_for_pairs() -> None:
