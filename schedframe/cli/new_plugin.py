@@ -5,6 +5,7 @@ from __future__ import annotations
 import keyword
 import re
 from importlib.resources import files
+from importlib.util import find_spec
 from pathlib import Path
 from string import Template
 from typing import Final
@@ -56,6 +57,9 @@ class PluginNames:
             raise InputError("", f"{names.class_name} is too long", fix, location="NAME")
         if keyword.iskeyword(names.package) or names.package in ("schedframe", "plugins_builtin"):
             raise InputError("", f"{names.package} is taken", "choose another name", location="NAME")
+        if find_spec(names.package) is not None:
+            problem = f"a module named {names.package} is installed, which the package would hide"
+            raise InputError("", problem, "choose another name", location="NAME")
         if names.class_name in Registry.installed():
             problem = f"a plugin named {names.class_name} is installed"
             raise InputError("", problem, "choose another name", location="NAME")

@@ -185,8 +185,14 @@ class _ProfileBuilder:
                 continue
             weight = weights[plugin.name] = plugin.weight or 1
             if weight * MAX_NODE_SCORE > _int64(_INT64_MAX - total):
-                detail = f"with it the sum of scores could exceed {_INT64_MAX}; use smaller, positive weights"
-                self.errors.append(FieldError.invalid(f"{self.path}.plugins.{point}", plugin.name, detail))
+                # A negative weight is refused at the next plugin, where the sum wraps around.
+                wrong = min(weights, key=weights.__getitem__)
+                if weights[wrong] < 0:
+                    detail = f"its weight is {weights[wrong]}; use a weight of at least 1"
+                else:
+                    wrong = plugin.name
+                    detail = f"with it the sum of scores could exceed {_INT64_MAX}; use smaller weights"
+                self.errors.append(FieldError.invalid(f"{self.path}.plugins.{point}", wrong, detail))
                 break
             total = _int64(total + weight * MAX_NODE_SCORE)
         return weights

@@ -362,9 +362,7 @@ def _make(name: str, profile: EffectiveProfile, registry: Registry, handle: Hand
     try:
         return make_plugin(factory, args, handle)
     except Exception as error:
-        raise PluginError(
-            f"plugin {name} of profile {profile.scheduler_name} cannot be made: {error}"
-        ) from error
+        raise PluginError(f"plugin {name} cannot be made: {message_of(error)}") from error
 
 
 def _simple(plugin: str, point: str, call: Any, *arguments: Any) -> Status | None:

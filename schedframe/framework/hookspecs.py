@@ -121,7 +121,10 @@ class Hookspecs(Protocol):
     def events_to_register(self) -> Sequence[EventRegistration]:
         """Return the cluster events, with hints, that may make a pod schedulable that this plugin rejected.
 
-        Called once. Pods rejected by a plugin without this hook are tried again at every event.
+        Called once. Pods rejected by a plugin without this hook are tried again at every event. As in
+        kube-scheduler, a plugin that registers new nodes (``Action.ADD``) and no changes of taints gets these
+        as well, without a hint: a node may become ready for a pod by the loss of a taint alone. Register
+        ``Action.UPDATE_NODE_TAINT`` with a hint of your own to prevent that.
         """
 
     # ---- scheduling cycle ------------------------------------------------------------------------------

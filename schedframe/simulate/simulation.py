@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, Final, Self
 
@@ -129,24 +129,35 @@ class Simulation:
         self.scheduler.sync()
 
     def remove_pod(self, key: str) -> bool:
-        """Delete a placed pod (``namespace/name``), and return whether there was one."""
-        for state in self._core.cache.pods():
-            if state.pod.key == key:
-                if self.cluster.get("Pod", key) is not None:
-                    self.cluster.delete("Pod", key)
-                    self.scheduler.sync()
-                else:
-                    self._core.cache.remove_pod(state.pod.uid)
-                return True
-        return False
+        """Delete the placed pod of that key or name, and return whether there was one.
+
+        Raises :class:`InputError` if pods of several namespaces have that name.
+        """
+        placed = [state.pod for state in self._core.cache.pods() if key in (state.pod.key, state.pod.name)]
+        pod = _only(placed, key)
+        if pod is None:
+            return False
+        if self.cluster.get("Pod", pod.key) is not None:
+            self.cluster.delete("Pod", pod.key)
+            self.scheduler.sync()
+        else:
+            self._core.cache.remove_pod(pod.uid)
+        return True
 
     # ---- questions ---------------------------------------------------------------------------------------
 
-    def evaluate(self, pod: AnyPod) -> Evaluation:
+    def evaluate(self, pod: AnyPod | str) -> Evaluation:
         """Return what would happen to *pod* in the cluster as it is. Changes nothing.
 
-        All nodes are evaluated: neither sampling nor the shortcuts for a nominated or a single node apply.
+        *pod* is a pod, a manifest, or the key or name of a pod of the cluster. All nodes are evaluated:
+        neither sampling nor the shortcuts for a nominated or a single node apply. Raises :class:`InputError`
+        for a name that no pod has, or several pods have.
         """
+        if isinstance(pod, str):
+            found = _only([each for each in self.cluster.list("Pod") if pod in (each.key, each.name)], pod)
+            if found is None:
+                raise InputError("pod", f"no pod is named {pod}", "write its name or namespace/name")
+            pod = found
         return self.evaluator.evaluate(_with_uid(as_pod(pod, strict=self.strict)))
 
     def assume(self, pod: AnyPod, node_name: str) -> None:
@@ -235,7 +246,7 @@ class Simulation:
 
 def evaluate(
     objects: Iterable[AnyObject],
-    pod: AnyPod,
+    pod: AnyPod | str,
     config: ConfigSource = None,
     *,
     plugins: PluginsToPass | None = None,
@@ -244,7 +255,8 @@ def evaluate(
 ) -> Evaluation:
     """Return what the scheduler would do with *pod* in a cluster of *objects*, and why. Changes nothing.
 
-    Everything may be API values or plain manifests; *plugins* and *allow_imports* as for :class:`Scheduler`,
+    Everything may be API values or plain manifests, and *pod* the key or name of a pod among *objects*;
+    *plugins* and *allow_imports* as for :class:`Scheduler`,
     *strict* as for :func:`from_manifest`. Raises :class:`ConfigError` for a configuration that is refused,
     :class:`InputError` for a manifest that cannot be used.
     """
@@ -267,6 +279,14 @@ def as_pod(obj: Any, *, strict: Strict = True) -> Pod:
     if not isinstance(value, Pod):
         raise InputError("", f"{type(value).__name__} is not a pod", "give a Pod or the manifest of one")
     return value
+
+
+def _only(pods: Sequence[Pod], name: str) -> Pod | None:
+    """Return the only one of *pods*, which are named so, ``None`` without any; an error for several."""
+    if len(pods) > 1:
+        keys = ", ".join(sorted(pod.key for pod in pods))
+        raise InputError("pod", f"{len(pods)} pods are named {name}", f"say which: {keys}")
+    return pods[0] if pods else None
 
 
 def _with_uid(pod: Pod) -> Pod:

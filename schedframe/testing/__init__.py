@@ -1,8 +1,9 @@
 """What authors of plugins and schedulers test with. Needs the extra ``testing`` where it says so.
 
 ``pod`` and ``node`` build manifests that read like sentences. :func:`check_plugin` checks whether a plugin
-keeps the contract. :mod:`schedframe.testing.strategies` has Hypothesis strategies. The fixtures ``cluster``,
-``scheduler``, ``virtual_clock`` and ``recorder`` are available in every pytest with schedframe installed.
+keeps the contract. :mod:`schedframe.testing.strategies` has Hypothesis strategies. The fixtures
+``schedframe_cluster``, ``schedframe_scheduler``, ``schedframe_clock`` and ``schedframe_recorder`` are
+available in every pytest with schedframe installed.
 """
 
 from __future__ import annotations
@@ -59,7 +60,13 @@ if not TYPE_CHECKING:
             name = "StubHandle"
         if name not in _HOME:
             raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = getattr(import_module(f".{_HOME[name]}", __name__), name)
+        try:
+            found = getattr(import_module(f".{_HOME[name]}", __name__), name)
+        except ModuleNotFoundError as error:
+            if error.name != "hypothesis":
+                raise
+            message = f"schedframe.testing.{name} needs hypothesis: pip install 'schedframe[testing]'"
+            raise ModuleNotFoundError(message, name=error.name) from error
         globals()[name] = found
         return found
 

@@ -97,6 +97,7 @@ def test_names_are_spelled_as_each_place_wants_them(name: str, names: PluginName
         ("2fast", "'2fast' is no name"),
         ("../up", "'../up' is no name"),
         ("class", "class is taken"),
+        ("numpy", "a module named numpy is installed, which the package would hide"),
         ("schedframe", "schedframe is taken"),
         ("node-name", "a plugin named NodeName is installed"),
         ("a" * 37, "is too long; use at most 36 letters"),

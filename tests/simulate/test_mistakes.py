@@ -2,10 +2,27 @@
 
 from __future__ import annotations
 
-import pytest
+from functools import partial
 
-from schedframe import Simulation
-from schedframe.errors import InputError
+import pytest
+from attrs import define
+
+from schedframe import (
+    Action,
+    ClusterEvent,
+    EventRegistration,
+    EventResource,
+    Handle,
+    InMemoryCluster,
+    Pod,
+    Scheduler,
+    Simulation,
+    Status,
+    evaluate,
+    explain,
+    hookimpl,
+)
+from schedframe.errors import ConfigError, InputError
 from schedframe.testing import node, pod
 
 
@@ -17,3 +34,91 @@ def test_a_pod_is_not_assumed_on_a_node_that_is_not_there() -> None:
             simulation.assume(pod("p"), "nowhere")
         simulation.assume(pod("p"), "worker-1")
         assert simulation.scheduler.core.cache.table.pod_count[0] == 1
+
+
+def test_a_pod_may_be_named() -> None:
+    objects = [node("n"), pod("a"), pod("b").in_namespace("x"), pod("b").in_namespace("y")]
+    assert evaluate(objects, "a").feasible == ["n"]
+    assert evaluate(objects, "x/b").feasible == ["n"]
+    with pytest.raises(InputError, match="2 pods are named b; say which: x/b, y/b"):
+        evaluate(objects, "b")
+    with pytest.raises(InputError, match="no pod is named c"):
+        evaluate(objects, "c")
+
+
+def test_a_placed_pod_is_removed_by_its_name() -> None:
+    with Simulation([node("n")]) as simulation:
+        simulation.schedule([pod("a"), pod("b").in_namespace("x"), pod("b").in_namespace("y")])
+        assert simulation.remove_pod("a")
+        assert not simulation.remove_pod("a")
+        with pytest.raises(InputError, match="2 pods are named b"):
+            simulation.remove_pod("b")
+        assert simulation.remove_pod("x/b")
+        assert simulation.remove_pod("b")
+
+
+class Refusing:
+    def __init__(self, args: object, handle: Handle) -> None:
+        raise ValueError("no server")
+
+    @hookimpl
+    def reserve(self, pod: Pod) -> None: ...
+
+
+def test_a_plugin_that_cannot_be_made_is_named_once() -> None:
+    with pytest.raises(ConfigError) as caught:
+        Simulation([node("n")], plugins=[Refusing])
+    assert str(caught.value) == "profile default-scheduler: plugin Refusing cannot be made: no server"
+
+
+@define(eq=False)
+class Counting:
+    """Gets an object of the program beside its handle."""
+
+    server: list[str]
+    handle: Handle
+
+    @hookimpl
+    def reserve(self, pod: Pod) -> None:
+        self.server.append(pod.name)
+
+
+def test_a_plugin_gets_an_object_of_the_program() -> None:
+    """As a partial, from a function, or as an instance."""
+    server: list[str] = []
+    makers = (
+        partial(Counting, server),
+        partial(Counting, server=server),
+        lambda args, handle: Counting(server, handle),
+    )
+    for maker in makers:
+        with Simulation([node("n")], plugins={"Counting": maker}) as simulation:
+            simulation.schedule([pod("p")])
+    assert server == ["p"] * 3
+
+
+def test_a_negative_weight_is_the_one_that_is_blamed() -> None:
+    profile = {"plugins": {"score": {"enabled": [{"name": "TaintToleration", "weight": -4}]}}}
+    kind = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+    with pytest.raises(ConfigError, match="'TaintToleration': its weight is -4; use a weight of at least 1"):
+        Simulation([node("n")], {**kind, "profiles": [profile]})
+
+
+def test_explain_names_the_event_that_is_implied() -> None:
+    """A plugin that registers new nodes also gets changes of taints."""
+
+    class Waiting:
+        @hookimpl
+        def filter(self, pod: Pod) -> Status | None:
+            return Status.unschedulable("never")
+
+        @hookimpl
+        def events_to_register(self) -> list[EventRegistration]:
+            return [EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD))]
+
+    cluster = InMemoryCluster([node("n"), pod("p")])
+    with Scheduler(cluster, plugins=[Waiting]) as scheduler:
+        scheduler.run_until_idle()
+        waiting = explain(scheduler, "p").waiting
+    assert waiting is not None
+    assert waiting.events[0].events == ("Node: Add", "Node: UpdateNodeTaint (implied by Add)")

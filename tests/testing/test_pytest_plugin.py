@@ -24,6 +24,60 @@ class Fussy:
 
 
 @pytest.fixture
+def schedframe_options():
+    return {"plugins": {"Fussy": Fussy}, "config": CONFIG}
+
+
+CONFIG = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+    "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Fussy"}]}}}],
+}
+
+
+def test_placed(schedframe_cluster, schedframe_scheduler, schedframe_recorder):
+    schedframe_cluster.create(node("n"))
+    schedframe_cluster.create(pod("p"))
+    schedframe_scheduler.run_until_idle()
+    assert schedframe_recorder.placements == {"default/p": "n"}
+    assert schedframe_recorder.calls_of("NodeResourcesFit")
+    assert not schedframe_recorder.faults
+
+
+def test_faults(schedframe_cluster, schedframe_scheduler, schedframe_recorder):
+    for name in "ab":
+        schedframe_cluster.create(node(name))
+    schedframe_cluster.create(pod("p"))
+    schedframe_scheduler.run_until_idle()
+    assert schedframe_recorder.placements == {}
+    (status, of), *_ = schedframe_recorder.faults
+    assert "no idea" in status.message
+    assert of.key == "default/p"
+
+
+def test_time(schedframe_scheduler, schedframe_clock):
+    before = schedframe_scheduler.core.clock()
+    schedframe_clock.advance(60)
+    assert schedframe_scheduler.core.clock() == before + 60
+"""
+
+
+FORMER_NAMES = """
+import pytest
+from attrs import define
+
+from schedframe import hookimpl
+from schedframe.testing import node, pod
+
+
+@define(eq=False)
+class Fussy:
+    @hookimpl
+    def score(self, node_info):
+        raise RuntimeError("no idea")
+
+
+@pytest.fixture
 def scheduler_options():
     return {"plugins": {"Fussy": Fussy}, "config": CONFIG}
 
@@ -72,6 +126,14 @@ def test_fixtures_are_there_without_a_conftest(tmp_path: Path) -> None:
     (tmp_path / "test_mine.py").write_text(TESTS)
     done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", at=tmp_path)
     assert "3 passed" in done.stdout, done.stdout + done.stderr
+
+
+def test_former_names_of_fixtures_warn(tmp_path: Path) -> None:
+    (tmp_path / "test_mine.py").write_text(FORMER_NAMES)
+    done = run("-m", "pytest", "-q", "-p", "no:cacheprovider", at=tmp_path)
+    assert "3 passed" in done.stdout, done.stdout + done.stderr
+    assert "the fixture scheduler is called schedframe_scheduler now" in done.stdout
+    assert "the fixture virtual_clock is called schedframe_clock now" in done.stdout
 
 
 @pytest.mark.parametrize(

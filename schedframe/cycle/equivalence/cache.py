@@ -39,6 +39,8 @@ class EquivalenceCache:
     policy: Policy = field(factory=lambda: policy.DEFAULT)
     on_fault: Callable[[EquivalenceClass, Exception], Rows] | None = None
     """Gives the feasible rows of a decision whose index failed when they were wanted."""
+    on_unsigned: Callable[[Framework, Pod], None] | None = None
+    """Called for a pod that some plugin did not sign."""
     _classes: OrderedDict[ClassKey, EquivalenceClass] = field(factory=OrderedDict)
     _shared: WeakValueDictionary[Any, SharedIndexes] = field(factory=WeakValueDictionary)
     """By profile and node signature; gone with the last class."""
@@ -57,6 +59,8 @@ class EquivalenceCache:
         if memo is None or not memo.is_of(framework, pod):
             plan = self._plan(framework)
             key = None if plan is None else class_key(framework.profile_name, plan, pod)
+            if key is None and plan is not None and self.on_unsigned is not None:
+                self.on_unsigned(framework, pod)
             if plan is None or key is None or (self._faulty and self._is_faulty(key)):
                 return None
             eq_class = self._get(key, framework, plan, pod)

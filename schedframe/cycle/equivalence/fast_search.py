@@ -15,6 +15,7 @@ from ..._brief import brief_repr
 from ...api import Pod
 from ...errors import CacheFault
 from ...framework import Code, CycleState, Framework, PreFilterOutcome, Status, Verdicts
+from ...framework.faults import from_exception
 from ...framework.filtering import run_pre_filter
 from ...state import Rows
 from ..search.decision import Decision
@@ -49,12 +50,15 @@ class FastSearch:
     """Called once for each fault of the cache."""
     live: LiveSearch = field(init=False)
     """Chooses where a class has columns."""
+    _unsigned: set[tuple[str, str]] = field(factory=set, init=False)
+    """Profile and name of the plugins whose pod_signature failed."""
     _begun: Decision | None = None
     """The decision for which live pre_filter plugins were called in this cycle."""
 
     def __attrs_post_init__(self) -> None:
         self.live = LiveSearch(self.rng, self.cache.objects)
         self.cache.on_fault = self._lost_rows
+        self.cache.on_unsigned = self._report_signatures
 
     def decide(self, framework: Framework, pod: Pod) -> Decision | None:
         """A decision; ``None`` for a full search, an unsettled decision for one that begins after pre_filter.
@@ -128,6 +132,17 @@ class FastSearch:
         self.drop(framework, pod, error)
         verdicts = framework.filter_rows(state, pod, eq_class.table.rows())
         return verdicts.rows.select(verdicts.passing())
+
+    def _report_signatures(self, framework: Framework, pod: Pod) -> None:
+        """Report each plugin once whose pod_signature fails or cannot be hashed; its pods have no class."""
+        for name, call in framework.plan.signatures:
+            if call is None or (framework.profile_name, name) in self._unsigned:
+                continue
+            try:
+                hash(call(pod))
+            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+                self._unsigned.add((framework.profile_name, name))
+                self.report(from_exception(name, "pod_signature", error), pod)
 
     # ---- live plugins have nothing to say ----------------------------------------------------------------
 

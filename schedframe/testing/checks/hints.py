@@ -14,6 +14,8 @@ from ...queue import (
     Action,
     ClusterEvent,
     EventRegistration,
+    EventResource,
+    ObjectEvent,
     QueueingHint,
     derive_object_events,
     matches,
@@ -92,10 +94,26 @@ def _wait(subject: Subject, world: World, pod: Pod) -> None:
             labels = ", ".join(str(happened.event) for happened in events)
             raise Violation(
                 f"pod {pod.key} was rejected and would be accepted now, but no hint says Queue to {labels}: "
-                "the pod goes on waiting",
+                f"the pod goes on waiting; {_fix(registered, events)}",
                 world,
             )
         return
+
+
+def _fix(registered: Iterable[EventRegistration], events: Iterable[ObjectEvent]) -> str:
+    """What to change in events_to_register."""
+    missing = [
+        happened.event
+        for happened in events
+        if not any(matches(each.event, happened.event) for each in registered)
+    ]
+    if not missing:
+        return "let the hint return QUEUE for such a change"
+    event = missing[0]
+    actions = " | ".join(f"Action.{action.name}" for action in event.actions)
+    resource = EventResource(event.resource).name if event.resource in set(EventResource) else None
+    named = repr(event.resource) if resource is None else f"EventResource.{resource}"
+    return f"register EventRegistration(ClusterEvent({named}, {actions}))"
 
 
 def _is_waiting(change: Change, key: str = "") -> bool:

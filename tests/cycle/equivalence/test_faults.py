@@ -15,9 +15,11 @@ import pytest
 from attrs import define, field
 
 import schedframe.cycle.equivalence as package
+from schedframe import Depends
 from schedframe.errors import CacheFault, VerificationError
 
 from .. import workload
+from ..build import World, make_node, make_pod, plugin_class
 from ..scale import examples
 from .comparison import Triplets, renamed
 from .test_same_decisions import Way, catching_up
@@ -156,3 +158,22 @@ def test_a_fault_changes_no_decision(owner: Any, name: str, monkeypatch: pytest.
 
 QUIET = {"StatusCodes.code_of"}
 """Called between plugins by evaluators: taken for a fault of the plugin, which the full search looks for."""
+
+
+@pytest.mark.parametrize("answer", [[], {"a": 1}, ValueError("no")])
+def test_a_signature_that_cannot_be_hashed_is_reported_once(answer: Any) -> None:
+    """Its pods are decided by the full search; without a report only the time that it takes would show."""
+
+    def sign(self: Any) -> Any:
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    signing = plugin_class("Signing", depends_on=Depends.ROW, pod_signature=sign, filter=lambda self: None)
+    world = World({"Signing": signing})
+    world.create(make_node("n"), *(make_pod(f"p{i}") for i in range(5)))
+    world.settle()
+    assert world.node_of("p4") == "n"
+    ((status, _),) = world.faults
+    assert status.plugin == "Signing"
+    assert status.message.startswith('running PodSignature plugin "Signing": ')
