@@ -46,7 +46,7 @@ class ColumnUpdater:
         columns = self.columns
         for part in passing:
             self._score(part)
-        columns.best_rows.rebuild(self.query.table.size)
+        columns.generation += 1
         columns.recount()
         columns.follow_highest()
 
@@ -73,7 +73,7 @@ class ColumnUpdater:
         sums = self._completed(sums, passing)
         if not in_place:
             totals[passing.index] = sums
-        columns.best_rows.rebuild(size)
+        columns.generation += 1
         for column in columns.from_pods if all_pass and all_passed else columns.normalized:
             column.recount(passing)
 
@@ -103,20 +103,19 @@ class ColumnUpdater:
             columns.count_node_scores(positions, before)
             for column in columns.from_pods:
                 column.count_rows(passing.positions, 1)
-        columns.best_rows.rebuild(self.query.table.size)
+        columns.generation += 1
 
     def evaluate_rows(self, rows: Collection[int], *, counting: bool) -> None:
         """As :meth:`evaluate_dirty`, row by row by the per-node forms; O(rows x plugins)."""
         columns, rowwise, memo = self.columns, self.rowwise, self.memo
         assert rowwise is not None
         # One element of a memoryview costs a third of what it does in an array.
-        codes, node_codes = columns.codes.data, columns.node_columns.codes.data
+        codes, node_codes, totals = columns.codes.data, columns.node_columns.codes.data, columns.totals.data
         node_scores, moving, state_of = (
             columns.node_scores.data,
             columns.from_pods,
             self.query.table.row_state,
         )
-        changes = []
         for row in rows:
             old, new = codes[row], node_codes[row]
             total = INFEASIBLE
@@ -136,8 +135,7 @@ class ColumnUpdater:
             if moving:
                 raws = rowwise.raw_scores(row) if new == 0 else []
                 total += columns.set_raw_scores(row, old, new, raws, counting=counting)
-            changes.append((row, total))
-        columns.best_rows.update(changes)
+            totals[row] = total
 
     # ---- parts -------------------------------------------------------------------------------------------
 

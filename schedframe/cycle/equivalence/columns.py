@@ -12,7 +12,6 @@ from ...framework import Status, Verdicts
 from ...framework.plan import ScoreEntry
 from ...state import LazyRows, NodeTable, Rows
 from .index.base import INFEASIBLE
-from .index.blocked_max import BlockedMax
 from .node_columns import NodeColumns
 from .normalized import Column, NormalizedScores, RawScores
 from .status_codes import Codes
@@ -41,8 +40,10 @@ class ClassColumns:
         self.node_columns = node_columns
         self.codes = sparse_copy(node_columns.codes)
         """By row: 0 passes, *k* is rejected with ``statuses[k - 1]``, -1 has no node."""
-        self.best_rows = BlockedMax(np.full(len(self.codes), INFEASIBLE, np.int64), 0, table)
-        """The totals of feasible rows, and the best of them."""
+        self.totals: Column = np.full(len(self.codes), INFEASIBLE, np.int64)
+        """Sums of all scores, :data:`INFEASIBLE` for a row that is rejected."""
+        self.generation = 0
+        """How often all totals may have changed; in between the table's row log names the rows that did."""
         self.from_nodes = tuple(map(NormalizedScores, node_columns.normalized))
         self.from_pods: tuple[NormalizedScores, ...] = ()
         """Normalised scores that depend on the pods of a row; their raw scores are the class's own."""
@@ -59,17 +60,12 @@ class ClassColumns:
     def nbytes(self) -> int:
         """Memory, in bytes, without the node columns."""
         raw = sum(column.raw.nbytes for column in self.from_pods)
-        return self.codes.nbytes + raw + self.best_rows.nbytes
+        return self.codes.nbytes + raw + self.totals.nbytes
 
     @property
     def statuses(self) -> list[Status]:
         """By code, from 1 on."""
         return self.node_columns.status_codes.statuses
-
-    @property
-    def totals(self) -> Column:
-        """Sums of all scores, :data:`INFEASIBLE` for a row that is rejected."""
-        return self.best_rows.values
 
     # ---- codes -------------------------------------------------------------------------------------------
 
@@ -207,7 +203,7 @@ class ClassColumns:
         for column in self.from_pods:
             totals += column.weighted_rows(column.raw[feasible], column.highest)
         self.totals[feasible] = totals
-        self.best_rows.rebuild(self.table.size)
+        self.generation += 1
 
     def totals_of(self, rows: Rows) -> Column:
         """Totals of some feasible rows, normalised over just them; read-only."""
@@ -225,8 +221,9 @@ class ClassColumns:
     def best_where(self, rows: Rows, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
         """Which of *rows* are the best of those feasible ones at which *mask* is true."""
         if not any(column.highest for column in self.normalized):
-            # Most often the best row of all is among them: two passes, and no column is gathered.
-            tied: npt.NDArray[np.bool_] = rows.take(self.totals) == self.best_rows.top()
+            # Most often the best row of all is among them: three passes, and no column is gathered.
+            every = rows.take(self.totals)
+            tied: npt.NDArray[np.bool_] = every == every.max()
             tied &= mask
             if np.count_nonzero(tied):  # half of what any() costs
                 return tied
@@ -245,7 +242,6 @@ class ClassColumns:
             raise InvariantError("the numbers of rows by code are not those of the codes")
         if ((self.totals[:size] == INFEASIBLE) != (codes != 0)).any():
             raise InvariantError("rows that are rejected have a total, or rows that pass have none")
-        self.best_rows.check_invariants()
         positions = self.feasible_positions()
         for column in self.normalized:
             values, numbers = np.unique(column.raw[positions], return_counts=True)

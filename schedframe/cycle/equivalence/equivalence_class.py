@@ -381,6 +381,6 @@ class EquivalenceClass:
         columns = self.columns
         if self.cacheable and columns is not None:
             columns.check_invariants()
-            self.groupings.check_invariants(columns.totals, columns.best_rows.generation, self.table)
+            self.groupings.check_invariants(columns.totals, columns.generation, self.table)
         if self.cacheable and self.index is not None:
             self.index.check_invariants()

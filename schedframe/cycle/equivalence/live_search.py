@@ -62,12 +62,19 @@ class LiveSearch:
 
     def draw(self, eq_class: EquivalenceClass, decision: Decision) -> Decision | None:
         """Choose one of the rows with the highest total."""
-        columns = columns_of(eq_class)
-        if not columns.best_rows.best():
+        columns, table = columns_of(eq_class), eq_class.table
+        if not columns.feasible:
             return None
         if decision.feasible is None:
             decision.feasible = columns.feasible_rows()
-        decision.node_name = eq_class.table.name_of(columns.best_rows.draw(self.rng))
+        groups = eq_class.groupings.of((), columns.totals, columns.generation, table)
+        if groups is not None and groups.present():
+            row = groups.choose((0,), self.rng, table.size)
+        else:
+            rows = table.rows()
+            totals = rows.take(columns.totals)
+            row = one_of(rows, totals == totals.max(), self.rng)
+        decision.node_name = table.name_of(row)
         return decision
 
     # ---- live plugins score ------------------------------------------------------------------------------
@@ -328,8 +335,8 @@ def group_max(eq_class: EquivalenceClass, codes: Any) -> GroupMax | None:
     """The totals of a class by group of rows; ``None`` if passes over all rows cost less."""
     if not codes or type(codes) is not tuple or not all(isinstance(each, np.ndarray) for each in codes):
         return None
-    best_rows = columns_of(eq_class).best_rows
-    return eq_class.groupings.of(codes, best_rows.values, best_rows.generation, eq_class.table)
+    columns = columns_of(eq_class)
+    return eq_class.groupings.of(codes, columns.totals, columns.generation, eq_class.table)
 
 
 def answered(hook: Any, keys: Sequence[Any]) -> Any:

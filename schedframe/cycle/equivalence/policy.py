@@ -16,7 +16,7 @@ class IndexKind(Enum):
 
     STATE = "state index"
     MATRIX = "score matrix"
-    ROWS = "blocked maxima over the columns of the class"
+    ROWS = "the columns of the class"
 
 
 @frozen
@@ -113,15 +113,11 @@ of two apart and share few lines of the processor cache.
 """
 SMALLEST_BLOCK = 64
 """Rows of a block at least: finding the best row of a smaller one costs no less."""
-LARGEST_BLOCK = 2048
-"""Rows of a block of blocked maxima at most: what a pass over one block costs is 2 us."""
 
 
-def block_shift(rows: int, largest: int | None = None) -> int:
+def block_shift(rows: int) -> int:
     """Power of two of the rows in a block, for a table of *rows* rows."""
-    shift = max(SMALLEST_BLOCK, -(-max(rows, 1) // BLOCKS)) - 1
-    found = shift.bit_length()
-    return found if largest is None else min(found, largest.bit_length() - 1)
+    return (max(SMALLEST_BLOCK, -(-max(rows, 1) // BLOCKS)) - 1).bit_length()
 
 
 def choose_index(policy: Policy, rows: int, classes: int, *, by_state: bool, by_node: bool) -> IndexKind:

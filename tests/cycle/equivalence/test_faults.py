@@ -45,8 +45,8 @@ OUTSIDE = {
     "class_key",
     "signature",
 }
-AFTER_A_DRAW = {"BlockedMax._nth_best", "BlockedMax._counted", "BlockedMax._fold", "GroupMax._at"}
-"""They get a number that was drawn: the full search draws again, so later draws are others."""
+AFTER_A_DRAW = {"GroupMax._at"}
+"""It gets a number that was drawn: the full search draws again, so later draws are others."""
 
 
 def functions() -> Iterator[tuple[Any, str]]:

@@ -11,18 +11,27 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from schedframe.cycle.equivalence import policy
-from schedframe.cycle.equivalence.index.base import INFEASIBLE
-from schedframe.cycle.equivalence.index.blocked_max import BlockedMax
+from schedframe.cycle.equivalence.index.base import INFEASIBLE, Scores
 from schedframe.cycle.equivalence.index.group_max import GroupMax, GroupMaxCache
 from schedframe.cycle.search import tie_breaking as ties
 from schedframe.errors import InvariantError
 from schedframe.state import NodeTable
 
 from ..build import make_node
-from .test_blocked_max import drawn
 
 VALUES = st.sampled_from((INFEASIBLE, 0, 1, 2, 400))
 CODES = st.integers(-1, 3)
+
+
+def drawn(tied: list[int], size: int, rng: Random) -> int | None:
+    """The row that is chosen of these, the simple way."""
+    if len(tied) < 2:
+        return tied[0] if tied else None
+    if len(tied) * ties.MOST_DRAWS < size:
+        return tied[rng.randrange(len(tied))]
+    while (row := int(rng.random() * size)) not in tied:
+        pass
+    return row
 
 
 class GroupedMachine(RuleBasedStateMachine):
@@ -102,12 +111,12 @@ def table_of(nodes: int) -> NodeTable:
     return table
 
 
-def column(table: NodeTable) -> BlockedMax:
-    return BlockedMax(np.arange(table.capacity, dtype=np.int64), table.size)
+def column(table: NodeTable) -> Scores:
+    return np.arange(table.capacity, dtype=np.int64)
 
 
-def of(ways: GroupMaxCache, codes: Any, best_rows: BlockedMax, table: NodeTable) -> GroupMax | None:
-    return ways.of(codes, best_rows.values, best_rows.generation, table)
+def of(ways: GroupMaxCache, codes: Any, values: Scores, table: NodeTable) -> GroupMax | None:
+    return ways.of(codes, values, 0, table)
 
 
 def touch(table: NodeTable, times: int = 1) -> None:
@@ -127,7 +136,7 @@ def test_a_grouping_is_maintained_from_its_second_visit_on() -> None:
     table.set_node(make_node("n3"))
     assert of(ways, (codes,), maxima, table) is found
     assert sorted(found.present()) == [(0,), (1,)]
-    found.check_invariants(maxima.values)
+    found.check_invariants(maxima)
 
 
 def test_a_grouping_is_built_again_after_many_changes() -> None:
@@ -136,8 +145,7 @@ def test_a_grouping_is_built_again_after_many_changes() -> None:
     assert [of(ways, (codes,), maxima, table) is None for _ in range(2)] == [True, False]
     touch(table, policy.DEFAULT.rowwise_rows + 1)
     assert [of(ways, (codes,), maxima, table) is None for _ in range(2)] == [True, False]
-    maxima.rebuild(table.size)
-    assert [of(ways, (codes,), maxima, table) is None for _ in range(2)] == [True, False]
+    assert [ways.of((codes,), maxima, 1, table) is None for _ in range(2)] == [True, False]
 
 
 def test_nodes_that_joined_are_taken_in() -> None:
@@ -146,7 +154,7 @@ def test_nodes_that_joined_are_taken_in() -> None:
     of(ways, (codes,), maxima, table)
     of(ways, (codes,), maxima, table)
     table.set_node(make_node("n3"))
-    maxima.update([(3, 1000)])
+    maxima[3] = 1000
     of(ways, (codes,), maxima, table)
     found = of(ways, (codes,), maxima, table)
     assert found is not None
@@ -177,6 +185,23 @@ def test_few_groupings_are_kept_and_short_arrays_are_refused() -> None:
         of(ways, (codes,), maxima, table)
     assert of(ways, (first,), maxima, table) is None
     assert of(ways, (others[-1],), maxima, table) is not None
+
+
+@pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 3000])
+def test_without_columns_all_rows_are_one_group(size: int) -> None:
+    random, values = Random(size), np.full(size, INFEASIBLE, np.int64)
+    groups = GroupMax((), 1)
+    assert groups.rebuild(values, size)
+    assert groups.present() == []
+    for step in range(60):
+        rows = [random.randrange(size) for _ in range(1 + step % 3)]
+        values[rows] = random.choice((INFEASIBLE, 0, 1, 2))
+        assert groups.update(rows, values)
+        groups.check_invariants(values)
+        tied = (values == values.max()).nonzero()[0].tolist() if values.max() != INFEASIBLE else []
+        assert groups.present() == [()] * bool(tied)
+        if tied:
+            assert groups.choose([0], Random(step), size) == drawn(tied, size, Random(step))
 
 
 def test_damage_is_detected() -> None:

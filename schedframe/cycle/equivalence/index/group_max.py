@@ -181,6 +181,9 @@ class GroupMax:
         *gains*: by group in the order of :meth:`present`, which must come first, or of *among*.
         """
         groups = list(self._groups.values()) if among is None else among
+        if len(groups) == 1:
+            few = groups[0].ties < many(size)
+            return self._one_of_group(groups[0], rng) if few else self._one_of_many(groups, rng, size)
         sums = [group.top + gain for group, gain in zip(groups, gains, strict=True)]
         highest = max(sums)
         best = [group for group, total in zip(groups, sums, strict=True) if total == highest]
@@ -320,7 +323,7 @@ class GroupMaxCache:
         goes for the columns: other arrays are another way to group. O(dirty rows), or as
         :meth:`GroupMax.rebuild`.
         """
-        if min(map(len, columns)) < table.size:
+        if columns and min(map(len, columns)) < table.size:
             return None
         key, version = tuple(map(id, columns)), table.row_log.version
         way = self._groupings.get(key)
