@@ -11,8 +11,8 @@ from typing import Final
 
 from attrs import define, field
 
-REQUESTS_AT_A_TIME: Final = 32
-"""Writes under way at a time; each uses a connection of its own, as HTTP/1.1 has it."""
+REQUESTS_AT_A_TIME: Final = 48
+"""Writes under way at a time, each on its own connection: so many that a few may hang."""
 
 
 class Priority(IntEnum):

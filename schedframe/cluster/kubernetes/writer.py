@@ -24,15 +24,15 @@ from ..port import BindConflict, BindNotFound, BindRefused, Conflict, NotFound, 
 from .backoff import Backoff
 from .client import JSON, MERGE_PATCH, METADATA_ONLY, STRATEGIC_PATCH, ApiClient
 from .decoding import Decoder
-from .errors import CONFLICT, NOT_FOUND, ApiError, Unreachable
+from .errors import CONFLICT, NOT_FOUND, ApiError, NoAnswer, Unreachable
 from .lanes import Closed, Lanes, Priority
 from .patches import changes, status_patch, with_preconditions
 from .resources import Resource
 
 logger = logging.getLogger("schedframe.kubernetes")
 
-BIND_DEADLINES: Final = (5.0, 10.0, 20.0, 30.0)
-"""Seconds to wait for the answer of the first, second, … attempt of a bind; the last one repeats."""
+BIND_DEADLINES: Final = (4.0, 8.0, 16.0, 30.0)
+"""Seconds to wait for an answer about a bind: after no, one, two, … requests in a row without an answer."""
 WRITE_SECONDS: Final = 10.0
 """Deadline of one attempt of any other write."""
 GIVE_UP_SECONDS: Final = 30.0
@@ -134,6 +134,7 @@ class Writer:
             if error.status == NOT_FOUND:
                 raise BindNotFound(f"{pod.key} is gone") from None
             raise
+        attempt.unanswered = 0
         present: Pod = _pods.one(body)
         if pod.uid and present.uid != pod.uid:
             raise BindConflict(f"{pod.key} has uid {present.uid} now, not {pod.uid}")
@@ -145,6 +146,7 @@ class Writer:
     async def _bind_failed(self, attempt: _BindAttempt, error: ClusterError) -> None:
         """Wait for the next attempt. Raises :class:`BindRefused` if there is none."""
         pod, wait = attempt.pod, None
+        attempt.unanswered += isinstance(error, NoAnswer)
         if isinstance(error, ApiError):
             wait = error.retry_after
             if error.status == NOT_FOUND:
@@ -285,7 +287,8 @@ class _BindAttempt:
     """Whether the watch showed the pod when the bind began."""
     is_unknown: bool = False
     """Whether some request may have taken effect."""
-    requests: int = 0
+    unanswered: int = 0
+    """Requests in a row without an answer."""
     began: float = field(factory=time.monotonic)
     backoff: Backoff = field(factory=lambda: Backoff(longest=2.0))
 
@@ -295,10 +298,8 @@ class _BindAttempt:
         return f"/api/v1/namespaces/{self.pod.namespace}/pods/{self.pod.name}"
 
     def deadline(self) -> float:
-        """Return the seconds for the next request; later ones get more, because the server may be slow."""
-        seconds = BIND_DEADLINES[min(self.requests, len(BIND_DEADLINES) - 1)]
-        self.requests += 1
-        return seconds
+        """Return the seconds for the next request: more each time, because the server may be slow."""
+        return BIND_DEADLINES[min(self.unanswered, len(BIND_DEADLINES) - 1)]
 
 
 _pods: Final = Decoder(Pod)

@@ -1,0 +1,136 @@
+"""``schedframe run`` up to the cluster: options, exit codes, logs, probes."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import threading
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from schedframe import InMemoryCluster, Scheduler
+from schedframe.cli.health import HealthServer
+from schedframe.cli.logs import DecisionLog, LogFormat, set_up
+from schedframe.cli.main import run
+from schedframe.errors import ClusterError
+
+pytest.importorskip("aiohttp", reason="the extra kubernetes is not installed")
+pytest.importorskip("msgspec", reason="the extra kubernetes is not installed")
+
+
+@pytest.fixture(autouse=True)
+def _logger() -> Iterator[None]:
+    logger = logging.getLogger("schedframe")
+    before = logger.handlers, logger.propagate, logger.level
+    yield
+    logger.handlers, logger.propagate, logger.level = before
+
+
+def unreachable(folder: Path) -> Path:
+    file = folder / "kubeconfig"
+    file.write_text(
+        "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\n"
+        "contexts: [{name: c, context: {cluster: c}}]\ncurrent-context: c\n"
+    )
+    return file
+
+
+def test_no_kubeconfig(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--kubeconfig", "/absent"]) == 3
+    assert "kubeconfig /absent does not exist; name a file" in capsys.readouterr().err
+
+
+def test_a_cluster_that_cannot_be_reached(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--kubeconfig", str(unreachable(tmp_path)), "--sync-timeout", "0"]) == 3
+    lines = capsys.readouterr().err.splitlines()
+    assert lines[-1].startswith("schedframe: http://127.0.0.1:1 cannot be reached")
+
+
+def test_bad_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--leader-elect", "maybe"]) == 2
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "profiles: [{schedulerName: a}, {schedulerName: b}]\n"
+    )
+    assert run(["run", "--config", str(config), "--scheduler-name", "c"]) == 2
+    assert "--scheduler-name: the configuration has 2 profiles; name them in it" in capsys.readouterr().err
+
+
+def test_options_are_those_of_the_class(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--help"]) == 0
+    shown = capsys.readouterr().out
+    for option in (
+        "--kubeconfig",
+        "--config",
+        "--master",
+        "--seed",
+        "--grace",
+        "--secure-port",
+        "--log-format",
+    ):
+        assert option in shown
+
+
+@pytest.mark.parametrize("form", LogFormat)
+def test_one_line_a_decision(form: LogFormat, capsys: pytest.CaptureFixture[str]) -> None:
+    set_up(form, 1)
+    cluster = InMemoryCluster()
+    room = {"cpu": "1", "memory": "1Gi", "pods": "10"}
+    cluster.create({"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": room}})
+    spec = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": "700m"}}}]}
+    for name in ("a", "b"):
+        cluster.create({"kind": "Pod", "metadata": {"name": name}, "spec": spec})
+    with Scheduler(cluster, recorder=DecisionLog(logging.getLogger("schedframe.run"))) as scheduler:
+        scheduler.run_until_idle()
+    lines = [line for line in capsys.readouterr().err.splitlines() if "default/" in line]
+    if form is LogFormat.JSON:
+        read = [json.loads(line) for line in lines]
+        assert [(each["message"], each["pod"], each.get("node")) for each in read] == [
+            ("placed", "default/a", "n"),
+            ("no node", "default/b", None),
+        ]
+        assert read[1]["why"].startswith("0/1 nodes are available: 1 Insufficient cpu.")
+    else:
+        assert lines[0].endswith("INFO    placed pod=default/a attempt=1 node=n")
+        assert 'no node pod=default/b attempt=1 why="0/1 nodes are available: 1 Insufficient cpu.' in lines[1]
+
+
+def test_probes() -> None:
+    loop = asyncio.new_event_loop()
+    thread = threading.Thread(target=loop.run_forever)
+    thread.start()
+    ready = [False]
+    server = HealthServer(0, loop, lambda: ready[0])
+    server.start()
+    try:
+        assert server._server is not None
+        port = server._server.sockets[0].getsockname()[1]
+
+        def ask(path: str) -> int:
+            try:
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=5) as answer:
+                    return int(answer.status)
+            except urllib.error.HTTPError as error:
+                return error.code
+
+        assert [ask(path) for path in ("/healthz", "/livez?verbose", "/readyz", "/other")] == [
+            200,
+            200,
+            503,
+            404,
+        ]
+        ready[0] = True
+        assert ask("/readyz") == 200
+        with pytest.raises(ClusterError, match="cannot be listened on"):
+            HealthServer(port, loop, lambda: True).start()
+    finally:
+        server.close()
+        loop.call_soon_threadsafe(loop.stop)
+        thread.join()
+        loop.close()

@@ -1,0 +1,194 @@
+"""A cluster behind a network: binds and status writes run on its loop, without threads, a few at a time."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Awaitable, Callable, Iterator
+from typing import Any
+
+import pytest
+from attrs import define, field
+
+from schedframe import InMemoryCluster, Pod, Scheduler, hookimpl
+from schedframe.api import PodCondition
+from schedframe.cluster import OutcomeUnknown, RemoteCluster
+from schedframe.cycle.runtime.executors import AsyncioExecutor, InlineExecutor
+
+
+@define(eq=False)
+class Remote(InMemoryCluster, RemoteCluster):
+    """A cluster in memory that answers on a loop, a moment later."""
+
+    loop: asyncio.AbstractEventLoop = field(factory=asyncio.new_event_loop, kw_only=True)  # type: ignore[assignment]
+    binding_limit: int = field(default=3, kw_only=True)
+    threads: list[str] = field(factory=list, init=False)
+    bind_threads: list[str] = field(factory=list, init=False)
+    most_at_a_time: int = field(default=0, init=False)
+    under_way: int = field(default=0, init=False)
+    watched: tuple[str, ...] = field(default=(), init=False)
+    latest: list[str] = field(factory=list, init=False)
+
+    def _later(self, call: Callable[[], None]) -> Awaitable[None] | None:
+        self.threads.append(threading.current_thread().name)
+        if threading.current_thread().name != "loop":
+            call()
+            return None
+
+        async def answer() -> None:
+            self.under_way += 1
+            self.most_at_a_time = max(self.most_at_a_time, self.under_way)
+            await asyncio.sleep(0.002)
+            self.under_way -= 1
+            call()
+
+        return answer()
+
+    def bind(self, pod: Pod, node_name: str) -> Awaitable[None] | None:
+        self.bind_threads.append(threading.current_thread().name)
+        return self._later(lambda: InMemoryCluster.bind(self, pod, node_name))
+
+    def patch_pod_status(
+        self, pod: Pod, *, condition: PodCondition | None = None, nominated_node_name: str | None = None
+    ) -> Awaitable[None] | None:
+        return self._later(
+            lambda: InMemoryCluster.patch_pod_status(
+                self, pod, condition=condition, nominated_node_name=nominated_node_name
+            )
+        )
+
+    def watch(self, handler: Any, kinds: Any = None) -> Any:
+        self.watched = tuple(kinds)
+        return InMemoryCluster.watch(self, handler, kinds)
+
+    def get_latest(self, kind: str, key: str) -> Any | None:
+        self.latest.append(key)
+        return self.get(kind, key)
+
+
+@pytest.fixture
+def cluster() -> Iterator[Remote]:
+    made = Remote()
+    room = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+    for name in "abc":
+        made.create({"kind": "Node", "metadata": {"name": name}, "status": {"allocatable": room}})
+    thread = threading.Thread(target=made.loop.run_forever, name="loop")
+    thread.start()
+    yield made
+    made.loop.call_soon_threadsafe(made.loop.stop)
+    thread.join()
+    made.loop.close()
+
+
+def create(cluster: InMemoryCluster, count: int, cpu: str = "100m") -> None:
+    spec = {"containers": [{"name": "c", "image": "i", "resources": {"requests": {"cpu": cpu}}}]}
+    for number in range(count):
+        cluster.create({"kind": "Pod", "metadata": {"name": f"p{number}"}, "spec": spec})
+
+
+def placed(cluster: InMemoryCluster) -> int:
+    return sum(bool(pod.node_name) for pod in cluster.list("Pod"))
+
+
+def test_binds_run_on_the_loop_and_no_more_than_the_limit(cluster: Remote) -> None:
+    create(cluster, 30)
+    with Scheduler(cluster) as scheduler:
+        scheduler.run_until_idle()
+        assert placed(cluster) == 30
+        assert scheduler.binds_under_way() == 0
+    assert set(cluster.threads) == {"loop"}
+    assert cluster.most_at_a_time == 3
+
+
+def test_status_is_written_on_the_loop(cluster: Remote) -> None:
+    create(cluster, 2, cpu="64")
+    with Scheduler(cluster) as scheduler:
+        scheduler.run_until_idle()
+    assert set(cluster.threads) == {"loop"}
+    condition = cluster.list("Pod")[0].status.condition("PodScheduled")
+    assert condition is not None
+    assert condition.reason == "Unschedulable"
+    assert [(each.reason, each.action) for each in cluster.events] == [("FailedScheduling", "Scheduling")] * 2
+
+
+def test_only_kinds_that_plugins_read_are_watched(cluster: Remote) -> None:
+    profile = {
+        "schedulerName": "default-scheduler",
+        "plugins": {
+            "multiPoint": {
+                "disabled": [{"name": "*"}],
+                "enabled": [{"name": n} for n in ("PrioritySort", "InterPodAffinity", "DefaultBinder")],
+            }
+        },
+    }
+    config = {
+        "apiVersion": "kubescheduler.config.k8s.io/v1",
+        "kind": "KubeSchedulerConfiguration",
+        "profiles": [profile],
+    }
+    with Scheduler(cluster, config) as scheduler:
+        scheduler.start()
+        assert sorted(cluster.watched) == ["Namespace", "Node", "Pod"]
+    with Scheduler(cluster) as scheduler:
+        scheduler.start()
+        assert "PriorityClass" not in cluster.watched
+        assert {"PersistentVolume", "PodDisruptionBudget", "Service"} <= {*cluster.watched}
+
+
+def test_an_unknown_outcome_is_verified_at_the_server(cluster: Remote) -> None:
+    create(cluster, 1)
+    cluster.fail_next("bind", OutcomeUnknown("lost"), applied=True)
+    original = InMemoryCluster.bind
+
+    def lost(self: InMemoryCluster, pod: Pod, node_name: str) -> None:
+        original(self, pod, node_name)
+        raise OutcomeUnknown("lost")
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(InMemoryCluster, "bind", lost)
+        with Scheduler(cluster) as scheduler:
+            scheduler.run_until_idle()
+    assert placed(cluster) == 1
+    assert cluster.latest == ["default/p0"]
+
+
+@define(eq=False)
+class SlowPreBind:
+    """Blocks its thread before the bind."""
+
+    @hookimpl
+    def pre_bind(self, pod: Pod, node_name: str) -> None:
+        assert threading.current_thread().name != "loop"
+
+
+def test_a_plugin_that_may_block_gets_a_thread(cluster: Remote) -> None:
+    create(cluster, 5)
+    with Scheduler(cluster, plugins=[SlowPreBind]) as scheduler:
+        scheduler.run_until_idle()
+    assert placed(cluster) == 5
+    assert "loop" not in cluster.bind_threads
+
+
+def test_the_executor_can_still_be_chosen(cluster: Remote) -> None:
+    create(cluster, 5)
+    with Scheduler(cluster, executor=InlineExecutor()) as scheduler:
+        assert scheduler.core.binding_limit is None
+        scheduler.run_until_idle()
+    assert placed(cluster) == 5
+    assert set(cluster.threads) == {threading.current_thread().name}
+
+
+def test_another_loop_gets_no_awaitables_of_the_cluster(cluster: Remote) -> None:
+    other = asyncio.new_event_loop()
+    thread = threading.Thread(target=other.run_forever, name="other")
+    thread.start()
+    create(cluster, 5)
+    try:
+        with Scheduler(cluster, executor=AsyncioExecutor(other)) as scheduler:
+            scheduler.run_until_idle()
+    finally:
+        other.call_soon_threadsafe(other.stop)
+        thread.join()
+        other.close()
+    assert placed(cluster) == 5
+    assert "loop" not in cluster.threads
