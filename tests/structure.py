@@ -43,6 +43,7 @@ FORMULA_CONSTANTS: Final[dict[str, str]] = {
     "schedframe/cycle/search/sampling.py:MIN_FEASIBLE_NODES_TO_FIND": "a rule of the reference",
     "schedframe/cycle/search/sampling.py:MIN_FEASIBLE_NODES_PERCENTAGE": "a rule of the reference",
     "schedframe/cycle/binding/pod_status.py:LONGEST_NOTE": "a limit of the API",
+    "schedframe/cycle/binding/pod_status.py:WRITES_KEPT": "which events count as news",
     "schedframe/cycle/binding/paused.py:FIRST_VERIFICATION_SECONDS": "when the cluster is asked again",
     "schedframe/cycle/binding/paused.py:LONGEST_VERIFICATION_SECONDS": "when the cluster is asked again",
     "schedframe/cycle/search/tie_breaking.py:MOST_DRAWS": "a rule: it decides which row is drawn",

@@ -41,7 +41,7 @@ class Core:
     cache: Cache
     objects: ObjectStore
     search: Search
-    waiting: WaitingRoom
+    waiting: WaitingRoom[Attempt]
     queue: PriorityQueue = field(init=False)
     """Made after the frameworks, whose plugins it calls."""
     frameworks: dict[str, Framework] = field(factory=dict)
@@ -52,8 +52,8 @@ class Core:
     """Attempts that wait in permit or are being bound off the core, by uid."""
     paused: PausedBindings = field(factory=PausedBindings)
     timers: Timers = field(factory=Timers)
-    written: dict[str, WrittenStatus] = field(factory=dict)
-    """By uid, see :mod:`.binding.pod_status`; only of pods in ``pending``."""
+    written: dict[str, tuple[WrittenStatus, ...]] = field(factory=dict)
+    """By uid, in the order of the writes, see :mod:`.binding.pod_status`; only of pods in ``pending``."""
     expected: set[str] = field(factory=set)
     """Uids of pods in ``pending`` whose status names the node of an attempt under way or rolled back."""
     on_loop: bool = False

@@ -31,7 +31,7 @@ class WriteContext(Protocol):
     executor: Executor
     on_loop: bool
     inbox: Inbox
-    written: dict[str, WrittenStatus]
+    written: dict[str, tuple[WrittenStatus, ...]]
 
     def report(self, status: Status, pod: Pod | None, where: str) -> None:
         """Report a failure."""

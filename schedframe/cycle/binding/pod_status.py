@@ -15,6 +15,8 @@ REASON_UNSCHEDULABLE = "Unschedulable"
 REASON_ERROR = "SchedulerError"
 LONGEST_NOTE = 1024
 """Characters of the message of an event; the API takes no longer ones."""
+WRITES_KEPT = 16
+"""Written statuses of one pod whose events are still to come; the events of earlier ones count as news."""
 
 
 Changes = tuple[PodCondition | None, str | None]
@@ -102,13 +104,18 @@ def withdraw_nomination(core: Core, pod: Pod) -> None:
 def is_own_update(core: Core, old: Pod | None, new: Pod) -> bool:
     """Whether the event that shows *new* brings nothing but what the scheduler wrote.
 
-    The written status is forgotten unless more of it is still to come.
+    Events of several writes arrive in their order. What was written is forgotten when its event arrives, and
+    when something else stands there although nothing is being written.
     """
-    told = core.written.get(new.uid)
-    if told is None:
+    written = core.written.get(new.uid)
+    if written is None:
         return False
-    arrived = told == _shown(new)
-    if arrived or not core.writes.is_writing(new):
+    shown = _shown(new)
+    arrived = shown in written
+    later = written[written.index(shown) + 1 :] if arrived else ()
+    if later:
+        core.written[new.uid] = later
+    elif arrived or not (core.writes.is_writing(new) or (old is not None and _shown(old) == shown)):
         del core.written[new.uid]
     return arrived and old is not None and _same_otherwise(old, new)
 
@@ -128,15 +135,17 @@ def _same_otherwise(old: Pod, new: Pod) -> bool:
 
 def _changes(core: Core, pod: Pod, condition: PodCondition | None, nomination: str | None) -> Changes | None:
     """What of this has to be written, given what stands there and what is on its way there."""
-    standing = core.written.get(pod.uid) or _shown(pod)
+    written = core.written.get(pod.uid, ())
+    standing = written[-1] if written else _shown(pod)
     condition = None if condition == standing.condition else condition
     nomination = None if nomination == standing.nominated_node_name else nomination
     if condition is None and nomination is None:
         return None
-    core.written[pod.uid] = WrittenStatus(
+    status = WrittenStatus(
         standing.condition if condition is None else condition,
         standing.nominated_node_name if nomination is None else nomination,
     )
+    core.written[pod.uid] = (*written[1 - WRITES_KEPT :], status)
     return condition, nomination
 
 
