@@ -18,6 +18,7 @@ from ..framework import Framework, WaitingRoom
 from ..queue import Nominator
 from ..state import NodeTable, ObjectStore, Snapshot
 from .binding.abort import stop_binding
+from .binding.attempt import Attempt
 from .binding.pod_status import withdraw_nomination
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ class SchedulerHandle:
         return self._core.queue.nominator
 
     @property
-    def waiting_pods(self) -> WaitingRoom:
+    def waiting_pods(self) -> WaitingRoom[Attempt]:
         """Pods that wait in permit."""
         return self._core.waiting
 

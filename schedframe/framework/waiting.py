@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Generic
 
 from attrs import define, evolve, field
 from sortedcontainers import SortedList
+from typing_extensions import TypeVar
 
 from .._brief import brief_repr
 from ..api import Pod
@@ -14,19 +15,21 @@ from ..errors import InvariantError
 from .cycle_state import CycleState
 from .status import Code, Status
 
+Ticket = TypeVar("Ticket", default=Any)
+"""What the core keeps of a waiting pod: its attempt. Of no use to plugins."""
 MAX_PERMIT_SECONDS = 15 * 60.0
 """No plugin may make a pod wait longer (the reference's maxTimeout)."""
 
 
 @brief_repr
 @define(eq=False)
-class WaitingPod:
+class WaitingPod(Generic[Ticket]):
     """A pod on its chosen node, waiting for the plugins in ``pending``."""
 
     pod: Pod
     node_name: str
     state: CycleState
-    ticket: Any
+    ticket: Ticket
     """The attempt of the core that this pod belongs to."""
     deadlines: dict[str, float]
     """Plugin → when its timeout passes, in seconds of the core's clock."""
@@ -55,17 +58,23 @@ class WaitingPod:
 
 @brief_repr
 @define(eq=False)
-class WaitingRoom:
+class WaitingRoom(Generic[Ticket]):
     """All waiting pods of a scheduler, with their deadlines; every operation is O(log n)."""
 
     post: Callable[[str, str, Status | None], None]
     """Puts (uid, plugin, rejection or ``None``) into the core's inbox; thread-safe."""
-    _pods: dict[str, WaitingPod] = field(factory=dict)
+    _pods: dict[str, WaitingPod[Ticket]] = field(factory=dict)
     _deadlines: SortedList[tuple[float, str, str]] = field(factory=SortedList)
 
     def park(
-        self, pod: Pod, node_name: str, state: CycleState, ticket: Any, now: float, timeouts: dict[str, float]
-    ) -> WaitingPod:
+        self,
+        pod: Pod,
+        node_name: str,
+        state: CycleState,
+        ticket: Ticket,
+        now: float,
+        timeouts: dict[str, float],
+    ) -> WaitingPod[Ticket]:
         """Let *pod* wait for the plugins of *timeouts* (seconds each)."""
         if pod.uid in self._pods:
             raise InvariantError(f"pod {pod.key} ({pod.uid}) waits already")
@@ -78,11 +87,11 @@ class WaitingRoom:
             self._deadlines.add((deadline, pod.uid, plugin))
         return waiting
 
-    def get(self, uid: str) -> WaitingPod | None:
+    def get(self, uid: str) -> WaitingPod[Ticket] | None:
         """The waiting pod of that uid."""
         return self._pods.get(uid)
 
-    def allow(self, uid: str, plugin: str) -> WaitingPod | None:
+    def allow(self, uid: str, plugin: str) -> WaitingPod[Ticket] | None:
         """Record that *plugin* allows the pod. Return the pod, removed, if it was the last plugin."""
         waiting = self._pods.get(uid)
         if waiting is None or waiting.preempted or plugin not in waiting.deadlines:
@@ -90,7 +99,7 @@ class WaitingRoom:
         self._deadlines.remove((waiting.deadlines.pop(plugin), uid, plugin))
         return self.leave(uid) if not waiting.deadlines else None
 
-    def leave(self, uid: str) -> WaitingPod | None:
+    def leave(self, uid: str) -> WaitingPod[Ticket] | None:
         """Remove and return the pod; ``None`` if it does not wait."""
         waiting = self._pods.pop(uid, None)
         if waiting is not None:
@@ -98,9 +107,9 @@ class WaitingRoom:
                 self._deadlines.remove((deadline, uid, plugin))
         return waiting
 
-    def muted(self) -> WaitingRoom:
+    def muted(self) -> WaitingRoom[Ticket]:
         """Return a copy in which verdicts have no effect, for dry runs; O(n)."""
-        copy = WaitingRoom(lambda uid, plugin, rejection: None)
+        copy: WaitingRoom[Ticket] = WaitingRoom(lambda uid, plugin, rejection: None)
         copy._pods = {uid: evolve(waiting, post=copy.post) for uid, waiting in self._pods.items()}
         return copy
 
@@ -108,7 +117,7 @@ class WaitingRoom:
         """Return the earliest deadline, ``None`` if no pod waits."""
         return self._deadlines[0][0] if self._deadlines else None
 
-    def expired(self, now: float) -> Iterator[tuple[WaitingPod, str]]:
+    def expired(self, now: float) -> Iterator[tuple[WaitingPod[Ticket], str]]:
         """Remove and yield the pods with a deadline up to *now*, each with the plugin that timed out."""
         while self._deadlines and self._deadlines[0][0] <= now:
             _, uid, plugin = self._deadlines[0]
@@ -117,7 +126,7 @@ class WaitingRoom:
                 raise InvariantError(f"a deadline of {uid} is left though it does not wait")
             yield waiting, plugin
 
-    def __iter__(self) -> Iterator[WaitingPod]:
+    def __iter__(self) -> Iterator[WaitingPod[Ticket]]:
         return iter(list(self._pods.values()))
 
     def __len__(self) -> int:

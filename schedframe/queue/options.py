@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from .._brief import brief_repr
 from ..api import Pod
@@ -45,3 +46,14 @@ class QueueOptions:
     """
     max_in_flight_events: int = DEFAULT_MAX_EVENTS
     """Events kept for pods in flight; see :class:`InFlight`."""
+
+
+def options_from(options: QueueOptions | None, keywords: Mapping[str, Any]) -> QueueOptions:
+    """Return *options* with the fields of *keywords*, which a queue took up to 0.1 and which warn."""
+    options = options if options is not None else QueueOptions()
+    if not keywords:
+        return options
+    warnings.warn(
+        f"PriorityQueue({', '.join(keywords)}): pass QueueOptions", DeprecationWarning, stacklevel=3
+    )
+    return evolve(options, **keywords)

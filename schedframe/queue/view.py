@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
+from typing import Any
 
 from ..api import Pod
 from .backoff import BackoffQueues
@@ -13,7 +14,7 @@ from .hints import HintTable
 from .in_flight import InFlight
 from .moments import Moments, keyed_order, less_order
 from .nominator import Nominator
-from .options import QueueOptions
+from .options import QueueOptions, options_from
 from .passed_over import PassedOver
 from .pools import Pools
 from .queued_pod import PendingPod, Pool, QueuedPodInfo, by_priority, identity
@@ -23,8 +24,8 @@ from .unschedulable import UnschedulablePods
 class QueueView:
     """The parts of a queue, and methods that change nothing."""
 
-    def __init__(self, options: QueueOptions | None = None) -> None:
-        options = options if options is not None else QueueOptions()
+    def __init__(self, options: QueueOptions | None = None, **keywords: Any) -> None:
+        options = options_from(options, keywords)
         if options.sort_key is not None and options.less is not None:
             raise TypeError("a queue is ordered by sort_key or by less: give at most one of them")
         less = None if options.less is None else less_order(options.less)

@@ -8,6 +8,7 @@ from attrs import define, field
 from typing_extensions import override
 
 from .._brief import brief_repr
+from .._renamed import RenamedAttribute
 from .._tables import Cell, Table, Tabular
 from ..api import Pod
 from ..cycle import Decision
@@ -48,6 +49,8 @@ class Evaluation(Tabular):
     decision: Decision | None = None
     post_filter: PostFilterReport | None = None
     plugin_explanations: PluginExplanations = field(factory=PluginExplanations)
+
+    told = RenamedAttribute("plugin_explanations")
 
     # ---- the answer --------------------------------------------------------------------------------------
 

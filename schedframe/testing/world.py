@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 from typing_extensions import override
 
 from .._brief import brief_repr
+from .._renamed import RenamedAttribute, renamed_keywords
 from ..api import DEFAULT_SCHEDULER_NAME, KINDS, Node, Pod, to_manifest
 
 
@@ -36,6 +37,7 @@ class Change:
 
 
 @brief_repr
+@renamed_keywords(picks="choices")
 @frozen
 class World:
     """Nodes with pods on them, pods that wait, other objects, and what happens next.
@@ -50,6 +52,9 @@ class World:
     objects: tuple[Any, ...] = ()
     changes: tuple[Change, ...] = ()
     choices: tuple[int, ...] = field(default=(), repr=False)
+
+    picks = RenamedAttribute("choices")
+    pick = RenamedAttribute("choice")
 
     def choice(self, turn: int) -> int:
         """Return the choice at that turn, 0 if there is none."""

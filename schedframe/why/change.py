@@ -10,6 +10,7 @@ from typing import Any, Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._renamed import RenamedAttribute, renamed_keywords
 from ..api import Pod
 from .edits import Edit, ObjectEdit
 
@@ -73,6 +74,7 @@ _ORDER: Final = {kind: i for i, kind in enumerate(ChangeKind)}
 
 
 @brief_repr
+@renamed_keywords(edits="steps")
 @frozen(eq=False)
 class Change:
     """A change that might help, with the objects as they are after it."""
@@ -89,6 +91,8 @@ class Change:
     deleted: tuple[Pod, ...] = field(default=(), repr=False)
     rank: tuple[Any, ...] = ()
     """Sort key among changes of one kind and size."""
+
+    edits = RenamedAttribute("steps")
 
     @property
     def size(self) -> float:
