@@ -67,6 +67,19 @@ Files = Annotated[
 Verbose = Annotated[
     bool, typer.Option("--verbose", "-v", help="Show faults of plugins with tracebacks on stderr.")
 ]
+ConfigCopy = Annotated[
+    Path | None,
+    typer.Option("--write-config-to", metavar="FILE", help="Also write the effective configuration there."),
+]
+ExplainPod = Annotated[
+    str | None,
+    typer.Option(
+        "--explain",
+        metavar="[POD]",
+        help="Explain node by node, and what would help: one pod, as it was at its turn; without POD all "
+        "that stay pending.",
+    ),
+]
 After = Annotated[
     bool, typer.Option("--after", help="First place the pending pods, and explain the pod after that.")
 ]
@@ -111,17 +124,9 @@ def schedule(
     config: ConfigFile = None,
     allow_import: AllowImports = None,
     output: Annotated[Form, typer.Option("--output", "-o", help="How the answer is written.")] = Form.TABLE,
-    explain: Annotated[
-        str | None,
-        typer.Option(
-            metavar="[POD]",
-            help="Explain node by node: one pod, as it was at its turn; without POD all that stay pending.",
-        ),
-    ] = None,
+    explain: ExplainPod = None,
     seed: Seed = 0,
-    write_config_to: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Also write the effective configuration there.")
-    ] = None,
+    write_config_to: ConfigCopy = None,
     validate: ValidateOption = Validate.STRICT,
     verbose: Verbose = False,
     workloads: HowWorkloads = Workloads.AUTO,
