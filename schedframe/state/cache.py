@@ -214,10 +214,9 @@ class Cache:
 
 def _same_usage(old: Pod, new: Pod) -> bool:
     """Return whether the two count the same for every plugin that reads the pods of a row."""
-    one, other = old.metadata, new.metadata
-    if (one.deletion_timestamp is None) != (other.deletion_timestamp is None) or (
-        one.labels is not other.labels and one.labels != other.labels
-    ):
+    if old.labels is not new.labels and old.labels != new.labels:
+        return False
+    if (old.metadata.deletion_timestamp is None) != (new.metadata.deletion_timestamp is None):
         return False
     if old.spec is new.spec and old.status is new.status:
         return True

@@ -26,7 +26,7 @@ def place(core: Core, attempt: Attempt) -> None:
             roll_back(core, attempt)
             handle_failure(core, attempt, status)
             return
-    waits: Mapping[str, float] = {}
+    waits: Mapping[str, float] | None = None
     if framework.plan.permit:
         permit = framework.run_permit(attempt.state, assumed, attempt.node_name)
         if permit.status is not None:
@@ -34,7 +34,9 @@ def place(core: Core, attempt: Attempt) -> None:
             handle_failure(core, attempt, permit.status)
             return
         waits = permit.waits
-    activate_requested(core, attempt.state)
+    if not attempt.idle or framework.plan.permit:
+        # In an idle cycle without permit no plugin was called that could ask for it.
+        activate_requested(core, attempt.state)
     if waits:
         core.waiting.park(assumed, attempt.node_name, attempt.state, attempt, core.clock(), dict(waits))
         core.binding[assumed.uid] = attempt
