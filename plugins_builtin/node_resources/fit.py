@@ -127,7 +127,7 @@ class NodeResourcesFit:
         nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)
         classes = ClusterEvent(EventResource.DEVICE_CLASS, Action.ADD | Action.UPDATE)
         return (
-            EventRegistration(pods, hints.pod_left_or_shrank, HintReads.CLASS),
+            EventRegistration(pods, hints.pod_left_or_shrank, HintReads.CLASS, Action.DELETE),
             EventRegistration(nodes, hints.node_has_room, HintReads.CLASS),
             EventRegistration(classes, hints.class_stands_for_request, HintReads.CLASS),
         )

@@ -9,7 +9,7 @@ where someone follows every attempt (a recorder, an observer), each pod is tried
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from attrs import define, field
@@ -20,6 +20,7 @@ from ..queue import Kin
 from .binding.pod_status import REASON_UNSCHEDULABLE, refresh_unschedulable, report_unschedulable
 from .core import Core
 from .equivalence.cache import EquivalenceCache
+from .equivalence.rejected_classes import RejectedClasses
 from .options import SchedulerOptions
 
 _KIN = object()
@@ -36,7 +37,7 @@ class RejectedKin(Kin):
     """Reason → nodes."""
     num_nodes: int
     stamp: Stamp | None
-    """As of which a pod of this kin was rejected."""
+    """As of which a pod of this kin was tried and rejected."""
 
 
 @define(eq=False)
@@ -58,9 +59,19 @@ class KnownRejections:
     _any: bool = False
     """Whether some kin is known to be rejected as of ``_stamp``."""
     _stamp: Stamp = ()
+    _rejected: RejectedClasses = field(init=False)
+    """Kins that need not be tried before a row changes that suits them, as of ``_state``."""
+    _conditions: dict[Callable[[int], bool], set[RejectedKin]] = field(factory=dict)
+    """What says that a changed row may change the result of post_filter → the kins that this concerns."""
+    _state: Stamp = ()
+    """Versions of everything but rows."""
+    _rejector_changes: int = 0
     _reports_changed: bool = False
     _refreshed: float = field(default=float("-inf"))
     """When changed reports were written."""
+
+    def __attrs_post_init__(self) -> None:
+        self._rejected = RejectedClasses(self.core.cache.table, self.cache.policy.rowwise_rows)
 
     # ---- what was learnt ---------------------------------------------------------------------------------
 
@@ -80,13 +91,45 @@ class KnownRejections:
             kin = RejectedKin(rejectors, message, pod.spec, {}, 0, None)
             if not self._keep(framework, pod, kin):
                 return None
-        elif kin.report != message:
+        if kin.report != message:
             self._reports_changed = True
+        if kin.rejectors != rejectors:
+            self._rejector_changes += 1
         kin.rejectors, kin.report = rejectors, message
         kin.reasons, kin.num_nodes = diagnosis.reasons(), diagnosis.num_nodes
         kin.stamp = self._stamp = self.stamp()
         self._any = True
+        self._watch(framework, pod, kin, result)
         return kin
+
+    def _watch(
+        self, framework: Framework, pod: Pod, kin: RejectedKin, result: PostFilterResult | None
+    ) -> None:
+        """Look at rows that change for *kin* from now on, if that is enough to know its next result."""
+        if kin in self._rows_as_of_now().owners or (result is not None and result.unless_row is None):
+            return
+        memo = self.cache.lookup(framework, pod)
+        query = None if memo is None else memo.eq_class.only_filter()
+        if memo is None or query is None:
+            return
+        self._rejected.add(kin, memo.eq_class.node_columns, query)
+        if result is not None and result.unless_row is not None:
+            self._conditions.setdefault(result.unless_row, set()).add(kin)
+
+    def _rows_as_of_now(self) -> RejectedClasses:
+        """The rejected classes, in step with the table."""
+        rejected, state = self._rejected, self.stamp()[1:]
+        if state != self._state:
+            rejected.clear()
+            self._state = state
+        rows = rejected.sync()
+        if not rejected.owners:
+            self._conditions.clear()
+        for condition, kins in list(self._conditions.items()):
+            if any(map(condition, rows)):
+                rejected.owners.difference_update(kins)
+                del self._conditions[condition]
+        return rejected
 
     def _keep(self, framework: Framework, pod: Pod, kin: RejectedKin) -> bool:
         memo = self.cache.lookup(framework, pod)
@@ -151,10 +194,18 @@ class KnownRejections:
                     break
         return kin
 
-    def hopeful(self, kins: Iterable[Kin]) -> Iterable[Kin]:
+    def hopeful(self, kins: Mapping[Kin, object]) -> Iterable[Kin]:
         """See :class:`.Foresight`."""
-        stamp = self.stamp()
-        return [kin for kin in kins if not isinstance(kin, RejectedKin) or kin.stamp != stamp]
+        rejected, stamp = self._rows_as_of_now(), self.stamp()
+        found = kins.keys() - rejected.owners
+        if rejected.hopeful:
+            found |= rejected.hopeful & kins.keys()
+        self._reports_changed = True
+        return [kin for kin in found if not isinstance(kin, RejectedKin) or kin.stamp != stamp]
+
+    def changes_of_rejectors(self) -> int:
+        """See :class:`.Foresight`."""
+        return self._rejector_changes
 
     def rejected(self, pod: Pod, kin: Kin) -> None:
         """See :class:`.Foresight`."""
@@ -170,13 +221,32 @@ class KnownRejections:
         if not self._reports_changed or (rarely and now - self._refreshed < self.refresh_seconds):
             return
         self._reports_changed, self._refreshed = False, now
+        stamp = self.stamp()
         for cohort in self.core.queue.cohorts():
             for line in cohort.lines.values():
-                report = line.kin.report
-                if line.reported != report:
-                    line.reported = report
+                kin = line.kin
+                if isinstance(kin, RejectedKin) and kin.stamp != stamp:
+                    self._renew(kin, next(iter(line.members.values())).pod)
+                if line.reported != kin.report:
+                    line.reported = kin.report
                     for member in list(line.members.values()):
-                        refresh_unschedulable(self.core, member.pod, report)
+                        refresh_unschedulable(self.core, member.pod, kin.report)
+
+    def _renew(self, kin: RejectedKin, pod: Pod) -> None:
+        """Find out why *kin* is rejected now. No random number is drawn, as no row is feasible for it."""
+        rejected = self._rows_as_of_now()
+        framework = self.frameworks.get(pod.spec.scheduler_name)
+        if framework is None or kin not in rejected.owners or kin in rejected.hopeful:
+            return
+        decision = self.core.search.decide(framework, pod)
+        diagnosis = decision.diagnosis
+        if diagnosis is None:
+            return
+        if framework.plan.post_filter:
+            _, status = framework.run_post_filter(decision.state, pod, diagnosis)
+            diagnosis.post_filter_message = status.message
+        kin.report, kin.stamp = diagnosis.message(), self.stamp()
+        kin.reasons, kin.num_nodes = diagnosis.reasons(), diagnosis.num_nodes
 
 
 def _metadata_key(framework: Framework, metadata: ObjectMeta) -> Any:

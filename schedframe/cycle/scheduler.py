@@ -137,7 +137,7 @@ class Scheduler:
                 if self.core.inbox:
                     continue
                 if self._nothing_under_way():
-                    self._refresh_reports()
+                    self._refresh_reports(rarely=self._waits_many())
                     if self.core.inbox:
                         continue
                     return cycles
@@ -303,6 +303,10 @@ class Scheduler:
             self._woken.set()
         if self._wake_up is not None:
             self._wake_up()
+
+    def _waits_many(self) -> bool:
+        """Whether it takes milliseconds to find out why each of the pods that wait together waits now."""
+        return sum([len(cohort.lines) for cohort in self.core.queue.cohorts()]) > 64
 
     def _refresh_reports(self, *, rarely: bool = False) -> None:
         if self.rejections is not None:

@@ -90,6 +90,10 @@ class PostFilterResult:
     """Whether post_filter would return the same for any pod with an equal spec, as long as nothing changes,
     and did nothing: no random draw, no eviction. Then such pods may wait together.
     """
+    unless_row: Callable[[int], bool] | None = None
+    """Whether a row that changed may change a repeatable result; ``None``: any may. Equal conditions should
+    be one object.
+    """
 
     @property
     def nominates(self) -> bool:

@@ -15,6 +15,7 @@ from attrs import define, evolve, field
 
 from ..errors import InvariantError
 from .foresight import Kin
+from .moments import Moment
 from .queued_pod import NO_PLUGINS, Pool, QueuedPodInfo
 
 _numbers = count(1)
@@ -30,6 +31,8 @@ class Line:
     """What is added to the attempts of the history; a member adds its own."""
     rejections: int = 0
     """The same for ``unschedulable_count``."""
+    shift: int = 0
+    """What is added to the places of members, beside that of the cohort."""
     members: OrderedDict[str, QueuedPodInfo] = field(factory=OrderedDict)
     """By key."""
     reported: str | None = None
@@ -40,9 +43,10 @@ class Line:
         history = self.cohort.history
         member.attempts -= history.attempts + self.attempts
         member.unschedulable_count -= history.unschedulable_count + self.rejections
+        member.place -= self.shift + self.cohort.shift
         member.line = self
         members = self.members
-        last = members[next(reversed(members))].place if members else -1
+        last = members[next(reversed(members))].place if members else member.place - 1
         members[member.key] = member
         if last < member.place:
             return
@@ -66,6 +70,10 @@ class Line:
             member.unschedulable_count + self.rejections + history.unschedulable_count,
         )
 
+    def place_of(self, member: QueuedPodInfo) -> int:
+        """Return the place of a member."""
+        return member.place + self.shift + self.cohort.shift
+
     def view(self, member: QueuedPodInfo) -> QueuedPodInfo:
         """Return a copy of a member with its history."""
         attempts, rejections = self.attempts_of(member)
@@ -75,22 +83,18 @@ class Line:
             initial_attempt=member.initial_attempt,
             attempts=attempts,
             unschedulable_count=rejections,
-            place=member.place,
+            place=self.place_of(member),
         )
         found.cohort = None
         return found
 
     def first(self) -> QueuedPodInfo | None:
         """Return the first member that was not attempted in this pass, ``None`` without one."""
-        attempted = self.cohort.attempted
+        attempted = self.cohort.attempted - self.shift - self.cohort.shift
         for member in self.members.values():
             if member.place >= attempted:
                 return member
         return None
-
-    def last_place(self) -> int:
-        """Return the highest place."""
-        return self.members[next(reversed(self.members))].place
 
 
 @define(eq=False)
@@ -101,17 +105,25 @@ class Cohort:
     """Stands for the members in the pools; its key is no pod's."""
     lines: dict[Kin, Line] = field(factory=dict)
     size: int = 0
+    shift: int = 0
+    """What is added to the places of all members."""
+    lowest: int = 0
+    """No member has a lower place."""
+    highest: int = 0
+    """No member has a higher place."""
+    rejectors_as_of: int = -1
+    """Changes of rejectors up to which all kins are known to have those of the history."""
     attempted: int = 0
     """Members with a lower place were attempted in this pass over the active pods, in vain."""
-    attempted_at: tuple[float, int] = (0.0, 0)
-    """Time and number of the moment of these attempts."""
+    attempted_at: Moment | None = None
+    """Of these attempts; ``None`` without any."""
 
     @classmethod
     def like(cls, info: QueuedPodInfo) -> Cohort:
         """Return an empty cohort with the history of *info*."""
         history = evolve(info, line=None)
         history.key = history.uid = f"\0{next(_numbers)}"
-        cohort = history.cohort = cls(history)
+        cohort = history.cohort = cls(history, lowest=info.place, highest=info.place)
         return cohort
 
     def add(self, member: QueuedPodInfo, kin: Kin) -> None:
@@ -123,12 +135,26 @@ class Cohort:
             line.reported = None
         line.add(member)
         self.size += 1
-        self.history.place = min(self.history.place, member.place)
+        self.rejectors_as_of = -1
+        place = line.place_of(member)
+        self._include(place, place)
+
+    def _include(self, lowest: int, highest: int) -> None:
+        self.lowest, self.highest = min(self.lowest, lowest), max(self.highest, highest)
+        self.history.place = min(self.history.place, lowest)
+
+    def shift_by(self, distance: int) -> None:
+        """Add *distance* to the places of all members. O(1)."""
+        self.shift += distance
+        self.lowest += distance
+        self.highest += distance
+        self.history.place += distance
 
     def release(self, member: QueuedPodInfo) -> None:
         """Remove a member and give it its history: it is in the pool of the cohort, and waits alone. O(1)."""
         line, history = member.line, self.history
         member.attempts, member.unschedulable_count = line.attempts_of(member)
+        member.place = line.place_of(member)
         self.drop(member)
         member.pool, member.timestamp, member.popped = history.pool, history.timestamp, history.popped
         member.moment, member.backoff_expiry = history.moment, history.backoff_expiry
@@ -152,14 +178,6 @@ class Cohort:
         for line in self.lines.values():
             yield from line.members.values()
 
-    def first_place(self) -> int:
-        """Return the lowest place of all members. O(lines)."""
-        return min([next(iter(line.members.values())).place for line in self.lines.values()])
-
-    def last_place(self) -> int:
-        """Return the highest place of all members. O(lines)."""
-        return max([line.last_place() for line in self.lines.values()])
-
     # ---- parts -------------------------------------------------------------------------------------------
 
     def split(self, goes: Callable[[Line], bool]) -> Cohort | None:
@@ -168,15 +186,15 @@ class Cohort:
         if not moved:
             return None
         part = Cohort.like(self.history)
+        part.shift = self.shift
         for line in moved:
             del self.lines[line.kin]
             part.lines[line.kin] = line
             line.cohort = part
             part.size += len(line.members)
         self.size -= part.size
-        for cohort in (self, part):
-            if cohort.lines:
-                cohort.history.place = cohort.first_place()
+        part.lowest, part.highest = self.lowest, self.highest
+        part.history.place = self.lowest
         return part
 
     def split_before(self, place: int) -> Cohort | None:
@@ -185,10 +203,11 @@ class Cohort:
         O(lines + members moved).
         """
         part = Cohort.like(self.history)
+        part.shift = self.shift
         for kin, line in list(self.lines.items()):
-            members = line.members
-            other = Line(kin, part, line.attempts, line.rejections, reported=line.reported)
-            while members and (member := members[next(iter(members))]).place < place:
+            members, limit = line.members, place - line.shift - self.shift
+            other = Line(kin, part, line.attempts, line.rejections, line.shift, reported=line.reported)
+            while members and (member := members[next(iter(members))]).place < limit:
                 del members[member.key]
                 member.line = other
                 other.members[member.key] = member
@@ -198,7 +217,9 @@ class Cohort:
             if not members:
                 del self.lines[kin]
         self.size -= part.size
-        self.history.place = max(self.history.place, place)
+        part.lowest, part.highest = self.lowest, place
+        part.history.place = part.lowest
+        self.lowest = self.history.place = max(self.lowest, place)
         return part if part.size else None
 
     def absorb(self, other: Cohort) -> None:
@@ -211,11 +232,13 @@ class Cohort:
         for kin, line in other.lines.items():
             line.attempts += attempts
             line.rejections += rejections
+            line.shift += other.shift - self.shift
             line.cohort = self
             mine = self.lines.get(kin)
             self.lines[kin] = line if mine is None else _joined(mine, line)
         self.size += other.size
-        self.history.place = min(self.history.place, other.history.place)
+        self.rejectors_as_of = -1
+        self._include(other.lowest, other.highest)
         other.lines, other.size = {}, 0
 
     def check_invariants(self, by_key: Mapping[str, QueuedPodInfo]) -> None:
@@ -228,9 +251,11 @@ class Cohort:
         if self.history.pool not in (Pool.ACTIVE, Pool.BACKOFF, Pool.UNSCHEDULABLE):
             raise InvariantError(f"a cohort waits in {self.history.pool}")
         for kin, line in self.lines.items():
-            places = [member.place for member in line.members.values()]
+            places = list(map(line.place_of, line.members.values()))
             if not places or places != sorted(places) or line.cohort is not self or line.kin is not kin:
                 raise InvariantError("a line of a cohort is not in order")
+            if places[0] < self.lowest or places[-1] > self.highest:
+                raise InvariantError("a cohort does not reach as far as its members")
             if places[0] < self.history.place and not self.attempted:
                 raise InvariantError("a cohort stands behind its first member")
             for key, member in line.members.items():
@@ -242,8 +267,11 @@ def _joined(one: Line, other: Line) -> Line:
     """Move the members of the shorter of two lines of one kin to the other one, and return that."""
     into, out = (one, other) if len(one.members) >= len(other.members) else (other, one)
     attempts, rejections = out.attempts - into.attempts, out.rejections - into.rejections
+    shift = out.shift - into.shift
+    for member in out.members.values():
+        member.place += shift
     mine, members = into.members, list(out.members.values())
-    goes_behind = not mine or into.last_place() < members[0].place
+    goes_behind = not mine or mine[next(reversed(mine))].place < members[0].place
     goes_first = not goes_behind and members[-1].place < next(iter(mine.values())).place
     for member in reversed(members) if goes_first else members:
         member.attempts += attempts

@@ -196,6 +196,13 @@ class EventRegistration:
     hint: HintFn | None = None
     hint_reads: HintReads = HintReads.POD
     """What *hint* reads of the waiting pod."""
+    same_for_all: Action = Action.NONE
+    """Actions at which *hint* reads nothing of the pod, whatever ``hint_reads`` says."""
+
+    def reads_at(self, event: ClusterEvent) -> HintReads:
+        """Return what is read of the pod at *event*."""
+        always = self.hint is None or not event.actions & ~self.same_for_all
+        return HintReads.EVENT if always else self.hint_reads
 
 
 _UNREGISTERED: Final = (

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Protocol
 
 from attrs import define
@@ -35,8 +35,12 @@ class Foresight(Protocol):
         """Return the kin of *pod* if an attempt would end with a rejection now; ``None``: it must be made."""
         ...
 
-    def hopeful(self, kins: Iterable[Kin]) -> Iterable[Kin]:
+    def hopeful(self, kins: Mapping[Kin, object]) -> Iterable[Kin]:
         """Return those of *kins* whose next attempt must be made, in any order."""
+        ...
+
+    def changes_of_rejectors(self) -> int:
+        """Return how often the rejectors of a kin changed. O(1)."""
         ...
 
     def rejected(self, pod: Pod, kin: Kin) -> None:

@@ -164,7 +164,7 @@ class HintTable:
             # A registration without a hint always queues: no other one needs to run.
             plan += [entry for entry in matching if entry[1].hint is None][:1] or matching
         entries = tuple([(plugin, registration.hint, strategy) for plugin, registration, strategy in plan])
-        reads = [registration.hint_reads for _, registration, _ in plan if registration.hint is not None]
+        reads = [registration.reads_at(event) for _, registration, _ in plan]
         return HintPlan(entries, max(reads, default=HintReads.EVENT))
 
     def _hint(self, plugin: str, hint: HintFn, pod: Pod, old: Any, new: Any) -> bool:

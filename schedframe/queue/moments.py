@@ -2,14 +2,15 @@
 
 Pods with an equal sort key leave the queue in the order in which their last attempts failed, and in the order
 of their arrival if they have not failed. Numbering every failure would do for that. But pods that fail one
-after another in their present order keep it, so they share one number, the *moment*, and their places decide.
-Only so can pods wait together: a moment is set once for all of them.
+after another in their present order keep it: they share the number of the *moment*, and their places decide.
+Those that fail in another order are shifted behind the others, all by the same distance. Only so can pods
+wait together: moment and distance are set once for all of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from attrs import define
 
@@ -50,39 +51,48 @@ def less_order(
     return goes_first
 
 
+class Moment(NamedTuple):
+    """When a pod failed, and what that does to its place."""
+
+    time: float
+    number: int
+    shift: int
+    """To be added to its place."""
+
+
 @define(eq=False)
 class Moments:
-    """Numbers the failures. Those of pods that were equal but for their places, at one time, share a moment.
+    """Numbers the times at which pods fail, and keeps those of one time in the order of their failures.
 
     *tolerance*: seconds within which failures count as being of one time, that of the first. A real clock
     moves on between two attempts; without tolerance pods of several classes would no longer take turns.
     """
 
     tolerance: float = 0.0
-    time: float = float("-inf")
-    """Of the present moment."""
-    number: int = 0
-    """Of the present moment."""
     cycle: int = 0
     """Number of attempts so far."""
-    _order: _Order | None = None
-    _place: int = 0
-    """Of the last pod that failed."""
+    _time: float = float("-inf")
+    _number: int = 0
     _highest: int = 0
-    """Place of all pods that failed at the present moment."""
+    """Place of all pods that failed at the present moment, shifted."""
+    _order: _Order | None = None
+    """Of the last pod that failed, as its place was then."""
+    _place: int = 0
+    _shift: int = 0
 
-    def of(self, info: QueuedPodInfo, now: float, last: int | None = None) -> tuple[float, int]:
-        """Return time and number of the moment at which *info* fails, as it was when it was popped. O(1).
+    def of(self, info: QueuedPodInfo, now: float, last: int | None = None) -> Moment:
+        """Return the moment at which *info* fails, given as it was when it was popped. O(1).
 
         *last*: the highest place of all pods that fail with it.
         """
         place, order = info.place, common_order(info)
         last = place if last is None else last
-        in_order = (order == self._order and place > self._place) or place > self._highest
-        if in_order and 0 <= now - self.time <= self.tolerance:
-            self._highest = max(self._highest, last)
+        if not 0 <= now - self._time <= self.tolerance:
+            self._time, self._highest, self._shift = now, last, 0
+            self._number += 1
         else:
-            self.time, self._highest = now, last
-            self.number += 1
+            if order != self._order or place <= self._place:
+                self._shift = max(0, self._highest + 1 - place)
+            self._highest = max(self._highest, last + self._shift)
         self._order, self._place = order, place
-        return self.time, self.number
+        return Moment(self._time, self._number, self._shift)

@@ -18,7 +18,7 @@ from .cohort import Cohort
 from .events import ClusterEvent
 from .foresight import Foresight, Kin
 from .hints import HintTable
-from .moments import Moments, common_order
+from .moments import Moment, Moments, common_order
 from .pools import Pools
 from .queued_pod import NO_PLUGINS, Pool, QueuedPodInfo, interned
 
@@ -29,8 +29,8 @@ class _Passed:
     """A pod that waits alone, or the history of a cohort."""
     kin: Kin | None
     """``None`` for a cohort."""
-    at: tuple[float, int]
-    """Time and number of the moment of its failure."""
+    at: Moment
+    """The moment of its failure."""
     order: Any
     """Its order when it was popped, without the place."""
 
@@ -89,44 +89,50 @@ class PassedOver:
         cohort: Cohort = history.cohort
         lines = cohort.lines
         best: QueuedPodInfo | None = None
+        place = 0
         for kin in self.foresight.hopeful(lines):
-            member = lines[kin].first()
-            if member is not None and (best is None or member.place < best.place):
-                best = member
+            line = lines[kin]
+            member = line.first()
+            if member is not None and (best is None or line.place_of(member) < place):
+                best, place = member, line.place_of(member)
         if best is None:
             self._pass_cohort(cohort)
             return None
         order = common_order(history)
-        if cohort.attempted or best.place > history.place:
-            until = self._turn_of_other(history, best.place)
-            self._begin(cohort, best.place if until is None else until)
+        if cohort.attempted or place > history.place:
+            until = self._turn_of_other(history, place)
+            self._begin(cohort, place if until is None else until)
             if until is not None:
+                history.place = place
+                self.pools.push(history)
                 return None
         if self._passed or cohort.attempted:
-            self._last = order, best.place
+            self._last = order, place
         cohort.release(best)
         del self.pools.by_key[best.key]
         if cohort.size:
             alone = len(cohort.lines) == 1 and not cohort.attempted
-            history.place = next(iter(cohort)).place if alone else best.place + 1
+            history.place = _first_place(cohort) if alone else place + 1
+            if alone:
+                cohort.lowest = history.place
             self.pools.push(history)
         elif cohort.attempted:
             self._end(cohort)
         return best
 
     def _turn_of_other(self, history: QueuedPodInfo, place: int) -> int | None:
-        """Return the place of the next pod if that is before *place*, where the cohort is put back then."""
+        """Return the place of the next pod if that goes before *place* of the cohort."""
         other = self.pools.first_like(history)
-        before, history.place = history.place, place
-        if other is None or self.pools.goes_first(history):
-            history.place = before
+        if other is None:
             return None
-        self.pools.push(history)
-        return other.place
+        before, history.place = history.place, place
+        goes_first = self.pools.goes_first(history)
+        history.place = before
+        return None if goes_first else other.place
 
     def _begin(self, cohort: Cohort, place: int) -> None:
         """Note that the members before that place count as attempted."""
-        at = self.moments.of(cohort.history, self.clock(), cohort.last_place())
+        at = self.moments.of(cohort.history, self.clock(), cohort.highest)
         if cohort.attempted:
             self._cut(cohort, at)
         else:
@@ -135,10 +141,11 @@ class PassedOver:
         cohort.attempted, cohort.attempted_at = place, at
         self._stamp = self.foresight.stamp()
 
-    def _cut(self, cohort: Cohort, at: tuple[float, int]) -> None:
+    def _cut(self, cohort: Cohort, at: Moment) -> None:
         """Divide a cohort that was attempted in part, unless the rest fails at the same moment."""
         if cohort.attempted_at == at:
             return
+        assert cohort.attempted_at is not None
         order = common_order(cohort.history)
         part = cohort.split_before(cohort.attempted)
         if part is not None:
@@ -149,14 +156,14 @@ class PassedOver:
         self._begun.remove(cohort)
 
     def _pass_cohort(self, cohort: Cohort) -> None:
-        at = self.moments.of(cohort.history, self.clock(), cohort.last_place())
+        at = self.moments.of(cohort.history, self.clock(), cohort.highest)
         if cohort.attempted:
             self._cut(cohort, at)
             self._end(cohort)
         if cohort.size:
             self._pass(cohort.history, None, at)
 
-    def _pass(self, info: QueuedPodInfo, kin: Kin | None, at: tuple[float, int]) -> None:
+    def _pass(self, info: QueuedPodInfo, kin: Kin | None, at: Moment) -> None:
         if not self._passed:
             self._stamp = self.foresight.stamp()
         self._passed.append(_Passed(info, kin, at, common_order(info)))
@@ -170,7 +177,7 @@ class PassedOver:
         passed, self._passed = self._passed, []
         for each in passed:
             cohort: Cohort | None = each.info.cohort
-            if cohort is None or each.order != order or cohort.last_place() < place:
+            if cohort is None or each.order != order or cohort.highest < place:
                 self._passed.append(each)
                 continue
             each.info.place = max(place, each.info.place)
@@ -181,19 +188,21 @@ class PassedOver:
 
     def concerns(self, hints: HintTable, event: ClusterEvent) -> bool:
         """Return whether *event* may help pods that were passed over and would be unschedulable by now."""
-        return any(
-            hints.plan_for(event, info.profile, kin.rejectors, NO_PLUGINS)
-            for info, kin in self._rejected_kins()
-        )
+        groups = {(info.profile, rejectors) for info, rejectors in self._rejected_groups()}
+        return any(hints.plan_for(event, profile, rejectors, NO_PLUGINS) for profile, rejectors in groups)
 
-    def _rejected_kins(self) -> Iterator[tuple[QueuedPodInfo, Kin]]:
+    def _rejected_groups(self) -> Iterator[tuple[QueuedPodInfo, frozenset[str]]]:
         for each in self._passed:
             if each.kin is not None:
-                yield each.info, each.kin
-        histories = [each.info for each in self._passed] + [cohort.history for cohort in self._begun]
-        for info in histories:
-            for kin in info.cohort.lines if info.cohort is not None else ():
-                yield info, kin
+                yield each.info, each.kin.rejectors
+        changes = self.foresight.changes_of_rejectors()
+        cohorts = [each.info.cohort for each in self._passed if each.kin is None] + self._begun
+        for cohort in cohorts:
+            if cohort.rejectors_as_of == changes:
+                yield cohort.history, cohort.history.unschedulable_plugins
+            else:
+                for kin in cohort.lines:
+                    yield cohort.history, kin.rejectors
 
     def settle(self) -> None:
         """Put back what was passed over up to the last pod that was tried; all else is active again."""
@@ -202,6 +211,7 @@ class PassedOver:
         self._take_back()
         for cohort in self._begun:
             at, order = cohort.attempted_at, common_order(cohort.history)
+            assert at is not None
             in_pool = cohort.history
             self.pools.leave(in_pool)
             part = cohort.split_before(cohort.attempted)
@@ -209,7 +219,7 @@ class PassedOver:
             if part is not None:
                 self._passed.append(_Passed(part.history, None, at, order))
             if cohort.size:
-                in_pool.place = cohort.first_place()
+                in_pool.place = cohort.lowest
                 self.pools.push(in_pool)
         self._begun.clear()
         self._settle_all()
@@ -230,27 +240,33 @@ class PassedOver:
         info.unschedulable_count += 1
         info.error_count, info.backoff_expiry, info.flushed, info.pool = 0, None, False, None
         info.pending_plugins = NO_PLUGINS
-        info.timestamp, info.moment = passed.at
+        info.timestamp, info.moment, shift = passed.at
         info.popped = self.moments.cycle
         if cohort is None:
             assert kin is not None
+            info.place += shift
             info.unschedulable_plugins = interned(kin.rejectors)
             self.pools.wait(info, info.timestamp)
             self.wait_together(info, kin)
             self.foresight.rejected(info.pod, kin)
             return
-        info.place = cohort.first_place()
-        while (part := _other_rejectors(cohort)) is not None:
-            self._let_wait(part)
+        cohort.shift_by(shift)
+        info.place = cohort.lowest
+        changes = self.foresight.changes_of_rejectors()
+        if cohort.rejectors_as_of != changes:
+            while (part := _other_rejectors(cohort)) is not None:
+                self._let_wait(part)
+            info.unschedulable_plugins = interned(next(iter(cohort.lines)).rejectors)
+            cohort.rejectors_as_of = changes
         self._let_wait(cohort)
 
     # ---- waiting together --------------------------------------------------------------------------------
 
     def _let_wait(self, cohort: Cohort) -> None:
         history = cohort.history
-        kin = next(iter(cohort.lines))
-        history.unschedulable_plugins = interned(kin.rejectors)
-        history.place = cohort.first_place()
+        if cohort.rejectors_as_of < 0:
+            history.unschedulable_plugins = interned(next(iter(cohort.lines)).rejectors)
+        history.place = cohort.lowest
         self.pools.wait(history, history.timestamp)
         other = self._find_same(history)
         if other is None:
@@ -323,3 +339,9 @@ def _other_rejectors(cohort: Cohort) -> Cohort | None:
         return None
     one = rejectors.pop()
     return cohort.split(lambda line: line.kin.rejectors == one)
+
+
+def _first_place(cohort: Cohort) -> int:
+    """Return the lowest place of a cohort with one line."""
+    (line,) = cohort.lines.values()
+    return line.place_of(next(iter(line.members.values())))

@@ -338,7 +338,8 @@ class PriorityQueue(QueueView):
             info.error_count = 0
         else:
             info.error_count += 1
-        info.timestamp, info.moment = self._moments.of(info, now)
+        info.timestamp, info.moment, shift = self._moments.of(info, now)
+        info.place += shift
         info.backoff_expiry = None
         info.flushed = False
         strategy, held = strategy_since_pop(self._hints, self._in_flight, info)

@@ -107,6 +107,18 @@ class EquivalenceClass:
                 raise
             return self.shared.on_fault(self, error)
 
+    def only_filter(self) -> Query | None:
+        """The query without scores, if one plugin filters rows beside those that look at the node object.
+
+        Then all rows that these let pass, and none of which is feasible, have one rejecting plugin.
+        """
+        query = self._query
+        return (
+            Query(query.table, query.codes, query.pod, query.state, query.filters)
+            if len(query.filters) == 1
+            else None
+        )
+
     def overlay(self, priority: int) -> NominatedOverlay:
         """The class as pods of that priority see it, nominated pods considered; the caller syncs it."""
         if priority not in self._overlays:

@@ -6,7 +6,7 @@ or ``wanted`` for another policy. Behaviour: kube-scheduler v1.36 (pkg/scheduler
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -78,6 +78,8 @@ class PreemptionEvaluator:
     """Candidates wanted at least."""
     eviction: Eviction = field(init=False)
     _dry_runs: DryRuns = field(init=False)
+    _lower: dict[int, Callable[[int], bool]] = field(factory=dict, init=False)
+    """By priority, see ``PostFilterResult.unless_row``."""
     _budgets: tuple[int, list[Budget]] = field(default=(-1, []), init=False)
     """Version of the budgets, and the budgets."""
 
@@ -148,12 +150,25 @@ class PreemptionEvaluator:
             if tally.errors:
                 return None, Status.from_error("; ".join(sorted(tally.errors)))
             repeatable = not tally.tried and self.by_priority and self._decides_by_spec()
-            cleared = PostFilterResult(NominatingInfo(""), Preemption((), None), repeatable)
+            unless = self._has_lower(pod.priority) if repeatable else None
+            cleared = PostFilterResult(NominatingInfo(""), Preemption((), None), repeatable, unless)
             return cleared, Status.unschedulable(tally.message(self.handle.table.num_nodes))
         chosen = min(candidates, key=standing)
         orders = self.eviction.start(pod, chosen)
         details = Preemption(tuple(candidates), chosen, orders.evicted, orders.cleared, orders.stopped)
         return PostFilterResult(NominatingInfo(chosen.node_name), details), SUCCESS
+
+    def _has_lower(self, priority: int) -> Callable[[int], bool]:
+        """Return what says whether a row has a pod of lower priority."""
+        found = self._lower.get(priority)
+        if found is None:
+            table = self.handle.table
+
+            def has_lower(row: int) -> bool:
+                return any(pod.priority < priority for pod in table.pods_at(row).values())
+
+            found = self._lower[priority] = has_lower
+        return found
 
     def _decides_by_spec(self) -> bool:
         return type(self).is_eligible is PreemptionEvaluator.is_eligible
