@@ -92,12 +92,18 @@ class Status:
     @classmethod
     def unschedulable(cls, *reasons: str, details: Mapping[str, Any] | None = None) -> Status:
         """Rejected; removing pods may help."""
-        return _rejection(cls, _UNSCHEDULABLE, Code.UNSCHEDULABLE, reasons, details)
+        if len(reasons) == 1 and details is None and cls is Status and type(reasons[0]) is str:
+            return _UNSCHEDULABLE.get(reasons[0]) or _kept(_UNSCHEDULABLE, Code.UNSCHEDULABLE, reasons)
+        return cls(Code.UNSCHEDULABLE, reasons, details=details)
 
     @classmethod
     def unresolvable(cls, *reasons: str, details: Mapping[str, Any] | None = None) -> Status:
         """Rejected; removing pods cannot help."""
-        return _rejection(cls, _UNRESOLVABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, details)
+        if len(reasons) == 1 and details is None and cls is Status and type(reasons[0]) is str:
+            return _UNRESOLVABLE.get(reasons[0]) or _kept(
+                _UNRESOLVABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons
+            )
+        return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, details=details)
 
     @classmethod
     def pending(cls, *reasons: str) -> Status:
@@ -200,20 +206,10 @@ _UNRESOLVABLE: dict[str, Status] = {}
 thousands of equal rejections for one pod, and a lookup takes a quarter of making one."""
 
 
-def _rejection(
-    cls: type[Status],
-    kept: dict[str, Status],
-    code: Code,
-    reasons: tuple[str, ...],
-    details: Mapping[str, Any] | None,
-) -> Status:
-    if details is not None or len(reasons) != 1 or type(reasons[0]) is not str or cls is not Status:
-        return cls(code, reasons, details=details)
-    status = kept.get(reasons[0])
-    if status is None:
-        if len(kept) >= _MOST_KEPT:
-            kept.clear()
-        status = kept[reasons[0]] = Status(code, reasons)
+def _kept(kept: dict[str, Status], code: Code, reasons: tuple[str]) -> Status:
+    if len(kept) >= _MOST_KEPT:
+        kept.clear()
+    status = kept[reasons[0]] = Status(code, reasons)
     return status
 
 

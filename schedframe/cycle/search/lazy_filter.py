@@ -61,12 +61,24 @@ class LazyFilter:
         # In growing portions, since making Python integers of all rows may take longer than the calls.
         while start < len(rows) and len(found) < enough and not self.failed:
             part = rows[start:stop].tolist()
+            if not (self.passed.isdisjoint(part) and self.rejected.keys().isdisjoint(part)):
+                # Most often the first rows of a level are known, because one of them was the first to pass.
+                count = self._count_known(part)
+                found += islice(filter(self.passed.__contains__, part[:count]), enough - len(found))
+                part = part[count:]
             if self.passed.isdisjoint(part) and self.rejected.keys().isdisjoint(part):
-                found += self._call(part, enough - len(found))
+                found += self._call(part, enough - len(found)) if len(found) < enough else ()
             else:
                 found += islice(filter(self.passes, part), enough - len(found))
             start, stop = stop, 3 * stop
         return found
+
+    def _count_known(self, rows: list[int]) -> int:
+        """Return how many rows are decided before the first one that is not."""
+        for position, row in enumerate(rows):
+            if row not in self.passed and row not in self.rejected:
+                return position
+        return len(rows)
 
     def _call(self, rows: list[int], enough: int) -> list[int]:
         """Call the filters for *rows* until *enough* pass or one fails; return those that pass."""
@@ -107,14 +119,18 @@ class LazyFilter:
         ``None`` if no row passes, or a plugin failed. O(rows), with few calls: all rows with a higher total,
         and as many of the best as that rule must count.
         """
-        size = self.table.size
+        size, totals = self.table.size, self.totals
         enough = many(size)
-        for level in self._levels():
+        for rows in self._descending(enough):
+            level = rows
+            if totals[rows[0]] != totals[rows[-1]]:
+                first = self.first_passing(rows, 1)
+                level = rows[totals[rows] == totals[first[0]]] if first else rows[:0]
             tied = self.first_passing(level, enough)
             if self.failed:
                 return None
             if len(tied) >= enough:
-                row = one_where(_TiedRows(self, int(self.totals[tied[0]])), size, rng)
+                row = one_where(_TiedRows(self, int(totals[tied[0]])), size, rng)
                 return None if self.failed else row
             if tied:
                 return tied[rng.randrange(len(tied)) if len(tied) > 1 else 0]
@@ -123,26 +139,33 @@ class LazyFilter:
     def several_pass(self) -> bool:
         """Whether at least two rows pass."""
         found = 0
-        for level in self._levels():
-            found += len(self.first_passing(level, 2 - found))
+        for rows in self._descending(many(self.table.size)):
+            found += len(self.first_passing(rows, 2 - found))
             if found == 2 or self.failed:
                 break
         return found == 2
 
-    def _levels(self) -> Iterator[Positions]:
-        """Yield the rows that no other plugin rejects, grouped by total, highest first; rows ascending."""
+    def _descending(self, portion: int) -> Iterator[Positions]:
+        """Yield the rows that no other plugin rejects by descending total, equal ones together and ascending.
+
+        The first two totals alone, since a row with one of them passes most often, then those of about
+        *portion* rows, then the rest. O(rows), and O(rows log rows) for the rest.
+        """
         totals = self.totals[: self.table.size]
         best = int(totals.max(initial=INFEASIBLE))
-        # Most often one of the first two has a row that passes; a pass over all totals finds each of them.
         for _ in range(2):
             if best == INFEASIBLE:
                 return
             yield (totals == best).nonzero()[0]
             best = int(totals.max(initial=INFEASIBLE, where=totals < best))
         rows = (self.candidates & (totals <= best)).nonzero()[0]
-        order = np.argsort(-totals[rows], kind="stable")
-        rows, values = rows[order], totals[rows[order]]
-        yield from np.split(rows, (values[1:] != values[:-1]).nonzero()[0] + 1)
+        values = totals[rows]
+        if len(rows) > portion:
+            chosen = values >= np.partition(values, len(rows) - portion)[len(rows) - portion]
+            yield _sorted(rows[chosen], values[chosen])
+            rows, values = rows[~chosen], values[~chosen]
+        if len(rows):
+            yield _sorted(rows, values)
 
     @property
     def candidates(self) -> npt.NDArray[np.bool_]:
@@ -162,6 +185,12 @@ class LazyFilter:
     def rows_on_demand(self) -> Rows:
         """Return the same rows, such that the filters are called when they are first read."""
         return _RowsOnDemand(self)
+
+
+def _sorted(rows: Positions, values: Scores) -> Positions:
+    """Return *rows* by descending value, equal ones in the order in which they are."""
+    ordered: Positions = rows[np.argsort(-values, kind="stable")]
+    return ordered
 
 
 @define(eq=False)
