@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from enum import Enum
 from itertools import islice
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any, Final, TypeVar
 
 import attrs
@@ -57,6 +57,8 @@ def brief(value: object, depth: int = _DEPTH) -> str:
         return f"{type(value).__name__}.{value.name}"
     if isinstance(value, str | bytes):
         return shortened(repr(value[: LONGEST + 1]))
+    if isinstance(value, FunctionType | MethodType):
+        return value.__qualname__
     if written is object.__repr__:
         return type(value).__name__
     if hasattr(value, "dtype") and hasattr(value, "shape"):

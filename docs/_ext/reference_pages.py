@@ -5,10 +5,14 @@ from __future__ import annotations
 import ast
 import inspect
 from collections.abc import Iterator
+from enum import Enum
 from importlib import import_module
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
+
+import attrs
+from reference_members import member_lines, members_of
 
 import schedframe
 from schedframe.framework import hookspecs
@@ -26,7 +30,7 @@ TITLES = {
     "framework": "Plugins and framework",
     "cycle": "Scheduler",
     "simulate": "Simulation",
-    "why": "Explanations",
+    "why": "Explanations: classes and functions",
     "embed": "Embedding",
     "testing": "Testing",
 }
@@ -34,8 +38,10 @@ TIERS = {
     Tier.ESSENTIAL: (
         "Hooks: essential",
         """
-        What an author begins with: a plugin of these hooks alone is complete. See :doc:`hooks-2-fast` to make
-        it fast, and :doc:`hooks-3-kernel` for the forms that plugins on the path of every pod need.
+        What an author begins with: a plugin of these hooks alone is complete. A plugin may name fewer
+        arguments than a hook has; their types are classes of ``schedframe``. What a class may declare besides
+        hooks is on :doc:`../plugin-declarations`. See :doc:`hooks-2-fast` to make it fast, and
+        :doc:`hooks-3-kernel` for the forms that plugins on the path of every pod need.
         """,
     ),
     Tier.FAST: (
@@ -60,6 +66,8 @@ DECLARATIONS_TEXT = [
     "Class attributes of a plugin. An attribute that looks like one of them and is none is refused.",
     "",
     *(f"- ``{name}``: {wanted}." for name, wanted in DECLARATIONS.items()),
+    "",
+    "What each of them does, with examples: :doc:`../plugin-declarations`.",
 ]
 
 
@@ -97,12 +105,30 @@ def _names(package: str) -> Iterator[str]:
 
 def _entry(module: str, name: str, value: Any) -> list[str]:
     if inspect.isclass(value):
-        options = ["   :members:", "   :show-inheritance:"]
-        return [f".. autoclass:: {module}.{name}", *options, ""]
+        listed = ", ".join(["__init__", "__new__", *members_of(value)])
+        options = ["   :members:", f"   :exclude-members: {listed}", "   :show-inheritance:"]
+        members = (f"   {line}".rstrip() for line in member_lines(value))
+        return [f".. autoclass:: {module}.{name}{_signature(value)}", *options, "", *members]
     if inspect.isroutine(value) or inspect.isfunction(inspect.unwrap(value)):
         return [f".. autofunction:: {module}.{name}", ""]
     text = _documentation(module, name)
     return [f".. py:data:: {name}", "", *(f"   {line}".rstrip() for line in text.splitlines()), ""]
+
+
+def _signature(cls: type) -> str:
+    """Return the arguments of *cls*; empty for enums and values, whose members follow."""
+    if issubclass(cls, Enum) or attrs.has(cls) or "__init__" not in vars(cls):
+        return ""
+    parameters = inspect.signature(cls).parameters.values()
+    return str(inspect.Signature([each.replace(annotation=_Bare(each.annotation)) for each in parameters]))
+
+
+class _Bare(str):
+    """An annotation that stands without quotes in a signature."""
+
+    __slots__ = ()
+
+    __repr__ = str.__str__
 
 
 def _documentation(module: str, name: str) -> str:
@@ -129,15 +155,15 @@ def _hooks(tier: Tier) -> str:
         lines += [inspect.getdoc(hookspecs) or "", ""]
     for name in hooks_of_tier(tier):
         hook, function = HOOKS[name], vars(hookspecs.Hookspecs)[name]
-        arguments = ", ".join(hook.arguments)
-        lines += [name, "-" * len(name), "", f".. py:function:: {name}({arguments})", "   :no-index:", ""]
-        returns = inspect.signature(function).return_annotation
-        lines += [f"   {_points(hook.spec)} Returns ``{returns}``.", ""]
+        signature = inspect.signature(function)
+        arguments = ", ".join(f"{each}: {signature.parameters[each].annotation}" for each in hook.arguments)
+        declared = f".. py:function:: {name}({arguments}) -> {signature.return_annotation}"
+        lines += [name, "-" * len(name), "", declared, "   :no-index:", ""]
+        lines += [f"   {_points(hook.spec)}", ""]
         lines += [f"   {line}".rstrip() for line in (inspect.getdoc(function) or "").splitlines()]
         lines.append("")
     if tier is Tier.FAST:
         lines += ["Declarations", "-" * 12, "", *DECLARATIONS_TEXT, ""]
-        lines += [".. autoclass:: schedframe.framework.Depends", "   :members:", "   :no-index:", ""]
     return "\n".join(lines)
 
 

@@ -14,6 +14,7 @@ from typing import Any
 
 from attrs import define, field
 
+from .._brief import brief_repr
 from ..api import ObjectMeta, Pod, PodSpec
 from ..framework import Diagnosis, Framework, PostFilterResult
 from ..queue import Kin
@@ -40,6 +41,7 @@ class RejectedKin(Kin):
     """As of which a pod of this kin was tried and rejected."""
 
 
+@brief_repr
 @define(eq=False)
 class KnownRejections:
     """Implements :class:`.Foresight` for a queue."""

@@ -13,6 +13,7 @@ from typing import Any
 
 from attrs import define, field, frozen
 
+from .._brief import brief_repr
 from ..api import Pod
 from ..framework.plan import Call
 from ..framework.points import HOOK_ARGUMENTS
@@ -21,6 +22,7 @@ logger = logging.getLogger("schedframe")
 THREAD_NAME = "schedframe-watchdog"
 
 
+@brief_repr
 @frozen
 class SlowHook:
     """A hook that ran longer than the limit, or still does."""
@@ -62,6 +64,7 @@ class _Running:
     reported: bool = False
 
 
+@brief_repr
 @define(eq=False)
 class Watchdog:
     """Reports hooks that run longer than ``limit`` seconds: ``Scheduler(cluster, watchdog=Watchdog(0.5))``.

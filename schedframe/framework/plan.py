@@ -37,6 +37,7 @@ class Guard(Protocol):
         ...
 
 
+@brief_repr
 @frozen
 class Entry:
     """One plugin at one extension point."""

@@ -20,23 +20,35 @@ class Action(IntFlag):
     """Kinds of change; ``|`` means "any of these". :func:`matches` compares the numbers."""
 
     NONE = 0
+    """No change."""
     ADD = 1 << 0
+    """The object was created, or came to be seen."""
     DELETE = 1 << 1
+    """The object was deleted."""
     UPDATE_NODE_ALLOCATABLE = 1 << 2
+    """Allocatable resources of the node changed."""
     UPDATE_NODE_LABEL = 1 << 3
+    """Labels of the node changed."""
     UPDATE_NODE_TAINT = 1 << 4
     """Taints changed, or the node became schedulable."""
     UPDATE_NODE_CONDITION = 1 << 5
+    """Conditions of the node changed, other than in their times."""
     UPDATE_NODE_ANNOTATION = 1 << 6
+    """Annotations of the node changed."""
     UPDATE_NODE_DECLARED_FEATURE = 1 << 7
+    """Features that the node declares changed."""
     UPDATE_POD_LABEL = 1 << 8
+    """Labels of the pod changed."""
     UPDATE_POD_SCALE_DOWN = 1 << 9
     """Some resource request of the pod went down."""
     UPDATE_POD_TOLERATION = 1 << 10
+    """Tolerations of the pod changed."""
     UPDATE_POD_SCHEDULING_GATES_ELIMINATED = 1 << 11
     """The last scheduling gate is gone."""
     UPDATE_POD_GENERATED_RESOURCE_CLAIM = 1 << 12
+    """The status of the pod names other claims that were made for it."""
     ALL = (1 << 13) - 1
+    """Any change."""
     UPDATE = ALL & ~(ADD | DELETE)
     """Any update: all of the above but ADD and DELETE."""
 
@@ -71,17 +83,29 @@ class EventResource(StrEnum):
     UNSCHEDULABLE_POD = "UnschedulablePod"
     """The waiting pod itself."""
     NODE = "Node"
+    """Nodes."""
     PERSISTENT_VOLUME = "PersistentVolume"
+    """Persistent volumes."""
     PERSISTENT_VOLUME_CLAIM = "PersistentVolumeClaim"
+    """Persistent volume claims."""
     CSI_NODE = "storage.k8s.io/CSINode"
+    """CSINode: drivers on a node and their limits."""
     CSI_DRIVER = "storage.k8s.io/CSIDriver"
+    """CSIDriver: properties of a volume driver."""
     CSI_STORAGE_CAPACITY = "storage.k8s.io/CSIStorageCapacity"
+    """CSIStorageCapacity: room that a driver offers."""
     STORAGE_CLASS = "storage.k8s.io/StorageClass"
+    """Storage classes."""
     VOLUME_ATTACHMENT = "storage.k8s.io/VolumeAttachment"
+    """Attachments of volumes to nodes."""
     RESOURCE_CLAIM = "resource.k8s.io/ResourceClaim"
+    """Claims to devices."""
     RESOURCE_SLICE = "resource.k8s.io/ResourceSlice"
+    """Devices that a driver offers."""
     DEVICE_CLASS = "resource.k8s.io/DeviceClass"
+    """Device classes."""
     WILDCARD = "*"
+    """Any kind."""
 
 
 _KIND_RESOURCES: Final[Mapping[str, str]] = {

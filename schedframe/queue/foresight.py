@@ -7,9 +7,11 @@ from typing import Protocol
 
 from attrs import define
 
+from .._brief import brief_repr
 from ..api import Pod
 
 
+@brief_repr
 @define(eq=False)
 class Kin:
     """Pods that no plugin can tell apart: an attempt for one of them has the outcome that one for any has."""

@@ -62,8 +62,9 @@ REASONS: Final[dict[str, str]] = {
         testing.plugin_checks(args)
     """,
     OPAQUE: """
-        api.PodSpec.memo(return) framework.PostFilterResult.details framework.WaitingPod.ticket
-        framework.WaitingRoom.park(ticket) state.DictionaryColumn.answers(absent)
+        queue.Heap.rank(return) queue.QueuedPodInfo.cohort queue.QueuedPodInfo.kin queue.QueuedPodInfo.line
+        api.PodSpec.memo(return) framework.PostFilterResult.details
+        state.DictionaryColumn.answers(absent)
         state.DictionaryColumn.answers(answer) state.NodeTable.distinct(value_of) state.ObjectStore.memo
         state.RowsByState.numbers state.TableStore.row_state(return) state.TermClass.memo
     """,

@@ -10,6 +10,8 @@ from enum import Enum
 
 from attrs import frozen
 
+from ..._brief import brief_repr
+
 
 class IndexKind(Enum):
     """The structures that answer "which row is best for this class?"."""
@@ -19,6 +21,7 @@ class IndexKind(Enum):
     ROWS = "the columns of the class"
 
 
+@brief_repr
 @frozen
 class Policy:
     """Limits of one scheduler. Tests lower them to reach every path in small clusters."""
