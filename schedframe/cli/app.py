@@ -252,3 +252,23 @@ def show(
         from .commands import effective_config
 
         sys.stdout.write(effective_config(file))
+
+
+@config_app.command(epilog=exits.OTHER_CODES, short_help="Turn an older configuration into one of v1.")
+def migrate(
+    file: Annotated[
+        Path | None,
+        typer.Argument(
+            metavar="[FILE]", help="Policy, or KubeSchedulerConfiguration of v1alpha1 to v1beta3."
+        ),
+    ] = None,
+    algorithm_provider: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="In place of FILE: DefaultProvider or ClusterAutoscalerProvider."),
+    ] = None,
+) -> None:
+    """Print the configuration of today as YAML, with a comment on every choice and on what is not kept."""
+    with exits.reporting():
+        from .migrate import migrated_config
+
+        sys.stdout.write(migrated_config(file, algorithm_provider))

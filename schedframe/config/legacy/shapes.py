@@ -1,0 +1,97 @@
+"""Is an older document an object of lists of objects where it must be?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, TypeAlias
+
+from ..errors import ConfigDecodeError, FieldError
+
+Shape: TypeAlias = Callable[[str, Any, list[FieldError]], None]
+POLICY_FIELDS = frozenset(
+    {"apiVersion", "kind", "metadata", "predicates", "priorities", "extenders"}
+    | {"hardPodAffinitySymmetricWeight", "alwaysCheckAllPredicates"}
+)
+
+
+def check_policy(policy: Mapping[str, Any]) -> None:
+    """Raise ConfigDecodeError with all fields of *policy* that are unknown or of a wrong type."""
+    errors = [
+        FieldError.unknown(name, f"a Policy has {', '.join(sorted(POLICY_FIELDS))}")
+        for name in policy
+        if name not in POLICY_FIELDS
+    ]
+    entries = lists_of(objects(argument=objects()))
+    objects(predicates=entries, priorities=entries, extenders=lists_of(objects()))("", policy, errors)
+    for name, value in _arguments(policy):
+        objects(**dict.fromkeys(value, objects()))(name, value, errors)
+    _raise(errors)
+
+
+def _arguments(policy: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+    """Return the arguments of predicates and priorities, as far as they are objects."""
+    return [
+        (f"{name}[{i}].argument", entry["argument"])
+        for name in ("predicates", "priorities")
+        for i, entry in enumerate(policy.get(name) or () if isinstance(policy.get(name), list) else ())
+        if isinstance(entry, Mapping) and isinstance(entry.get("argument"), Mapping)
+    ]
+
+
+def check_component(config: Mapping[str, Any]) -> None:
+    """Raise ConfigDecodeError with all fields of an older configuration that are of a wrong type."""
+    errors: list[FieldError] = []
+    sets = every(objects(enabled=lists_of(objects()), disabled=lists_of(objects())))
+    profile = {"plugins": sets, "pluginConfig": lists_of(objects(args=objects()))}
+    shape = objects(
+        profiles=lists_of(objects(**profile)),
+        algorithmSource=objects(),
+        leaderElection=objects(),
+        **profile,
+    )
+    shape("", config, errors)
+    _raise(errors)
+
+
+def objects(**fields: Shape) -> Shape:
+    """Return the shape of an object with those *fields*; others have any shape, and null is any."""
+
+    def check(where: str, value: Any, errors: list[FieldError]) -> None:
+        if not isinstance(value, Mapping):
+            if value is not None:
+                errors.append(FieldError.wrong_type(where, value, "expected an object"))
+            return
+        for name, shape in fields.items():
+            shape(f"{where}.{name}" if where else name, value.get(name), errors)
+
+    return check
+
+
+def every(shape: Shape) -> Shape:
+    """Return the shape of an object whose values all have *shape*."""
+
+    def check(where: str, value: Any, errors: list[FieldError]) -> None:
+        names = value if isinstance(value, Mapping) else ()
+        objects(**dict.fromkeys(names, shape))(where, value, errors)
+
+    return check
+
+
+def lists_of(shape: Shape) -> Shape:
+    """Return the shape of a list whose entries have *shape*, and are not null."""
+
+    def check(where: str, value: Any, errors: list[FieldError]) -> None:
+        if value is not None and not isinstance(value, list | tuple):
+            errors.append(FieldError.wrong_type(where, value, "expected a list"))
+            return
+        for i, entry in enumerate(value or ()):
+            if entry is None:
+                errors.append(FieldError.required(f"{where}[{i}]"))
+            shape(f"{where}[{i}]", entry, errors)
+
+    return check
+
+
+def _raise(errors: list[FieldError]) -> None:
+    if errors:
+        raise ConfigDecodeError(errors)

@@ -1,0 +1,52 @@
+"""``schedframe config migrate``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from .conftest import Cli
+
+Write = Callable[[str, str], str]
+
+POLICY = """\
+kind: Policy
+apiVersion: v1
+predicates:
+- {name: PodFitsResources}
+priorities:
+- {name: MostRequestedPriority, weight: 2}
+- {name: NodePreferAvoidPodsPriority, weight: 10000}
+"""
+
+
+def test_a_policy_becomes_a_configuration_that_check_accepts(cli: Cli, write: Write) -> None:
+    migrated = cli("config", "migrate", write("policy.yaml", POLICY))
+    assert migrated.code == 0
+    lines = migrated.out.splitlines()
+    assert lines[0] == "# Migrated from Policy v1."
+    assert "# predicates[0]: PodFitsResources → NodeResourcesFit" in lines
+    assert "NOT KEPT: priorities[1]: NodePreferAvoidPodsPriority → no plugin" in migrated.err
+    checked = cli("config", "check", write("config.yaml", migrated.out))
+    assert (checked.code, checked.out) == (0, "config.yaml: good; profiles: default-scheduler\n")
+
+
+def test_an_algorithm_provider(cli: Cli, write: Write) -> None:
+    migrated = cli("config", "migrate", "--algorithm-provider", "ClusterAutoscalerProvider")
+    assert "type: MostAllocated" in migrated.out
+    assert cli("config", "check", write("config.yaml", migrated.out)).code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((), "give a FILE or --algorithm-provider"),
+        (("--algorithm-provider", "Other"), "Other is neither DefaultProvider nor ClusterAutoscalerProvider"),
+        (("no-such-file.yaml",), "cannot be read"),
+    ],
+)
+def test_bad_usage(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
+    failed = cli("config", "migrate", *arguments)
+    assert failed.code == 2
+    assert message in failed.err
