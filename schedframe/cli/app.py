@@ -15,7 +15,7 @@ from . import exits
 from .bench_app import bench_app
 from .forms import ExplainForm, Form, render
 from .options import with_explain_value
-from .run_command import run
+from .run_command import run, snapshot
 from .sources import Validate
 from .terminal import emit
 
@@ -204,6 +204,7 @@ def explain(
 
 
 app.command(epilog=exits.CODES, short_help="Schedule the pods of a real cluster.")(run)
+app.command(epilog=exits.OTHER_CODES, short_help="Write what scheduling reads of a real cluster.")(snapshot)
 
 
 @app.command(epilog=exits.OTHER_CODES, short_help="List the plugins that are installed or known.")

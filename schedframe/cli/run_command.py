@@ -1,10 +1,10 @@
-"""The command ``run``; what it does is in :mod:`.run`."""
+"""The commands about a real cluster: ``run`` and ``snapshot``."""
 
 from __future__ import annotations
 
 import inspect
 from importlib.util import find_spec
-from typing import Any, get_type_hints
+from typing import Annotated, Any, get_type_hints
 
 import typer
 from attrs import fields
@@ -51,9 +51,38 @@ run.__annotations__ = {
 }
 
 
-def _check(leader_elect: str) -> None:
+def snapshot(
+    output: Annotated[str, typer.Option("--output", "-o", metavar="FILE", help="- is stdout.")] = "-",
+    kubeconfig: Annotated[
+        list[str] | None,
+        typer.Option(metavar="FILE", help="May be repeated. Default: $KUBECONFIG, ~/.kube/config."),
+    ] = None,
+    context: Annotated[
+        str | None, typer.Option(metavar="NAME", help="Of the kubeconfig, in place of the current one.")
+    ] = None,
+    anonymize: Annotated[
+        bool, typer.Option("--anonymize", help="Hash names and labels, equal ones to equal hashes.")
+    ] = False,
+) -> None:
+    """Write what scheduling reads of a real cluster as manifests, which every other command accepts.
+
+    Secrets, environment variables and the like are never in it.
+    """
+    with exits.reporting():
+        _check_extra("snapshot")
+        from .snapshot import take_snapshot
+
+        take_snapshot(kubeconfig or [], context, output, anonymize=anonymize)
+
+
+def _check_extra(command: str) -> None:
     missing = [name for name in EXTRA if find_spec(name) is None]
     if missing:
-        raise InputError("", f"run needs {' and '.join(missing)}", "pip install 'schedframe[cli,kubernetes]'")
+        needed = f"{command} needs {' and '.join(missing)}"
+        raise InputError("", needed, "pip install 'schedframe[cli,kubernetes]'")
+
+
+def _check(leader_elect: str) -> None:
+    _check_extra("run")
     if leader_elect not in ("true", "false"):
         raise typer.BadParameter(f"--leader-elect is {leader_elect!r}; write true or false")

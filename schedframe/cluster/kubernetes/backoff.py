@@ -8,7 +8,7 @@ from typing import Final
 from attrs import define, field
 
 FIRST_SECONDS: Final = 0.2
-LONGEST_SECONDS: Final = 10.0
+LONGEST_SECONDS: Final = 3.0
 JITTER: Final = 0.5
 """Share by which a wait is longer than its minimum, at most."""
 
