@@ -7,6 +7,7 @@ import os
 import signal
 import time
 from collections.abc import Iterator
+from concurrent.futures import CancelledError
 from contextlib import contextmanager
 from types import FrameType
 from typing import Final
@@ -23,6 +24,7 @@ from .exits import INTERRUPTED
 from .health import HealthServer
 from .logs import DecisionLog, set_up
 from .run_options import RunOptions
+from .status import StatusDisplay
 
 logger = logging.getLogger("schedframe.run")
 
@@ -30,16 +32,14 @@ POLL_SECONDS: Final = 0.02
 """Seconds between two looks at the binds that are still under way at the end."""
 
 
-class _Stopped(BaseException):
-    """A signal came before there was anything to finish."""
-
-
 @define(eq=False)
 class _Signals:
     """SIGTERM and SIGINT: the first ends the scheduler gracefully, the second one the process."""
 
+    cluster: KubernetesCluster | None = None
+    """The cluster that is being read."""
     scheduler: Scheduler | None = None
-    """The scheduler that runs; ``None`` before, when a signal ends what is under way."""
+    """The scheduler that runs; ``None`` before."""
     came: bool = False
 
     @contextmanager
@@ -57,9 +57,10 @@ class _Signals:
             os._exit(INTERRUPTED)
         self.came = True
         logger.info("%s: ending", signal.Signals(number).name)
-        if self.scheduler is None:
-            raise _Stopped
-        self.scheduler.stop()
+        if self.scheduler is not None:
+            self.scheduler.stop()
+        elif self.cluster is not None:
+            self.cluster.interrupt()
 
 
 def run(options: RunOptions) -> None:
@@ -69,11 +70,13 @@ def run(options: RunOptions) -> None:
     config = _config(options, registry)
     signals = _Signals()
     with signals.handled():
-        cluster = _cluster(options, config)
+        cluster = signals.cluster = _cluster(options, config)
+        if signals.came:
+            cluster.interrupt()
         try:
             _schedule(options, config, registry, cluster, signals)
-        except _Stopped:
-            cluster.abort()
+        except CancelledError:
+            logger.info("nothing was scheduled yet")
         finally:
             cluster.close()
     logger.info("ended")
@@ -116,28 +119,42 @@ def _schedule(
 ) -> None:
     if options.leader_elect == "true":
         logger.warning("leader election is not part of this release: run one replica only")
-    recorder = DecisionLog(logger) if options.verbose else None
-    scheduler = Scheduler(cluster, config, registry=registry, seed=options.seed, recorder=recorder)
+    display = StatusDisplay(cluster)
+    scheduler = Scheduler(
+        cluster,
+        config,
+        registry=registry,
+        seed=options.seed,
+        recorder=DecisionLog(logger) if options.verbose else None,
+        on_fault=display.on_fault,
+    )
     cluster.kinds = tuple(cls for each in scheduler.core.frameworks.values() for cls in each.kinds().values())
-    ready = False
-    health = HealthServer(options.secure_port, cluster.loop, lambda: ready) if options.secure_port else None
-    if health is not None:
-        health.start()
-    began = time.monotonic()
-    logger.info("reading the cluster at %s", cluster.access.server)
-    scheduler.start()
-    scheduler.sync()
-    ready = True
-    logger.info("synced in %.2f s: %s", time.monotonic() - began, cluster.summary())
-    signals.scheduler = scheduler
-    try:
-        if not signals.came:
-            scheduler.run()
+    with scheduler, _probes(options.secure_port, cluster, signals):
+        began = time.monotonic()
+        logger.info("reading the cluster at %s", cluster.access.server)
+        scheduler.start()
+        scheduler.sync()
+        logger.info("synced in %.2f s: %s", time.monotonic() - began, cluster.summary())
+        signals.scheduler = scheduler
+        display.begin(scheduler)
+        try:
+            if not signals.came:
+                scheduler.run()
+        finally:
+            display.end()
         _finish_binds(scheduler, cluster, options.grace)
+
+
+@contextmanager
+def _probes(port: int, cluster: KubernetesCluster, signals: _Signals) -> Iterator[None]:
+    """Serve probes inside, on *port* unless it is 0; ready as soon as the scheduler runs."""
+    server = HealthServer(port, cluster.loop, lambda: signals.scheduler is not None)
+    if port:
+        server.start()
+    try:
+        yield
     finally:
-        if health is not None:
-            health.close()
-        scheduler.close()
+        server.close()
 
 
 def _finish_binds(scheduler: Scheduler, cluster: KubernetesCluster, grace: float) -> None:

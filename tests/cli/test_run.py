@@ -5,18 +5,23 @@ from __future__ import annotations
 import asyncio
 import json
 import logging
+import signal
+import subprocess
+import sys
 import threading
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
-from schedframe import InMemoryCluster, Scheduler
+from schedframe import InMemoryCluster, Scheduler, VirtualClock
 from schedframe.cli.health import HealthServer
 from schedframe.cli.logs import DecisionLog, LogFormat, set_up
 from schedframe.cli.main import run
+from schedframe.cli.status import StatusDisplay
 from schedframe.errors import ClusterError
 
 pytest.importorskip("aiohttp", reason="the extra kubernetes is not installed")
@@ -49,6 +54,42 @@ def test_a_cluster_that_cannot_be_reached(tmp_path: Path, capsys: pytest.Capture
     assert run(["run", "--kubeconfig", str(unreachable(tmp_path)), "--sync-timeout", "0"]) == 3
     lines = capsys.readouterr().err.splitlines()
     assert lines[-1].startswith("schedframe: http://127.0.0.1:1 cannot be reached")
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_before_the_cluster_was_read(tmp_path: Path, number: signal.Signals) -> None:
+    command = [sys.executable, "-m", "schedframe", "run", "--kubeconfig", str(unreachable(tmp_path))]
+    with subprocess.Popen([*command, "--log-format", "json"], stderr=subprocess.PIPE, text=True) as process:
+        assert process.stderr is not None
+        for line in process.stderr:
+            if "cannot be reached, trying again" in line:
+                break
+        process.send_signal(number)
+        rest = process.stderr.read()
+        assert process.wait(20) == 0
+    assert [json.loads(line)["message"] for line in rest.splitlines()] == [
+        f"{number.name}: ending",
+        "nothing was scheduled yet",
+        "ended",
+    ]
+
+
+def test_a_line_of_status(capsys: pytest.CaptureFixture[str]) -> None:
+    set_up(LogFormat.TEXT, 0)
+    clock = VirtualClock()
+    cluster = InMemoryCluster(clock=clock)
+    counted = SimpleNamespace(writer=SimpleNamespace(bound=0))
+    display = StatusDisplay(counted, on_terminal=False)  # type: ignore[arg-type]  # all that it reads
+    with Scheduler(cluster, clock=clock, on_fault=display.on_fault) as scheduler:
+        display.begin(scheduler)
+        cluster.create({"kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [{"name": "c"}]}})
+        for _ in range(3):
+            counted.writer.bound = 60
+            clock.advance(30.0)
+            scheduler.run_until_idle()
+    lines = [line for line in capsys.readouterr().err.splitlines() if "status" in line]
+    assert len(lines) == 1  # what stays the same is not said again
+    assert "status bound=60 rate=2.0/s binding=0" in lines[0]
 
 
 def test_bad_options(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -70,6 +70,8 @@ class KubernetesCluster(RemoteCluster):
     _reflectors: dict[str, Reflector] = field(factory=dict, init=False)
     _resources: dict[str, Resource] = field(factory=dict, init=False)
     _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
+    _syncing: asyncio.Task[None] | None = field(default=None, init=False)
+    _interrupted: bool = field(default=False, init=False)
     _closed: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -157,7 +159,22 @@ class KubernetesCluster(RemoteCluster):
             raise
         return subscription
 
+    def interrupt(self) -> None:
+        """Let :meth:`watch` end at once with ``CancelledError``. Safe to call in a handler of a signal."""
+        self._interrupted = True
+        if self._syncing is not None:
+            self.loop.call_soon_threadsafe(self._syncing.cancel)
+
     async def _subscribe(self, subscription: _Subscription) -> None:
+        self._syncing = asyncio.current_task()
+        if self._interrupted:
+            raise asyncio.CancelledError
+        try:
+            await self._sync(subscription)
+        finally:
+            self._syncing = None
+
+    async def _sync(self, subscription: _Subscription) -> None:
         if not self._reflectors:
             await self._reach()
         reflectors = [await self._follow(kind) for kind in subscription.kinds]

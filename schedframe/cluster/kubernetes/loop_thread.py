@@ -61,7 +61,9 @@ class LoopThread:
         try:
             self.loop.run_forever()
         finally:
-            for task in asyncio.all_tasks(self.loop):
+            tasks = asyncio.all_tasks(self.loop)
+            for task in tasks:
                 task.cancel()
+            self.loop.run_until_complete(asyncio.gather(*tasks, return_exceptions=True))
             self.loop.run_until_complete(self.loop.shutdown_asyncgens())
             self.loop.close()

@@ -60,6 +60,8 @@ class Writer:
     """Whether a kind is followed, so that its absence in ``lookup`` means something."""
     unknown_outcomes: int = field(default=0, init=False)
     """Number of binds whose answer did not come."""
+    bound: int = field(default=0, init=False)
+    """Number of binds that certainly took effect."""
     _decoders: dict[str, Decoder] = field(factory=dict, init=False)
     _written: OrderedDict[tuple[str, str], Any] = field(factory=OrderedDict, init=False)
 
@@ -75,6 +77,7 @@ class Writer:
             try:
                 async with self.lanes.turn(Priority.BIND):
                     await self._bind_once(attempt)
+                self.bound += 1
                 return
             except Closed:
                 if attempt.is_unknown:
