@@ -151,6 +151,7 @@ def test_what_reprs_show(world: World) -> None:
     assert repr(world.placement) == (
         f"Placement(pod={world.placement.pod!r}, node_name={world.placement.node_name!r}, message='')"
     )
+    assert repr(world.placements) == f"Placements(len=20, first={world.placement!r})"
     assert repr(node("n").build()) == "Node('n')"
     assert repr(world.snapshot.get("n7")).startswith("NodeInfo('n7'")
     assert repr(world.rows) == f"Rows(len={NODES}, table=NodeTable(nodes={NODES}, rows={NODES}))"

@@ -35,7 +35,7 @@ class Placements(Tabular, list[Placement]):
 
     @override
     def __repr__(self) -> str:
-        return brief_of(self, len=len(self), pending=sum(each.node_name is None for each in self))
+        return brief_of(self, len=len(self), first=self[0] if self else None)
 
     @override
     def _table(self) -> Table:
