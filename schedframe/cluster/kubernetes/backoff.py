@@ -24,7 +24,7 @@ class Backoff:
     failures: int = field(default=0, init=False)
 
     def next(self, at_least: float | None = None) -> float:
-        """Return the seconds to wait after one more failure; *at_least* is what the server asked for."""
+        """Return the seconds to wait after one more failure; *at_least* is the server's Retry-After."""
         seconds = min(self.first * 2.0 ** min(self.failures, 16), self.longest)
         self.failures += 1
         return max(seconds, at_least or 0.0) * (1.0 + JITTER * _rng.random())

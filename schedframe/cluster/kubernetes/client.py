@@ -262,7 +262,7 @@ def tls_context(access: Access) -> ssl.SSLContext:
     context = ssl.create_default_context(cadata=access.ca_data)
     if access.insecure:
         logger.warning(
-            "%s says insecure-skip-tls-verify: the certificate of %s is not verified, so anybody on the way "
+            "%s says insecure-skip-tls-verify: the certificate of %s is not verified, so a proxy on the way "
             "can read and change what is sent; put its certificate-authority into the kubeconfig",
             access.source,
             access.server,

@@ -11,7 +11,7 @@ import logging
 import os
 import time
 from collections.abc import Awaitable, Coroutine, Iterable
-from typing import Any, Final, Literal, Self, TypeVar
+from typing import Any, Final, Literal, Self, TypedDict, TypeVar, Unpack
 
 from attrs import define, field
 
@@ -44,6 +44,16 @@ REACH_SECONDS: Final = 5.0
 """Deadline of one attempt to reach the server at the beginning."""
 FLUSH_SECONDS: Final = 3.0
 """Seconds in which events that still wait are written when the cluster is closed."""
+
+
+class ClusterOptions(TypedDict, total=False):
+    """The fields of :class:`KubernetesCluster` besides ``access``, as keyword arguments."""
+
+    qps: float
+    burst: int
+    kinds: tuple[type[ClusterObject], ...]
+    sync_timeout: float
+    binding_limit: int
 
 
 @define(eq=False, kw_only=True)
@@ -90,7 +100,7 @@ class KubernetesCluster(RemoteCluster):
         *,
         context: str | None = None,
         server: str | None = None,
-        **options: Any,
+        **options: Unpack[ClusterOptions],
     ) -> Self:
         """Return the cluster that kubeconfig *files* name; ``None`` as for kubectl, or the pod's own.
 
@@ -99,7 +109,7 @@ class KubernetesCluster(RemoteCluster):
         return cls(access=load_access(files, context=context, server=server), **options)
 
     @classmethod
-    def in_cluster(cls, **options: Any) -> Self:
+    def in_cluster(cls, **options: Unpack[ClusterOptions]) -> Self:
         """Return the cluster of the pod that this runs in. Raises :class:`CredentialsError`."""
         return cls(access=in_cluster_access(), **options)
 
@@ -193,7 +203,7 @@ class KubernetesCluster(RemoteCluster):
 
     async def _reach(self) -> None:
         """Wait until the server answers. Raises :class:`SyncError` for what waiting does not mend."""
-        deadline, backoff, told = time.monotonic() + self.sync_timeout, Backoff(), False
+        deadline, backoff, is_logged = time.monotonic() + self.sync_timeout, Backoff(), False
         while True:
             try:
                 await self.client.request("GET", "/version", seconds=REACH_SECONDS)
@@ -213,9 +223,9 @@ class KubernetesCluster(RemoteCluster):
                     ) from None
             if time.monotonic() > deadline:
                 raise SyncError(f"{self.access.server} cannot be reached: {failure}") from None
-            if not told:
+            if not is_logged:
                 logger.warning("%s cannot be reached, trying again: %s", self.access.server, failure)
-                told = True
+                is_logged = True
             await asyncio.sleep(backoff.next())
 
     async def _follow(self, kind: str) -> Reflector:

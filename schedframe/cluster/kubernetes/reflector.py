@@ -32,7 +32,7 @@ PAGE_OBJECTS: Final = 500
 LIST_SECONDS: Final = 60.0
 """Deadline of one page."""
 WATCH_SECONDS: Final = 540
-"""Seconds after which the server is asked to end a watch, so that load spreads over its replicas."""
+"""Seconds after which the server ends a watch (timeoutSeconds), so that load spreads over its replicas."""
 QUIET_SECONDS: Final = 75.0
 """Seconds without a line after which a watch is opened again; the server sends a bookmark every minute."""
 QUIET_SECONDS_BUSY: Final = 5.0

@@ -15,7 +15,7 @@ from schedframe.cluster.kubernetes.resources import known_resource
 
 from .scripted import ScriptedClient, listed, pod, refusal, run
 
-Told = tuple[str, str, str, bool]
+Seen = tuple[str, str, str, bool]
 
 
 @pytest.fixture(autouse=True)
@@ -34,11 +34,11 @@ def bookmark(version: str) -> dict[str, Any]:
 GONE = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "message": "too old resource version"}}
 
 
-def told(client: ScriptedClient, *, watches: int) -> tuple[list[Told], Reflector]:
-    """What a watcher is told until so many watches were opened and the last one has nothing more."""
+def followed(client: ScriptedClient, *, watches: int) -> tuple[list[Seen], Reflector]:
+    """Return the events of a watcher, once *watches* were opened and the last one has nothing more."""
     resource = known_resource("Pod")
     assert resource is not None
-    events: list[Told] = []
+    events: list[Seen] = []
 
     def take(event: WatchEvent) -> None:
         versions = [
@@ -71,7 +71,7 @@ def test_pages_then_changes() -> None:
             ]
         ],
     )
-    events, reflector = told(client, watches=1)
+    events, reflector = followed(client, watches=1)
     assert events == [
         ("ADDED", "", "uid-a@1", False),
         ("ADDED", "", "uid-b@2", False),
@@ -93,7 +93,7 @@ def test_a_watch_that_ends_is_resumed_at_the_last_version(end: Any) -> None:
         [listed("10", pod("a"))],
         [[[event("MODIFIED", pod("a", "11")), bookmark("20")], end], [[event("DELETED", pod("a", "21"))]]],
     )
-    events, reflector = told(client, watches=2)
+    events, reflector = followed(client, watches=2)
     assert [each[0] for each in events] == ["ADDED", "MODIFIED", "DELETED"]
     assert "resourceVersion=20&" in client.sent[2].path
     assert reflector.lists == 1
@@ -110,7 +110,7 @@ def test_a_lost_history_is_the_difference_of_two_lists(lost: Any) -> None:
         ],
         lost,
     )
-    events, reflector = told(client, watches=2)
+    events, reflector = followed(client, watches=2)
     assert events[4:] == [
         ("DELETED", "uid-gone@1", "", True),
         ("MODIFIED", "uid-changed@1", "uid-changed@15", False),
@@ -124,7 +124,7 @@ def test_a_list_that_fails_is_tried_again(caplog: pytest.LogCaptureFixture) -> N
     client = ScriptedClient(
         [Unreachable("no route"), refusal(403, "Forbidden"), refusal(503), listed("10", pod("a"))]
     )
-    events, reflector = told(client, watches=1)
+    events, reflector = followed(client, watches=1)
     assert events == [("ADDED", "", "uid-a@1", False)]
     assert reflector.failure is None
     assert [each.message for each in caplog.records if each.levelname == "WARNING"] == [
@@ -133,7 +133,7 @@ def test_a_list_that_fails_is_tried_again(caplog: pytest.LogCaptureFixture) -> N
 
 
 def test_a_right_that_is_missing_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    told(ScriptedClient([refusal(403, "Forbidden"), listed("10")]), watches=1)
+    followed(ScriptedClient([refusal(403, "Forbidden"), listed("10")]), watches=1)
     assert "apiGroups: [''], resources: ['pods'], verbs: ['get', 'list', 'watch']" in caplog.text
 
 
@@ -143,7 +143,7 @@ def test_an_object_that_cannot_be_read_is_left_out(caplog: pytest.LogCaptureFixt
     client = ScriptedClient(
         [listed("10", pod("a"), bad)], [[[event("MODIFIED", bad), event("MODIFIED", pod("a", "13"))]]]
     )
-    events, reflector = told(client, watches=1)
+    events, reflector = followed(client, watches=1)
     assert [each[0] for each in events] == ["ADDED", "MODIFIED"]
     assert reflector._version == "13"
     assert "cannot be read" in caplog.text
@@ -153,13 +153,13 @@ def test_an_event_that_is_known_already_is_no_event() -> None:
     client = ScriptedClient(
         [listed("10", pod("a"))], [[[event("ADDED", pod("a")), event("DELETED", pod("x", "9"))]]]
     )
-    events, _ = told(client, watches=1)
+    events, _ = followed(client, watches=1)
     assert len(events) == 1
 
 
 def test_a_later_watcher_gets_the_present_state() -> None:
     client = ScriptedClient([listed("10", pod("a"))])
-    _, reflector = told(client, watches=1)
+    _, reflector = followed(client, watches=1)
     late: list[WatchEvent] = []
     reflector.add_handler(late.append)
     assert [(each.type, each.new.name) for each in late] == [("ADDED", "a")]
