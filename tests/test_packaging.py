@@ -98,7 +98,13 @@ def schedframe_imports(path: Path) -> list[tuple[str, str]]:
 PACKAGES = ("schedframe", *(f"schedframe.{package}" for package in schedframe._EXPORTS))
 PUBLIC = {
     "plugins_builtin": PACKAGES,
-    "examples": (*PACKAGES, "schedframe.embed", "schedframe.testing", "schedframe.testing.strategies"),
+    "examples": (
+        *PACKAGES,
+        "schedframe.cluster.kubernetes",
+        "schedframe.embed",
+        "schedframe.testing",
+        "schedframe.testing.strategies",
+    ),
 }
 
 
