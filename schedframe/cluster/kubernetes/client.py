@@ -25,7 +25,15 @@ from attrs import define, field
 from yarl import URL
 
 from ..._version import __version__
-from .errors import SERVICE_UNAVAILABLE, TOO_MANY_REQUESTS, UNAUTHORIZED, ApiError, NoAnswer, Unreachable
+from .errors import (
+    SERVICE_UNAVAILABLE,
+    TOO_MANY_REQUESTS,
+    UNAUTHORIZED,
+    ApiError,
+    CredentialsError,
+    NoAnswer,
+    Unreachable,
+)
 from .kubeconfig import Access
 
 logger = logging.getLogger("schedframe.kubernetes")
@@ -78,7 +86,13 @@ class ApiClient:
 
     def __attrs_post_init__(self) -> None:
         if self.access.server.startswith("https:"):
-            self._tls = tls_context(self.access)
+            try:
+                self._tls = tls_context(self.access)
+            except ssl.SSLError as error:
+                raise CredentialsError(
+                    f"{self.access.source}: certificate-authority, client-certificate or client-key "
+                    f"cannot be used: {error}"
+                ) from None
 
     async def request(
         self,

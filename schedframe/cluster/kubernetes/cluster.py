@@ -56,7 +56,7 @@ class ClusterOptions(TypedDict, total=False):
     binding_limit: int
 
 
-@define(eq=False, kw_only=True)
+@define(eq=False, kw_only=True, repr=False)
 class KubernetesCluster(RemoteCluster):
     """A real cluster behind its API server. Close it, or use it as a context.
 
@@ -112,6 +112,9 @@ class KubernetesCluster(RemoteCluster):
     def in_cluster(cls, **options: Unpack[ClusterOptions]) -> Self:
         """Return the cluster of the pod that this runs in. Raises :class:`CredentialsError`."""
         return cls(access=in_cluster_access(), **options)
+
+    def __repr__(self) -> str:
+        return f"KubernetesCluster({self.access.server!r})"
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:

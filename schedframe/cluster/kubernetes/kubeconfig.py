@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from attrs import frozen
+from attrs import field, frozen
 
 from .credentials import ExecToken, FileToken, NoToken, StaticToken, TokenSource, exec_plugin
 from .errors import CredentialsError
@@ -31,10 +31,10 @@ class Access:
     server: str
     """URL without a slash at the end."""
     tokens: TokenSource
-    ca_data: str | None = None
+    ca_data: str | None = field(default=None, repr=False)
     """PEM of the authority; ``None``: those that the machine trusts."""
-    client_cert: bytes | None = None
-    client_key: bytes | None = None
+    client_cert: bytes | None = field(default=None, repr=False)
+    client_key: bytes | None = field(default=None, repr=False)
     insecure: bool = False
     """Whether the certificate of the server is not verified, because the kubeconfig says so."""
     tls_server_name: str | None = None

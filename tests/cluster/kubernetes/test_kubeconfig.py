@@ -11,7 +11,12 @@ from typing import Any
 import pytest
 import yaml
 
-from schedframe.cluster.kubernetes import CredentialsError, in_cluster_access, load_access
+from schedframe.cluster.kubernetes import (
+    CredentialsError,
+    KubernetesCluster,
+    in_cluster_access,
+    load_access,
+)
 from schedframe.cluster.kubernetes.credentials import FileToken, StaticToken
 
 
@@ -88,6 +93,25 @@ def test_data_in_the_file(tmp_path: Path) -> None:
     )
     assert (access.ca_data, access.client_cert, access.client_key) == ("PEM", b"PEM", b"PEM")
     assert header(access) is None
+
+
+def test_secrets_are_not_shown(tmp_path: Path) -> None:
+    data = base64.b64encode(b"PRIVATE").decode()
+    user = {"client-certificate-data": data, "client-key-data": data, "token": "secret-token"}
+    document = config(cluster={"server": "http://one"}, user=user)
+    access = load_access(written(tmp_path / "config", document))
+    with KubernetesCluster(access=access) as cluster:
+        for shown in (repr(access), repr(cluster), repr(access.tokens)):
+            assert "PRIVATE" not in shown
+            assert "secret-token" not in shown
+
+
+def test_certificates_that_are_none(tmp_path: Path) -> None:
+    data = base64.b64encode(b"no PEM").decode()
+    user = {"client-certificate-data": data, "client-key-data": data}
+    file = written(tmp_path / "config", config(user=user))
+    with pytest.raises(CredentialsError, match="client-key cannot be used"):
+        KubernetesCluster.from_kubeconfig(file)
 
 
 def test_the_rest_of_a_cluster(tmp_path: Path) -> None:
