@@ -25,7 +25,7 @@ from attrs import frozen
 
 from schedframe.bench import TEMPLATES
 
-OWN_FIGURES: Final = ("load", "queue")
+OWN_FIGURES: Final = ("backlog", "load", "queue")
 """Templates that schedule no pods."""
 SCHEDULING: Final = tuple(name for name in TEMPLATES if name not in OWN_FIGURES)
 NAME_WIDTH: Final = max(map(len, SCHEDULING))

@@ -26,7 +26,7 @@ Row = Sequence[str]
 _PART: Final = re.compile(
     r"(?P<head><!-- figures: (?P<name>[a-z-]+) -->\n).*?(?P<tail><!-- end of figures -->)", re.DOTALL
 )
-_OWN: Final = ("load", "queue")
+_OWN: Final = ("backlog", "load", "queue")
 """Templates whose figures are not those of the scheduler."""
 
 

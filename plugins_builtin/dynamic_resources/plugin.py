@@ -60,6 +60,9 @@ _WITHOUT_DEVICES: Final = object()
 class DynamicResources:
     """The hooks. Pods without claims are skipped; pods with claims have no signature and are not cached."""
 
+    # A pod with claims never waits with others: this plugin does not skip it.
+    admits_for_good: ClassVar = True
+
     args: DynamicResourcesArgs
     handle: Handle
     _filter: ClaimFilter = field(init=False)

@@ -267,7 +267,8 @@ class Pools:
         if pool in BACKING_OFF:
             wake_at = self.backoff.wake_at(info)
         elif pool in WAITING:
-            wake_at = self.waiting.wake_at(info)
+            filed = self.by_key[info.key]
+            wake_at = self.waiting.wake_at(info if filed.line is None else filed.line.cohort.history)
         return PendingPod(
             info.key,
             info.uid,

@@ -12,7 +12,6 @@ from hypothesis.stateful import RuleBasedStateMachine, rule
 from schedframe.api import (
     Affinity,
     LabelSelector,
-    Node,
     Pod,
     PodAffinity,
     PodAffinityTerm,
@@ -146,9 +145,20 @@ def _changed(pod: Pod, what: str) -> Pod:
     return evolve(pod, spec=evolve(pod.spec, containers=make_pod(cpu=1).spec.containers))
 
 
-def _ssd(node: Node) -> Node:
-    return evolve(node, metadata=evolve(node.metadata, labels={**node.labels, "disk": "ssd"}))
+def test_equal_pods_are_tried_once() -> None:
+    pair = Pair()
+    pair.create([make_node("n0", cpu=2)])
+    pair.create([make_pod(f"large-{i}", uid=f"uid-{i}", cpu=3) for i in range(5)])
+    pair.run()
+    assert (len(pair.together.tried), len(pair.alone.tried)) == (1, 5)
+    (cohort,) = pair.together.scheduler.core.queue.cohorts()
+    assert cohort.size == 5
+    pair.apply(lambda cluster: cluster.create(make_node("n1", cpu=3)))
+    pair.run()
+    assert len(pair.together.tried) == 2
+    assert sorted(pair.together.placed().values()) == ["n1"]
+    pair.close()
 
 
 TestWaitingMachine = WaitingMachine.TestCase
-TestWaitingMachine.settings = settings(max_examples=examples(60), stateful_step_count=40, deadline=None)
+TestWaitingMachine.settings = settings(max_examples=examples(25), stateful_step_count=25, deadline=None)

@@ -12,6 +12,7 @@ from ..measurement import Figures
 from ..operations import Operation
 from ..options import Progress, Size
 from . import devices, node_by_node, shapes, volumes
+from .backlog import measure_backlog
 from .loading import measure_loading
 from .queue_alone import measure_queue
 
@@ -90,6 +91,11 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         "--init pods that fit no node stay pending while others are scheduled (Unschedulable)",
         Size(nodes=5000, init=10_000, pods=10_000),
         operations=shapes.unschedulable_backlog,
+    ),
+    "backlog": Template(
+        "--init pods wait, alike or of 1,000 sizes, and --pods running pods end, one a second",
+        Size(nodes=5000, init=100_000, pods=5000),
+        measure=measure_backlog,
     ),
     "unschedulable-attempts": Template(
         "pods that fit no node, one attempt each",
