@@ -19,6 +19,12 @@ from .status_codes import Codes
 Positions = npt.NDArray[np.intp]
 
 
+def _passing_positions(codes: Codes) -> Positions:
+    """The rows with code 0, ascending; O(rows)."""
+    positions: Positions = (codes == 0).nonzero()[0]
+    return positions
+
+
 def sparse_copy(codes: Codes) -> Codes:
     """A copy that writes to no page of zeros if most codes are 0, so that the copy takes no memory there."""
     others = codes.nonzero()[0]
@@ -77,13 +83,15 @@ class ClassColumns:
     def feasible_rows(self) -> Rows:
         """The rows that pass, ascending; positions are computed at first use."""
         if self._passing is None:
-            self._passing = LazyRows(self.table, self._counts[0], self.feasible_positions)
+            # Without a reference to these columns: in a cycle, the arrays of an evicted class would stay
+            # until the garbage collector runs.
+            codes = self.codes[: self.table.size]
+            self._passing = LazyRows(self.table, self._counts[0], lambda: _passing_positions(codes))
         return self._passing
 
     def feasible_positions(self) -> Positions:
         """Their row numbers; O(rows)."""
-        positions: Positions = (self.codes[: self.table.size] == 0).nonzero()[0]
-        return positions
+        return _passing_positions(self.codes[: self.table.size])
 
     def counts(self) -> list[int]:
         """Number of rows by code, from 0 on; a copy."""

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import gc
 from typing import Any
 
 from attrs import evolve
 
 from schedframe import InMemoryCluster, Scheduler
+from schedframe.cycle.equivalence.columns import ClassColumns
 
 
 def pod(i: int, **requests: str) -> dict[str, Any]:
@@ -40,6 +42,29 @@ def test_least_recently_used_classes_are_evicted() -> None:
             assert kept <= classes.policy.max_bytes or len(classes) == 1
         assert 1 < len(classes) < 100
     assert all(each.spec.node_name for each in cluster.list("Pod"))
+
+
+def test_columns_of_an_evicted_class_are_freed_at_once() -> None:
+    """Not at the next run of the garbage collector: a megabyte for each class adds up until then."""
+    cluster = InMemoryCluster([{"apiVersion": "v1", **node(i)} for i in range(20)])
+    with Scheduler(cluster, seed=0) as scheduler:
+        fast = scheduler.core.search.fast
+        assert fast is not None
+        classes = fast.cache
+        classes.policy = evolve(
+            classes.policy, max_bytes=100_000, eager_classes=1000, index_only_classes=0, matrix_max_rows=0
+        )
+        gc.collect()
+        gc.disable()
+        try:
+            for i in range(50):
+                cluster.create({"apiVersion": "v1", **pod(i)})
+                scheduler.run_until_idle()
+            alive = sum(type(one) is ClassColumns for one in gc.get_objects())
+        finally:
+            gc.enable()
+        assert 1 < len(classes) < 50
+        assert 1 < alive <= len(classes)
 
 
 def test_memoised_answers_count() -> None:
