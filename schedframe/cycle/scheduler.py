@@ -107,9 +107,12 @@ class Scheduler:
 
     def schedule_one(self) -> Decision | None:
         """Take in what happened, then the scheduling cycle of the next pod; ``None`` if no pod is ready."""
-        self.sync()
-        self._do_due()
+        if self._subscription is None:
+            self.start()
         core = self.core
+        core.owner = threading.get_ident()
+        core.inbox.drain()
+        self._do_due()
         if core.binding_limit is not None and self.binds_under_way() >= core.binding_limit:
             return None
         while (info := core.queue.pop()) is not None:

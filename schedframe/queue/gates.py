@@ -40,13 +40,12 @@ class Gates:
                 answer = pre_enqueue(pod)
             except Exception as error:  # noqa: BLE001 - reported with the plugin's name, as for hints
                 self._on_fault(plugin, error, pod)
-                refused = True
             else:
-                refused = answer is not None and self._refuses(profile, plugin, answer, pod)
-            if refused:
-                info.gating_plugin = plugin
-                info.unschedulable_plugins = interned(info.unschedulable_plugins | {plugin})
-                return False
+                if answer is None or not self._refuses(profile, plugin, answer, pod):
+                    continue
+            info.gating_plugin = plugin
+            info.unschedulable_plugins = interned(info.unschedulable_plugins | {plugin})
+            return False
         info.gating_plugin = ""
         return True
 
