@@ -13,6 +13,7 @@ from .._version import __version__
 from ..simulate.workloads import Workloads
 from . import exits
 from .bench_app import bench_app
+from .former_flags import former_flag
 from .forms import ExplainForm, Form, render
 from .options import with_explain_value
 from .run_command import run, snapshot
@@ -87,6 +88,9 @@ After = Annotated[
 
 def dispatch(arguments: Sequence[str]) -> int:
     """Run one command line; its exit code."""
+    if (refused := former_flag(arguments)) is not None:
+        sys.stderr.write(f"Error: {refused}\n")
+        return exits.BAD_INPUT
     try:
         app(args=with_explain_value(arguments), prog_name="schedframe")
     except SystemExit as end:

@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import pytest
 
+from schedframe.cli.former_flags import FORMER_FLAGS
+
 from .conftest import Cli
 
 Write = Callable[[str, str], str]
@@ -50,3 +52,17 @@ def test_bad_usage(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
     failed = cli("config", "migrate", *arguments)
     assert failed.code == 2
     assert message in failed.err
+
+
+@pytest.mark.parametrize("flag", FORMER_FLAGS)
+@pytest.mark.parametrize("command", ["schedule", "run"])
+def test_former_flags_are_refused_with_their_successor(cli: Cli, command: str, flag: str) -> None:
+    for arguments in ([flag, "x"], [f"{flag}=x"]):
+        failed = cli(command, *arguments)
+        assert failed.code == 2
+        assert failed.err == f"Error: {flag} became configuration: {FORMER_FLAGS[flag]}\n"
+
+
+def test_what_follows_two_dashes_is_no_flag(cli: Cli) -> None:
+    failed = cli("schedule", "--", "--disable-preemption")
+    assert "became configuration" not in failed.err

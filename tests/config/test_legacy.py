@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from schedframe import Simulation
+from schedframe.cli.former_flags import FORMER_FLAGS
 from schedframe.config import ConfigDecodeError
 from schedframe.config.legacy import migrate, provider
 from schedframe.config.legacy.names import MANDATORY, PREDICATES, PRIORITIES, RENAMED_PLUGINS
@@ -305,3 +307,11 @@ def test_documents_of_a_wrong_shape(document: dict[str, Any], fields: list[str])
     with pytest.raises(ConfigDecodeError) as error:
         migrate(document)
     assert [each.field for each in error.value.errors] == fields
+
+
+def test_every_name_is_in_the_reference() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/legacy-names.md").read_text(encoding="utf-8")
+    for name in (*PREDICATES, *PRIORITIES, *RENAMED_PLUGINS):
+        assert f"`{name}`" in page, name
+    for flag, successor in FORMER_FLAGS.items():
+        assert f"| `{flag}` | {successor} |" in page
