@@ -23,7 +23,6 @@ from .core import Core
 from .debug import TableGuard
 from .equivalence.cache import EquivalenceCache
 from .equivalence.fast_search import FastSearch
-from .equivalence.verification import VerifyingSearch
 from .handle import SchedulerHandle
 from .options import SchedulerOptions, ScoreAllNodes
 from .outcomes import SchedulerObserver
@@ -34,6 +33,7 @@ from .search.queue_sort import SortKey, SortLess
 from .search.sampling import Sampling
 from .search.search import Search
 from .statistics import StatisticsCollector
+from .verification import VerifyingSearch
 from .watchdog import Watchdog
 
 

@@ -9,7 +9,7 @@ from attrs import evolve
 from ...api import Pod
 from ...cycle.equivalence.cache import EquivalenceCache
 from ...cycle.equivalence.fast_search import FastSearch
-from ...cycle.equivalence.verification import VerifyingSearch
+from ...cycle.verification import VerifyingSearch
 from ...errors import VerificationError
 from ...framework import Status
 from ...state import Cache

@@ -52,8 +52,6 @@ AFTER_A_DRAW = {"GroupMax._at"}
 def functions() -> Iterator[tuple[Any, str]]:
     """(owner, name) of all methods, properties and functions of the package."""
     for info in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
-        if info.name.endswith(".verification"):
-            continue
         module = importlib.import_module(info.name)
         for name, value in vars(module).items():
             if inspect.isfunction(value) and value.__module__ == module.__name__:

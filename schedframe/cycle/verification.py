@@ -9,18 +9,18 @@ from typing import Any
 from attrs import define, field
 from typing_extensions import override
 
-from ...api import Pod
-from ...errors import VerificationError
-from ...framework import Framework, Status
-from ...state import Rows
-from ..search.decision import Decision
-from ..search.lazy_filter import LazyFilter
-from ..search.search import Search
-from .equivalence_class import EquivalenceClass
-from .index.base import Scores
-from .index.group_max import Group, GroupMax
-from .live_answers import Mask
-from .live_search import LiveSearch, columns_of
+from ..api import Pod
+from ..errors import VerificationError
+from ..framework import Framework, Status
+from ..state import Rows
+from .equivalence.equivalence_class import EquivalenceClass
+from .equivalence.index.base import Scores
+from .equivalence.index.group_max import Group, GroupMax
+from .equivalence.live_answers import Mask
+from .equivalence.live_search import LiveSearch, columns_of
+from .search.decision import Decision
+from .search.lazy_filter import LazyFilter
+from .search.search import Search
 
 
 @define(eq=False)
