@@ -26,8 +26,6 @@ Key = tuple[Any, ...] | None
 
 _LEFT_OUT: Final = 0
 """Number of the state of rows that are left out."""
-_TABLE_LIMIT: Final = 1 << 20
-"""Numbers of states, past ones included, for which there is a lookup table."""
 
 
 @brief_repr
@@ -222,7 +220,7 @@ class RowsByState:
             masks = [part == state.number for state in states]
             return functools.reduce(np.logical_or, masks)
         numbers = np.array([state.number for state in states])
-        if self._last > _TABLE_LIMIT:
+        if self._last > policy.STATE_NUMBERS:
             return np.isin(part, numbers)
         if self._last >= len(self._wanted):
             self._wanted = np.zeros(2 * self._last, np.bool_)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from schedframe.errors import InvariantError
-from schedframe.state import NodeTable, RowsByState, RowState, policy, row_states
+from schedframe.state import NodeTable, RowsByState, RowState, policy
 from schedframe.state.policy import KEPT_COLUMNS
 
 from .build import FPGA, GPU, make_node, make_pod
@@ -37,7 +37,7 @@ class AlikeRowsMachine(RuleBasedStateMachine):
         self.patch.setattr(policy, "ROW_STATES", most)
         self.patch.setattr(policy, "SMALLEST_STATE_BLOCK", few)
         self.patch.setattr(policy, "PORTION", 4)
-        self.patch.setattr(row_states, "_TABLE_LIMIT", numbers)
+        self.patch.setattr(policy, "STATE_NUMBERS", numbers)
         self.patch.setattr(policy, "ROWS_PER_STATE", 1)
         self.table, self.out, self.pods = NodeTable(), set[int](), 0
         for name in NAMES[:5]:

@@ -40,6 +40,25 @@ class EquivalenceClass:
     normalised plugin moved.
     """
 
+    cacheable: bool
+    """``False``: a plugin failed, rejects the pod outright or names nodes; the full search decides."""
+    referenced: bool
+    """Whether the class was used since the last eviction pass."""
+    evicted: bool
+    """Whether the class was dropped: the cache must be asked for another."""
+    generation: int
+    """Number of rebuilds."""
+    stamp: Stamp
+    """:func:`.change_stamp` as of the last visit; the same object as long as it is equal."""
+    state: CycleState
+    """What the cached plugins wrote at pre_filter and pre_score."""
+    index_only: bool
+    """Whether the index finds the best rows, and there are no columns so far."""
+    columns: ClassColumns | None
+    """Verdict and score of each row; ``None``: index only, or not cacheable."""
+    index: ScoreIndex | None
+    """Finds the best rows without the columns; ``None``: these do."""
+
     def __init__(
         self,
         framework: Framework,
@@ -53,25 +72,11 @@ class EquivalenceClass:
         self.framework, self.plan, self.pod = framework, plan, pod
         self.table = framework.handle.table
         self.shared, self.node_columns, self.policy = shared, shared.node_columns, shared.policy
-        self.cacheable = False
-        """``False``: a plugin failed, rejects the pod outright or names nodes; the full search decides."""
-        self.referenced = True
-        """Whether the class was used since the last eviction pass."""
-        self.evicted = False
-        """Whether the class was dropped: the cache must be asked for another."""
-        self.generation = 0
-        """Number of rebuilds."""
-        self.stamp: Stamp = (-1, -1, -1)
-        """:func:`.change_stamp` as of the last visit; the same object as long as it is equal."""
+        self.cacheable = self.evicted = self.index_only = False
+        self.referenced, self.generation, self.stamp = True, 0, (-1, -1, -1)
         self.state = CycleState()
-        """What the cached plugins wrote at pre_filter and pre_score."""
         self.new_state = self.state.template()
-        self.index_only = False
-        """Whether the index finds the best rows, and there are no columns so far."""
-        self.columns: ClassColumns | None = None
-        """Verdict and score of each row; ``None``: index only, or not cacheable."""
-        self.index: ScoreIndex | None = None
-        """Finds the best rows without the columns; ``None``: these do."""
+        self.columns = self.index = None
         self.groupings = GroupMaxCache(self.policy)
         self._objects = objects
         self._versions: Versions = ()
@@ -188,10 +193,7 @@ class EquivalenceClass:
                 self.index, self._visits = None, 0
             return
         self._visits += 1
-        first = self.policy.first_visits
-        if not self.shared.rows_are_grouped:
-            first += self.table.size // self.policy.rows_per_visit
-        if self._visits >= first and index is None:
+        if self._visits >= self.policy.first_visits and index is None:
             self._get_index()
 
     def _get_index(self) -> None:

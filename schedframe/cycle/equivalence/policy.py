@@ -63,8 +63,6 @@ class Policy:
 
     first_visits: int = 4
     """Pods of a class before it gets a state index, where rows are not grouped by state so far."""
-    rows_per_visit: int = 1 << 12
-    """Rows of the table for which one more such pod is waited for: grouping costs O(rows)."""
     rows_per_state: int = 64
     """Rows of the table for each state that is evaluated when an index is built; at least rowwise_rows."""
     tied_states: int = 256
@@ -85,13 +83,13 @@ class Policy:
     matrix_max_rows: int = 1 << 14
     """Rows of the largest table with a matrix: an argmax takes 1.4 us at 16,384 rows, 136 us at a million."""
     matrix_max_classes: int = 1024
-    """Slots of a matrix: 2 bytes a slot and row."""
-    unseen_classes: int = 1024
-    """Classes that join a matrix with their first pod before it is checked that such classes return."""
+    """Slots of a matrix, 2 bytes a slot and row each. As many classes join with their first pod before it is
+    checked that such classes return.
+    """
     pending_rows: int = 16
-    """Dirty rows that are evaluated for all slots; with more, each class evaluates all rows when used."""
-    rebatch_share: int = 64
-    """Slots for each dirty row between two preparations of all slots as a batch."""
+    """Dirty rows that are evaluated for all slots; with more, each class evaluates all rows when used. A full
+    matrix is prepared as a batch no more often than once in this number of visits.
+    """
 
     # ---- groups of rows ----------------------------------------------------------------------------------
 
@@ -103,19 +101,18 @@ DEFAULT = Policy()
 """What a scheduler uses that was given nothing else."""
 
 BYTES_A_CLASS = 16_384
-"""Estimated bytes of a class beside its arrays (measured with tracemalloc: 14 to 18 KiB)."""
+"""Bytes of a class beside its arrays, as the byte bound counts them."""
 BYTES_AN_ANSWER = 300
-"""Estimated bytes of a memoised answer with its row state."""
+"""Bytes of a memoised answer with its row state, as the byte bound counts them."""
 TOTALS = 8
 """Combinations of highest raw scores whose sums node columns keep."""
 BLOCKS = 32
 """Blocks into which an index divides the rows of a table; it keeps so few in lists."""
-ROW_PADDING = 32
-"""Cells by which the rows of a matrix are longer than the table: else the cells of a column would be a power
-of two apart and share few lines of the processor cache.
-"""
 SMALLEST_BLOCK = 64
-"""Rows of a block at least: finding the best row of a smaller one costs no less."""
+"""Rows of a block at least: finding the best row of a smaller one costs no less. A row of a matrix is longer
+than the table by as many cells: else the cells of a column would be a power of two apart, and share few lines
+of the processor cache.
+"""
 
 
 def block_shift(rows: int) -> int:

@@ -41,11 +41,6 @@ class SharedIndexes:
         return self.node_columns.nbytes + shared
 
     @property
-    def rows_are_grouped(self) -> bool:
-        """Whether a class uses the rows by state."""
-        return self._rows_by_state is not None and self._rows_by_state() is not None
-
-    @property
     def are_many(self) -> bool:
         """Whether the classes are enough for a matrix; O(1)."""
         users = self.users

@@ -27,7 +27,7 @@ from .test_same_decisions import Way, catching_up
 WAYS = (
     Way(48, first_visits=1, groups=24),
     Way(0, 1 << 30, 2, portion=3, draws=0),
-    Way(48, first_visits=1, matrix_rows=4096, pending_rows=2, rebatch_share=1),
+    Way(48, first_visits=1, matrix_rows=4096, pending_rows=2),
 )
 OUTSIDE = {
     # Called after a fault, or not by the scheduler at all.

@@ -80,8 +80,6 @@ class Way(NamedTuple):
     """Row states whose answers one memo keeps."""
     pending_rows: int = 16
     """Dirty rows that are evaluated for all slots; with more, a class is evaluated from columns."""
-    rebatch_share: int = 8
-    """One in this number of slots may be new before all are prepared as one batch again."""
     draws: int = 16
     """Random rows are drawn until one is tied if at least one in this number of rows is tied."""
 
@@ -103,12 +101,11 @@ WAYS = (
         matrix_rows=8,
         rows_per_class=3,
         matrix_slots=3,
-        rebatch_share=1,
         answers=1,
         pending_rows=1,
         draws=0,
     ),
-    Way(48, first_visits=1, matrix_rows=4096, pending_rows=0, rebatch_share=1),
+    Way(48, first_visits=1, matrix_rows=4096, pending_rows=0),
 )
 
 
@@ -131,7 +128,6 @@ def catching_up(way: Way) -> Iterator[None]:
             rows_per_class=way.rows_per_class,
             matrix_max_classes=way.matrix_slots,
             pending_rows=way.pending_rows,
-            rebatch_share=way.rebatch_share,
             miss_cost=1,
         )
         patch.setattr(policy, "SMALLEST_BLOCK", 1 << way.smallest_shift)

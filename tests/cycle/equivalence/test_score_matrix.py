@@ -225,11 +225,11 @@ def test_the_matrix_needs_a_number_of_classes(monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_classes_that_never_return_are_not_admitted_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered(monkeypatch, eager_classes=2, unseen_classes=20)
+    lowered(monkeypatch, eager_classes=2, matrix_max_classes=40, retry_after=1)
     world = world_of(20)
     assert all(schedule(world, 100, *[f"{10 + i}m" for i in range(100)]))
-    assert 20 <= len(classes_of(world)) <= 24
-    assert all(schedule(world, 300, *[f"{10 + i}m" for i in range(30)], name="q"))
+    assert 40 <= len(classes_of(world)) <= 44
+    assert all(schedule(world, 750, *[f"{10 + i}m" for i in range(30)], name="q"))
     assert sum(attached_of(world)) >= 30
     assert all(schedule(world, 20, *[f"{500 + i}m" for i in range(20)], name="r"))
     assert len(classes_of(world)) >= 50
@@ -243,7 +243,7 @@ def test_a_late_class_joins_the_batch_in_time(monkeypatch: pytest.MonkeyPatch) -
         "__attrs_post_init__",
         lambda batch: prepared.append(len(batch.queries)) or begin(batch),
     )
-    lowered(monkeypatch, rebatch_share=4)
+    lowered(monkeypatch, matrix_max_classes=64)
     world = world_of(40)
     sizes = [f"{10 + i}m" for i in range(12)]
     schedule(world, 6, *sizes[:2])

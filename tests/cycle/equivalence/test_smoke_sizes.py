@@ -26,8 +26,6 @@ LOW = {
     "tied_states": 2,
     "score_keys": 2,
     "retry_after": 4,
-    "unseen_classes": 2,
-    "rows_per_visit": 4,
 }
 HIGH = {
     "matrix_max_rows": 1 << 20,

@@ -19,7 +19,7 @@ from ....errors import InvariantError
 from ....state import LazyRows, NodeTable, Rows
 from ...search.tie_breaking import many
 from ..node_columns import NodeColumns
-from ..policy import ROW_PADDING, Policy
+from ..policy import SMALLEST_BLOCK, Policy
 from ..row_memo import RowMemo
 from ..status_codes import EvaluationFailed
 from .base import Scores
@@ -211,7 +211,7 @@ class ScoreMatrix:
 
         Counts admissions.
         """
-        admits = self._admitted < self.policy.unseen_classes or self.uses > 2 * self._admitted
+        admits = self._admitted < self.policy.matrix_max_classes or self.uses > 2 * self._admitted
         self._admitted += admits
         return admits
 
@@ -229,7 +229,7 @@ class ScoreMatrix:
         self._resize()
         number = len(self.slots)
         if number >= len(self._matrix):
-            more = np.full((max(2 * number, 8), self.table.capacity + ROW_PADDING), _REJECTED, np.int16)
+            more = np.full((max(2 * number, 8), self.table.capacity + SMALLEST_BLOCK), _REJECTED, np.int16)
             more[:number, : self._matrix.shape[1]] = self._matrix[:number]
             self._matrix = more
             self._point_slots()
@@ -326,7 +326,8 @@ class ScoreMatrix:
         """Prepare the evaluation of all slots; ``False`` while that was done, in O(slots), just before."""
         self._since_prepared += 1
         if self._evaluate is None:
-            if self._since_prepared <= len(self.slots) // self.policy.rebatch_share:
+            policy = self.policy
+            if self._since_prepared * policy.matrix_max_classes <= len(self.slots) * policy.pending_rows:
                 return False
             self._since_prepared = 0
             self._evaluate = self.prepare([slot.owner for slot in self.slots])
