@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from enum import IntEnum
 from typing import Final
 
@@ -43,6 +43,7 @@ class Lanes:
     _filled_at: float = field(default=0.0, init=False)
     _timer: asyncio.TimerHandle | None = field(default=None, init=False)
     _closed: bool = field(default=False, init=False)
+    _ended: asyncio.Event = field(factory=asyncio.Event, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._tokens = float(self.burst)
@@ -78,13 +79,15 @@ class Lanes:
         self._under_way -= 1
         self._send_next()
 
-    def waiting(self, priority: Priority) -> int:
-        """Return how many wait for a turn."""
-        return len(self._waiting[priority])
+    async def pause(self, seconds: float) -> None:
+        """Wait so long before another attempt; end at once when nothing is sent any more."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), seconds)
 
     def close(self) -> None:
         """Send nothing more: those that wait get :class:`Closed`."""
         self._closed = True
+        self._ended.set()
         for lane in self._waiting:
             while lane:
                 turn = lane.popleft()

@@ -7,7 +7,6 @@ taken.
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import time
 from collections import OrderedDict
@@ -164,7 +163,7 @@ class Writer:
             logger.info("no answer to the bind of %s to %s: %s", pod.key, attempt.node_name, error)
         if not attempt.is_unknown and time.monotonic() - attempt.began > GIVE_UP_SECONDS:
             raise BindRefused(f"{pod.key} was not bound: {error}") from None
-        await asyncio.sleep(attempt.backoff.next(wait))
+        await self.lanes.pause(attempt.backoff.next(wait))
 
     # ---- status and eviction -----------------------------------------------------------------------------
 
@@ -277,7 +276,7 @@ class Writer:
             is_unknown = is_unknown or not _certainly_without_effect(failure)
             if time.monotonic() - began > GIVE_UP_SECONDS:
                 raise failure
-            await asyncio.sleep(backoff.next(getattr(failure, "retry_after", None)))
+            await self.lanes.pause(backoff.next(getattr(failure, "retry_after", None)))
 
 
 @define(eq=False)

@@ -105,3 +105,15 @@ def test_a_cancelled_wait_leaves_its_turn_to_the_next() -> None:
         await second
 
     run(cancelled)
+
+
+def test_a_pause_ends_when_nothing_is_sent_any_more() -> None:
+    lanes = Lanes(0, 1)
+
+    async def paused() -> None:
+        pause = asyncio.create_task(lanes.pause(60.0))
+        await asyncio.sleep(0)
+        lanes.close()
+        await asyncio.wait_for(pause, 1.0)
+
+    run(paused)

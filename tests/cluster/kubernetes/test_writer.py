@@ -22,8 +22,8 @@ from .scripted import ScriptedClient, pod, refusal, run
 
 @pytest.fixture(autouse=True)
 def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = asyncio.sleep
-    monkeypatch.setattr(writer_module.asyncio, "sleep", lambda seconds: real(min(seconds, 0.001)))
+    real = Lanes.pause
+    monkeypatch.setattr(Lanes, "pause", lambda self, seconds: real(self, min(seconds, 0.001)))
 
 
 def value(manifest: dict[str, Any]) -> Any:
