@@ -23,6 +23,7 @@ THREAD_NAME = "schedframe-watchdog"
 
 
 @brief_repr
+@brief_repr
 @frozen
 class SlowHook:
     """A hook that ran longer than the limit, or still does."""
@@ -64,6 +65,7 @@ class _Running:
     reported: bool = False
 
 
+@brief_repr
 @brief_repr
 @define(eq=False)
 class Watchdog:

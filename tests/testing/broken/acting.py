@@ -214,7 +214,16 @@ class WaitsForAnHour:
 
 
 @define(eq=False)
+class WaitsForEver:
+    @hookimpl
+    def pre_bind(self) -> Status:
+        return Status.wait(float("inf"))
+
+
+@define(eq=False)
 class WaitsForNaN:
+    """``Status.wait`` itself refuses that."""
+
     @hookimpl
     def pre_bind(self) -> Status:
         return Status.wait(float("nan"))
@@ -401,7 +410,8 @@ ACTING: Final[Sequence[tuple[Any, str]]] = (
     (SharesThroughTheModule, "instances_share_nothing"),
     (WaitsForNoTime, "waits_are_valid"),
     (WaitsForAnHour, "waits_are_valid"),
-    (WaitsForNaN, "waits_are_valid"),
+    (WaitsForEver, "waits_are_valid"),
+    (WaitsForNaN, "raises_nothing"),
     (HintPassesOverDisks, "hints_miss_nothing"),
     (ForgetsPodsThatLeave, "hints_miss_nothing"),
     (GateStaysShut, "hints_miss_nothing"),
