@@ -83,16 +83,20 @@ class Moments:
     def of(self, info: QueuedPodInfo, now: float, last: int | None = None) -> Moment:
         """Return the moment at which *info* fails, given as it was when it was popped. O(1).
 
-        *last*: the highest place of all pods that fail with it.
+        *last*: the highest place of the pods of a cohort; the lowest one is that of *info*, or above it.
         """
         place, order = info.place, common_order(info)
-        last = place if last is None else last
+        if last is None:
+            last = first = place
+        else:
+            # Another pod may have the place that no pod of the cohort has.
+            first, place = place + 1, place - 1
         if not 0 <= now - self._time <= self.tolerance:
             self._time, self._highest, self._shift = now, last, 0
             self._number += 1
         else:
-            if order != self._order or place <= self._place:
-                self._shift = max(0, self._highest + 1 - place)
+            if order != self._order or first <= self._place:
+                self._shift = max(0, self._highest + 1 - info.place)
             self._highest = max(self._highest, last + self._shift)
         self._order, self._place = order, place
         return Moment(self._time, self._number, self._shift)

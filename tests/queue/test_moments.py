@@ -1,0 +1,32 @@
+"""Pods keep the order in which they fail, alone or as a cohort."""
+
+from __future__ import annotations
+
+from schedframe import QueuedPodInfo
+from schedframe.queue.moments import Moments
+
+from .support import EPOCH, pod
+
+
+def failed(place: int) -> QueuedPodInfo:
+    return QueuedPodInfo(pod(f"p{place}"), EPOCH, place=place)
+
+
+def test_pods_in_order_keep_their_places() -> None:
+    moments = Moments()
+    assert [moments.of(failed(place), EPOCH).shift for place in (1, 2, 5)] == [0, 0, 0]
+
+
+def test_a_pod_out_of_order_goes_behind_the_others() -> None:
+    moments = Moments()
+    first, second = moments.of(failed(5), EPOCH), moments.of(failed(3), EPOCH)
+    assert first.number == second.number
+    assert 3 + second.shift > 5
+
+
+def test_a_cohort_may_be_known_by_a_place_that_another_pod_has() -> None:
+    """The members behind a pod that was tried begin after it, where exactly is not known."""
+    moments = Moments()
+    assert moments.of(failed(7), EPOCH, 12).shift == 0
+    assert moments.of(failed(7), EPOCH).shift == 0
+    assert moments.of(failed(7), EPOCH, 9).shift == 0
