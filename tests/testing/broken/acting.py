@@ -12,6 +12,7 @@ from attrs import define, field, frozen
 from schedframe import (
     Action,
     ClusterEvent,
+    Code,
     EventRegistration,
     EventResource,
     Handle,
@@ -226,7 +227,7 @@ class WaitsForNaN:
 
     @hookimpl
     def pre_bind(self) -> Status:
-        return Status.wait(float("nan"))
+        return Status(Code.WAIT, timeout=float("nan"))  # Status.wait refuses it
 
 
 @define(eq=False)
