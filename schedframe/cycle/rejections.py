@@ -4,7 +4,8 @@ What an attempt for a pod depends on is known where the equivalence cache decide
 anything to say: on what its spec and metadata have in common with others, and on the state. Its result
 therefore holds for all pods that are equal there, as long as nothing changes. Where a plugin may look at more
 (a queue sort plugin with an order of its own, a pre_enqueue plugin, a post_filter that is not repeatable), or
-where someone follows every attempt (a recorder, an observer), each pod is tried by itself.
+where someone follows every attempt (a recorder, an observer), each pod is tried by itself. So is each pod
+after a fault in here: it is reported, and what was known is forgotten.
 """
 
 from __future__ import annotations
@@ -16,11 +17,13 @@ from attrs import define, field
 
 from .._brief import brief_repr
 from ..api import ObjectMeta, Pod, PodSpec
-from ..framework import Diagnosis, Framework, PostFilterResult
+from ..errors import CacheFault
+from ..framework import Diagnosis, Framework, PostFilterResult, Status
 from ..queue import Kin
 from .binding.pod_status import REASON_UNSCHEDULABLE, refresh_unschedulable, report_unschedulable
 from .core import Core
 from .equivalence.cache import EquivalenceCache
+from .equivalence.fast_search import FastSearch
 from .equivalence.rejected_classes import RejectedClasses
 from .options import SchedulerOptions
 
@@ -47,9 +50,10 @@ class KnownRejections:
     """Implements :class:`.Foresight` for a queue."""
 
     core: Core
-    cache: EquivalenceCache
+    fast: FastSearch
     frameworks: dict[str, Framework]
     """By scheduler name, those whose pods may wait together."""
+    cache: EquivalenceCache = field(init=False)
     refresh_seconds: float = 1.0
     """Seconds between two writes of reasons that changed for pods whose attempts were not made."""
     max_specs: int = 8
@@ -73,6 +77,7 @@ class KnownRejections:
     """When changed reports were written."""
 
     def __attrs_post_init__(self) -> None:
+        self.cache = self.fast.cache
         self._rejected = RejectedClasses(self.core.cache.table, self.cache.policy.rowwise_rows)
 
     # ---- what was learnt ---------------------------------------------------------------------------------
@@ -81,6 +86,15 @@ class KnownRejections:
         self, framework: Framework, pod: Pod, diagnosis: Diagnosis, result: PostFilterResult | None
     ) -> RejectedKin | None:
         """Note that no node is feasible for *pod*; its kin, if that goes for other pods too."""
+        try:
+            return self._record(framework, pod, diagnosis, result)
+        except Exception as error:  # noqa: BLE001 - what is only known ahead must not stop the scheduler
+            self._after_fault(error, pod)
+            return None
+
+    def _record(
+        self, framework: Framework, pod: Pod, diagnosis: Diagnosis, result: PostFilterResult | None
+    ) -> RejectedKin | None:
         if self.frameworks.get(pod.spec.scheduler_name) is not framework or not self._is_plain(pod):
             return None
         if framework.plan.post_filter and (result is None or not result.repeatable):
@@ -88,7 +102,7 @@ class KnownRejections:
         if diagnosis.pending_plugins or not self.cache.is_shared_outcome(framework, pod):
             return None
         message, rejectors = diagnosis.message(), frozenset(diagnosis.unschedulable_plugins)
-        kin = self.kin_of(pod)
+        kin = self._kin_of(pod)
         if kin is None:
             kin = RejectedKin(rejectors, message, pod.spec, {}, 0, None)
             if not self._keep(framework, pod, kin):
@@ -183,6 +197,13 @@ class KnownRejections:
 
     def kin_of(self, pod: Pod) -> RejectedKin | None:
         """The kin of *pod*, ``None`` if it has none so far."""
+        try:
+            return self._kin_of(pod)
+        except Exception as error:  # noqa: BLE001 - as in record
+            self._after_fault(error, pod)
+            return None
+
+    def _kin_of(self, pod: Pod) -> RejectedKin | None:
         framework = self.frameworks.get(pod.spec.scheduler_name)
         if framework is None:
             return None
@@ -198,7 +219,11 @@ class KnownRejections:
 
     def hopeful(self, kins: Mapping[Kin, object]) -> Iterable[Kin]:
         """See :class:`.Foresight`."""
-        rejected, stamp = self._rows_as_of_now(), self.stamp()
+        try:
+            rejected, stamp = self._rows_as_of_now(), self.stamp()
+        except Exception as error:  # noqa: BLE001 - as in record
+            self._after_fault(error, None)
+            return list(kins)
         found = kins.keys() - rejected.owners
         if rejected.hopeful:
             found |= rejected.hopeful & kins.keys()
@@ -212,6 +237,20 @@ class KnownRejections:
     def rejected(self, pod: Pod, kin: Kin) -> None:
         """See :class:`.Foresight`."""
         report_unschedulable(self.core, pod, REASON_UNSCHEDULABLE, kin.report, None)
+
+    def _after_fault(self, error: Exception, pod: Pod | None) -> None:
+        """Report *error*, and forget what was known: each pod is tried until it is known again."""
+        self._rejected.clear()
+        self._conditions.clear()
+        self._kins.clear()
+        self._any, self._stamp = False, ()
+        framework = None if pod is None else self.frameworks.get(pod.spec.scheduler_name)
+        if pod is not None and framework is not None:
+            self.fast.drop(framework, pod, error)
+            return
+        fault = CacheFault(f"{type(error).__name__}: {error}; waiting pods are tried one by one again")
+        fault.__cause__ = error
+        self.core.report(Status.from_error(fault), None, "waiting pods")
 
     # ---- what the cluster shows --------------------------------------------------------------------------
 
@@ -228,7 +267,11 @@ class KnownRejections:
             for line in cohort.lines.values():
                 kin = line.kin
                 if isinstance(kin, RejectedKin) and kin.stamp != stamp:
-                    self._renew(kin, next(iter(line.members.values())).pod)
+                    pod = next(iter(line.members.values())).pod
+                    try:
+                        self._renew(kin, pod)
+                    except Exception as error:  # noqa: BLE001 - as in record
+                        self._after_fault(error, pod)
                 if line.reported != kin.report:
                     line.reported = kin.report
                     for member in list(line.members.values()):
@@ -272,7 +315,7 @@ def known_rejections(core: Core, options: SchedulerOptions) -> KnownRejections |
     }
     if not frameworks:
         return None
-    rejections = KnownRejections(core, fast.cache, frameworks)
+    rejections = KnownRejections(core, fast, frameworks)
     core.queue.use_foresight(rejections)
     return rejections
 

@@ -267,7 +267,13 @@ class Triplets:
             World(
                 {name: PLUGINS[name] for name in self.plugins},
                 only=only,
-                options={"remember": memory, "seed": self.seed, "verify": 1.0 if memory == 1 else 0.0},
+                options={
+                    "remember": memory,
+                    "seed": self.seed,
+                    "verify": 1.0 if memory == 1 else 0.0,
+                    # Without a cache no attempt is skipped: the worlds would not stay in step.
+                    "wait_together": False,
+                },
             )
             for memory in MEMORIES
         ]
