@@ -58,11 +58,11 @@ PluginsToPass = Mapping[str, object] | Sequence[object]
 def register_passed(registry: Registry, plugins: PluginsToPass | None) -> tuple[PassedPlugin, ...]:
     """Register *plugins*, and return what a configuration needs to know to enable them.
 
-    Raises :class:`PluginError` for anything that is no plugin and for a name that is taken.
+    Raises :class:`PluginError` for anything that is no plugin, and for a name that is taken by another class.
     """
     passed = []
     for each in _entries(plugins):
-        registry.register(each.name, _factory(each.plugin))
+        registry.register_passed(each.name, _factory(each.plugin))
         passed.append(PassedPlugin(each.name, each.weight, each.args))
     return tuple(passed)
 

@@ -105,6 +105,25 @@ class Registry:
         check_plugin_class(name, factory)
         self._factories[name] = factory
 
+    def register_passed(self, name: str, factory: Factory) -> None:
+        """Like :meth:`register`, but the class that a package offers under *name* may be passed as well.
+
+        What the program passes, such as an instance, then stands in for the entry point.
+        """
+        if name not in self._factories and self._offers(name, plugin_class_of(factory)):
+            del self._entry_points[name]
+        self.register(name, factory)
+
+    def _offers(self, name: str, plugin_class: type | None) -> bool:
+        """Whether the entry point *name* of another package is that of *plugin_class*."""
+        entry = self._entry_points.get(name)
+        if entry is None or plugin_class is None or name in self._rivals or self.catalogue.get(name):
+            return False
+        try:
+            return load_entry(name, entry) is plugin_class
+        except PluginError:
+            return False  # register() refuses the name; the entry point is reported where it is used
+
     def factory(self, name: str) -> Factory:
         """Return what makes the plugin *name*.
 

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import sys
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from schedframe import ConfigError, Registry, Simulation, __version__, evaluate
+from schedframe import ConfigError, Enabled, Registry, Simulation, __version__, evaluate, hookimpl
 from schedframe.cli.plugins import plugin_rows, plugins_json, plugins_table
 from schedframe.errors import PluginError
 from schedframe.testing import node, pod
@@ -149,3 +151,32 @@ def test_a_broken_plugin_is_still_a_taken_name(install: Install) -> None:
         Registry.installed().register("Rank", object)
     with pytest.raises(ConfigError, match='did you mean "Rank"'):
         Simulation(NODES, config("Rang"))
+
+
+@pytest.mark.parametrize("form", ["class", "instance", "partial", "enabled"])
+def test_the_class_of_an_installed_package_can_be_passed(install: Install, form: str) -> None:
+    install("rank_passed", GOOD)
+    cls = importlib.import_module("rank_passed").Rank
+    forms = {"class": cls, "instance": cls(), "partial": partial(cls), "enabled": Enabled(cls, weight=3)}
+    scores = evaluate(NODES, pod("p"), plugins=[forms[form]]).scores
+    assert scores["Rank"] == dict.fromkeys(("a", "b"), 21 if form == "enabled" else 7)
+
+
+def test_another_class_cannot_take_the_name_of_an_installed_plugin(install: Install) -> None:
+    install("rank_theirs", GOOD)
+    other = type("Rank", (importlib.import_module("rank_theirs").Rank,), {})
+    with pytest.raises(PluginError, match="plugin Rank is registered already; choose another name"):
+        evaluate(NODES, pod("p"), plugins=[other])
+
+
+def test_an_installed_class_cannot_be_passed_twice(install: Install) -> None:
+    install("rank_twice", GOOD)
+    cls = importlib.import_module("rank_twice").Rank
+    with pytest.raises(PluginError, match="plugin Rank is registered already"):
+        evaluate(NODES, pod("p"), plugins=[cls, cls()])
+
+
+def test_passing_beside_a_broken_package_of_that_name(install: Install) -> None:
+    install("rank_syntax", "def x(:\n")
+    with pytest.raises(PluginError, match="plugin Rank is registered already"):
+        evaluate(NODES, pod("p"), plugins=[type("Rank", (), {"score": hookimpl(lambda self: 1)})])
