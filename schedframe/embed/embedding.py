@@ -221,7 +221,15 @@ class Embedding(Generic[T, W]):
         self._dispatch_all(decision)
         if decision is not None or scheduler.core.inbox:
             return self.clock()
-        deadlines = (self._ledger.next_due(), scheduler.next_deadline())
+        return self.next_deadline()
+
+    def next_deadline(self) -> float | None:
+        """Return when something is due without any call, in seconds of the clock; ``None`` if nothing is.
+
+        That is the end of a retry or of a delay of the scheduler. What can be done now has no deadline:
+        :meth:`step` tells. Between steps, in the thread that drives.
+        """
+        deadlines = (self._ledger.next_due(), self.scheduler.next_deadline())
         return min((deadline for deadline in deadlines if deadline is not None), default=None)
 
     def run_until_idle(self) -> int:

@@ -117,6 +117,9 @@ def _check_hook(name: str, plugin: Any, hook: str, options: dict[str, Any]) -> N
     signature = inspect.signature(function)
     mine = f"{hook}{signature}"
     wanted = f"{hook}(self, {', '.join(specified)})" if specified else f"{hook}(self)"
+    first = next(iter(signature.parameters), None)
+    if (first is None or first in specified) and inspect.getattr_static(cls, hook, None) is function:
+        raise PluginError(f"plugin {name}: {cls.__qualname__}.{mine} lacks self; use any of {wanted}")
     for parameter in list(signature.parameters.values())[1:]:
         if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
             raise PluginError(

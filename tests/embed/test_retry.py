@@ -177,3 +177,15 @@ def test_a_very_long_wait_does_not_end_an_event_loop(seconds: float) -> None:
         await driving
 
     asyncio.run(asyncio.wait_for(main(), PATIENCE))
+
+
+def test_the_next_deadline_of_an_embedding_knows_retries() -> None:
+    clock = VirtualClock()
+    embedding = placed(clock=clock)
+    assert embedding.fail("a")
+    embedding.run_until_idle()
+    assert embedding.next_deadline() == embedding.step() == clock() + Backoff()(1)
+    assert embedding.scheduler.next_deadline() != embedding.next_deadline()
+    clock.advance_to(clock() + Backoff()(1))
+    embedding.run_until_idle()
+    assert embedding.state_of("a") is TaskState.PLACED

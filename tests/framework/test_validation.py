@@ -159,6 +159,15 @@ def test_methods_without_self() -> None:
     assert "Static.filter is no plain method; define it with self" in refusal(Static())
 
 
+def test_a_method_without_self_is_refused() -> None:
+    forgot = plugin_class(filter=lambda pod, node_info: None)
+    assert "filter(pod, node_info) lacks self; use any of filter(self, state, pod, node_info)" in refusal(
+        forgot
+    )
+    assert "filter() lacks self" in refusal(plugin_class(filter=lambda: None)())
+    check_plugin("Odd", plugin_class(filter=lambda this, pod: None))
+
+
 def test_what_cannot_be_called() -> None:
     with pytest.raises(
         PluginError, match=r"5 is not callable; register the plugin's class, which is called with"
