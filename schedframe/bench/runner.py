@@ -33,6 +33,8 @@ class WorkloadDefinition:
     score_all_nodes: ScoreAllNodes = True
     plugins: Mapping[str, Factory] | None = None
     registry: Registry | None = None
+    wait_together: bool = False
+    """As for :class:`Scheduler`; off, because what is measured is attempts, also those that fail."""
 
 
 @frozen
@@ -74,6 +76,7 @@ class WorkloadRunner:
                 clock=clock.now,
                 seed=self.seed,
                 score_all_nodes=definition.score_all_nodes,
+                wait_together=definition.wait_together,
                 on_fault=on_fault,
             ) as scheduler,
         ):

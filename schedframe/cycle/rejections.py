@@ -61,7 +61,7 @@ class KnownRejections:
     max_classes: int = 8192
     """Classes and metadata of rejected pods that are kept; then all are dropped, and specs keep their own."""
     _kins: dict[Any, list[RejectedKin]] = field(factory=dict)
-    """By class and metadata."""
+    """By class key and metadata."""
     _any: bool = False
     """Whether some kin is known to be rejected as of ``_stamp``."""
     _stamp: Stamp = ()
@@ -154,7 +154,7 @@ class KnownRejections:
         key = _metadata_key(framework, pod.metadata)
         if len(self._kins) > self.max_classes:
             self._kins.clear()
-        alike = self._kins.setdefault((memo.eq_class, key), [])
+        alike = self._kins.setdefault((memo.key, key), [])
         if len(alike) >= self.max_specs:
             return False
         alike.append(kin)
@@ -211,7 +211,7 @@ class KnownRejections:
         kins: dict[Any, RejectedKin] = pod.spec.memo.setdefault(_KIN, {})
         kin = kins.get(key)
         if kin is None and (memo := self.cache.lookup(framework, pod)) is not None:
-            for other in self._kins.get((memo.eq_class, key), ()):
+            for other in self._kins.get((memo.key, key), ()):
                 if other.spec == pod.spec:
                     kins[key] = kin = other
                     break

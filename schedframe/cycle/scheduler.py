@@ -102,7 +102,7 @@ class Scheduler:
         """
         worked = self.schedule_one() is not None
         if not worked:
-            self._refresh_reports(rarely=True)
+            self.refresh_conditions(rarely=True)
         return self.core.clock() if worked or self.core.inbox else self.next_deadline()
 
     def schedule_one(self) -> Decision | None:
@@ -140,7 +140,7 @@ class Scheduler:
                 if self.core.inbox:
                     continue
                 if self._nothing_under_way():
-                    self._refresh_reports(rarely=self._waits_many())
+                    self.refresh_conditions(rarely=self._waits_many())
                     if self.core.inbox:
                         continue
                     return cycles
@@ -311,7 +311,11 @@ class Scheduler:
         """Whether it takes milliseconds to find out why each of the pods that wait together waits now."""
         return sum([len(cohort.lines) for cohort in self.core.queue.cohorts()]) > 64
 
-    def _refresh_reports(self, *, rarely: bool = False) -> None:
+    def refresh_conditions(self, *, rarely: bool = False) -> None:
+        """Write the conditions of pods whose attempts were skipped, where they changed.
+
+        *rarely*: at most once a second. O(classes of pods that wait together) if anything changed.
+        """
         if self.rejections is not None:
             self.rejections.refresh_reports(self.core.clock(), rarely=rarely)
 
@@ -340,7 +344,7 @@ class Scheduler:
 
     def pending(self) -> PendingPods:
         """Pods that wait, with where, why and until when: a sequence, ``to_dict()``, and a table to print."""
-        self._refresh_reports()
+        self.refresh_conditions()
         self.core.inbox.drain()
         return pending_pods(self.core)
 

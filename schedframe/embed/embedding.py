@@ -218,6 +218,8 @@ class Embedding(Generic[T, W]):
         self._ledger.release_due()
         scheduler = self.scheduler
         decision = scheduler.schedule_one()
+        if decision is None:
+            scheduler.refresh_conditions(rarely=True)
         self._dispatch_all(decision)
         if decision is not None or scheduler.core.inbox:
             return self.clock()

@@ -79,6 +79,7 @@ class Simulation:
             allow_imports=allow_imports,
             registry=registry,
             verify=verify,
+            wait_together=False,  # reports show the attempts of each pod, and why each one failed
         )
         self._core = self.scheduler.core
         self.evaluator = Evaluator(self._core)

@@ -95,7 +95,9 @@ class World:
             plugin.handle = handle
             return plugin
 
-        self.scheduler = Scheduler(self.cluster, config("Skipper"), plugins={"Skipper": make}, seed=0)
+        self.scheduler = Scheduler(
+            self.cluster, config("Skipper"), plugins={"Skipper": make}, seed=0, wait_together=False
+        )
         self.made = 0
 
     def schedule(self, count: int, spec: PodSpec = SPEC, **labels: str) -> dict[str, int]:
