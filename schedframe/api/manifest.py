@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from difflib import get_close_matches
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -242,7 +243,7 @@ def _class_of(
 ) -> type[ClusterObject]:
     kind, version = _text_of(manifest, "kind", "Pod") or default, _text_of(manifest, "apiVersion", "v1")
     if not kind:
-        raise InputError("kind", "the kind is missing", "write a kind such as Pod")
+        raise _no_kind(manifest)
     if version in _OTHER_SHAPES:
         fix = f"convert the manifest to {_OTHER_SHAPES[version]}"
         raise UnknownKindError("apiVersion", f"{version} is too old to be read", fix)
@@ -255,6 +256,14 @@ def _class_of(
             "kind", f"{named} is not a kind that scheduling reads", f"it reads {', '.join(KINDS)}"
         )
     return cls
+
+
+def _no_kind(manifest: Mapping[str, Any]) -> InputError:
+    """Return what to report about a manifest without a kind: the key that looks like it, if there is one."""
+    for key in map(str, manifest):
+        if get_close_matches(key.lower(), ["kind"], cutoff=0.8):
+            return InputError(key, "Kubernetes has no such field here", "did you mean kind?")
+    return InputError("kind", "the kind is missing", "write a kind such as Pod")
 
 
 def _text_of(manifest: Mapping[str, Any], key: str, example: str) -> str | None:

@@ -155,3 +155,15 @@ def test_bytes_are_utf_8_with_or_without_a_mark() -> None:
 def test_an_equals_sign_is_text() -> None:
     (_, node), *_ = load_manifests("kind: Node\nmetadata: {name: n1, labels: {sign: =}}")
     assert node.labels == {"sign": "="}
+
+
+@pytest.mark.parametrize("key", ["knd", "kin", "Kind", "kinds"])
+def test_a_misspelt_kind_is_reported_at_its_line(key: str) -> None:
+    text = f"kind: Node\nmetadata: {{name: n1}}\n---\napiVersion: v1\n{key}: Pod\nmetadata: {{name: a}}\n"
+    with pytest.raises(InputError, match=f"line 5: .*{key}: .* did you mean kind"):
+        list(load_manifests(text))
+
+
+def test_a_missing_kind_is_reported_at_its_object() -> None:
+    with pytest.raises(InputError, match="line 1: a: kind: the kind is missing; write a kind such as Pod"):
+        list(load_manifests("metadata: {name: a}\nspec: {}\n"))
