@@ -14,13 +14,13 @@ from ..errors import VerificationError
 from ..framework import Framework, Status
 from ..state import Rows
 from .equivalence.equivalence_class import EquivalenceClass
-from .equivalence.index.base import Scores
 from .equivalence.index.group_max import Group, GroupMax
 from .equivalence.live_answers import Mask
 from .equivalence.live_search import LiveSearch, columns_of
 from .search.decision import Decision
 from .search.lazy_filter import LazyFilter
 from .search.search import Search
+from .search.tie_breaking import Scores
 
 
 @define(eq=False)

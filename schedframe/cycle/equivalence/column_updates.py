@@ -10,11 +10,11 @@ from attrs import define
 
 from ...state import Rows
 from ...state.policy import PORTION
+from ..search.tie_breaking import INFEASIBLE
 from .columns import ClassColumns, Positions
 from .evaluate.columnar import filter_codes, raw_scores, weighted_sum
 from .evaluate.query import Query
 from .evaluate.rowwise import RowwiseEvaluator
-from .index.base import INFEASIBLE
 from .policy import Policy
 from .row_memo import RowMemo
 from .status_codes import NO_NODE

@@ -11,7 +11,7 @@ from ...errors import InvariantError
 from ...framework import Status, Verdicts
 from ...framework.plan import ScoreEntry
 from ...state import LazyRows, NodeTable, Rows
-from .index.base import INFEASIBLE
+from ..search.tie_breaking import INFEASIBLE
 from .node_columns import NodeColumns
 from .normalized import Column, NormalizedScores, RawScores
 from .status_codes import Codes

@@ -13,6 +13,7 @@ from ...framework import CycleState, Framework
 from ...framework.filtering import run_pre_filter
 from ...framework.scoring import run_pre_score
 from ...state import ObjectStore, Rows, RowsByState
+from ..search.tie_breaking import Scores
 from .cacheability import CacheablePlan
 from .class_key import class_key
 from .column_updates import ColumnUpdater
@@ -21,7 +22,7 @@ from .dependencies import Stamp, Versions, change_stamp, dependency_versions
 from .evaluate.columnar import partial_scores
 from .evaluate.query import Query
 from .evaluate.rowwise import RowwiseEvaluator
-from .index.base import ScoreIndex, Scores
+from .index.base import ScoreIndex
 from .index.group_max import GroupMaxCache
 from .index.score_matrix import MatrixSlot
 from .index.state_index import StateIndex

@@ -10,8 +10,8 @@ from ...framework import Verdicts
 from ...framework.plan import FilterEntry
 from ..search.decision import Decision
 from ..search.lazy_filter import LazyFilter
+from ..search.tie_breaking import INFEASIBLE
 from .equivalence_class import EquivalenceClass
-from .index.base import INFEASIBLE
 from .live_answers import Mask, passing, run_columnar_filters
 
 

@@ -16,10 +16,9 @@ from ...state import LazyRows, ObjectStore, Rows
 from ..search.decision import Decision
 from ..search.diagnosis import diagnose
 from ..search.lazy_filter import LazyFilter
-from ..search.tie_breaking import one_of
+from ..search.tie_breaking import Scores, one_of
 from .columns import ClassColumns
 from .equivalence_class import EquivalenceClass
-from .index.base import Scores
 from .index.group_max import Group, GroupMax
 from .lazy_answers import keeps_highest, lazy_filter, may_skip, merge_decided
 from .live_answers import Mask, merge_answer, passing, run_columnar_filters, run_filter

@@ -20,8 +20,7 @@ from ...framework import Code, CycleState, Status
 from ...framework.faults import from_exception, read_status
 from ...framework.plan import FilterEntry
 from ...state import LazyRows, NodeTable, Rows
-from ..equivalence.index.base import INFEASIBLE, Scores
-from .tie_breaking import many, one_where
+from .tie_breaking import INFEASIBLE, Scores, many, one_where
 
 Positions = npt.NDArray[np.intp]
 

@@ -14,6 +14,11 @@ import numpy.typing as npt
 
 from ...state import Rows, policy
 
+Scores = npt.NDArray[np.int64]
+
+INFEASIBLE: int = int(np.iinfo(np.int64).min)
+"""The total of a row that must not be chosen."""
+
 MOST_DRAWS: Final = 16
 """Expected draws up to which rejection sampling is used; 0: never. Beyond, finding the k-th row is faster."""
 

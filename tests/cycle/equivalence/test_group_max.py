@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, rule
 
 from schedframe.cycle.equivalence import policy
-from schedframe.cycle.equivalence.index.base import INFEASIBLE, Scores
 from schedframe.cycle.equivalence.index.group_max import GroupMax, GroupMaxCache
 from schedframe.cycle.search import tie_breaking as ties
+from schedframe.cycle.search.tie_breaking import INFEASIBLE, Scores
 from schedframe.errors import InvariantError
 from schedframe.state import NodeTable
 

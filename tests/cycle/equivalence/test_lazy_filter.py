@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from schedframe import NodeInfo, Pod, Rows, Status, hookimpl
-from schedframe.cycle.equivalence.index.base import INFEASIBLE
 from schedframe.cycle.search import tie_breaking as ties
 from schedframe.cycle.search.lazy_filter import LazyFilter
+from schedframe.cycle.search.tie_breaking import INFEASIBLE
 from schedframe.framework import CycleState
 from schedframe.framework.plan import FilterEntry
 from schedframe.state import NodeTable

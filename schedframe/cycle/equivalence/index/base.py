@@ -9,11 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....state import Rows
-
-Scores = npt.NDArray[np.int64]
-
-INFEASIBLE: int = int(np.iinfo(np.int64).min)
-"""The score of a row that must not be chosen, in columns of int64."""
+from ...search.tie_breaking import Scores
 
 
 class ScoreIndex(Protocol):

@@ -13,9 +13,8 @@ from attrs import define, field
 
 from ....errors import InvariantError
 from ....state import NodeTable
-from ...search.tie_breaking import many
+from ...search.tie_breaking import INFEASIBLE, Scores, many
 from .. import policy
-from .base import INFEASIBLE, Scores
 
 Codes = npt.NDArray[Any]
 """An integer per row."""

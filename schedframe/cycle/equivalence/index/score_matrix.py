@@ -17,12 +17,11 @@ from attrs import define, field
 
 from ....errors import InvariantError
 from ....state import LazyRows, NodeTable, Rows
-from ...search.tie_breaking import many
+from ...search.tie_breaking import Scores, many
 from ..node_columns import NodeColumns
 from ..policy import SMALLEST_BLOCK, Policy
 from ..row_memo import RowMemo
 from ..status_codes import EvaluationFailed
-from .base import Scores
 
 Narrow = npt.NDArray[np.int16]
 Evaluate = Callable[[int], Scores]

@@ -12,10 +12,9 @@ from attrs import define, field
 
 from ....errors import InvariantError
 from ....state import LazyRows, Rows, RowsByState, RowState
-from ...search.tie_breaking import many
+from ...search.tie_breaking import Scores, many
 from ..node_columns import NodeColumns
 from ..policy import BYTES_AN_ANSWER, Policy
-from .base import Scores
 
 Key = tuple[int, ...]
 
