@@ -412,7 +412,7 @@ ACTING: Final[Sequence[tuple[Any, str]]] = (
     (WaitsForNoTime, "waits_are_valid"),
     (WaitsForAnHour, "waits_are_valid"),
     (WaitsForEver, "waits_are_valid"),
-    (WaitsForNaN, "raises_nothing"),
+    (WaitsForNaN, "waits_are_valid"),
     (HintPassesOverDisks, "hints_miss_nothing"),
     (ForgetsPodsThatLeave, "hints_miss_nothing"),
     (GateStaysShut, "hints_miss_nothing"),
