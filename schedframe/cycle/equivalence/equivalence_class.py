@@ -1,7 +1,6 @@
 """EquivalenceClass: what is known of the pods that no cached plugin can tell apart.
 
-A class covers the plugins whose answer for a row depends on that row and on the pod alone. The uncached ones
-are called for every pod, see :mod:`.fast_search`. Invariants and design: README.md.
+A class covers the plugins whose answer for a row depends on that row and the pod alone. Design: README.md.
 """
 
 from __future__ import annotations
