@@ -58,7 +58,7 @@ FORMULA_CONSTANTS: Final[dict[str, str]] = {
     "schedframe/cycle/latency.py:BATCH": "the memory of a histogram",
     "schedframe/cycle/equivalence/policy.py:BYTES_A_CLASS": "an estimate for accounting",
     "schedframe/cycle/equivalence/policy.py:BYTES_AN_ANSWER": "an estimate for accounting",
-    "schedframe/cycle/equivalence/index/base.py:INFEASIBLE": "a code: no score",
+    "schedframe/cycle/search/tie_breaking.py:INFEASIBLE": "a code: no score",
     "schedframe/cycle/equivalence/index/score_matrix.py:LARGEST_SCORE": "a format: what fits into two bytes",
     "schedframe/cycle/equivalence/index/score_matrix.py:_REJECTED": "a code: no score",
     "schedframe/cycle/equivalence/index/score_matrix.py:_NEVER": "a code: no version",

@@ -172,6 +172,21 @@ def test_an_idle_slot_is_evicted_and_its_class_goes_on(monkeypatch: pytest.Monke
     assert all(schedule(world, 6, *SIZES, name="r"))
 
 
+def test_a_slot_that_is_evicted_while_it_catches_up_leaves_the_decision_to_the_columns() -> None:
+    world = world_of(50)
+    schedule(world, 20, *SIZES)
+    slot = classes_of(world)[0].index
+    assert isinstance(slot, MatrixSlot)
+    assert slot.attached
+    slot.used = False
+    slot.matrix._evaluated = 1 << 20  # the next dirty row ends a period
+    schedule(world, 1, "100m", name="other")
+    assert not slot.attached
+    assert world.faults == []
+    assert all(schedule(world, 20, *SIZES, name="more"))
+    attached_of(world)
+
+
 def test_the_number_of_slots_is_limited(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered(monkeypatch, matrix_max_classes=2)
     world = world_of(12)

@@ -74,7 +74,7 @@ class MatrixSlot:
         now = matrix.table.row_log.version
         # A slot that was just attached needs no rows evaluated that changed before.
         if self.version != now:
-            if not matrix.sync():
+            if not matrix.sync() or self.number < 0:  # an idle slot is evicted there
                 return False
             if (self.version < matrix.stale_before or matrix.version != now) and not self._update():
                 return False
