@@ -19,7 +19,8 @@ from schedframe.state import policy as state_policy
 from .. import workload
 from ..build import make_node
 from ..scale import examples
-from .comparison import PLUGINS, Triplets, lowered, renamed
+from .cached_plugins import PLUGINS
+from .comparison import Triplets, lowered, renamed
 
 
 def _act(worlds: Triplets, random: Random, templates: list[Pod], nodes: int, pods: int, images: bool) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -10,64 +10,23 @@ import pytest
 
 from schedframe import (
     PREFER_NO_SCHEDULE,
-    CycleState,
-    Depends,
-    NodeInfo,
-    NodeTable,
-    Pod,
-    Rows,
-    RowVerdicts,
-    Status,
     Taint,
-    hookimpl,
 )
 from schedframe.cycle.equivalence import equivalence_class
-from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
-from schedframe.cycle.equivalence.evaluate.batch import BatchEvaluator, PreparedPlugin
+from schedframe.cycle.equivalence.evaluate.batch import BatchEvaluator
 from schedframe.cycle.equivalence.index import score_matrix
 from schedframe.cycle.equivalence.index.score_matrix import MatrixSlot
-from schedframe.cycle.equivalence.status_codes import EvaluationFailed
 
 from ..build import World, make_node, make_pod
-from .comparison import assert_up_to_date, lowered, renamed
+from .comparison import lowered
+from .matrix_worlds import SIZES, attached_of, classes_of, schedule, world_of
 
-SIZES = ("100m", "200m", "300m")
 SLOW = Taint("slow", "", PREFER_NO_SCHEDULE)
-FULL = Status.unschedulable("half is enough")
 
 
 @pytest.fixture(autouse=True)
 def matrix_from_two_classes(monkeypatch: pytest.MonkeyPatch) -> None:
     lowered(monkeypatch, rows_per_class=1 << 20)
-
-
-def world_of(nodes: int, **plugins: Any) -> World:
-    """Equal nodes."""
-    world = World(plugins)
-    for i in range(nodes):
-        world.cluster.create(make_node(f"n{i}"))
-    return world
-
-
-def schedule(world: World, pods: int, *sizes: str, name: str = "p") -> list[str]:
-    """Schedule *pods* pods of the *sizes* in turn; the node of each."""
-    templates = [make_pod(f"t{i}", cpu=size) for i, size in enumerate(sizes)]
-    for i in range(pods):
-        world.cluster.create(renamed(templates[i % len(sizes)], f"{name}{i}"))
-    world.scheduler.run_until_idle()
-    return [world.find("Pod", f"default/{name}{i}").spec.node_name for i in range(pods)]
-
-
-def classes_of(world: World) -> list[EquivalenceClass]:
-    fast = world.scheduler.core.search.fast
-    assert fast is not None
-    return fast.cache.classes()
-
-
-def attached_of(world: World) -> list[bool]:
-    for found in classes_of(world):
-        assert_up_to_date(found)
-    return [isinstance(each.index, MatrixSlot) and each.index.attached for each in classes_of(world)]
 
 
 def test_a_class_alone_has_no_slot_and_attaches_once_there_is_another() -> None:
@@ -196,12 +155,6 @@ def test_the_number_of_slots_is_limited(monkeypatch: pytest.MonkeyPatch) -> None
     assert sum(attached_of(world)) <= 2
 
 
-def test_classes_without_columnar_form_do_not_attach() -> None:
-    world = world_of(12, Half=Half)
-    assert all(schedule(world, 40, *SIZES))
-    assert attached_of(world) == [False] * 3
-
-
 def test_after_many_changes_each_class_is_updated_from_columns(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[int] = []
     evaluate = BatchEvaluator.evaluate
@@ -293,171 +246,3 @@ def test_where_all_pods_differ_slots_change_hands(monkeypatch: pytest.MonkeyPatc
     assert shared.users == len(classes_of(world))
     first = {id(each._query) for each in classes_of(world)[:8]}
     assert not {id(slot.owner) for slot in shared.matrix().slots} & first
-
-
-# ---- plugins -----------------------------------------------------------------------------------------------
-
-
-class Half:
-    """Nodes are used to the half at most, and better if the pod is small; node by node alone."""
-
-    depends_on = Depends.ROW_RESOURCES
-
-    @hookimpl
-    def pod_signature(self, pod: Pod) -> int:
-        return pod.requests.get("cpu", 0)
-
-    @hookimpl
-    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        used = node_info.requested.get("cpu", 0) + pod.requests.get("cpu", 0)
-        return FULL if 2 * used > node_info.allocatable["cpu"] else None
-
-    @hookimpl
-    def score(self, pod: Pod, node_info: NodeInfo) -> int:
-        return min(100, (node_info.requested.get("cpu", 0) + pod.requests.get("cpu", 0)) // 40)
-
-
-class Columnar(Half):
-    """The same for many rows, too."""
-
-    @hookimpl
-    def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts:
-        return RowVerdicts.where(np.array([self.filter(pod, info) is not None for info in rows]), FULL)
-
-    @hookimpl
-    def score_rows(self, pod: Pod, rows: Rows) -> Any:
-        return np.array([self.score(pod, info) for info in rows], np.int64)
-
-
-class HalfOfSeveral(Columnar):
-    """The same for several pods at once."""
-
-    @hookimpl
-    def prepare_filter(
-        self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
-    ) -> Callable[[int], list[Status | None]]:
-        return lambda row: [self.filter(pod, table.info(row)) for pod in pods]
-
-    @hookimpl
-    def prepare_score(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
-        return lambda row: [self.score(pod, table.info(row)) for pod in pods]
-
-
-class InArrays(HalfOfSeveral):
-    """The same in arrays."""
-
-    @hookimpl
-    def prepare_filter(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], RowVerdicts]:
-        return lambda row: RowVerdicts.where(
-            np.array([self.filter(pod, table.info(row)) is not None for pod in pods]), FULL
-        )
-
-    @hookimpl
-    def prepare_score(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], Any]:
-        return lambda row: np.array([self.score(pod, table.info(row)) for pod in pods])
-
-
-class Unprepared(HalfOfSeveral):
-    """Fails where it is to prepare."""
-
-    @hookimpl
-    def prepare_filter(self, pods: Sequence[Pod]) -> Any:
-        raise LookupError("not today")
-
-
-class TooFew(HalfOfSeveral):
-    """Forgets the last pod."""
-
-    @hookimpl
-    def prepare_score(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[int]]:
-        return lambda row: [self.score(pod, table.info(row)) for pod in pods[:-1]]
-
-
-class TooHigh(HalfOfSeveral):
-    """Says what is out of range."""
-
-    @hookimpl
-    def prepare_score(self, pods: Sequence[Pod]) -> Callable[[int], list[int]]:
-        return lambda row: [101] * len(pods)
-
-
-class Rejects(HalfOfSeveral):
-    """Answers an error instead of raising it."""
-
-    @hookimpl
-    def prepare_filter(self, pods: Sequence[Pod]) -> Callable[[int], list[Status | None]]:
-        return lambda row: [Status.error("odd")] * len(pods)
-
-
-def test_batched_answers_equal_single_ones() -> None:
-    def run(plugin: Any) -> tuple[list[str], list[bool]]:
-        world = world_of(12, Half=plugin)
-        hosts = schedule(world, 60, *SIZES)
-        # Several plugins have something against a node that is full.
-        world.cluster.create(make_pod("fat", cpu=4, node_name="n0"))
-        hosts += schedule(world, 3, *SIZES, name="r")
-        attached = attached_of(world)
-        hosts += schedule(world, 90, *SIZES, name="q")
-        assert not world.faults
-        return hosts, attached
-
-    expected, attached = run(Half)
-    assert "" in expected
-    assert attached == [False] * 3
-    for plugin in (HalfOfSeveral, InArrays):
-        assert run(plugin) == (expected, [True] * 3), plugin
-    for plugin in (Columnar, Unprepared, TooFew, TooHigh, Rejects):
-        assert run(plugin) == (expected, [False] * 3), plugin
-
-
-@pytest.mark.parametrize("kind", [list, np.array], ids=["list", "array"])
-def test_batched_scores_are_checked_and_weighted(kind: Any) -> None:
-    def plugin(scores: list[Any]) -> PreparedPlugin:
-        return PreparedPlugin("P", np.arange(2), lambda row: kind(scores), 3)
-
-    assert plugin([1, 2]).scores(0).tolist() == [3, 6]
-    for wrong in ([1], [1, 101], [0, -1], [0.5, 1.0], [5, -1]):
-        with pytest.raises(EvaluationFailed, match="P scored"):
-            plugin(wrong).scores(0)
-
-
-class Breaks(HalfOfSeveral):
-    """Fails for small pods at a node on which a core and more is used."""
-
-    @hookimpl
-    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
-        if node_info.requested.get("cpu", 0) >= 1000 and pod.requests["cpu"] == 100:
-            raise LookupError("nobody knows that state")
-        return None
-
-
-def test_a_plugin_that_fails_is_reported() -> None:
-    world = world_of(12, Breaks=Breaks)
-    assert all(schedule(world, 4, *SIZES))
-    assert attached_of(world) == [True] * 3
-    assert not world.faults
-    hosts = schedule(world, 12, *SIZES, name="q")
-    assert [i for i, host in enumerate(hosts) if not host] == [3, 6, 9]
-    assert {status.plugin for status, _ in world.faults} == {"Breaks"}
-
-
-class OnlyLarge(HalfOfSeveral):
-    """Skips pods that ask for little."""
-
-    @hookimpl
-    def pre_filter(self, pod: Pod) -> Status | None:
-        return Status.skip() if pod.requests.get("cpu", 0) < 200 else None
-
-    @hookimpl
-    def pre_score(self, pod: Pod) -> Status | None:
-        return Status.skip() if pod.requests.get("cpu", 0) < 300 else None
-
-
-def test_plugins_that_skip_some_classes_are_called_for_the_others() -> None:
-    world = world_of(12, OnlyLarge=OnlyLarge)
-    assert all(schedule(world, 30, *SIZES, name="q"))
-    assert attached_of(world) == [True] * 3
-    hosts = schedule(world, 200, *SIZES)
-    waiting = [i % 3 for i, host in enumerate(hosts) if not host]
-    assert waiting
-    assert 0 not in waiting

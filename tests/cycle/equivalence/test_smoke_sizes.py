@@ -9,7 +9,8 @@ import pytest
 from schedframe.cycle.equivalence import policy
 
 from ..build import World, make_node, make_pod
-from .comparison import assert_up_to_date, lowered, renamed
+from .comparison import lowered, renamed
+from .up_to_date import assert_up_to_date
 
 SIZES = ("100m", "200m", "300m", "500m")
 LOW = {
