@@ -31,7 +31,7 @@ _UNFILTERED_NODES: Final = 3
 """Nodes for which changes are proposed if pre_filter or pre_enqueue rejected the pod."""
 
 _SHARE_OF_PAIRS: Final = 4
-"""One part in so many of the budget is kept for pairs of changes."""
+"""The budget divided by this is kept for pairs of changes."""
 
 NOTE_CURRENT_SCORES: Final = "scores are those of the cluster as it is now, without the pod"
 NOTE_HELD_BACK: Final = (
