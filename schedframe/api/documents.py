@@ -177,8 +177,10 @@ def _duplicates(node: yaml.Node, steps: Steps, seen: set[int]) -> Iterator[Dupli
     for key, value in node.value:
         if isinstance(key, yaml.ScalarNode):
             line = key.start_mark.line + 1
-            first = lines.setdefault(key.value, line)
-            if first is not line and not key.tag.endswith(":merge"):
+            first = lines.get(key.value)
+            if first is None:
+                lines[key.value] = line
+            elif not key.tag.endswith(":merge"):
                 yield Duplicate((*steps, key.value), line, first)
         if not isinstance(value, yaml.ScalarNode):
             yield from _duplicates(value, (*steps, key.value), seen)

@@ -141,6 +141,14 @@ class TestDuplicateKeys:
         ((_, made),) = load_manifests("kind: Node\nkind: Pod\nmetadata: {name: a, name: b}", strict=False)
         assert (made.KIND, made.name) == ("Pod", "b")
 
+    @pytest.mark.parametrize("before", [0, 300])
+    def test_keys_in_one_line(self, before: int) -> None:
+        text = "\n" * before + "kind: Pod\nmetadata: {name: a, name: b}\n"
+        line = before + 2
+        match = rf"line {line}: Pod b: metadata\.name: the key is there twice, first in line {line};"
+        with pytest.raises(InputError, match=match):
+            list(load_manifests(text))
+
     def test_merge_keys_are_no_duplicates(self) -> None:
         text = """\
 kind: Pod
