@@ -27,8 +27,8 @@ from .equivalence.fast_search import FastSearch
 from .equivalence.rejected_classes import RejectedClasses
 from .options import SchedulerOptions
 
-_KIN = object()
-"""Key of the kins of a spec in its memo."""
+_KINS = object()
+"""Key in the memo of a spec: the scheduler's mark, and its kins of the spec by metadata."""
 Stamp = tuple[int, ...]
 
 
@@ -59,9 +59,11 @@ class KnownRejections:
     max_specs: int = 8
     """Specs with equal signatures, but not equal, whose pods may wait together; others are tried."""
     max_classes: int = 8192
-    """Classes and metadata of rejected pods that are kept; then all are dropped, and specs keep their own."""
+    """Classes and metadata of rejected pods that are kept, and metadata of one spec; then all are dropped."""
     _kins: dict[Any, list[RejectedKin]] = field(factory=dict)
     """By class key and metadata."""
+    _mark: object = field(factory=object)
+    """Marks the kins on a spec as those of this scheduler since the last fault."""
     _any: bool = False
     """Whether some kin is known to be rejected as of ``_stamp``."""
     _stamp: Stamp = ()
@@ -151,15 +153,26 @@ class KnownRejections:
         memo = self.cache.lookup(framework, pod)
         if memo is None:
             return False
-        key = _metadata_key(framework, pod.metadata)
+        key = _metadata_key(pod.metadata)
         if len(self._kins) > self.max_classes:
             self._kins.clear()
         alike = self._kins.setdefault((memo.key, key), [])
         if len(alike) >= self.max_specs:
             return False
         alike.append(kin)
-        pod.spec.memo.setdefault(_KIN, {})[key] = kin
+        self._kins_on(pod.spec)[key] = kin
         return True
+
+    def _kins_on(self, spec: PodSpec) -> dict[Any, RejectedKin]:
+        """Return the kins that are kept on *spec*, by metadata; those of another scheduler are dropped."""
+        # A spec outlives its pods and this scheduler. Versions of two schedulers may be equal, so a stamp
+        # does not tell whose kin it is, and nor does the address of a framework, which is used again.
+        mark, kins = spec.memo.get(_KINS, (None, {}))
+        if mark is not self._mark or len(kins) > self.max_classes:
+            kins = {}
+            spec.memo[_KINS] = self._mark, kins
+        found: dict[Any, RejectedKin] = kins
+        return found
 
     def _is_plain(self, pod: Pod) -> bool:
         """Whether no nomination is in the way."""
@@ -207,8 +220,8 @@ class KnownRejections:
         framework = self.frameworks.get(pod.spec.scheduler_name)
         if framework is None:
             return None
-        key = _metadata_key(framework, pod.metadata)
-        kins: dict[Any, RejectedKin] = pod.spec.memo.setdefault(_KIN, {})
+        key = _metadata_key(pod.metadata)
+        kins = self._kins_on(pod.spec)
         kin = kins.get(key)
         if kin is None and (memo := self.cache.lookup(framework, pod)) is not None:
             for other in self._kins.get((memo.key, key), ()):
@@ -243,6 +256,7 @@ class KnownRejections:
         self._rejected.clear()
         self._conditions.clear()
         self._kins.clear()
+        self._mark = object()
         self._any, self._stamp = False, ()
         framework = None if pod is None else self.frameworks.get(pod.spec.scheduler_name)
         if pod is not None and framework is not None:
@@ -294,9 +308,8 @@ class KnownRejections:
         kin.reasons, kin.num_nodes = diagnosis.reasons(), diagnosis.num_nodes
 
 
-def _metadata_key(framework: Framework, metadata: ObjectMeta) -> Any:
+def _metadata_key(metadata: ObjectMeta) -> Any:
     return (
-        id(framework),
         metadata.namespace,
         tuple(sorted(metadata.labels.items())),
         tuple(sorted(metadata.annotations.items())),
