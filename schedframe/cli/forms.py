@@ -9,8 +9,8 @@ from typing import Any, Final
 
 from ..api import CPU, MEMORY, Pod
 from ..simulate.amounts import amount_text, share_text
+from ..simulate.bindings import RESULT_KIND, RESULT_VERSION
 from .outcome import Fate, Outcome
-from .placements import RESULT_KIND, RESULT_VERSION
 from .terminal import colourful, columns, heading, success, warning
 from .yaml_text import yaml_text
 

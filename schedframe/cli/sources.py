@@ -13,10 +13,10 @@ from attrs import define, field
 
 from ..api import CONTROLLER_KINDS, KINDS, ClusterObject, Strict, load_manifests
 from ..errors import InputError, Problems
+from ..simulate.bindings import GivenPlacements
 from ..simulate.workloads import Expander, MadePods, Workloads
 from .admission import Admission
 from .exits import reading
-from .placements import Placements
 from .terminal import Advance, caution
 
 STDIN = "-"
@@ -51,7 +51,7 @@ class Manifests:
     skipped: Counter[str] = field(factory=Counter)
     """Kinds that scheduling does not read, with the number of skipped objects."""
 
-    placements: Placements = field(factory=Placements)
+    placements: GivenPlacements = field(factory=GivenPlacements)
     """Bindings and earlier results among the manifests."""
 
     made: list[MadePods] = field(factory=list)

@@ -17,6 +17,7 @@ from ..cycle.binding.progress import progress_of
 from ..cycle.options import ScoreAllNodes
 from ..errors import InputError, Problems
 from ..framework import PluginsToPass, Registry
+from .bindings import GivenPlacements
 from .evaluation import Evaluation
 from .evaluator import Evaluator
 from .placements import Placement, Placements
@@ -103,16 +104,18 @@ class Simulation:
         Manifests may be of the kinds that plugins declare. Workloads (Deployment, StatefulSet, Job, …) become
         pods: by default where the cluster and *objects* have no pods of them (``"auto"``); ``"expand"`` also
         makes the missing ones of others, ``"ignore"`` makes none. A DaemonSet gets pods for the nodes that
-        are there or among *objects*; nodes that are added later get none.
+        are there or among *objects*; nodes that are added later get none. Bindings, and what ``schedule -o
+        json`` has written, put pods that are there or among *objects* on their nodes.
 
         Raises :class:`InputError` for a manifest that cannot be used, :class:`InputErrors` for several
         problems; nothing is added then.
         """
         kinds = [cls for framework in self._core.frameworks.values() for cls in framework.kinds().values()]
-        values, problems = [], Problems()
+        values, given, problems = [], GivenPlacements(), Problems()
         for obj in objects:
             try:
-                values.append(as_object(obj, kinds, strict=self.strict))
+                if not (isinstance(obj, Mapping) and given.take("", obj)):
+                    values.append(as_object(obj, kinds, strict=self.strict))
             except InputError as error:
                 problems.errors += error.errors
         problems.raise_any()
@@ -120,9 +123,27 @@ class Simulation:
             present = (obj for kind in Expander.READS for obj in self.cluster.list(kind))
             expander = Expander.among((*present, *values), workloads)
             values = [made for value in values for made in expander.expand(value)]
+        if given.any:
+            values = self._placed(values, given)
         for value in values:
             self.cluster.apply(value)
         self.scheduler.sync()
+
+    def _placed(self, values: list[ClusterObject], given: GivenPlacements) -> list[ClusterObject]:
+        """Return *values*, and pods that are there, on their given nodes; delete pods that were preempted.
+
+        Raises :class:`InputError` for a placement that is impossible; nothing is deleted then. O(cluster).
+        """
+        added = {(value.KIND, value.key) for value in values}
+        present = [
+            obj for kind in ("Node", "Pod") for obj in self.cluster.list(kind) if (kind, obj.key) not in added
+        ]
+        placed = given.applied([*values, *present])
+        unchanged = set(map(id, present))
+        for obj in present:
+            if isinstance(obj, Pod) and obj.key in given.preempted:
+                self.cluster.delete("Pod", obj.key)
+        return [obj for obj in placed if id(obj) not in unchanged]
 
     def remove_node(self, name: str) -> None:
         """Delete a node. Its pods stay under its name."""

@@ -25,11 +25,16 @@ class _Placement:
 
 
 @define(eq=False)
-class Placements:
+class GivenPlacements:
     """Nodes of pods, and pods that were preempted, in the order given."""
 
     placed: list[_Placement] = field(factory=list)
     preempted: set[str] = field(factory=set)
+
+    @property
+    def any(self) -> bool:
+        """Whether a pod was given a node, or preempted."""
+        return bool(self.placed or self.preempted)
 
     def take(self, location: str, manifest: Mapping[str, Any]) -> bool:
         """Read a manifest, and return whether it has placements. Raises :class:`InputError`."""
@@ -52,7 +57,7 @@ class Placements:
 
         Raises :class:`InputError` for a pod or node that is not there, and for a pod on another node.
         """
-        if not self.placed and not self.preempted:
+        if not self.any:
             return list(objects)
         pods = {obj.key: obj for obj in objects if isinstance(obj, Pod)}
         nodes = {obj.name for obj in objects if obj.KIND == "Node"}
