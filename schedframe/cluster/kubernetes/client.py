@@ -12,7 +12,6 @@ import logging
 import socket
 import ssl
 import tempfile
-import time
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
 from functools import partial
@@ -35,6 +34,7 @@ from .errors import (
     Unreachable,
 )
 from .kubeconfig import Access
+from .loop_time import loop_time
 
 logger = logging.getLogger("schedframe.kubernetes")
 
@@ -126,7 +126,7 @@ class ApiClient:
     ) -> tuple[int, Mapping[str, str], bytes]:
         await self._authorize(headers)
         pool = self._use()
-        started = time.monotonic()
+        started = loop_time()
         try:
             async with pool.session.request(
                 method,
@@ -179,9 +179,9 @@ class ApiClient:
     def distrust(self, since: float) -> None:
         """Use new connections from now on, unless those in use were made after *since*."""
         pool = self._pool
-        if pool is None or pool.born > since or time.monotonic() - pool.born < DISTRUST_SECONDS:
+        if pool is None or pool.born > since or loop_time() - pool.born < DISTRUST_SECONDS:
             return
-        logger.info("connections that are %.1f s old are given up", time.monotonic() - pool.born)
+        logger.info("connections that are %.1f s old are given up", loop_time() - pool.born)
         self._pool = None
         pool.retired = True
         self._retired.add(pool)
@@ -217,7 +217,7 @@ class ApiClient:
     def _use(self) -> _Connections:
         pool = self._pool
         if pool is None:
-            pool = self._pool = _Connections(self._session(reuse=True), time.monotonic())
+            pool = self._pool = _Connections(self._session(reuse=True), loop_time())
         pool.users += 1
         return pool
 

@@ -26,6 +26,7 @@ from .events import EventRecorder, Occurrence
 from .kubeconfig import Access, in_cluster_access, load_access
 from .lanes import Lanes
 from .loop_thread import LoopThread
+from .loop_time import loop_time
 from .reflector import Reflector
 from .resources import Resource, find_resource, known_resource
 from .writer import Writer
@@ -76,7 +77,7 @@ class KubernetesCluster(RemoteCluster):
     writer: Writer = field(init=False)
     recorder: EventRecorder = field(init=False)
     _lanes: Lanes = field(init=False)
-    _thread: LoopThread = field(factory=LoopThread, init=False)
+    _thread: LoopThread = field(factory=LoopThread)
     _reflectors: dict[str, Reflector] = field(factory=dict, init=False)
     _resources: dict[str, Resource] = field(factory=dict, init=False)
     _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
@@ -206,7 +207,7 @@ class KubernetesCluster(RemoteCluster):
 
     async def _reach(self) -> None:
         """Wait until the server answers. Raises :class:`SyncError` for what waiting does not mend."""
-        deadline, backoff, is_logged = time.monotonic() + self.sync_timeout, Backoff(), False
+        deadline, backoff, is_logged = loop_time() + self.sync_timeout, Backoff(), False
         while True:
             try:
                 await self.client.request("GET", "/version", seconds=REACH_SECONDS)
@@ -224,7 +225,7 @@ class KubernetesCluster(RemoteCluster):
                         f"the certificate of {self.access.server} is not trusted: {error}; put the right "
                         f"certificate-authority into {self.access.source}"
                     ) from None
-            if time.monotonic() > deadline:
+            if loop_time() > deadline:
                 raise SyncError(f"{self.access.server} cannot be reached: {failure}") from None
             if not is_logged:
                 logger.warning("%s cannot be reached, trying again: %s", self.access.server, failure)

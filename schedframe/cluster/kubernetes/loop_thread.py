@@ -30,7 +30,7 @@ def _new_loop() -> asyncio.AbstractEventLoop:
 class LoopThread:
     """A daemon thread with a loop."""
 
-    loop: asyncio.AbstractEventLoop = field(factory=_new_loop, init=False)
+    loop: asyncio.AbstractEventLoop = field(factory=_new_loop)
     _thread: threading.Thread | None = field(default=None, init=False)
 
     def start(self) -> None:

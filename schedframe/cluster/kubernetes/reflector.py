@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import Callable
 from typing import Any, Final
 from urllib.parse import quote
@@ -23,6 +22,7 @@ from .backoff import Backoff
 from .client import ApiClient
 from .decoding import BOOKMARK, Decoder, WatchFailure
 from .errors import FORBIDDEN, GONE, NOT_FOUND, UNAUTHORIZED, ApiError, NoAnswer
+from .loop_time import loop_time
 from .resources import Resource
 
 logger = logging.getLogger("schedframe.kubernetes")
@@ -167,7 +167,7 @@ class Reflector:
 
     async def _watch_once(self) -> None:
         """One watch, until it ends. Its end, or its restart, is no failure."""
-        opened = time.monotonic()
+        opened = loop_time()
         stream = self._stream = asyncio.create_task(self._follow())
         try:
             await asyncio.wait({stream})
@@ -179,7 +179,7 @@ class Reflector:
         error = stream.exception()
         if error is not None:
             raise error
-        if time.monotonic() - opened < LEAST_SECONDS_OF_WATCH:
+        if loop_time() - opened < LEAST_SECONDS_OF_WATCH:
             await asyncio.sleep(self._backoff.next())
 
     async def _follow(self) -> None:

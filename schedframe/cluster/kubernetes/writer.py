@@ -25,6 +25,7 @@ from .client import JSON, MERGE_PATCH, METADATA_ONLY, STRATEGIC_PATCH, ApiClient
 from .decoding import Decoder
 from .errors import CONFLICT, NOT_FOUND, ApiError, NoAnswer, Unreachable
 from .lanes import Closed, Lanes, Priority
+from .loop_time import loop_time
 from .patches import changes, status_patch, with_preconditions
 from .resources import Resource
 
@@ -161,7 +162,7 @@ class Writer:
             attempt.is_unknown = True
             self.unknown_outcomes += 1
             logger.info("no answer to the bind of %s to %s: %s", pod.key, attempt.node_name, error)
-        if not attempt.is_unknown and time.monotonic() - attempt.began > GIVE_UP_SECONDS:
+        if not attempt.is_unknown and loop_time() - attempt.began > GIVE_UP_SECONDS:
             raise BindRefused(f"{pod.key} was not bound: {error}") from None
         await self.lanes.pause(attempt.backoff.next(wait))
 
@@ -258,7 +259,7 @@ class Writer:
 
         *gone_is_done*: 404 to a repeated request means that the first one was carried out, without an answer.
         """
-        backoff, began, is_unknown = Backoff(), time.monotonic(), False
+        backoff, began, is_unknown = Backoff(), loop_time(), False
         while True:
             try:
                 async with self.lanes.turn(Priority.WRITE):
@@ -274,7 +275,7 @@ class Writer:
                     return b""
                 raise _as_port_error(failure)
             is_unknown = is_unknown or not _certainly_without_effect(failure)
-            if time.monotonic() - began > GIVE_UP_SECONDS:
+            if loop_time() - began > GIVE_UP_SECONDS:
                 raise failure
             await self.lanes.pause(backoff.next(getattr(failure, "retry_after", None)))
 
@@ -291,7 +292,7 @@ class _BindAttempt:
     """Whether some request may have taken effect."""
     unanswered: int = 0
     """Requests in a row without an answer."""
-    began: float = field(factory=time.monotonic)
+    began: float = field(factory=loop_time)
     backoff: Backoff = field(factory=lambda: Backoff(longest=2.0))
 
     @property
