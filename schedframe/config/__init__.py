@@ -21,6 +21,7 @@ from .errors import (
     FieldError,
     FieldErrorType,
 )
+from .feature_gates import FEATURE_GATES, FeatureGate, FeatureGates, GateStage, GateSupport
 from .load import ConfigSource, load_config
 from .model import (
     ClientConnectionConfiguration,
@@ -40,6 +41,7 @@ from .passed import PassedPlugin
 from .profile import Profile
 
 __all__ = [
+    "FEATURE_GATES",
     "POINTS",
     "Catalogue",
     "CatalogueEntry",
@@ -55,8 +57,12 @@ __all__ = [
     "Extender",
     "ExtenderManagedResource",
     "ExtenderTLSConfig",
+    "FeatureGate",
+    "FeatureGates",
     "FieldError",
     "FieldErrorType",
+    "GateStage",
+    "GateSupport",
     "KubeSchedulerConfiguration",
     "KubeSchedulerProfile",
     "LeaderElectionConfiguration",
