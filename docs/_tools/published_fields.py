@@ -22,7 +22,7 @@ from typing import Any
 import yaml
 
 from schedframe.api import CONTROLLER_KINDS, KINDS
-from schedframe.api.validation.published import published_name
+from schedframe.api.validation.published import LATER_VERSIONS, published_name
 
 TARGET = Path(__file__).parents[2] / "schedframe" / "api" / "validation" / "fields.json"
 SCALARS = {"string": "s", "numeric": "n", "boolean": "b"}
@@ -81,7 +81,12 @@ def reachable(types: dict[str, dict[str, Any]]) -> dict[str, dict[str, str]]:
         for name, entry in types.items()
         if (declared := fields_of(entry)) is not None
     }
-    waiting = [published_name(cls) for cls in (*KINDS.values(), *CONTROLLER_KINDS)]
+    waiting = [
+        published_name(cls, version)
+        for cls in (*KINDS.values(), *CONTROLLER_KINDS)
+        for version in ("", *LATER_VERSIONS.get(cls.KIND, ()))
+    ]
+    waiting = [name for name in waiting if name in every]  # a release serves few of the versions of a kind
     chosen: dict[str, dict[str, str]] = {}
     while waiting:
         name = waiting.pop()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, overload
 if TYPE_CHECKING:
     from .claims import ResourceClaim, ResourceClaimTemplate
     from .devices import DeviceClass, ResourceSlice
+    from .groups import PodGroup, Workload
     from .node import Node
     from .pod import Pod
     from .storage import (
@@ -80,6 +81,10 @@ class ObjectLookup(Protocol):
     @overload
     def get(self, kind: Literal["DeviceClass"], key: str) -> DeviceClass | None: ...
     @overload
+    def get(self, kind: Literal["PodGroup"], key: str) -> PodGroup | None: ...
+    @overload
+    def get(self, kind: Literal["Workload"], key: str) -> Workload | None: ...
+    @overload
     def get(self, kind: str, key: str) -> Any | None: ...
     def get(self, kind: str, key: str) -> Any | None:
         """Return the object of *kind* with that key (``namespace/name``, or the name), or ``None``."""
@@ -125,6 +130,10 @@ class ObjectLookup(Protocol):
     def list(self, kind: Literal["ResourceSlice"]) -> builtins.list[ResourceSlice]: ...
     @overload
     def list(self, kind: Literal["DeviceClass"]) -> builtins.list[DeviceClass]: ...
+    @overload
+    def list(self, kind: Literal["PodGroup"]) -> builtins.list[PodGroup]: ...
+    @overload
+    def list(self, kind: Literal["Workload"]) -> builtins.list[Workload]: ...
     @overload
     def list(self, kind: str) -> builtins.list[Any]: ...
     def list(self, kind: str) -> builtins.list[Any]:

@@ -11,6 +11,7 @@ from ..errors import InputError, PluginError, Problems
 from .claims import ResourceClaim, ResourceClaimTemplate
 from .codec import decoder, describe, encoder
 from .devices import DeviceClass, ResourceSlice
+from .groups import PodGroup, Workload
 from .metadata import ClusterObject
 from .node import Node
 from .pod import Pod
@@ -69,6 +70,8 @@ _CLASSES: Final[tuple[type[ClusterObject], ...]] = (
     ResourceClaimTemplate,
     ResourceSlice,
     DeviceClass,
+    PodGroup,
+    Workload,
 )
 
 KINDS: Final[Mapping[str, type[ClusterObject]]] = {cls.KIND: cls for cls in _CLASSES}

@@ -35,6 +35,8 @@ FAMILIES: dict[str, str | None] = {
     "event_derivation": "event_derivation_case",
     "hints": "hints_case",
     "extenders": None,
+    "pod_groups": None,
+    "placements": None,
 }
 
 

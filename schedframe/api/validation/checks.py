@@ -37,7 +37,9 @@ def problems_of(
     Fields that are missing count if *required*. Of a kind that Kubernetes does not publish, only the metadata
     is checked.
     """
-    found = _root(published_name(cls), required)(manifest) or []
+    version = manifest.get("apiVersion")
+    name = published_name(cls, version if isinstance(version, str) else "")
+    found = _root(name, required)(manifest) or []
     metadata = manifest.get("metadata")
     if isinstance(metadata, Mapping) or metadata is None:
         found += [

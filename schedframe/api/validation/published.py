@@ -28,7 +28,19 @@ def published_types() -> Mapping[str, Fields]:
     return types
 
 
-def published_name(cls: type[ClusterObject]) -> str:
-    """Return the name that the type of a kind has there, as ``core.v1.Pod``."""
-    group, _, version = cls.API_VERSION.rpartition("/")
-    return f"{group.split('.')[0] or 'core'}.{version}.{cls.KIND}"
+LATER_VERSIONS: Final[Mapping[str, tuple[str, ...]]] = {
+    "PodGroup": ("v1alpha3", "v1beta1"),
+    "Workload": ("v1alpha3", "v1beta1"),
+}
+"""Kind → versions whose fields differ from those of the version that its class names."""
+
+
+def published_name(cls: type[ClusterObject], version: str = "") -> str:
+    """Return the name that the type of a kind has there, as ``core.v1.Pod``.
+
+    *version*: the ``apiVersion`` of the manifest, which counts if the kind has other fields in it.
+    """
+    group, _, own = cls.API_VERSION.rpartition("/")
+    given = version.rpartition("/")[2]
+    used = given if given in LATER_VERSIONS.get(cls.KIND, ()) else own
+    return f"{group.split('.')[0] or 'core'}.{used}.{cls.KIND}"

@@ -53,6 +53,10 @@ VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "resource.v1.DeviceToleration.operator": ("", "Exists", "Equal"),
     "resource.v1.ExactDeviceRequest.allocationMode": ("", "ExactCount", "All"),
     "scheduling.v1.PriorityClass.preemptionPolicy": ("", *_PREEMPTION),
+    "scheduling.v1alpha2.PodGroupSpec.disruptionMode": ("", "Pod", "PodGroup"),
+    "scheduling.v1alpha2.PodGroupTemplate.disruptionMode": ("", "Pod", "PodGroup"),
+    "scheduling.v1alpha3.PodGroupSpec.preemptionPolicy": ("", *_PREEMPTION),
+    "scheduling.v1beta1.PodGroupSpec.preemptionPolicy": ("", *_PREEMPTION),
     "storage.v1.StorageClass.volumeBindingMode": ("", "Immediate", "WaitForFirstConsumer"),
 }
 """Field → its values, or those of its items. With an empty text: absence is the same."""
@@ -107,6 +111,17 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
     "resource.v1.ResourceSlice": ("spec",),
     "resource.v1.ResourceSliceSpec": ("driver", "pool"),
     "scheduling.v1.PriorityClass": ("value",),
+    **{
+        f"scheduling.{version}.{type}": fields
+        for version in ("v1alpha2", "v1alpha3", "v1beta1")
+        for type, fields in (
+            ("PodGroup", ("spec",)),
+            ("PodGroupSpec", ("schedulingPolicy",)),
+            ("PodGroupTemplate", ("name", "schedulingPolicy")),
+            ("Workload", ("spec",)),
+            ("WorkloadSpec", ("podGroupTemplates",)),
+        )
+    },
     "storage.v1.CSINodeDriver": ("name", "nodeID"),
     "storage.v1.CSIStorageCapacity": ("storageClassName",),
     "storage.v1.StorageClass": ("provisioner",),

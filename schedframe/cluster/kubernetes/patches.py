@@ -18,6 +18,7 @@ WITH_STATUS: Final = frozenset(
         "ReplicaSet",
         "StatefulSet",
         "PodDisruptionBudget",
+        "PodGroup",
         "PersistentVolume",
         "PersistentVolumeClaim",
         "VolumeAttachment",

@@ -17,6 +17,8 @@ _PLURALS: Final = {
     "Node": "nodes",
     "Namespace": "namespaces",
     "PriorityClass": "priorityclasses",
+    "PodGroup": "podgroups",
+    "Workload": "workloads",
     "Service": "services",
     "ReplicationController": "replicationcontrollers",
     "ReplicaSet": "replicasets",

@@ -1,0 +1,229 @@
+"""Groups of pods that are scheduled together: PodGroup, and Workload, from which controllers make them.
+
+One class reads all versions: v1alpha2 of Kubernetes v1.36, v1alpha3 and v1beta1 of v1.37. Manifests are
+written in the form of v1alpha2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final
+
+from attrs import field, frozen
+
+from .._brief import brief_repr
+from ..errors import InputError
+from ._wire import wire
+from .codec import describe
+from .metadata import NO_META, Condition, NamespacedObject, ObjectMeta
+
+POD_GROUP_SCHEDULED: Final = "PodGroupScheduled"
+"""Type of the condition that says whether a group was scheduled."""
+DISRUPT_PODS: Final = "Pod"
+"""``disruption_mode``: pods of the group may be preempted one by one. The default; ``single`` in v1beta1."""
+DISRUPT_GROUP: Final = "PodGroup"
+"""``disruption_mode``: the pods of the group are preempted together or not at all; ``all`` in v1beta1."""
+MOST_TOPOLOGY_CONSTRAINTS: Final = 1
+MOST_TEMPLATES: Final = 8
+
+_MODES: Final = {"single": DISRUPT_PODS, "all": DISRUPT_GROUP}
+
+
+def _decode_mode(value: Any) -> str:
+    """Return the disruption mode: a text in v1alpha2, an object with one member in later versions."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Mapping) and len(value) == 1 and (mode := _MODES.get(next(iter(value)))):
+        return mode
+    raise InputError("", f"expected a disruption mode, got {describe(value)}", "write single: {} or all: {}")
+
+
+def _same(value: str) -> str:
+    return value
+
+
+_MODE: Final = wire(decode=_decode_mode, encode=_same)
+
+
+@brief_repr
+@frozen
+class BasicSchedulingPolicy:
+    """The pods of the group are scheduled as they come; it has no fields."""
+
+
+@brief_repr
+@frozen
+class GangSchedulingPolicy:
+    """The group is scheduled only if ``min_count`` of its pods can be, those that run already included."""
+
+    min_count: int = field(default=0, metadata=wire(bits=32, always=True))
+
+    def _check_manifest(self) -> None:
+        if self.min_count < 1:
+            raise InputError("minCount", f"{self.min_count} is out of range", "write a number 1 or more")
+
+
+@brief_repr
+@frozen
+class PodGroupSchedulingPolicy:
+    """Exactly one of two policies."""
+
+    basic: BasicSchedulingPolicy | None = field(default=None, metadata=wire(encode=lambda _: {}))
+    gang: GangSchedulingPolicy | None = None
+
+    def _check_manifest(self) -> None:
+        if (self.basic is None) == (self.gang is None):
+            found = "both basic and gang" if self.basic is not None else "neither basic nor gang"
+            raise InputError("gang", f"there is {found}", "write one of basic: {} and gang: {minCount: …}")
+
+
+@brief_repr
+@frozen
+class TopologyConstraint:
+    """All pods of the group run on nodes with one value of the label ``key``."""
+
+    key: str = field(default="", metadata=wire(always=True))
+
+
+@brief_repr
+@frozen
+class PodGroupSchedulingConstraints:
+    """Where the pods of a group may run; at most one topology constraint."""
+
+    topology: tuple[TopologyConstraint, ...] = ()
+
+    def _check_manifest(self) -> None:
+        if len(self.topology) > MOST_TOPOLOGY_CONSTRAINTS:
+            raise InputError("topology", f"has {len(self.topology)} entries", "write at most one")
+        if any(not each.key for each in self.topology):
+            raise InputError("topology[0].key", "is missing or empty", "name a label of nodes")
+
+
+@brief_repr
+@frozen
+class WorkloadPodGroupTemplateReference:
+    """A workload, and the template in it from which a group was made."""
+
+    workload_name: str = ""
+    pod_group_template_name: str = ""
+
+
+@brief_repr
+@frozen
+class PodGroupTemplateReference:
+    """The origin of a group, as v1alpha2 writes it."""
+
+    workload: WorkloadPodGroupTemplateReference | None = None
+
+
+@brief_repr
+@frozen
+class WorkloadReference:
+    """The origin of a group, as v1beta1 writes it."""
+
+    workload_name: str = ""
+    template_name: str = ""
+
+
+@brief_repr
+@frozen
+class PodGroupSpec:
+    """What is wanted of a group. Scheduling does not read where the group came from."""
+
+    scheduling_policy: PodGroupSchedulingPolicy = field(
+        default=PodGroupSchedulingPolicy(BasicSchedulingPolicy()), metadata=wire(always=True)
+    )
+    scheduling_constraints: PodGroupSchedulingConstraints | None = None
+    """Not ``None`` if it is set at all, even without an entry."""
+    priority: int | None = field(default=None, metadata=wire(bits=32))
+    priority_class_name: str = ""
+    preemption_policy: str | None = None
+    disruption_mode: str = field(default="", metadata=_MODE)
+    """:data:`DISRUPT_PODS` (as the empty text) or :data:`DISRUPT_GROUP`."""
+    pod_group_template_ref: PodGroupTemplateReference | None = None
+    workload_ref: WorkloadReference | None = None
+
+    @property
+    def min_count(self) -> int:
+        """``scheduling_policy.gang.min_count``; 0 for a group that is no gang."""
+        gang = self.scheduling_policy.gang
+        return 0 if gang is None else gang.min_count
+
+    @property
+    def topology_key(self) -> str:
+        """The label of the topology constraint; empty without one."""
+        constraints = self.scheduling_constraints
+        return constraints.topology[0].key if constraints is not None and constraints.topology else ""
+
+
+@brief_repr
+@frozen
+class PodGroupStatus:
+    """What became of a group."""
+
+    conditions: tuple[Condition, ...] = ()
+
+    def condition(self, type: str) -> Condition | None:
+        """Return the condition of that type, ``None`` without one."""
+        return next((condition for condition in self.conditions if condition.type == type), None)
+
+
+@brief_repr
+@frozen
+class PodGroup(NamespacedObject):
+    """A group of pods; its members name it in ``spec.schedulingGroup``."""
+
+    KIND: ClassVar[str] = "PodGroup"
+    API_VERSION: ClassVar[str] = "scheduling.k8s.io/v1alpha2"
+    __hash__ = NamespacedObject.__hash__
+
+    metadata: ObjectMeta = NO_META
+    spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
+
+    @property
+    def priority(self) -> int:
+        """``spec.priority``, 0 if none is set."""
+        return self.spec.priority or 0
+
+
+@brief_repr
+@frozen
+class PodGroupTemplate:
+    """A named template of groups."""
+
+    name: str = ""
+    scheduling_policy: PodGroupSchedulingPolicy = field(
+        default=PodGroupSchedulingPolicy(BasicSchedulingPolicy()), metadata=wire(always=True)
+    )
+    scheduling_constraints: PodGroupSchedulingConstraints | None = None
+    priority: int | None = field(default=None, metadata=wire(bits=32))
+    priority_class_name: str = ""
+    preemption_policy: str | None = None
+    disruption_mode: str = field(default="", metadata=_MODE)
+
+
+@brief_repr
+@frozen
+class WorkloadSpec:
+    """Templates of groups, at most eight."""
+
+    pod_group_templates: tuple[PodGroupTemplate, ...] = ()
+
+    def _check_manifest(self) -> None:
+        if len(self.pod_group_templates) > MOST_TEMPLATES:
+            found = len(self.pod_group_templates)
+            raise InputError("podGroupTemplates", f"has {found} entries", f"write at most {MOST_TEMPLATES}")
+
+
+@brief_repr
+@frozen
+class Workload(NamespacedObject):
+    """Templates from which controllers make groups of pods. Scheduling does not read it."""
+
+    KIND: ClassVar[str] = "Workload"
+    API_VERSION: ClassVar[str] = "scheduling.k8s.io/v1alpha2"
+    __hash__ = NamespacedObject.__hash__
+
+    metadata: ObjectMeta = NO_META
+    spec: WorkloadSpec = WorkloadSpec()
