@@ -185,6 +185,8 @@ class Embedding(Generic[T, W]):
         To be called by the thread that drives.
         """
         queued = {pod.key: pod for pod in self.scheduler.pending()}
+        if self.options.on_unplaced is None:
+            self._dispatch_all(None)  # the reasons that changed
         waiting = []
         for entry in self._ledger.entries():
             if entry.state in (TaskState.WAITING, TaskState.HELD):
@@ -218,7 +220,8 @@ class Embedding(Generic[T, W]):
         self._ledger.release_due()
         scheduler = self.scheduler
         decision = scheduler.schedule_one()
-        if decision is None:
+        if decision is None and self.options.on_unplaced is not None:
+            # Without the callback reasons are seen in waiting() alone, which brings them up to date.
             scheduler.refresh_conditions(rarely=True)
         self._dispatch_all(decision)
         if decision is not None or scheduler.core.inbox:

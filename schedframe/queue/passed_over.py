@@ -311,7 +311,7 @@ class PassedOver:
             and other is not info
             and other.pool is Pool.UNSCHEDULABLE
             and other.line is None
-            and (other.cohort is None or other.cohort.size)
+            and (other.kin is not None if other.cohort is None else other.cohort.size)
             and self._key(other) == key
         ):
             return other

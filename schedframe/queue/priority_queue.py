@@ -308,7 +308,7 @@ class PriorityQueue(QueueView):
     # ---- private -----------------------------------------------------------------------------------------
 
     def _update_waiting(self, info: QueuedPodInfo, old: Pod, new: Pod, now: float, echo: bool) -> bool:
-        info.pod = new
+        info.pod, info.kin = new, None
         self._pools.wait(info, now)
         self.nominator.update(old, new)
         for event in () if echo else pod_update_events(old, new):
@@ -332,7 +332,7 @@ class PriorityQueue(QueueView):
 
     def _queue_again(self, info: QueuedPodInfo, latest: Pod, kin: Kin | None) -> Requeued:
         now = self._clock()
-        info.pod = latest
+        info.pod, info.kin = latest, kin
         if info.unschedulable_plugins or info.pending_plugins:
             info.unschedulable_count += 1
             info.error_count = 0

@@ -50,6 +50,7 @@ class Side:
         """All that the queue says of each pod, and the order of the pools that have one."""
         queue = self.scheduler.core.queue
         queue.check_invariants()
+        self.check_kins()
         found: dict[str, Any] = {
             pod.key: (
                 pod.pool,
@@ -66,6 +67,18 @@ class Side:
         found["cycles"] = queue.scheduling_cycle
         found["counts"] = queue.counts()
         return found
+
+    def check_kins(self) -> None:
+        """Pods in one line have equal specs and metadata."""
+        for cohort in self.scheduler.core.queue.cohorts():
+            for line in cohort.lines.values():
+                one, *others = [member.pod for member in line.members.values()]
+                for other in others:
+                    assert (one.spec, one.namespace) == (other.spec, other.namespace)
+                    assert (one.labels, one.metadata.annotations) == (
+                        other.labels,
+                        other.metadata.annotations,
+                    )
 
     def placed(self) -> dict[str, str]:
         return {pod.key: pod.node_name for pod in self.cluster.list("Pod") if pod.node_name}

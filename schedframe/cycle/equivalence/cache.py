@@ -79,6 +79,9 @@ class EquivalenceCache:
         memo: SpecMemo | None = pod.spec.memo.get(_MEMO)
         if memo is None or not memo.is_of(framework, pod) or not memo.eq_class.cacheable:
             return False
+        eq_class = memo.eq_class
+        if eq_class.plan.node_filters and (eq_class.columns is None or eq_class.columns.feasible):
+            return False  # filters that never skip rejected some of the rows
         return memo.skips.state(self.objects) is not None
 
     def classes(self) -> list[EquivalenceClass]:
