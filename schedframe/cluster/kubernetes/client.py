@@ -116,7 +116,7 @@ class ApiClient:
             status, reply, answer = await self._exchange(method, path, body, headers, seconds)
             if status < 300:
                 return answer
-            if status == UNAUTHORIZED and not last and self.access.tokens.refused():
+            if status == UNAUTHORIZED and self._may_have_another(headers) and not last:
                 continue
             raise _api_error(f"{method} {path}", status, reply, answer)
         raise AssertionError("unreachable: the second round returns or raises")
@@ -167,6 +167,8 @@ class ApiClient:
                 **self._per_request(),
             ) as reply:
                 if reply.status != 200:
+                    if reply.status == UNAUTHORIZED:
+                        self._may_have_another(headers)
                     raise _api_error(f"WATCH {path}", reply.status, reply.headers, await reply.read())
                 yield _lines(reply.content)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
@@ -205,6 +207,10 @@ class ApiClient:
         value = await self.access.tokens.header()
         if value is not None:
             headers["Authorization"] = value
+
+    def _may_have_another(self, headers: Mapping[str, str]) -> bool:
+        """Note that the server refused the credential of a request; return whether another may be had."""
+        return self.access.tokens.refused(headers.get("Authorization"))
 
     def _per_request(self) -> dict[str, Any]:
         access, options = self.access, dict[str, Any]()

@@ -18,15 +18,14 @@ from attrs import define, field
 from ...api import ClusterObject, Pod, PodCondition
 from ...errors import ClusterError
 from ..port import RemoteCluster, Subscription, WatchHandler
-from .backoff import Backoff
 from .client import ApiClient
 from .decoding import Decoder
-from .errors import NOT_FOUND, SERVER_ERROR, UNAUTHORIZED, ApiError, NoAnswer, SyncError, Unreachable
+from .errors import NOT_FOUND, ApiError, SyncError
 from .events import EventRecorder, Occurrence
 from .kubeconfig import Access, in_cluster_access, load_access
 from .lanes import Lanes
 from .loop_thread import LoopThread
-from .loop_time import loop_time
+from .reaching import persistently, reach
 from .reflector import Reflector
 from .resources import Resource, find_resource, known_resource
 from .writer import Writer
@@ -41,8 +40,6 @@ DEFAULT_BURST: Final = 100
 BINDS_AT_A_TIME: Final = 128
 """Binds that are decided and not answered, at most: enough to keep all connections busy, and so few that none
 is decided long before it is sent."""
-REACH_SECONDS: Final = 5.0
-"""Deadline of one attempt to reach the server at the beginning."""
 FLUSH_SECONDS: Final = 3.0
 """Seconds in which events that still wait are written when the cluster is closed."""
 
@@ -82,6 +79,7 @@ class KubernetesCluster(RemoteCluster):
     _resources: dict[str, Resource] = field(factory=dict, init=False)
     _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
     _syncing: asyncio.Task[None] | None = field(default=None, init=False)
+    _has_streams: bool = field(default=False, init=False)
     _interrupted: bool = field(default=False, init=False)
     _closed: bool = field(default=False, init=False)
 
@@ -190,7 +188,7 @@ class KubernetesCluster(RemoteCluster):
 
     async def _sync(self, subscription: _Subscription) -> None:
         if not self._reflectors:
-            await self._reach()
+            self._has_streams = await reach(self.client, self.sync_timeout)
         reflectors = [await self._follow(kind) for kind in subscription.kinds]
         for reflector in reflectors:
             reflector.add_handler(subscription.handler)
@@ -205,38 +203,12 @@ class KubernetesCluster(RemoteCluster):
                 + "; ".join(f"{each.resource.plural} ({each.failure or 'still listing'})" for each in missing)
             )
 
-    async def _reach(self) -> None:
-        """Wait until the server answers. Raises :class:`SyncError` for what waiting does not mend."""
-        deadline, backoff, is_logged = loop_time() + self.sync_timeout, Backoff(), False
-        while True:
-            try:
-                await self.client.request("GET", "/version", seconds=REACH_SECONDS)
-                return
-            except ApiError as error:
-                if error.status == UNAUTHORIZED:
-                    raise SyncError(f"the credentials of {self.access.source} are refused: {error}") from None
-                if error.status < SERVER_ERROR:
-                    return  # it answers, if only to say that this is not for everyone
-                failure: ClusterError = error
-            except (Unreachable, NoAnswer) as error:
-                failure = error
-                if "certificate verify failed" in str(error).lower():
-                    raise SyncError(
-                        f"the certificate of {self.access.server} is not trusted: {error}; put the right "
-                        f"certificate-authority into {self.access.source}"
-                    ) from None
-            if loop_time() > deadline:
-                raise SyncError(f"{self.access.server} cannot be reached: {failure}") from None
-            if not is_logged:
-                logger.warning("%s cannot be reached, trying again: %s", self.access.server, failure)
-                is_logged = True
-            await asyncio.sleep(backoff.next())
-
     async def _follow(self, kind: str) -> Reflector:
         reflector = self._reflectors.get(kind)
         if reflector is None:
-            resource = await self._find(self._class_of(kind))
-            reflector = self._reflectors[kind] = Reflector(self.client, resource)
+            cls = self._class_of(kind)
+            resource = await persistently(lambda: self._find(cls), self.access, self.sync_timeout)
+            reflector = self._reflectors[kind] = Reflector(self.client, resource, self._has_streams)
             task = self.loop.create_task(reflector.run())
             self._tasks.add(task)
         return reflector

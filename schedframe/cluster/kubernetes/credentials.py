@@ -31,8 +31,8 @@ class TokenSource(Protocol):
         """Return the present value, ``None`` for no header. Raises :class:`CredentialsError`."""
         ...
 
-    def refused(self) -> bool:
-        """Note that the server refused the credential (401); return whether another one may be had."""
+    def refused(self, header: str | None) -> bool:
+        """Note that the server refused *header* (401); return whether there may be another one by now."""
         ...
 
 
@@ -44,7 +44,7 @@ class NoToken:
         """Return None."""
         return None
 
-    def refused(self) -> bool:
+    def refused(self, header: str | None) -> bool:
         """Return whether there is another credential: there is not."""
         return False
 
@@ -59,7 +59,7 @@ class StaticToken:
         """Return the header."""
         return self.value
 
-    def refused(self) -> bool:
+    def refused(self, header: str | None) -> bool:
         """Return whether there is another credential: there is not."""
         return False
 
@@ -85,9 +85,10 @@ class FileToken:
                     raise CredentialsError(message) from None
         return self._value
 
-    def refused(self) -> bool:
-        """Read the file again next time."""
-        self._read_at = None
+    def refused(self, header: str | None) -> bool:
+        """Read the file again next time, unless that was done since *header* was sent."""
+        if header == self._value:
+            self._read_at = None
         return True
 
 
@@ -144,9 +145,10 @@ class ExecToken:
                     await self._renew()
         return self._value
 
-    def refused(self) -> bool:
-        """Run the command again next time."""
-        self._value = ""
+    def refused(self, header: str | None) -> bool:
+        """Run the command again next time, unless that was done since *header* was sent."""
+        if header == self._value:
+            self._value = ""
         return True
 
     def _is_stale(self) -> bool:

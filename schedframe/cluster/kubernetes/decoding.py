@@ -37,7 +37,13 @@ UNREAD: Final[Mapping[str, frozenset[str]]] = {
 """Class → fields that the values have and no plugin reads; on a real cluster they often change."""
 
 BOOKMARK: Final = "BOOKMARK"
+DELETED: Final = "DELETED"
 ERROR: Final = "ERROR"
+LISTED: Final = "LISTED"
+"""Type of the bookmark that ends the initial events of a streaming list."""
+
+_END_OF_LIST: Final = "k8s.io/initial-events-end"
+"""Annotation of that bookmark."""
 
 
 class Page(NamedTuple):
@@ -64,8 +70,28 @@ class _Head(msgspec.Struct):
     object: msgspec.Raw
 
 
-class _Marked(msgspec.Struct):
+class _ObjectMeta(msgspec.Struct, rename="camel"):
+    name: str = ""
+    namespace: str = ""
+    resource_version: str = ""
+    annotations: dict[str, str] | None = None
+
+
+class Marked(msgspec.Struct):
+    """An object of which only the metadata was read."""
+
+    metadata: _ObjectMeta
+
+    @property
+    def key(self) -> str:
+        """The same as of the whole object: ``namespace/name``, or the name."""
+        metadata = self.metadata
+        return f"{metadata.namespace}/{metadata.name}" if metadata.namespace else metadata.name
+
+
+class _RawList(msgspec.Struct):
     metadata: _ListMeta
+    items: list[msgspec.Raw] | None = None
 
 
 class WatchFailure(ClusterError):
@@ -88,6 +114,9 @@ class Decoder:
         listed = msgspec.defstruct("Listed", [("metadata", _ListMeta), ("items", list[shape] | None, None)])  # type: ignore[valid-type]  # shape is a type made at run time
         self._list: msgspec.json.Decoder[Any] = msgspec.json.Decoder(listed)
         self._head = msgspec.json.Decoder(_Head)
+        self._marked = msgspec.json.Decoder(Marked)
+        self._unreadable: set[str] = set()
+        """Keys of objects whose last state could not be read; each is logged once."""
 
     def one(self, body: bytes | msgspec.Raw) -> Any:
         """Return one object. Raises :class:`ClusterError` for what is none."""
@@ -97,45 +126,75 @@ class Decoder:
             raise ClusterError(f"the API server sent a {self._kind} that cannot be read: {error}") from None
 
     def page(self, body: bytes) -> Page:
-        """Return the objects of a list."""
+        """Return the objects of a list; those that cannot be read are logged and left out."""
         try:
-            read = self._list.decode(body)
+            try:
+                read = self._list.decode(body)
+            except msgspec.ValidationError:  # one object of an unexpected form must not hide all others
+                return self._page_of_each(body)
         except msgspec.MsgspecError as error:
             raise ClusterError(
                 f"the API server sent a list of {self._kind} that cannot be read: {error}"
             ) from None
-        made = [self._make_or_skip(each) for each in read.items or ()]
-        objects = [obj for obj in made if obj is not None]
+        objects = []
+        for manifest in read.items or ():
+            try:
+                objects.append(self._make(manifest))
+            except ClusterError as error:
+                metadata = manifest.get("metadata") or {}
+                name, namespace = str(metadata.get("name")), str(metadata.get("namespace") or "")
+                self._skip(Marked(_ObjectMeta(name, namespace)), error)
+        return Page(objects, read.metadata.resource_version, read.metadata.continue_)
+
+    def _page_of_each(self, body: bytes) -> Page:
+        """Return the same as :meth:`page`, decoding each object by itself."""
+        read = msgspec.json.decode(body, type=_RawList)
+        made = [self._one_or_skip(each) for each in read.items or ()]
+        objects = [obj for obj in made if not isinstance(obj, Marked)]
         return Page(objects, read.metadata.resource_version, read.metadata.continue_)
 
     def event(self, line: bytes) -> tuple[str, Any]:
         """Return type and object of a watch event; of a bookmark the resource version instead.
 
-        An object that cannot be read is logged and counts as a bookmark, so the last state that could be read
-        stays. Raises :class:`WatchFailure` for an event of the type ERROR, :class:`ClusterError` for half a
-        line.
+        Of an object that was deleted only the metadata is read (:class:`Marked`). An object that cannot be
+        read is logged and counts as a bookmark, so the last state that could be read stays. Raises
+        :class:`WatchFailure` for an event of the type ERROR, :class:`ClusterError` for half a line.
         """
         try:
             head = self._head.decode(line)
+            if head.type == DELETED:
+                return DELETED, self._marked.decode(head.object)
             if head.type == BOOKMARK:
-                return BOOKMARK, msgspec.json.decode(head.object, type=_Marked).metadata.resource_version
+                metadata = self._marked.decode(head.object).metadata
+                type = LISTED if _END_OF_LIST in (metadata.annotations or ()) else BOOKMARK
+                return type, metadata.resource_version
             if head.type == ERROR:
                 problem = msgspec.json.decode(head.object, type=_Problem)
                 raise WatchFailure(problem.code, problem.message)
-            obj = self._make_or_skip(self._object.decode(head.object))
-            if obj is None:
-                return BOOKMARK, msgspec.json.decode(head.object, type=_Marked).metadata.resource_version
-            return head.type, obj
+            obj = self._one_or_skip(head.object)
         except msgspec.MsgspecError as error:
             raise ClusterError(f"a watch event of {self._kind} cannot be read: {error}") from None
+        if isinstance(obj, Marked):
+            return BOOKMARK, obj.metadata.resource_version
+        return head.type, obj
 
-    def _make_or_skip(self, manifest: dict[str, Any]) -> Any | None:
-        """Return the value, ``None`` for an object that cannot be read: it must not stop all others."""
+    def _one_or_skip(self, raw: msgspec.Raw) -> Any:
+        """Return the value, or :class:`Marked` if only the metadata can be read."""
         try:
-            return self._make(manifest)
-        except ClusterError as error:
-            logger.error("%s", error)
-            return None
+            obj = self._make(self._object.decode(raw))
+        except (msgspec.ValidationError, ClusterError) as error:
+            marked = self._marked.decode(raw)
+            self._skip(marked, error)
+            return marked
+        if self._unreadable:
+            self._unreadable.discard(obj.key)
+        return obj
+
+    def _skip(self, marked: Marked, error: Exception) -> None:
+        """Log that an object is left out: it must not stop all others."""
+        if marked.key not in self._unreadable:
+            self._unreadable.add(marked.key)
+            logger.error("%s %s is left out: %s", self._kind, marked.key, error)
 
     def _make(self, manifest: dict[str, Any]) -> Any:
         annotations = (manifest.get("metadata") or {}).get("annotations")

@@ -20,7 +20,7 @@ from ...errors import ClusterError
 from ..port import EventType, WatchEvent, WatchHandler
 from .backoff import Backoff
 from .client import ApiClient
-from .decoding import BOOKMARK, Decoder, WatchFailure
+from .decoding import BOOKMARK, DELETED, LISTED, Decoder, WatchFailure
 from .errors import FORBIDDEN, GONE, NOT_FOUND, UNAUTHORIZED, ApiError, NoAnswer
 from .loop_time import loop_time
 from .resources import Resource
@@ -30,7 +30,11 @@ logger = logging.getLogger("schedframe.kubernetes")
 PAGE_OBJECTS: Final = 500
 """Objects in one page of a list: bounds the memory of an answer, and how long its decoding takes."""
 LIST_SECONDS: Final = 60.0
-"""Deadline of one page."""
+"""Deadline of one page, and seconds without a line after which a streaming list is given up."""
+LIST_SECONDS_WHOLE: Final = 300.0
+"""Deadline of a list in one page, which is read only when pages take too long."""
+_NO_STREAM: Final = frozenset({400, 406, 415, 422})
+"""HTTP codes by which a server says that it has no streaming lists."""
 WATCH_SECONDS: Final = 540
 """Seconds after which the server ends a watch (timeoutSeconds), so that load spreads over its replicas."""
 QUIET_SECONDS: Final = 75.0
@@ -48,6 +52,8 @@ class Reflector:
 
     client: ApiClient
     resource: Resource
+    can_stream: bool = False
+    """Whether to ask for lists as streams; false once the server has refused that."""
     objects: dict[str, Any] = field(factory=dict, init=False, repr=False)
     """By key, as of the last event."""
     synced: asyncio.Event = field(factory=asyncio.Event, init=False)
@@ -93,6 +99,11 @@ class Reflector:
                 await self._watch_once()
             except ClusterError as error:
                 await self._failed(error)
+            except Exception:
+                # Without its reflector the scheduler would be blind to a kind for ever.
+                logger.exception("a fault while following %s; listing again", self.resource.plural)
+                self._version = ""
+                await asyncio.sleep(self._backoff.next())
 
     async def _failed(self, error: ClusterError) -> None:
         if isinstance(error, WatchFailure | ApiError) and _code_of(error) == GONE:
@@ -124,7 +135,7 @@ class Reflector:
 
     async def _list(self) -> None:
         """Read all pages, then deliver what differs from what is known."""
-        objects, version = await self._read_pages()
+        objects, version = await self._read_all()
         self._replace(objects)
         self._version = version
         self.lists += 1
@@ -133,23 +144,68 @@ class Reflector:
 
     async def read(self) -> list[Any]:
         """Return all objects once, without following them."""
-        objects, _ = await self._read_pages()
+        objects, _ = await self._read_all()
         return [*objects.values()]
 
-    async def _read_pages(self) -> tuple[dict[str, Any], str]:
-        resource = self.resource
-        selector = f"&fieldSelector={resource.selector}" if resource.selector else ""
+    async def _read_all(self) -> tuple[dict[str, Any], str]:
+        """Return all objects by key, and their resource version: by a stream where the server offers one."""
+        if self.can_stream:
+            try:
+                return await self._read_stream()
+            except (ApiError, NoAnswer) as error:
+                if not _says_no_stream(error):
+                    raise
+                logger.debug("%s: no streaming list: %s", self.resource.plural, error)
+                self.can_stream = False
+        try:
+            return await self._read_pages(PAGE_OBJECTS)
+        except ApiError as error:
+            if error.status != GONE:
+                raise
+        # Reading page by page takes longer than the server keeps its history.
+        logger.info("%s: the list grew too old while it was read; reading it whole", self.resource.plural)
+        return await self._read_pages(0)
+
+    async def _read_stream(self) -> tuple[dict[str, Any], str]:
+        objects: dict[str, Any] = {}
+        path = self._path(
+            "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+            f"&timeoutSeconds={WATCH_SECONDS}"
+        )
+        decode = self._decoder.event
+        async with self.client.stream(path, quiet_seconds=LIST_SECONDS) as batches:
+            async for lines in batches:
+                for line in lines:
+                    if not line:
+                        continue
+                    type, obj = decode(line)
+                    if type == LISTED:
+                        return objects, obj
+                    if type == DELETED:
+                        objects.pop(obj.key, None)
+                    elif type != BOOKMARK:
+                        objects[obj.key] = obj
+        raise NoAnswer(f"the list of {self.resource.plural} ended before it was complete")
+
+    async def _read_pages(self, limit: int) -> tuple[dict[str, Any], str]:
+        """Return all objects, in pages of *limit*; 0: in one. Raises :class:`ApiError`."""
         objects: dict[str, Any] = {}
         more = ""
         while True:
             following = f"&continue={quote(more)}" if more else ""
-            path = f"{resource.collection}?limit={PAGE_OBJECTS}{following}{selector}"
-            page = self._decoder.page(await self.client.request("GET", path, seconds=LIST_SECONDS))
+            path = self._path(f"limit={limit}{following}")
+            seconds = LIST_SECONDS if limit else LIST_SECONDS_WHOLE
+            page = self._decoder.page(await self.client.request("GET", path, seconds=seconds))
             for obj in page.objects:
                 objects[obj.key] = obj
             more = page.more
             if not more:
                 return objects, page.version
+
+    def _path(self, query: str) -> str:
+        resource = self.resource
+        selector = f"&fieldSelector={resource.selector}" if resource.selector else ""
+        return f"{resource.collection}?{query}{selector}"
 
     def _replace(self, objects: dict[str, Any]) -> None:
         for key in [key for key in self.objects if key not in objects]:
@@ -183,13 +239,11 @@ class Reflector:
             await asyncio.sleep(self._backoff.next())
 
     async def _follow(self) -> None:
-        resource = self.resource
-        selector = f"&fieldSelector={resource.selector}" if resource.selector else ""
-        path = (
-            f"{resource.collection}?watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}"
-            f"&resourceVersion={self._version}{selector}"
+        path = self._path(
+            f"watch=true&allowWatchBookmarks=true&timeoutSeconds={WATCH_SECONDS}"
+            f"&resourceVersion={self._version}"
         )
-        quiet = QUIET_SECONDS_BUSY if resource.kind in BUSY_KINDS else QUIET_SECONDS
+        quiet = QUIET_SECONDS_BUSY if self.resource.kind in BUSY_KINDS else QUIET_SECONDS
         decode = self._decoder.event
         try:
             async with self.client.stream(path, quiet_seconds=quiet) as batches:
@@ -208,7 +262,7 @@ class Reflector:
             self._version = obj
             return
         self._version = obj.metadata.resource_version
-        if type != "DELETED":
+        if type != DELETED:
             self._put(obj)
             return
         old = self.objects.pop(obj.key, None)
@@ -230,6 +284,11 @@ class Reflector:
             self.on_change(event)
         for handler in self._handlers:
             handler(event)
+
+
+def _says_no_stream(error: ApiError | NoAnswer) -> bool:
+    """Whether the server has no streaming lists: it refuses one, or takes it for a watch without an end."""
+    return error.is_quiet if isinstance(error, NoAnswer) else error.status in _NO_STREAM
 
 
 def _code_of(error: ClusterError) -> int:

@@ -85,6 +85,24 @@ class _ServedList(msgspec.Struct):
     resources: list[_Served] = []
 
 
+class _Version(msgspec.Struct):
+    major: str = ""
+    minor: str = ""
+
+
+FIRST_WITH_STREAMS: Final = (1, 27)
+"""Version of the API server from which on it knows of streaming lists; earlier ones ignore the parameters."""
+
+
+def offers_streams(version: bytes) -> bool:
+    """Return whether the answer to ``/version`` is that of a server that knows of streaming lists."""
+    try:
+        read = msgspec.json.decode(version, type=_Version)
+        return (int(read.major), int(read.minor.rstrip("+"))) >= FIRST_WITH_STREAMS
+    except (msgspec.MsgspecError, ValueError):
+        return False
+
+
 def base_of(api_version: str) -> str:
     """Return the path of an API version."""
     return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"

@@ -97,6 +97,32 @@ def test_events() -> None:
             decoder.event(broken)
 
 
+def test_an_object_of_another_form_is_left_out(caplog: pytest.LogCaptureFixture) -> None:
+    """Kinds of packages may have any form, and a later API server a field of another type."""
+    bad = pod("bad", "7")
+    bad["spec"]["nodeName"], bad["metadata"]["namespace"] = {"not": "a name"}, "shop"
+    decoder = Decoder(Pod)
+    page = decoder.page(json.dumps(listed("9", pod("a"), bad, pod("b"), more="token")).encode())
+    assert [obj.name for obj in page.objects] == ["a", "b"]
+    assert (page.version, page.more) == ("9", "token")
+    event = json.dumps({"type": "MODIFIED", "object": bad}).encode()
+    assert decoder.event(event) == ("BOOKMARK", "7")
+    assert caplog.text.count("Pod shop/bad is left out") == 1
+
+
+def test_the_last_state_of_what_is_deleted_need_not_be_readable() -> None:
+    bad = pod("bad", "7")
+    bad["spec"] = "none"
+    type, marked = Decoder(Pod).event(json.dumps({"type": "DELETED", "object": bad}).encode())
+    assert (type, marked.key, marked.metadata.resource_version) == ("DELETED", "default/bad", "7")
+
+
+def test_the_bookmark_after_a_streaming_list() -> None:
+    metadata = {"resourceVersion": "5", "annotations": {"k8s.io/initial-events-end": "true"}}
+    line = json.dumps({"type": "BOOKMARK", "object": {"kind": "Pod", "metadata": metadata}}).encode()
+    assert Decoder(Pod).event(line) == ("LISTED", "5")
+
+
 def test_what_is_no_object_is_an_error() -> None:
     for broken in (b"", b"[]", b'{"items": 5}', b"<html>"):
         with pytest.raises(ClusterError, match="cannot be read"):

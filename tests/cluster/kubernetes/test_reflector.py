@@ -34,7 +34,9 @@ def bookmark(version: str) -> dict[str, Any]:
 GONE = {"type": "ERROR", "object": {"kind": "Status", "code": 410, "message": "too old resource version"}}
 
 
-def followed(client: ScriptedClient, *, watches: int) -> tuple[list[Seen], Reflector]:
+def followed(
+    client: ScriptedClient, *, watches: int, can_stream: bool = False
+) -> tuple[list[Seen], Reflector]:
     """Return the events of a watcher, once *watches* were opened and the last one has nothing more."""
     resource = known_resource("Pod")
     assert resource is not None
@@ -47,7 +49,7 @@ def followed(client: ScriptedClient, *, watches: int) -> tuple[list[Seen], Refle
         events.append((event.type, *versions, event.old_is_stale))
 
     async def follow() -> Reflector:
-        reflector = Reflector(client, resource)  # type: ignore[arg-type]  # it stands in for the client
+        reflector = Reflector(client, resource, can_stream)  # type: ignore[arg-type]  # it stands in
         reflector._backoff.first = 0.001
         reflector.add_handler(take)
         task = asyncio.create_task(reflector.run())
@@ -163,3 +165,87 @@ def test_a_later_watcher_gets_the_present_state() -> None:
     late: list[WatchEvent] = []
     reflector.add_handler(late.append)
     assert [(each.type, each.new.name) for each in late] == [("ADDED", "a")]
+
+
+END_OF_LIST = event(
+    "BOOKMARK",
+    {"metadata": {"resourceVersion": "10", "annotations": {"k8s.io/initial-events-end": "true"}}},
+)
+
+
+def test_a_list_may_come_as_a_stream() -> None:
+    client = ScriptedClient(
+        [],
+        [
+            [
+                [event("ADDED", pod("a")), event("ADDED", pod("b", "2"))],
+                [event("DELETED", pod("b", "3")), bookmark("4"), END_OF_LIST],
+            ],
+            [[event("ADDED", pod("c", "11"))]],
+        ],
+    )
+    events, _ = followed(client, watches=2, can_stream=True)
+    assert events == [("ADDED", "", "uid-a@1", False), ("ADDED", "", "uid-c@11", False)]
+    assert "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&" in client.sent[0].path
+    assert "resourceVersion=10&" in client.sent[1].path
+
+
+def test_a_streaming_list_that_breaks_is_begun_again() -> None:
+    whole = [[event("ADDED", pod("b")), END_OF_LIST]]
+    client = ScriptedClient([], [[[event("ADDED", pod("a"))], "end"], whole, []])
+    events, reflector = followed(client, watches=3, can_stream=True)
+    assert events == [("ADDED", "", "uid-b@1", False)]
+    assert reflector.can_stream
+
+
+@pytest.mark.parametrize(
+    "answer", [[refusal(422, "Invalid")], [[event("ADDED", pod("a"))], NoAnswer("quiet", is_quiet=True)]]
+)
+def test_a_server_without_streaming_lists_is_read_in_pages(answer: Any) -> None:
+    client = ScriptedClient([listed("10", pod("a"))], [answer])
+    events, reflector = followed(client, watches=2, can_stream=True)
+    assert events == [("ADDED", "", "uid-a@1", False)]
+    assert client.methods() == ["WATCH", "GET", "WATCH"]
+    assert not reflector.can_stream
+
+
+def test_a_list_that_grows_too_old_between_two_pages_is_read_whole() -> None:
+    client = ScriptedClient(
+        [listed("9", pod("a"), more="token"), refusal(410, "Expired"), listed("12", pod("a"), pod("b"))]
+    )
+    events, reflector = followed(client, watches=1)
+    assert [each[2] for each in events] == ["uid-a@1", "uid-b@1"]
+    assert [("limit=0" in each.path, "continue" in each.path) for each in client.sent[:3]] == [
+        (False, False),
+        (False, True),
+        (True, False),
+    ]
+    assert reflector.lists == 1
+
+
+def test_what_cannot_be_read_any_more_goes_when_it_is_deleted() -> None:
+    bad = pod("a", "12")
+    bad["spec"] = "none"
+    client = ScriptedClient([listed("10", pod("a"))], [[[event("MODIFIED", bad), event("DELETED", bad)]]])
+    events, reflector = followed(client, watches=1)
+    assert [each[0] for each in events] == ["ADDED", "DELETED"]
+    assert reflector.objects == {}
+
+
+def test_a_fault_does_not_end_a_reflector(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    take, faults = Reflector._take, [ZeroDivisionError("a fault")]
+
+    def fail_once(reflector: Reflector, type: str, obj: Any) -> None:
+        if faults:
+            raise faults.pop()
+        take(reflector, type, obj)
+
+    monkeypatch.setattr(Reflector, "_take", fail_once)
+    change = [[event("ADDED", pod("b", "11"))]]
+    client = ScriptedClient([listed("10", pod("a")), listed("11", pod("a"), pod("b", "11"))], [change, []])
+    events, reflector = followed(client, watches=2)
+    assert [each[2] for each in events] == ["uid-a@1", "uid-b@11"]
+    assert reflector.lists == 2
+    assert "a fault while following pods; listing again" in caplog.text
