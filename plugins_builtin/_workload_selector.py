@@ -5,7 +5,7 @@ Source of the rules: kube-scheduler's helper.DefaultSelector.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Final, TypeAlias
 
@@ -57,7 +57,15 @@ class WorkloadSelectors:
             controller = None
         if not labels and controller is None:
             return None
-        return _combined(frozenset(labels.items()), controller)
+        return combined_selector(frozenset(labels.items()), controller)
+
+    def services_of(self, pod: Pod) -> list[Mapping[str, str]]:
+        """Return the selectors of the services that select *pod*, in the order of the labels of the pod.
+
+        O(labels of the pod), and O(services) after a service changed.
+        """
+        selectors = self._by_label().get(pod.namespace) if self._objects.version("Service") else None
+        return [] if selectors is None else list(_matching(selectors, pod.labels))
 
     def _controller(self, pod: Pod) -> Mapping[str, str] | LabelSelector | None:
         """Return the selector of the controller of *pod*; ``None`` if it is of another kind or unknown."""
@@ -87,19 +95,31 @@ class WorkloadSelectors:
 
 def _merge_matching(merged: dict[str, str], selectors: _Selectors, labels: Mapping[str, str]) -> None:
     """Add to *merged* all selectors that *labels* satisfy; they agree because one pod satisfies them all."""
+    for selector in _matching(selectors, labels):
+        merged.update(selector)
+
+
+def _matching(selectors: _Selectors, labels: Mapping[str, str]) -> Iterator[Mapping[str, str]]:
+    """Yield those of *selectors* that *labels* satisfy."""
     for label in labels.items():
         for selector in selectors.get(label, ()):
             if selector.items() <= labels.items():
-                merged.update(selector)
+                yield selector
 
 
 @lru_cache(maxsize=8192)
-def _combined(labels: frozenset[_Label], controller: LabelSelector | None) -> CompiledSelector | None:
+def combined_selector(
+    labels: frozenset[_Label], controller: LabelSelector | None = None
+) -> CompiledSelector | None:
+    """Return the selector of pods with *labels* that *controller* selects; equal ones are one object.
+
+    ``None`` if nothing is selected by.
+    """
     requirements = [Requirement(key, IN, (value,)) for key, value in labels]
     if controller is not None:
         try:
             requirements += compile_label_selector(controller).requirements or ()
         except InputError:
             # The reference ignores a controller whose selector it cannot parse.
-            return _combined(labels, None)
+            return combined_selector(labels, None)
     return CompiledSelector(requirements) if requirements else None

@@ -224,10 +224,7 @@ def check_node_resources_fit(args: NodeResourcesFitArgs, path: str) -> Iterator[
     strategy, where = args.scoring_strategy, f"{path}.scoringStrategy"
     if strategy.type not in SCORING_STRATEGIES:
         yield FieldError.not_supported(f"{where}.type", strategy.type, SCORING_STRATEGIES)
-    for index, resource in enumerate(strategy.resources):
-        if not 0 < resource.weight <= 100:
-            detail = f"the weight of {resource.name} must be from 1 to 100"
-            yield FieldError.invalid(f"{where}.resources[{index}].weight", resource.weight, detail)
+    yield from check_resources(strategy.resources, f"{where}.resources")
     ratio = strategy.requested_to_capacity_ratio
     if strategy.type != REQUESTED_TO_CAPACITY_RATIO:
         if ratio is not None:
@@ -236,10 +233,19 @@ def check_node_resources_fit(args: NodeResourcesFitArgs, path: str) -> Iterator[
     elif ratio is None:
         yield FieldError.required(f"{where}.requestedToCapacityRatio", "add it, with a shape")
     else:
-        yield from _shape(ratio.shape, f"{where}.requestedToCapacityRatio.shape")
+        yield from check_shape(ratio.shape, f"{where}.requestedToCapacityRatio.shape")
 
 
-def _shape(shape: tuple[UtilizationShapePoint, ...], path: str) -> Iterator[FieldError]:
+def check_resources(resources: Iterable[ResourceSpec], path: str) -> Iterator[FieldError]:
+    """Check that weights are 1 to 100."""
+    for index, resource in enumerate(resources):
+        if not 0 < resource.weight <= 100:
+            detail = f"the weight of {resource.name} must be from 1 to 100"
+            yield FieldError.invalid(f"{path}[{index}].weight", resource.weight, detail)
+
+
+def check_shape(shape: tuple[UtilizationShapePoint, ...], path: str) -> Iterator[FieldError]:
+    """Check that there are points, in order of utilization, with numbers in range."""
     if not shape:
         yield FieldError.required(path, "add at least one point")
     for index in range(1, len(shape)):

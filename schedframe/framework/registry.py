@@ -244,8 +244,8 @@ class _RegistryCatalogue:
         return self._reasons.get(name) or self.inner.why_not(name)
 
     def removed(self, name: str) -> RemovedPlugin | None:
-        """The former plugin of that name."""
-        return self.inner.removed(name)
+        """Return the former plugin of that name; ``None`` if there was none, or if it exists again."""
+        return None if name in self.registry else self.inner.removed(name)
 
     def defaults(self) -> tuple[CatalogueEntry, ...]:
         """The plugins enabled by default, in order."""

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from hypothesis import strategies as st
 
-from plugins_builtin.selector_spread import SelectorSpread
+from plugins_builtin.legacy.selector_spread import SelectorSpread
 from schedframe import ConfigError, NodeInfo, Pod, Registry, Status, hookimpl, testing
 from schedframe.framework import Hookspecs
 from schedframe.testing import (

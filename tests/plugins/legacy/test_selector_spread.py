@@ -1,4 +1,4 @@
-"""SelectorSpread: the score of v1.15 to v1.18."""
+"""SelectorSpread: the score of SelectorSpreadPriority."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ from attrs import evolve
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from plugins_builtin.selector_spread import SelectorSpread
-from schedframe import InMemoryCluster, Scheduler, VirtualClock
+from plugins_builtin.legacy.selector_spread import SelectorSpread
+from schedframe import InMemoryCluster, Scheduler, VirtualClock, load_config
 from schedframe.api import NodeStatus, ObjectMeta, Pod, Quantity, Service, ServiceSpec
 from schedframe.errors import ConfigError
 from schedframe.framework import CycleState, CycleStateError, Status
@@ -166,22 +166,30 @@ def config_with(name: str) -> dict[str, object]:
     }
 
 
-def test_a_configuration_refuses_the_old_name() -> None:
+def test_load_config_alone_refuses_the_name_as_the_reference_does() -> None:
     with pytest.raises(ConfigError, match="SelectorSpread"):
-        Scheduler(InMemoryCluster(), config_with("SelectorSpread"), plugins={"Mine": SelectorSpread})
+        load_config(config_with("SelectorSpread"))
 
 
-def test_it_can_be_registered_under_another_name() -> None:
+@pytest.mark.parametrize(
+    ("name", "plugins"),
+    [("SelectorSpread", {}), ("Mine", {"Mine": SelectorSpread})],
+)
+def test_a_scheduler_takes_it_by_its_names_and_by_another(name: str, plugins: dict[str, type]) -> None:
     cluster = InMemoryCluster()
-    for name in ("n1", "n2", "n3"):
-        cluster.create(evolve(make_node(name), status=NodeStatus(allocatable={"pods": Quantity.of(10)})))
+    for node in ("n1", "n2", "n3"):
+        cluster.create(evolve(make_node(node), status=NodeStatus(allocatable={"pods": Quantity.of(10)})))
     cluster.create(SERVICE)
     for i in range(6):
         cluster.create(make_pod(f"p{i}"))
-    scheduler = Scheduler(
-        cluster, config_with("Mine"), plugins={"Mine": SelectorSpread}, clock=VirtualClock(), seed=1
-    )
+    scheduler = Scheduler(cluster, config_with(name), plugins=plugins, clock=VirtualClock(), seed=1)
     with scheduler:
         scheduler.run_until_idle()
     found = sorted(pod.node_name for pod in cluster.list("Pod"))
     assert found == ["n1", "n1", "n2", "n2", "n3", "n3"]
+
+
+def test_the_former_module_has_it_with_a_warning() -> None:
+    with pytest.warns(DeprecationWarning, match=r"is now plugins_builtin\.legacy\.selector_spread"):
+        from plugins_builtin.selector_spread import SelectorSpread as Former
+    assert Former is SelectorSpread
