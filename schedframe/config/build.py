@@ -117,6 +117,7 @@ class _ProfileBuilder:
             },
             plugin_config={config.name: config.args for config in self.profile.plugin_config},
             names=tuple(sorted(names)),
+            run_all_filters=self.profile.run_all_filters,
         )
 
     def _check_args(self, names: set[str]) -> None:

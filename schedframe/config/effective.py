@@ -32,7 +32,7 @@ class EffectiveProfile:
     ``plugins``: extension point → plugins in the order in which they run; points without plugins are absent.
     ``plugin_config``: arguments of all plugins that are enabled or configured, None where there are none.
     ``names``: the plugins to instantiate, sorted. ``percentage_of_nodes_to_score`` None means the
-    scheduler's.
+    scheduler's. ``run_all_filters``: see :class:`.KubeSchedulerProfile`.
     """
 
     scheduler_name: str
@@ -40,6 +40,7 @@ class EffectiveProfile:
     plugins: Mapping[str, tuple[EnabledPlugin, ...]]
     plugin_config: Mapping[str, Any]
     names: tuple[str, ...]
+    run_all_filters: bool = False
 
     @property
     def plugin_args(self) -> dict[str, Any]:

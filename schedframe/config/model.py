@@ -116,12 +116,18 @@ class PluginConfig:
 @brief_repr
 @frozen
 class KubeSchedulerProfile:
-    """One way to schedule, chosen by a pod's ``spec.schedulerName``."""
+    """One way to schedule, chosen by a pod's ``spec.schedulerName``.
+
+    ``run_all_filters`` is an addition of schedframe, for ``alwaysCheckAllPredicates`` of a policy: a node
+    that one filter rejects is passed to the others, too, so that messages have the reasons of all. A
+    rejection that preemption cannot help then counts, even if an earlier one could be helped.
+    """
 
     scheduler_name: str | None = None
     percentage_of_nodes_to_score: int | None = field(default=None, metadata=wire(bits=32))
     plugins: Plugins | None = None
     plugin_config: tuple[PluginConfig, ...] = ()
+    run_all_filters: bool = False
 
 
 @brief_repr

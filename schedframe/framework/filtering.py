@@ -11,6 +11,7 @@ from attrs import frozen
 from .._brief import brief_repr
 from ..api import Pod
 from ..state import NodeInfo, NodeTable, Rows, substituted_row
+from .all_filters import merge_all, merged
 from .cycle_state import CycleState
 from .faults import REJECTING, as_error, from_exception, invalid_answer, read_status
 from .plan import FilterEntry, Plan
@@ -103,15 +104,20 @@ def _nothing_left(plugins: set[str]) -> Status:
 
 
 def run_filters(plan: Plan, state: CycleState, pod: Pod, info: NodeInfo, table: NodeTable) -> Status | None:
-    """Run the filter plugins for one node; return the first rejection or error, ``None`` if it passes."""
-    skip = state.skip_filter_plugins
+    """Run the filter plugins for one node; return the first rejection or error, ``None`` if it passes.
+
+    If the plan runs all filters, return the merged rejections of all.
+    """
+    skip, rejection = state.skip_filter_plugins, None
     for entry in plan.filter:
         if entry.name in skip:
             continue
         status = filter_node(entry, state, pod, info, table)
         if status is not None:
-            return status
-    return None
+            if not plan.runs_all_filters or status.code is Code.ERROR:
+                return status
+            rejection = status if rejection is None else merged(rejection, status)
+    return rejection
 
 
 def filter_node(
@@ -166,10 +172,16 @@ def filter_rows(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Verdicts
     """Run the filter plugins for many rows, each by its columnar form where it has one.
 
     A plugin without one is called for exactly the rows that passed all plugins before it, so that first
-    rejectors, errors and side effects are those of a node-by-node search.
+    rejectors, errors and side effects are those of a node-by-node search. If the plan runs all filters, each
+    is called for all rows without an error, and the rejections of a row are merged.
     """
     verdicts = Verdicts.passing_all(rows)
     skip = state.skip_filter_plugins
+    if plan.runs_all_filters:
+        for entry in plan.filter:
+            if entry.name not in skip:
+                _merge_all(entry, state, pod, verdicts)
+        return verdicts
     for entry in plan.filter:
         if entry.name in skip:
             continue
@@ -181,6 +193,21 @@ def filter_rows(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Verdicts
         if answer is not None:
             verdicts.merge(entry.name, answer)
     return verdicts
+
+
+def _merge_all(entry: FilterEntry, state: CycleState, pod: Pod, verdicts: Verdicts) -> None:
+    """Call one plugin for all rows without an error, and merge its rejections with those before."""
+    rows = verdicts.rows
+    if entry.filter_rows is not None:
+        answer = ask_columnar(entry, state, pod, rows)
+        if answer is not None:
+            merge_all(verdicts, entry.name, answer)
+        return
+    called = verdicts.without_error()
+    for index, status in rejections(entry, state, pod, rows.table, rows.positions[called].tolist()):
+        position = int(called[index])
+        before = verdicts.status_at(position)
+        verdicts.reject(position, status if before is None else merged(before, status))
 
 
 def _filter_each(entry: FilterEntry, state: CycleState, pod: Pod, verdicts: Verdicts) -> bool:

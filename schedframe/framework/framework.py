@@ -103,7 +103,8 @@ class Framework:
         plugins = {
             name: _make(name, profile, registry, handle) for name in names if registry.takes_part(name)
         }
-        return cls(profile, compile_plan(plugins, profile.plugins, observer, guards), handle)
+        plan = compile_plan(plugins, profile.plugins, observer, guards, all_filters=profile.run_all_filters)
+        return cls(profile, plan, handle)
 
     @property
     def profile_name(self) -> str:

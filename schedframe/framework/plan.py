@@ -101,6 +101,8 @@ class Plan:
     pre_filter: tuple[Entry, ...] = ()
     pod_hooks: tuple[PodHooks, ...] = ()
     filter: tuple[FilterEntry, ...] = ()
+    runs_all_filters: bool = False
+    """Whether a node that one filter rejects is passed to the others, too, for the sake of their reasons."""
     post_filter: tuple[Entry, ...] = ()
     pre_score: tuple[Entry, ...] = ()
     score: tuple[ScoreEntry, ...] = ()
@@ -153,10 +155,13 @@ def compile_plan(
     enabled: Mapping[str, Sequence[tuple[str, int]]],
     observer: Observer | None = None,
     guards: Sequence[Guard] = (),
+    *,
+    all_filters: bool = False,
 ) -> Plan:
     """Compile *plugins* (name → instance) in the order and with the weights of *enabled* (point → entries).
 
-    *guards* wrap the hooks, the first one innermost; *observer* is called with what they let through. Names
+    *guards* wrap the hooks, the first one innermost; *observer* is called with what they let through.
+    *all_filters*: run all filters for a node, also after one that rejects it. Names
     in *enabled* that have no instance are left out: plugins that are known but not installed. Raises
     :class:`PluginError` for a plugin that breaks the contract, and unless exactly one plugin sorts the queue.
     """
@@ -171,6 +176,7 @@ def compile_plan(
         pre_filter=entries("preFilter", "pre_filter"),
         pod_hooks=_pod_hooks(compiler),
         filter=_filters(compiler),
+        runs_all_filters=all_filters,
         post_filter=entries("postFilter", "post_filter"),
         pre_score=entries("preScore", "pre_score"),
         score=_scores(compiler),

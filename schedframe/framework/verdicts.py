@@ -91,6 +91,12 @@ class Verdicts:
         found: npt.NDArray[np.intp] = (self.codes == 0).nonzero()[0]
         return found
 
+    def without_error(self) -> npt.NDArray[np.intp]:
+        """Positions (among ``rows``) of the rows whose result is no error, ascending."""
+        errors = [i + 1 for i, status in enumerate(self.statuses) if status.code is Code.ERROR]
+        found: npt.NDArray[np.intp] = (~np.isin(self.codes, errors)).nonzero()[0]
+        return found
+
     def status_at(self, position: int) -> Status | None:
         """Return the status that rejects the row at *position*, ``None`` if it passes."""
         number = int(self.codes[position])

@@ -45,7 +45,9 @@ class Search:
         if self.fast is not None and self.cache.table.num_nodes:
             decision = self.fast.decide(framework, pod)
             if decision is not None and (decision.node_name is not None or decision.is_settled):
-                return decision
+                if decision.diagnosis is None or not framework.plan.runs_all_filters:
+                    return decision
+                decision = None  # the cache knows the first rejection of a node only
         if decision is None:
             decision = Decision(pod, CycleState())
         if self._find(framework, decision):
