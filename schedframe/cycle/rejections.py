@@ -10,7 +10,7 @@ after a fault in here: it is reported, and what was known is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection
 from typing import Any
 
 from attrs import define, field
@@ -24,12 +24,11 @@ from .binding.pod_status import REASON_UNSCHEDULABLE, refresh_unschedulable, rep
 from .core import Core
 from .equivalence.cache import EquivalenceCache
 from .equivalence.fast_search import FastSearch
-from .equivalence.rejected_classes import RejectedClasses
+from .equivalence.rejected_classes import RejectedClass, RejectedClasses, Stamp
 from .options import SchedulerOptions
 
 _KINS = object()
 """Key in the memo of a spec: the scheduler's mark, and its kins of the spec by metadata."""
-Stamp = tuple[int, ...]
 
 
 @define(eq=False)
@@ -68,11 +67,11 @@ class KnownRejections:
     """Whether some kin is known to be rejected as of ``_stamp``."""
     _stamp: Stamp = ()
     _rejected: RejectedClasses = field(init=False)
-    """Kins that need not be tried before a row changes that suits them, as of ``_state``."""
+    """Kins that need not be tried before a row changes that suits them."""
     _conditions: dict[Callable[[int], bool], set[RejectedKin]] = field(factory=dict)
     """What says that a changed row may change the result of post_filter → the kins that this concerns."""
-    _state: Stamp = ()
-    """Versions of everything but rows."""
+    _now: Stamp = ()
+    """When :meth:`look` was called last."""
     _rejector_changes: int = 0
     _reports_changed: bool = False
     _refreshed: float = field(default=float("-inf"))
@@ -80,7 +79,7 @@ class KnownRejections:
 
     def __attrs_post_init__(self) -> None:
         self.cache = self.fast.cache
-        self._rejected = RejectedClasses(self.core.cache.table, self.cache.policy.rowwise_rows)
+        self._rejected = RejectedClasses(self.core.cache.table, self.stamp, self.cache.policy.rowwise_rows)
 
     # ---- what was learnt ---------------------------------------------------------------------------------
 
@@ -124,28 +123,29 @@ class KnownRejections:
         self, framework: Framework, pod: Pod, kin: RejectedKin, result: PostFilterResult | None
     ) -> None:
         """Look at rows that change for *kin* from now on, if that is enough to know its next result."""
-        if kin in self._rows_as_of_now().owners or (result is not None and result.unless_row is None):
+        if kin in self._rows_as_of_now() or (result is not None and result.unless_row is None):
             return
         memo = self.cache.lookup(framework, pod)
         query = None if memo is None else memo.eq_class.only_filter()
         if memo is None or query is None:
             return
-        self._rejected.add(kin, memo.eq_class.node_columns, query)
+        eq_class = memo.eq_class
+        self._rejected.add(kin, eq_class.node_columns, query)
+        if not eq_class.plan.node_filters:
+            eq_class.rejected = RejectedClass(self._rejected, kin)
         if result is not None and result.unless_row is not None:
             self._conditions.setdefault(result.unless_row, set()).add(kin)
 
     def _rows_as_of_now(self) -> RejectedClasses:
         """The rejected classes, in step with the table."""
-        rejected, state = self._rejected, self.stamp()[1:]
-        if state != self._state:
-            rejected.clear()
-            self._state = state
+        rejected = self._rejected
+        drops = rejected.drops
         rows = rejected.sync()
-        if not rejected.owners:
+        if rejected.drops != drops:
             self._conditions.clear()
         for condition, kins in list(self._conditions.items()):
             if any(map(condition, rows)):
-                rejected.owners.difference_update(kins)
+                rejected.drop(kins)
                 del self._conditions[condition]
         return rejected
 
@@ -230,18 +230,29 @@ class KnownRejections:
                     break
         return kin
 
-    def hopeful(self, kins: Mapping[Kin, object]) -> Iterable[Kin]:
+    def look(self) -> int:
         """See :class:`.Foresight`."""
         try:
-            rejected, stamp = self._rows_as_of_now(), self.stamp()
+            rejected, self._now = self._rows_as_of_now(), self.stamp()
         except Exception as error:  # noqa: BLE001 - as in record
             self._after_fault(error, None)
-            return list(kins)
-        found = kins.keys() - rejected.owners
-        if rejected.hopeful:
-            found |= rejected.hopeful & kins.keys()
+            rejected = self._rejected
         self._reports_changed = True
-        return [kin for kin in found if not isinstance(kin, RejectedKin) or kin.stamp != stamp]
+        return rejected.drops
+
+    def few_to_try(self) -> Collection[Kin] | None:
+        """See :class:`.Foresight`."""
+        return self._rejected.few
+
+    def is_known(self, kin: Kin) -> bool:
+        """See :class:`.Foresight`."""
+        return kin in self._rejected
+
+    def must_try(self, kin: Kin) -> bool:
+        """See :class:`.Foresight`."""
+        if self._rejected.suits_none(kin):
+            return False
+        return not isinstance(kin, RejectedKin) or kin.stamp != self._now
 
     def changes_of_rejectors(self) -> int:
         """See :class:`.Foresight`."""
@@ -257,7 +268,7 @@ class KnownRejections:
         self._conditions.clear()
         self._kins.clear()
         self._mark = object()
-        self._any, self._stamp = False, ()
+        self._any, self._stamp, self._now = False, (), ()
         framework = None if pod is None else self.frameworks.get(pod.spec.scheduler_name)
         if pod is not None and framework is not None:
             self.fast.drop(framework, pod, error)
@@ -295,7 +306,7 @@ class KnownRejections:
         """Find out why *kin* is rejected now. No random number is drawn, as no row is feasible for it."""
         rejected = self._rows_as_of_now()
         framework = self.frameworks.get(pod.spec.scheduler_name)
-        if framework is None or kin not in rejected.owners or kin in rejected.hopeful:
+        if framework is None or not rejected.suits_none(kin):
             return
         decision = self.core.search.decide(framework, pod)
         diagnosis = decision.diagnosis

@@ -7,9 +7,11 @@ docs/explanation/waiting-together.md.
 
 from __future__ import annotations
 
+from bisect import insort
 from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import count
+from math import inf
 
 from attrs import define, evolve, field
 
@@ -88,6 +90,10 @@ class Line:
         found.cohort = None
         return found
 
+    def front(self) -> int:
+        """Return the place of the first member, without the shift of the cohort."""
+        return next(iter(self.members.values())).place + self.shift
+
     def first(self) -> QueuedPodInfo | None:
         """Return the first member that was not attempted in this pass, ``None`` without one."""
         attempted = self.cohort.attempted - self.shift - self.cohort.shift
@@ -117,6 +123,10 @@ class Cohort:
     """Members with a lower place were attempted in this pass over the active pods, in vain."""
     attempted_at: Moment | None = None
     """Of these attempts; ``None`` without any."""
+    known_as_of: int = -1
+    """What :meth:`.Foresight.look` returned when all kins were known; -1 if some may not be."""
+    _order: list[tuple[int, int, Line]] | None = None
+    """Lines by their fronts, or what these were before members left; ``None``: to be sorted."""
 
     @classmethod
     def like(cls, info: QueuedPodInfo) -> Cohort:
@@ -131,12 +141,15 @@ class Cohort:
         line = self.lines.get(kin)
         if line is None:
             line = self.lines[kin] = Line(kin, self, reported=kin.report)
+            self.known_as_of = -1
         elif line.reported != kin.report:
             line.reported = None
         line.add(member)
         self.size += 1
         self.rejectors_as_of = -1
         place = line.place_of(member)
+        if self._order is not None and next(iter(line.members)) == member.key:
+            insort(self._order, (line.front(), id(line), line))
         self._include(place, place)
 
     def _include(self, lowest: int, highest: int) -> None:
@@ -178,6 +191,41 @@ class Cohort:
         for line in self.lines.values():
             yield from line.members.values()
 
+    # ---- the first member --------------------------------------------------------------------------------
+
+    def first_of(self, kins: Collection[Kin], must_try: Callable[[Kin], bool]) -> QueuedPodInfo | None:
+        """Return the first member of *kins* that was not attempted in this pass. O(kins)."""
+        best, place = None, 0
+        for kin in kins:
+            line = self.lines.get(kin)
+            member = line.first() if line is not None and must_try(kin) else None
+            if member is not None and (best is None or member.line.place_of(member) < place):
+                best, place = member, member.line.place_of(member)
+        return best
+
+    def first_of_all(self, must_try: Callable[[Kin], bool]) -> QueuedPodInfo | None:
+        """As :meth:`first_of` for all kins; O(lines up to it, in the order of their first members)."""
+        order = self._order
+        if order is None:
+            order = [(line.front(), id(line), line) for line in self.lines.values()]
+            order.sort()
+            self._order = order
+        best, place, at = None, 0, 0
+        while at < len(order):
+            front, _, line = order[at]
+            if not line.members or line.cohort is not self or line.front() != front:
+                del order[at]
+                if line.members and line.cohort is self and line.front() > front:
+                    insort(order, (line.front(), id(line), line))
+                continue
+            if best is not None and front + self.shift >= place:
+                break
+            member = line.first() if must_try(line.kin) else None
+            if member is not None and (best is None or line.place_of(member) < place):
+                best, place = member, line.place_of(member)
+            at += 1
+        return best
+
     # ---- parts -------------------------------------------------------------------------------------------
 
     def split(self, goes: Callable[[Line], bool]) -> Cohort | None:
@@ -186,7 +234,7 @@ class Cohort:
         if not moved:
             return None
         part = Cohort.like(self.history)
-        part.shift = self.shift
+        part.shift, part.known_as_of = self.shift, self.known_as_of
         for line in moved:
             del self.lines[line.kin]
             part.lines[line.kin] = line
@@ -203,7 +251,7 @@ class Cohort:
         O(lines + members moved).
         """
         part = Cohort.like(self.history)
-        part.shift = self.shift
+        part.shift, part.known_as_of = self.shift, self.known_as_of
         for kin, line in list(self.lines.items()):
             members, limit = line.members, place - line.shift - self.shift
             other = Line(kin, part, line.attempts, line.rejections, line.shift, reported=line.reported)
@@ -237,7 +285,8 @@ class Cohort:
             mine = self.lines.get(kin)
             self.lines[kin] = line if mine is None else _joined(mine, line)
         self.size += other.size
-        self.rejectors_as_of = -1
+        self.rejectors_as_of, self._order = -1, None
+        self.known_as_of = min(self.known_as_of, other.known_as_of)
         self._include(other.lowest, other.highest)
         other.lines, other.size = {}, 0
 
@@ -248,6 +297,11 @@ class Cohort:
             raise InvariantError(f"a cohort of {self.size} members has {found}")
         if self.history.cohort is not self:
             raise InvariantError("the history of a cohort is another's")
+        fronts = {id(line): front for front, _, line in reversed(self._order or ())}
+        if self._order is not None and any(
+            fronts.get(id(line), inf) > line.front() for line in self.lines.values()
+        ):
+            raise InvariantError("the order of a cohort does not reach a line in time")
         if self.history.pool not in (Pool.ACTIVE, Pool.BACKOFF, Pool.UNSCHEDULABLE):
             raise InvariantError(f"a cohort waits in {self.history.pool}")
         for kin, line in self.lines.items():

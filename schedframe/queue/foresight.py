@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping
+from collections.abc import Collection, Hashable
 from typing import Protocol
 
 from attrs import define
@@ -37,8 +37,20 @@ class Foresight(Protocol):
         """Return the kin of *pod* if an attempt would end with a rejection now; ``None``: it must be made."""
         ...
 
-    def hopeful(self, kins: Mapping[Kin, object]) -> Iterable[Kin]:
-        """Return those of *kins* whose next attempt must be made, in any order."""
+    def look(self) -> int:
+        """Take in what changed, for the methods below; return how often kins ceased to be known so far."""
+        ...
+
+    def is_known(self, kin: Kin) -> bool:
+        """Return whether :meth:`few_to_try` covers *kin*. O(1)."""
+        ...
+
+    def few_to_try(self) -> Collection[Kin] | None:
+        """Return all known kins whose next attempt may have to be made, ``None`` if there are many. O(1)."""
+        ...
+
+    def must_try(self, kin: Kin) -> bool:
+        """Return whether the next attempt for a pod of *kin* must be made. O(1)."""
         ...
 
     def changes_of_rejectors(self) -> int:

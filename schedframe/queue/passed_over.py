@@ -87,17 +87,11 @@ class PassedOver:
     def _first_of(self, history: QueuedPodInfo) -> QueuedPodInfo | None:
         """Release the first member that must be tried; ``None``: it is another's turn, or there is none."""
         cohort: Cohort = history.cohort
-        lines = cohort.lines
-        best: QueuedPodInfo | None = None
-        place = 0
-        for kin in self.foresight.hopeful(lines):
-            line = lines[kin]
-            member = line.first()
-            if member is not None and (best is None or line.place_of(member) < place):
-                best, place = member, line.place_of(member)
+        best = self._first_to_try(cohort)
         if best is None:
             self._pass_cohort(cohort)
             return None
+        place = best.line.place_of(best)
         order = common_order(history)
         if cohort.attempted or place > history.place:
             until = self._turn_of_other(history, place)
@@ -118,6 +112,17 @@ class PassedOver:
             self.pools.push(history)
         elif cohort.attempted:
             self._end(cohort)
+        return best
+
+    def _first_to_try(self, cohort: Cohort) -> QueuedPodInfo | None:
+        """Return the first member of an active cohort that must be tried."""
+        foresight = self.foresight
+        look, few = foresight.look(), foresight.few_to_try()
+        if few is not None and cohort.known_as_of == look:
+            return cohort.first_of(few, foresight.must_try)
+        best = cohort.first_of_all(foresight.must_try)
+        if best is None and all(map(foresight.is_known, cohort.lines)):
+            cohort.known_as_of = look
         return best
 
     def _turn_of_other(self, history: QueuedPodInfo, place: int) -> int | None:

@@ -22,9 +22,19 @@ from .waiting_worlds import Pair
 
 REPORTING = {"rejected", "refresh_reports", "known_rejections"}
 """They write conditions by functions that have guards of their own."""
-GUARDS = {"record", "kin_if_rejected", "kin_of", "hopeful"}
+GUARDS = {"record", "kin_if_rejected", "kin_of", "look"}
 """What the queue and the scheduler call: everything else fails inside of these."""
-UNREACHED = {"_after_fault", "changes_of_rejectors", "any_rejected", "stamp", "clear"}
+UNREACHED = {
+    "_after_fault",
+    "any_rejected",
+    "changes_of_rejectors",
+    "clear",
+    "few_to_try",
+    "is_known",
+    "must_try",
+    "stamp",
+    "suits_none",
+}
 """One expression each, or what runs after a fault."""
 
 
@@ -60,11 +70,11 @@ def _failing(function: Callable[..., Any], raised: list[int]) -> Callable[..., A
 
 
 def _backlog(pair: Pair, random: Random, steps: int) -> None:
-    """Pods of three sizes wait; room appears and disappears."""
+    """Pods of three sizes wait; room appears and disappears. Some may evict others, if these are small."""
     pair.create([make_node("n0", cpu=4)])
     for step in range(steps):
         size = random.randint(1, 3)
-        template = make_pod("template", cpu=size)
+        template = make_pod("template", cpu=size, priority=10 if size == 3 and step % 3 == 2 else None)
         names = [f"p{step}-{number}" for number in range(random.randint(1, 4))]
         pair.create(evolve(template, metadata=evolve(template.metadata, name=n, uid=n)) for n in names)
         pair.run()

@@ -18,6 +18,7 @@ from schedframe.api import (
     PodAntiAffinity,
     Taint,
 )
+from schedframe.cycle.equivalence.rejected_classes import RejectedClass
 
 from .build import make_node, make_pod
 from .scale import examples
@@ -157,6 +158,22 @@ def test_equal_pods_are_tried_once() -> None:
     pair.run()
     assert len(pair.together.tried) == 2
     assert sorted(pair.together.placed().values()) == ["n1"]
+    pair.close()
+
+
+def test_one_row_that_suits_a_waiting_pod_is_taken_without_a_search() -> None:
+    pair = Pair()
+    pair.create([make_node(f"n{i}", cpu=2) for i in range(3)])
+    pair.create([make_pod(f"first-{i}", uid=f"first-{i}", cpu=2) for i in range(3)])
+    pair.create([make_pod(f"p{i}-{cpu}", uid=f"uid-{i}-{cpu}", cpu=cpu) for i in range(3) for cpu in (1, 2)])
+    pair.run()
+    pair.apply(lambda cluster: cluster.delete("Pod", "default/first-1"))
+    pair.run(1)
+    decision = pair.together.last
+    assert decision is not None
+    assert isinstance(decision.by_groups, RejectedClass)
+    assert (decision.pod.name, decision.feasible and decision.feasible.names()) == ("p0-1", ["n1"])
+    pair.run()
     pair.close()
 
 

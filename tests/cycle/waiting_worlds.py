@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from attrs import define, field
+from attrs import define, evolve, field
 
-from schedframe import InMemoryCluster, Pod, Pool, Scheduler, VirtualClock
+from schedframe import InMemoryCluster, Pod, PodSpec, Pool, Scheduler, VirtualClock
 from schedframe.api import POD_SCHEDULED
 from schedframe.cycle.search.decision import Decision
 
@@ -32,6 +32,8 @@ class Side:
     scheduler: Scheduler = field(init=False)
     tried: list[tuple[str, str | None]] = field(factory=list)
     """Attempts since the last look: pod, and its node."""
+    last: Decision | None = None
+    _specs: dict[int, tuple[PodSpec, PodSpec]] = field(factory=dict)
 
     def __attrs_post_init__(self) -> None:
         self.clock = VirtualClock()
@@ -40,9 +42,17 @@ class Side:
             self.cluster, self.config, clock=self.clock, seed=7, wait_together=self.together
         )
 
+    def own(self, obj: Any) -> Any:
+        """Return *obj* with a spec of this side: what is known of pods is kept on their specs."""
+        if not isinstance(obj, Pod):
+            return obj
+        _, spec = self._specs.setdefault(id(obj.spec), (obj.spec, evolve(obj.spec)))
+        return evolve(obj, spec=spec)
+
     def step(self) -> Decision | None:
         decision = self.scheduler.schedule_one()
         if decision is not None:
+            self.last = decision
             self.tried.append((decision.pod.key, decision.node_name))
         return decision
 
@@ -116,7 +126,8 @@ class Pair:
 
     def create(self, objects: Iterable[Any]) -> None:
         for obj in objects:
-            self.apply(lambda cluster, obj=obj: cluster.create(obj))  # type: ignore[misc]
+            for side in self.sides:
+                side.cluster.create(side.own(obj))
 
     def advance(self, seconds: float) -> None:
         for side in self.sides:

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from attrs import evolve
+
 from ...api import Pod
 from ...framework import CycleState, Framework
 from ...framework.filtering import run_pre_filter
@@ -27,6 +29,7 @@ from .index.score_matrix import MatrixSlot
 from .index.state_index import StateIndex
 from .nominated import NominatedOverlay
 from .policy import BYTES_A_CLASS, IndexKind
+from .rejected_classes import RejectedClass
 from .row_memo import RowMemo
 from .shared import SharedIndexes
 from .status_codes import EvaluationFailed
@@ -58,6 +61,8 @@ class EquivalenceClass:
     """Verdict and score of each row; ``None``: index only, or not cacheable."""
     index: ScoreIndex | None
     """Finds the best rows without the columns; ``None``: these do."""
+    rejected: RejectedClass | None
+    """Finds the only feasible row for pods that waited; ``None``: none waited."""
 
     def __init__(
         self,
@@ -76,7 +81,7 @@ class EquivalenceClass:
         self.referenced, self.generation, self.stamp = True, 0, (-1, -1, -1)
         self.state = CycleState()
         self.new_state = self.state.template()
-        self.columns = self.index = None
+        self.columns = self.index = self.rejected = None
         self.groupings = GroupMaxCache(self.policy)
         self._objects = objects
         self._versions: Versions = ()
@@ -87,8 +92,8 @@ class EquivalenceClass:
         self._by_state = False  # whether rows in equal states get equal answers, but for node scores
         self._memo: RowMemo[int] = RowMemo(self.policy.answers)
         self._overlays: dict[int, NominatedOverlay] = {}
-        self._visits = 0  # with columns, since the class was built or tried an index in vain
-        self._credit = 0  # hits of the index, less miss_cost for each miss
+        # Visits with columns since it was built or tried an index in vain; hits of the index, less misses.
+        self._visits = self._credit = 0
         self._matrix_tried = False
         shared.users += 1
         self.index_only = self._build_index_only(by_state=index_only)
@@ -118,11 +123,7 @@ class EquivalenceClass:
         Then all rows that these let pass, and none of which is feasible, have one rejecting plugin.
         """
         query = self._query
-        return (
-            Query(query.table, query.codes, query.pod, query.state, query.filters)
-            if len(query.filters) == 1
-            else None
-        )
+        return evolve(query, scores=(), raw_scores=()) if len(query.filters) == 1 else None
 
     def overlay(self, priority: int) -> NominatedOverlay:
         """The class as pods of that priority see it, nominated pods considered; the caller syncs it."""
@@ -143,10 +144,9 @@ class EquivalenceClass:
     def discard(self) -> None:
         """As :meth:`evict` after a fault: nothing of the class is called any more."""
         self.evicted, self.cacheable = True, False
-        self.columns = self.index = self._updater = None
+        self.columns = self.index = self.rejected = self._updater = self._rowwise = None
         self._overlays, self._memo = {}, RowMemo(self.policy.answers)
-        self.groupings = GroupMaxCache(self.policy)
-        self.state, self._rowwise = CycleState(), None
+        self.state, self.groupings = CycleState(), GroupMaxCache(self.policy)
 
     # ---- the index ---------------------------------------------------------------------------------------
 

@@ -80,6 +80,10 @@ class FastSearch:
         if memo is None:
             return None
         eq_class, skips, nominated = memo.eq_class, memo.skips, memo.nominations
+        if eq_class.rejected is not None and not nominated:
+            decision = self._take_only_row(memo, pod)
+            if decision is not None:
+                return decision
         if eq_class.plan.node_filters:
             return self._with_node_filters(framework, memo, pod)
         if (skips.all_live_skip or eq_class.index_only) and not nominated and eq_class.find_best():
@@ -162,6 +166,17 @@ class FastSearch:
         assert index is not None
         decision.by_groups = eq_class
         decision.node_name = eq_class.table.name_of(index.draw(self.rng))
+        return decision
+
+    def _take_only_row(self, memo: SpecMemo, pod: Pod) -> Decision | None:
+        """Take the one row that passes since pods of the class were rejected; ``None`` to search."""
+        rejected = memo.eq_class.rejected
+        row = None if rejected is None else rejected.only_row()
+        # A single feasible row is not scored: the live plugins need not skip then.
+        decision = None if row is None else self._all_skip(memo.skips, pod)
+        if row is not None and decision is not None:
+            decision.by_groups = rejected
+            decision.node_name = memo.eq_class.table.name_of(row)
         return decision
 
     def _with_nominated(

@@ -6,100 +6,195 @@ all classes in one batch, as in the score matrix.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Iterable
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ...state import NodeTable
+from ..._brief import brief_repr
+from ...state import NodeTable, Rows
 from .evaluate.batch import BatchEvaluator
 from .evaluate.query import Query
 from .node_columns import NodeColumns
 from .status_codes import EvaluationFailed
 
+Stamp = tuple[int, ...]
+Numbers = npt.NDArray[np.intp]
 
+
+@brief_repr
 @define(eq=False)
 class _Group:
     """Owners whose classes share their node columns."""
 
     node_columns: NodeColumns
-    owners: list[Any] = field(factory=list)
+    numbers: list[int] = field(factory=list)
+    """Of the owners."""
     queries: list[Query] = field(factory=list)
-    passing: dict[int, npt.NDArray[np.intp]] = field(factory=dict)
-    """Row → the places of the owners for which it passes; only rows with any."""
-    batch: BatchEvaluator | None = None
-    layout: int = -1
+    _batch: BatchEvaluator | None = None
+    _layout: int = -1
+    _all: Numbers = field(factory=lambda: np.empty(0, np.intp))
 
-    def evaluate(self, row: int) -> None:
-        """Note for whom *row* passes. Raises :class:`EvaluationFailed`."""
-        self.passing.pop(row, None)
+    def add(self, number: int, query: Query) -> None:
+        """Add the class of one more owner."""
+        self.numbers.append(number)
+        self.queries.append(query)
+        self._batch = None
+
+    def passing(self, row: int) -> Numbers | None:
+        """Return the owners for which *row* passes, ``None`` without any; raises EvaluationFailed."""
         if self.node_columns.codes[row]:
-            return
+            return None
         table = self.node_columns.table
-        if self.batch is None or self.layout != table.layout:
-            self.batch, self.layout = BatchEvaluator(self.queries), table.layout
-        places = (self.batch.evaluate(row) >= 0).nonzero()[0]
-        if len(places):
-            self.passing[row] = places
+        if self._batch is None or self._layout != table.layout:
+            self._batch, self._layout = BatchEvaluator(self.queries), table.layout
+            self._all = np.array(self.numbers, np.intp)
+        passes = self._batch.evaluate(row) >= 0
+        return self._all[passes] if passes.any() else None
 
 
+@brief_repr
 @define(eq=False)
 class RejectedClasses:
     """Owners of classes that no row suits, but for those that changed since they were added.
 
-    To be emptied as soon as anything but rows changes. O(owners) for a changed row, in one batch.
+    All owners are dropped as soon as anything but rows changes. O(owners) for a changed row, in one batch.
     """
 
     table: NodeTable
+    stamp: Callable[[], Stamp]
+    """Version of the row log, and versions of all else that answers may depend on."""
     most_rows: int
-    """Changed rows that are evaluated; with more, all owners are dropped."""
-    owners: set[Any] = field(factory=set)
-    """Read-only."""
-    hopeful: set[Any] = field(factory=set)
-    """Those for which some row passes; read-only."""
+    """Changed rows that are evaluated; with more, all owners are dropped. Owners in ``few``: as many."""
+    drops: int = 0
+    """How often owners were dropped; read-only."""
+    few: Collection[Any] | None = ()
+    """Owners for which some row passes, as of the last :meth:`sync`; ``None``: there are many. Read-only."""
+    _owners: list[Any] = field(factory=list)
+    """By number."""
+    _number_of: dict[Any, int] = field(factory=dict)
+    _dropped: set[Any] = field(factory=set)
+    """Owners that have a number in case that they are added again."""
     _groups: dict[NodeColumns, _Group] = field(factory=dict)
-    _version: int = -1
+    _passing: dict[int, list[Numbers]] = field(factory=dict)
+    """Row → the owners for which it passes; only rows with any."""
+    _rows: npt.NDArray[np.int64] = field(factory=lambda: np.zeros((2, 8), np.int64))
+    """By owner the number of rows that pass, and the sum of their numbers: of one row, that row."""
+    _as_of: Stamp = ()
 
     def clear(self) -> None:
         """Drop all owners."""
-        self.owners.clear()
-        self.hopeful.clear()
-        self._groups.clear()
+        if self._owners:
+            self.drops += 1
+            self._owners.clear()
+            self._number_of.clear()
+            self._dropped.clear()
+            self._groups.clear()
+            self._passing.clear()
+            self._rows[:] = 0
+        self.few = ()
+
+    def drop(self, owners: Iterable[Any]) -> None:
+        """Drop some *owners*, if they are here."""
+        dropped = self._number_of.keys() & owners
+        if dropped:
+            self._dropped |= dropped
+            self.drops += 1
 
     def add(self, owner: Any, columns: NodeColumns, query: Query) -> None:
         """Add the owner of a class for which no row is feasible now. O(owners) at the next changed row."""
         self.sync()
+        if owner in self._number_of:
+            self._dropped.discard(owner)
+            return
+        number = self._number_of[owner] = len(self._owners)
+        self._owners.append(owner)
+        if number >= self._rows.shape[1]:
+            self._rows = np.concatenate((self._rows, np.zeros_like(self._rows)), axis=1)
         group = self._groups.get(columns)
         if group is None:
             group = self._groups[columns] = _Group(columns)
-        group.owners.append(owner)
-        group.queries.append(query)
-        group.batch = None
-        self.owners.add(owner)
+        group.add(number, query)
+
+    def __contains__(self, owner: Any) -> bool:
+        return owner in self._number_of and owner not in self._dropped
+
+    def suits_none(self, owner: Any) -> bool:
+        """Return whether *owner* is here, and no row passes for it as of the last :meth:`sync`. O(1)."""
+        number = self._number_of.get(owner)
+        return number is not None and not self._rows[0, number] and owner not in self._dropped
+
+    def only_row(self, owner: Any) -> int | None:
+        """Return the one row that passes for *owner*; ``None``: there are others or none, or it is unknown.
+
+        O(1): what changed since the last :meth:`sync` is not looked at.
+        """
+        number = self._number_of.get(owner)
+        if number is None or self._rows[0, number] != 1 or self._as_of != self.stamp():
+            return None
+        return int(self._rows[1, number])
 
     def sync(self) -> Collection[int]:
         """Catch up with the table; return the rows that changed."""
-        log = self.table.row_log
-        since, self._version = self._version, log.version
-        if since == log.version or not self.owners:
+        stamp, before = self.stamp(), self._as_of
+        if stamp == before:
             return ()
-        changed = log.since(since)
+        self._as_of = stamp
+        if stamp[1:] != before[1:]:
+            self.clear()
+        if not self._owners:
+            return ()
+        changed = self.table.row_log.since(before[0])
         if changed is None or len(rows := set(changed)) > self.most_rows:
             self.clear()
             return ()
         try:
-            for group in self._groups.values():
-                for row in rows:
-                    group.evaluate(row)
+            for row in rows:
+                self._evaluate(row)
         except EvaluationFailed:
             self.clear()
             return ()
-        self.hopeful = {
-            group.owners[place]
-            for group in self._groups.values()
-            for places in group.passing.values()
-            for place in places.tolist()
-        } & self.owners
+        self._note_few()
         return rows
+
+    def _evaluate(self, row: int) -> None:
+        passing = [owners for group in self._groups.values() if (owners := group.passing(row)) is not None]
+        before = self._passing.pop(row, ())
+        for owners in before:
+            self._rows[:, owners] -= ((1,), (row,))
+        for owners in passing:
+            self._rows[:, owners] += ((1,), (row,))
+        if passing:
+            self._passing[row] = passing
+
+    def _note_few(self) -> None:
+        if not self._passing:
+            self.few = ()
+            return
+        numbers = self._rows[0].nonzero()[0]
+        few = len(numbers) <= self.most_rows
+        self.few = [self._owners[number] for number in numbers.tolist()] if few else None
+
+
+@brief_repr
+@define(eq=False)
+class RejectedClass:
+    """One of the rejected classes, as its pods are decided."""
+
+    classes: RejectedClasses
+    owner: Any
+    _row: int = -1
+    """What :meth:`only_row` found last."""
+
+    def only_row(self) -> int | None:
+        """See :meth:`RejectedClasses.only_row`."""
+        row = self.classes.only_row(self.owner)
+        if row is not None:
+            self._row = row
+        return row
+
+    def feasible_rows(self) -> Rows:
+        """Return the row that :meth:`only_row` found last."""
+        return Rows.at(self.classes.table, np.array([self._row], np.intp))
