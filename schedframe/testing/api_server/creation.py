@@ -1,0 +1,109 @@
+"""What the server writes into a new object, and what it refuses: identity, defaults, the first status."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Callable
+from random import Random
+from typing import Any, Final
+
+from ...api.times import format_time
+from .kinds import BUILT_IN, ServedKind
+from .refusals import Refusal
+from .store import Store
+
+Obj = dict[str, Any]
+
+_PRIORITY_CLASS: Final = next(kind for kind in BUILT_IN if kind.kind == "PriorityClass")
+_SYSTEM_PRIORITIES: Final = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_000_000_000}
+_FIRST_STATUS: Final[dict[str, Obj]] = {
+    "Pod": {"phase": "Pending"},
+    "PersistentVolume": {"phase": "Pending"},
+    "PersistentVolumeClaim": {"phase": "Pending"},
+}
+_KEEPS_STATUS: Final = frozenset({"Node", "Namespace"})
+"""Kinds whose status may come with the creation."""
+_SUFFIX: Final = "bcdfghjklmnpqrstvwxz2456789"
+_EVENT_FIELDS: Final = ("eventTime", "reportingController", "reportingInstance", "action", "reason")
+LONGEST_NOTE: Final = 1024
+
+
+def seconds_text(moment: float) -> str:
+    """Return a time as ``metav1.Time`` has it, in whole seconds."""
+    return format_time(float(int(moment)))
+
+
+def new_metadata(obj: Obj, namespace: str, now: float, rng: Random) -> Obj:
+    """Return the metadata of a new object: named, with a uid and a time."""
+    metadata = {**(obj.get("metadata") or {})}
+    if not metadata.get("name"):
+        prefix = metadata.get("generateName")
+        if not prefix:
+            raise Refusal(422, "metadata.name: Required value: name or generateName is required")
+        metadata["name"] = prefix + "".join(rng.choices(_SUFFIX, k=5))
+    metadata["namespace"] = namespace
+    if not namespace:
+        del metadata["namespace"]
+    metadata.pop("deletionTimestamp", None)
+    metadata["creationTimestamp"] = seconds_text(now)
+    return metadata
+
+
+def new_uid(rng: Random) -> str:
+    """Return a uid that *rng* decides."""
+    return str(uuid.UUID(int=rng.getrandbits(128), version=4))
+
+
+def first_status(kind: ServedKind, obj: Obj) -> Obj:
+    """Return *obj* with the status that a client's creation gets."""
+    if not kind.has_status or kind.kind in _KEEPS_STATUS:
+        return obj
+    rest = {key: value for key, value in obj.items() if key != "status"}
+    status = _FIRST_STATUS.get(kind.kind)
+    return {**rest, "status": dict(status)} if status is not None else rest
+
+
+def admitted(store: Store, kind: ServedKind, obj: Obj) -> Obj:
+    """Return *obj* with the defaults of its kind. Raises :class:`Refusal` for what is invalid."""
+    admit = _ADMISSION.get(kind.kind)
+    return obj if admit is None else admit(store, obj)
+
+
+def _admit_pod(store: Store, obj: Obj) -> Obj:
+    spec: Obj = {"schedulerName": "default-scheduler", "restartPolicy": "Always"} | (obj.get("spec") or {})
+    name = spec.get("priorityClassName")
+    if name:
+        spec["priority"] = _priority_of(store, name)
+    spec.setdefault("priority", 0)
+    status = {"phase": "Pending"} | (obj.get("status") or {})
+    if spec.get("schedulingGates") and not status.get("conditions"):
+        message = "Scheduling is blocked due to non-empty scheduling gates"
+        reason = "SchedulingGated"
+        status["conditions"] = [
+            {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+        ]
+    return {**obj, "spec": spec, "status": status}
+
+
+def _priority_of(store: Store, name: str) -> int:
+    if name in _SYSTEM_PRIORITIES:
+        return _SYSTEM_PRIORITIES[name]
+    found = store.get(_PRIORITY_CLASS, name)
+    if found is None:
+        raise Refusal(403, f"no PriorityClass with name {name} was found")
+    return int(found.get("value", 0))
+
+
+def _admit_event(store: Store, obj: Obj) -> Obj:
+    missing = [key for key in _EVENT_FIELDS if not obj.get(key)]
+    if missing:
+        raise Refusal(422, f"{', '.join(missing)}: Required value")
+    if len(obj.get("note", "")) > LONGEST_NOTE:
+        raise Refusal(422, f"note: can have at most {LONGEST_NOTE} characters")
+    regarding = (obj.get("regarding") or {}).get("namespace") or "default"
+    if obj["metadata"].get("namespace") != regarding:
+        raise Refusal(422, "metadata.namespace: Invalid value: does not match regarding.namespace")
+    return obj
+
+
+_ADMISSION: Final[dict[str, Callable[[Store, Obj], Obj]]] = {"Pod": _admit_pod, "Event": _admit_event}
