@@ -11,12 +11,14 @@ import asyncio
 import logging
 import socket
 import ssl
+import struct
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from functools import partial
 from pathlib import Path
 from typing import Any, Final
+from weakref import WeakSet
 
 import aiohttp
 import msgspec
@@ -33,6 +35,7 @@ from .errors import (
     NoAnswer,
     Unreachable,
 )
+from .fence import Fence, FencedBody
 from .kubeconfig import Access
 from .loop_time import loop_time
 
@@ -50,6 +53,8 @@ KEEP_ALIVE_SECONDS: Final = 50.0
 """Seconds for which an idle connection is kept."""
 DISTRUST_SECONDS: Final = 3.0
 """Seconds between two renewals of all connections, at least."""
+_RESET: Final = struct.pack("ii", 1, 0)
+"""Value of SO_LINGER for which closing a socket discards what is not yet sent."""
 UNACKNOWLEDGED_MS: Final = 8000
 """Milliseconds for which sent data may stay unacknowledged before the kernel ends the connection."""
 
@@ -77,11 +82,15 @@ class ApiClient:
 
     access: Access
     user_agent: str = f"schedframe/{__version__}"
+    fence: Fence | None = None
+    """Until when requests with a body may be written; ``None`` for ever."""
     _tls: ssl.SSLContext | None = field(default=None, init=False)
     _pool: _Connections | None = field(default=None, init=False)
     _streams: aiohttp.ClientSession | None = field(default=None, init=False)
     """Makes a new connection for each watch: an idle one may be as dead as the one that it replaces."""
     _retired: set[_Connections] = field(factory=set, init=False)
+    _sockets: WeakSet[socket.socket] = field(factory=WeakSet, init=False)
+    """Those of the pools, to cut them off."""
     _closed: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -106,8 +115,8 @@ class ApiClient:
     ) -> bytes:
         """Return the body of a successful answer.
 
-        Raises :class:`ApiError` for any other answer, :class:`Unreachable` if nothing was sent, and
-        :class:`NoAnswer` if no answer came within *seconds*.
+        Raises :class:`ApiError` for any other answer, :class:`Unreachable` or :class:`NotLeading` if nothing
+        was sent, and :class:`NoAnswer` if no answer came within *seconds*.
         """
         headers = {"Accept": accept}
         if body is not None:
@@ -125,13 +134,17 @@ class ApiClient:
         self, method: str, path: str, body: bytes | None, headers: dict[str, str], seconds: float
     ) -> tuple[int, Mapping[str, str], bytes]:
         await self._authorize(headers)
+        fence, payload = self.fence, None
+        if fence is not None and body is not None:
+            fence.check()
+            payload = FencedBody(body, fence)
         pool = self._use()
         started = loop_time()
         try:
             async with pool.session.request(
                 method,
                 URL(self.access.server + path, encoded=True),
-                data=body,
+                data=body if payload is None else payload,
                 headers=headers,
                 timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS),
                 **self._per_request(),
@@ -143,6 +156,8 @@ class ApiClient:
             self.distrust(started)
             raise NoAnswer(f"{method} {path}: no answer within {seconds:g} s") from None
         except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
+            if payload is not None and payload.refusal is not None:
+                raise payload.refusal from None
             raise NoAnswer(f"{method} {path}: {_reason(error)}") from None
         finally:
             self._leave(pool)
@@ -189,6 +204,20 @@ class ApiClient:
         self._retired.add(pool)
         if not pool.users:
             self._dispose(pool)
+
+    async def cut_off(self) -> None:
+        """End all connections but those of watches, and discard what the kernel has not yet sent on them.
+
+        Requests under way get :class:`NoAnswer`; later ones use new connections.
+        """
+        for each in list(self._sockets):
+            with suppress(OSError):  # it is closed already
+                each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+        pools = [*self._retired, *([self._pool] if self._pool is not None else [])]
+        self._pool = None
+        for pool in pools:
+            pool.retired = True
+            await pool.session.close()
 
     async def close(self) -> None:
         """End all connections, and refuse further requests: those under way get :class:`NoAnswer`."""
@@ -242,11 +271,16 @@ class ApiClient:
             ssl=self._tls if self._tls is not None else True,
             keepalive_timeout=KEEP_ALIVE_SECONDS if reuse else None,
             force_close=not reuse,
-            socket_factory=_socket,
+            socket_factory=self._socket if reuse else _socket,
         )
         headers = {"User-Agent": self.user_agent, "Accept-Encoding": "identity"}
         headers |= dict(self.access.impersonate or {})
         return aiohttp.ClientSession(connector=connector, headers=headers, auto_decompress=True)
+
+    def _socket(self, address: Any) -> socket.socket:
+        made = _socket(address)
+        self._sockets.add(made)
+        return made
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:

@@ -22,6 +22,7 @@ from .client import ApiClient
 from .decoding import Decoder
 from .errors import NOT_FOUND, ApiError, SyncError
 from .events import EventRecorder, Occurrence
+from .fence import Fence
 from .kubeconfig import Access, in_cluster_access, load_access
 from .lanes import Lanes
 from .loop_thread import LoopThread
@@ -52,6 +53,7 @@ class ClusterOptions(TypedDict, total=False):
     kinds: tuple[type[ClusterObject], ...]
     sync_timeout: float
     binding_limit: int
+    fence: Fence | None
 
 
 @define(eq=False, kw_only=True, repr=False)
@@ -70,6 +72,8 @@ class KubernetesCluster(RemoteCluster):
     sync_timeout: float = 120.0
     binding_limit: int = BINDS_AT_A_TIME
     """Binds under way at a time; the scheduler decides no more pods until some are answered."""
+    fence: Fence | None = None
+    """Until when this replica may write, with leader election; ``None`` for ever."""
     client: ApiClient = field(init=False)
     writer: Writer = field(init=False)
     recorder: EventRecorder = field(init=False)
@@ -84,7 +88,7 @@ class KubernetesCluster(RemoteCluster):
     _closed: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self.client = ApiClient(self.access)
+        self.client = ApiClient(self.access, fence=self.fence)
         self._lanes = Lanes(self.qps, self.burst)
         self.writer = Writer(
             client=self.client, lanes=self._lanes, lookup=self._lookup, find=self._find, follows=self.follows

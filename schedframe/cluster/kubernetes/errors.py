@@ -22,6 +22,10 @@ class Unreachable(ClusterError):
     """No connection could be made, so nothing was sent."""
 
 
+class NotLeading(ClusterError):
+    """Another replica may hold the lease, so nothing was sent."""
+
+
 class NoAnswer(OutcomeUnknown):
     """The connection broke, or the deadline passed, before the answer: the request may have taken effect."""
 

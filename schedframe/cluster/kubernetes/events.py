@@ -22,7 +22,7 @@ from ...api.times import format_time
 from ...errors import ClusterError
 from .backoff import Backoff
 from .client import METADATA_ONLY, STRATEGIC_PATCH, ApiClient
-from .errors import NOT_FOUND, ApiError
+from .errors import NOT_FOUND, ApiError, NotLeading
 from .lanes import Closed, Lanes, Priority
 
 logger = logging.getLogger("schedframe.kubernetes")
@@ -171,6 +171,8 @@ class EventRecorder:
                 failure = error
             finally:
                 self.lanes.give_back()
+            if isinstance(failure, NotLeading):
+                break
             if isinstance(failure, ApiError) and not failure.is_transient:
                 if method == "PATCH" and failure.status == NOT_FOUND:
                     self._series.pop(occurrence.key, None)  # it has expired; the next one begins a new series

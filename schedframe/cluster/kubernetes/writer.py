@@ -23,7 +23,7 @@ from ..port import BindConflict, BindNotFound, BindRefused, Conflict, NotFound, 
 from .backoff import Backoff
 from .client import JSON, MERGE_PATCH, METADATA_ONLY, STRATEGIC_PATCH, ApiClient
 from .decoding import Decoder
-from .errors import CONFLICT, NOT_FOUND, ApiError, NoAnswer, Unreachable
+from .errors import CONFLICT, NOT_FOUND, ApiError, NoAnswer, NotLeading, Unreachable
 from .lanes import Closed, Lanes, Priority
 from .loop_time import loop_time
 from .patches import changes, status_patch, with_preconditions
@@ -85,6 +85,8 @@ class Writer:
                 raise BindRefused(f"{pod.key} was not bound: the scheduler ends") from None
             except BindRefused:
                 raise
+            except NotLeading as error:
+                raise BindRefused(f"{pod.key} was not bound: {error}") from None
             except ClusterError as error:
                 await self._bind_failed(attempt, error)
 
@@ -268,6 +270,8 @@ class Writer:
                     )
             except Closed:
                 raise OutcomeUnknown(f"{method} {path}: the scheduler ends") from None
+            except NotLeading:
+                raise
             except ClusterError as error:
                 failure = error
             if isinstance(failure, ApiError) and not failure.is_transient:
