@@ -58,6 +58,12 @@ def format_time(seconds: float) -> str:
     return _format(micros, "auto" if micros % 1_000_000 else "seconds")
 
 
+def format_micro_time(seconds: float) -> str:
+    """Return the form of the API type MicroTime, which has six digits always."""
+    text = format_time(seconds)
+    return text if "." in text else f"{text[:-1]}.000000Z"
+
+
 def _format(micros: int, precision: str) -> str:
     try:
         moment = _EPOCH + timedelta(microseconds=micros)

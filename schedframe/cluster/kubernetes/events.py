@@ -18,7 +18,7 @@ from typing import Any, Final
 import msgspec
 from attrs import define, field, frozen
 
-from ...api.times import format_time
+from ...api.times import format_micro_time
 from ...errors import ClusterError
 from .backoff import Backoff
 from .client import METADATA_ONLY, STRATEGIC_PATCH, ApiClient
@@ -124,7 +124,7 @@ class EventRecorder:
             self._series.move_to_end(occurrence.key)
             if series.count > 2:
                 return None
-            body = {"series": {"count": series.count, "lastObservedTime": _micro_time(moment)}}
+            body = {"series": {"count": series.count, "lastObservedTime": format_micro_time(moment)}}
             path = f"/apis/events.k8s.io/v1/namespaces/{series.namespace}/events/{series.name}"
             return "PATCH", path, self._encode(body), STRATEGIC_PATCH
         regarding = occurrence.regarding
@@ -141,7 +141,7 @@ class EventRecorder:
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
             "metadata": {"name": name, "namespace": namespace},
-            "eventTime": _micro_time(occurrence.moment),
+            "eventTime": format_micro_time(occurrence.moment),
             "reportingController": occurrence.controller,
             "reportingInstance": f"{occurrence.controller}-{self._host}"[:128],
             "action": occurrence.action,
@@ -181,9 +181,3 @@ class EventRecorder:
                 await asyncio.sleep(backoff.next(getattr(failure, "retry_after", None)))
         self.dropped += 1
         logger.debug("event %s dropped: %s", occurrence.reason, failure)
-
-
-def _micro_time(moment: float) -> str:
-    """Return the form of MicroTime, which has six digits always."""
-    text = format_time(moment)
-    return text if "." in text else f"{text[:-1]}.000000Z"

@@ -86,7 +86,7 @@ class Writer:
             except BindRefused:
                 raise
             except NotLeading as error:
-                raise BindRefused(f"{pod.key} was not bound: {error}") from None
+                raise BindRefused(f"{pod.key} was not bound: {error}") from error
             except ClusterError as error:
                 await self._bind_failed(attempt, error)
 

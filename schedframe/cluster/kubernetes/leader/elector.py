@@ -1,0 +1,275 @@
+"""Takes part in an election: takes the lease, renews it, gives it back, and moves the fence with it.
+
+The clocks of two replicas are never compared. A replica takes the lease of another one when it has not seen
+it change for the duration that the lease says, by its own clock. So a leader that stops writing earlier than
+that after its last renewal is safe, whatever the clocks show.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import os
+import socket
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from enum import Enum
+from random import Random
+from typing import Final
+
+from attrs import define, field
+
+from ....errors import ClusterError
+from ..errors import CONFLICT, FORBIDDEN, ApiError
+from ..fence import Fence
+from .lease import UNHELD, LeaseRecord, Leases
+from .settings import ElectionSettings
+from .watchdog import NoWatchdog, Watchdog
+
+logger = logging.getLogger("schedframe.leader")
+
+RENEW_JITTER: Final = (0.8, 1.0)
+"""Range of the wait between two renewals, as a share of the retry period: never longer than it."""
+LOOK_JITTER: Final = (0.4, 0.6)
+"""The same between two looks at the lease of another replica, so that a released lease is taken soon."""
+RETRY_JITTER: Final = (0.3, 0.5)
+"""The same after a failure."""
+SETTLE_SECONDS: Final = 0.25
+"""Seconds between taking a lease that was given back and the first decision.
+
+The watch must show the last binds of the former leader by then. An expired lease leaves enough time anyway.
+"""
+RELEASE_SECONDS: Final = 2.0
+"""Deadline for giving the lease back."""
+
+
+def new_identity() -> str:
+    """Return a name for this replica that no other process has, at no time."""
+    return f"{socket.gethostname()}_{uuid.uuid4()}"
+
+
+class Role(Enum):
+    """What a replica does."""
+
+    STANDBY = "standby"
+    """It follows the cluster and writes nothing."""
+    TAKING_OVER = "taking over"
+    """It has the lease, and waits until it sees what the former leader did."""
+    LEADER = "leader"
+
+
+@define(eq=False)
+class Elector:
+    """One replica in an election. All methods but the looks at it belong to the thread of the loop."""
+
+    leases: Leases
+    settings: ElectionSettings
+    fence: Fence
+    on_change: Callable[[bool], None]
+    """Called with whether this replica leads, on the thread of the loop."""
+    cut_off: Callable[[], Awaitable[None]] | None = None
+    """Ends the connections over which something was written, when the lease was lost."""
+    identity: str = field(factory=new_identity)
+    watchdog: Watchdog = field(factory=NoWatchdog)
+    wall: Callable[[], float] = time.time
+    role: Role = field(default=Role.STANDBY, init=False)
+    _record: LeaseRecord = field(default=UNHELD, init=False)
+    """The lease as it was seen last."""
+    _changed_at: float = field(default=0.0, init=False)
+    """When the record was first seen so, by the clock of the fence."""
+    _is_fresh: bool = field(default=False, init=False)
+    """Whether the record is as stored, as far as this replica knows, so that it need not be read."""
+    _was_given_back: bool = field(default=False, init=False)
+    """Whether no replica had the lease when this one claimed it last."""
+    _failure: str = field(default="", init=False)
+    """What the last attempt failed with, empty after a success."""
+    _ending: asyncio.Event = field(factory=asyncio.Event, init=False)
+    _task: asyncio.Task[None] | None = field(default=None, init=False)
+    _rng: Random = field(factory=lambda: Random(os.urandom(8)), init=False)
+
+    # ---- looking -----------------------------------------------------------------------------------------
+
+    @property
+    def holder(self) -> str:
+        """Identity of the replica that had the lease when it was last seen; empty if none had it."""
+        return self._record.holder
+
+    def problem(self) -> str | None:
+        """Return why this replica is not healthy: it leads, and its renewals stall. ``None`` if it is."""
+        if self._task is not None and self._task.done() and not self._ending.is_set():
+            return "the election ended by a fault"
+        if self.role is Role.STANDBY:
+            return None
+        late = self.fence.clock() - self.fence.deadline
+        return f"no renewal of the lease until {late:.1f} s after the deadline" if late > 0 else None
+
+    def __str__(self) -> str:
+        if self.role is not Role.STANDBY:
+            return f"{self.role.value} as {self.identity}"
+        held = f", lease held by {self.holder}" if self.holder else ""
+        return f"standby{held}{f' ({self._failure})' if self._failure else ''}"
+
+    # ---- the loop ----------------------------------------------------------------------------------------
+
+    def start(self) -> None:
+        """Take part, until :meth:`resign` is called."""
+        self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        try:
+            while not self._ending.is_set():
+                if self.role is Role.STANDBY:
+                    await self._stand_by()
+                else:
+                    await self._lead()
+        except Exception:
+            logger.exception("a fault in the election for %s", self.settings.lease)
+            raise
+
+    async def resign(self) -> None:
+        """Take part no more, and give back the lease. Nothing may be written any more when this is called."""
+        self._ending.set()
+        if self._task is not None:
+            await asyncio.wait((self._task,), timeout=self.settings.request_seconds)
+            self._task.cancel()
+        has_lease, self.role = self.role is not Role.STANDBY, Role.STANDBY
+        self.fence.close()
+        try:
+            if has_lease:
+                await self._release()
+        finally:
+            self.watchdog.disarm()
+
+    async def _stand_by(self) -> None:
+        if not await self._attempt():
+            await self._pause(self._seconds_to_next_look())
+            return
+        self.role = Role.TAKING_OVER
+        logger.info("%s has the lease %s", self.identity, self.settings.lease)
+        if self._was_given_back:
+            await self._pause(SETTLE_SECONDS)
+        if self._ending.is_set():
+            return
+        if not self.fence.is_open():  # the process was suspended until the answer
+            self.role = Role.STANDBY
+            return
+        self.role = Role.LEADER
+        self.on_change(True)
+
+    def _seconds_to_next_look(self) -> float:
+        if self._failure:
+            return self._share(RETRY_JITTER)
+        expires_in = self._changed_at + self._record.duration - self.fence.clock()
+        return max(0.0, min(self._share(LOOK_JITTER), expires_in))
+
+    async def _lead(self) -> None:
+        remaining = self.fence.deadline - self.fence.clock()
+        wait = self._share(RETRY_JITTER if self._failure else RENEW_JITTER)
+        await self._pause(min(wait, max(0.0, remaining)))
+        if self._ending.is_set() or await self._attempt():
+            return
+        if not self.fence.is_open():
+            await self._lose(f"not renewed for {self.settings.renew_deadline:g} s: {self._failure}")
+        elif self._is_held_by_another():
+            await self._lose(f"taken by {self.holder}")
+
+    async def _lose(self, why: str) -> None:
+        self.fence.close()
+        self.watchdog.disarm()
+        self.role = Role.STANDBY
+        logger.warning("the lease %s is lost: %s; waiting for it again", self.settings.lease, why)
+        self.on_change(False)
+        if self.cut_off is not None:
+            await self.cut_off()
+
+    # ---- one attempt -------------------------------------------------------------------------------------
+
+    async def _attempt(self) -> bool:
+        """Take or renew the lease; return whether this replica has it now."""
+        try:
+            if not self._is_fresh:
+                self._observe(await self.leases.read(self._seconds()) or UNHELD)
+            if self._is_held_by_another():
+                self._succeeded()
+                self._is_fresh = False
+                return False
+            await self._claim()
+        except ClusterError as error:
+            self._is_fresh = False
+            self._failed(error)
+            return False
+        return True
+
+    async def _claim(self) -> None:
+        started = self.fence.clock()
+        self._was_given_back = bool(self._record.manifest) and not self._record.holder
+        claim = self._record.claimed(self.identity, self.settings.lease_duration, self.wall())
+        if self.role is not Role.STANDBY and not self.fence.is_open():
+            raise ClusterError("the deadline passed before the renewal")
+        self._observe(await self.leases.write(claim, self._seconds()))
+        self._is_fresh = True
+        self._succeeded()
+        self.fence.extend(started + self.settings.renew_deadline)
+        self.watchdog.arm(started + self.settings.last_moment - self.fence.clock())
+
+    def _observe(self, record: LeaseRecord) -> None:
+        if record != self._record:
+            if record.holder not in (self._record.holder, self.identity) and record.holder:
+                logger.info("the lease %s is held by %s", self.settings.lease, record.holder)
+            self._changed_at = self.fence.clock()
+        self._record = record
+
+    def _is_held_by_another(self) -> bool:
+        record = self._record
+        if record.holder in ("", self.identity):
+            return False
+        return self.fence.clock() < self._changed_at + record.duration
+
+    def _succeeded(self) -> None:
+        if self._failure:
+            logger.info("the lease %s can be reached again", self.settings.lease)
+        self._failure = ""
+
+    def _failed(self, error: ClusterError) -> None:
+        if isinstance(error, ApiError) and error.status == CONFLICT:
+            return  # another replica was faster; the next attempt reads what it wrote
+        if not self._failure:
+            fix = ""
+            if isinstance(error, ApiError) and error.status == FORBIDDEN:
+                fix = "; grant get, create and update of leases, or run one replica with --leader-elect=false"
+            logger.warning("the lease %s: %s%s", self.settings.lease, error, fix)
+        self._failure = str(error)
+
+    async def _release(self) -> None:
+        """Store that no replica has the lease. A failure is logged: then it expires."""
+        with suppress(TimeoutError):
+            async with asyncio.timeout(RELEASE_SECONDS):
+                try:
+                    if not self._is_fresh:
+                        self._observe(await self.leases.read(RELEASE_SECONDS) or UNHELD)
+                    if self._record.holder == self.identity:
+                        self._record = await self.leases.write(
+                            self._record.released(self.wall()), RELEASE_SECONDS
+                        )
+                        logger.info("the lease %s is given back", self.settings.lease)
+                except ClusterError as error:
+                    logger.warning("the lease %s is not given back: %s", self.settings.lease, error)
+
+    # ---- time --------------------------------------------------------------------------------------------
+
+    def _seconds(self) -> float:
+        """Return the deadline of the next request: the fence's if that is earlier."""
+        seconds = self.settings.request_seconds
+        if self.role is Role.STANDBY:
+            return seconds
+        return max(0.001, min(seconds, self.fence.deadline - self.fence.clock()))
+
+    def _share(self, jitter: tuple[float, float]) -> float:
+        return self.settings.retry_period * self._rng.uniform(*jitter)
+
+    async def _pause(self, seconds: float) -> None:
+        """Wait so long, or until :meth:`resign` is called."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._ending.wait(), seconds)

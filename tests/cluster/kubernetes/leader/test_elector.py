@@ -1,0 +1,338 @@
+"""Electors on one lease, in virtual time: one leads, and the fence of another one is never open with it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Mapping
+from random import Random
+from typing import Any
+
+import pytest
+from attrs import define, field
+
+from schedframe.cluster.kubernetes.errors import ApiError, NoAnswer, Unreachable
+from schedframe.cluster.kubernetes.fence import Fence
+from schedframe.cluster.kubernetes.leader import ElectionSettings, Elector, LeaseName, LeaseRecord
+from schedframe.cluster.kubernetes.leader.elector import Role
+from schedframe.errors import InputError
+from tests.cluster.kubernetes.virtual_time import run_virtually
+
+
+def loop_now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+@define(eq=False)
+class Store:
+    """The Lease of an API server."""
+
+    manifest: Mapping[str, Any] | None = None
+    version: int = 0
+    writes: list[tuple[float, str]] = field(factory=list)
+    """Time and holder of each write."""
+
+    def write(self, manifest: dict[str, Any]) -> Mapping[str, Any]:
+        present = None if self.manifest is None else self.manifest["metadata"]["resourceVersion"]
+        if manifest["metadata"].get("resourceVersion") != present:
+            raise ApiError("PUT lease", 409, "Conflict", "it changed")
+        self.version += 1
+        metadata = {**manifest["metadata"], "resourceVersion": str(self.version)}
+        self.manifest = json.loads(json.dumps({**manifest, "metadata": metadata}))
+        self.writes.append((loop_now(), manifest["spec"]["holderIdentity"]))
+        return self.manifest
+
+
+@define(eq=False)
+class FaultyLeases:
+    """One replica's way to the store; ``before`` and ``after`` may wait or raise."""
+
+    store: Store
+    before: Callable[[], Awaitable[None]] | None = None
+    after: Callable[[], Awaitable[None]] | None = None
+    reads: int = 0
+
+    async def read(self, seconds: float) -> LeaseRecord | None:
+        self.reads += 1
+        await self._step(self.before, seconds)
+        manifest = self.store.manifest
+        await self._step(self.after, seconds)
+        return None if manifest is None else LeaseRecord.of(manifest)
+
+    async def write(self, record: LeaseRecord, seconds: float) -> LeaseRecord:
+        await self._step(self.before, seconds)
+        stored = self.store.write(record.to_manifest(LeaseName()))
+        await self._step(self.after, seconds)
+        return LeaseRecord.of(stored)
+
+    async def _step(self, step: Callable[[], Awaitable[None]] | None, seconds: float) -> None:
+        await asyncio.sleep(0.001)
+        if step is not None:
+            try:
+                await asyncio.wait_for(step(), seconds)
+            except TimeoutError:
+                raise NoAnswer("no answer") from None
+
+
+@define(eq=False)
+class Replica:
+    """An elector with its fence and what it reported."""
+
+    store: Store
+    name: str
+    settings: ElectionSettings = field(factory=ElectionSettings)
+    leases: FaultyLeases = field(init=False)
+    fence: Fence = field(factory=lambda: Fence(loop_now))
+    changes: list[tuple[float, bool]] = field(factory=list)
+    cut_offs: int = 0
+    armed: list[float] = field(factory=list)
+    elector: Elector = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.leases = FaultyLeases(self.store)
+        self.elector = Elector(
+            self.leases,
+            self.settings,
+            self.fence,
+            lambda leads: self.changes.append((loop_now(), leads)),
+            cut_off=self.cut_off,
+            identity=self.name,
+            watchdog=self,
+        )
+        self.elector.start()
+
+    async def cut_off(self) -> None:
+        self.cut_offs += 1
+
+    def arm(self, seconds: float) -> None:
+        self.armed.append(loop_now() + seconds)
+
+    def disarm(self) -> None:
+        self.armed.clear()
+
+    @property
+    def leads(self) -> bool:
+        return self.elector.role is Role.LEADER
+
+
+async def down() -> None:
+    raise Unreachable("no connection")
+
+
+async def hang() -> None:
+    await asyncio.sleep(3600)
+
+
+def test_the_first_takes_the_lease_and_keeps_it() -> None:
+    async def work() -> None:
+        store = Store()
+        a, b = Replica(store, "a"), Replica(store, "b")
+        await asyncio.sleep(100)
+        leader, other = (a, b) if a.leads else (b, a)
+        assert [leads for _, leads in leader.changes] == [True]
+        assert (other.changes, other.fence.is_open()) == ([], False)
+        moments = [moment for moment, _ in store.writes]
+        gaps = [moments[i + 1] - moments[i] for i in range(len(moments) - 1)]
+        assert max(gaps) <= 2.01
+        assert len(set(gaps)) > 10  # they are spread
+        assert leader.leases.reads == 1  # a renewal is one request
+        assert store.manifest is not None
+        spec = store.manifest["spec"]
+        assert (spec["leaseDurationSeconds"], spec["leaseTransitions"]) == (15, 0)
+
+    run_virtually(work)
+
+
+def test_a_leader_that_dies_is_followed_when_its_lease_ends() -> None:
+    async def work() -> None:
+        store = Store()
+        a = Replica(store, "a")
+        await asyncio.sleep(30)
+        b = Replica(store, "b")
+        await asyncio.sleep(30)
+        a.leases.before = hang  # as if it were killed
+        last = store.writes[-1][0]
+        await asyncio.sleep(40)
+        assert b.leads
+        assert 15.0 < b.changes[0][0] - last < 16.5
+        assert store.manifest is not None
+        assert store.manifest["spec"]["leaseTransitions"] == 1
+
+    run_virtually(work)
+
+
+def test_a_lease_that_was_given_back_is_taken_at_once() -> None:
+    async def work() -> None:
+        store = Store()
+        a = Replica(store, "a")
+        await asyncio.sleep(30)
+        b = Replica(store, "b")
+        await asyncio.sleep(30.3)
+        await a.elector.resign()
+        gone = loop_now()
+        assert not a.fence.is_open()
+        assert store.manifest is not None
+        assert store.manifest["spec"]["holderIdentity"] == ""
+        await asyncio.sleep(5)
+        assert b.leads
+        assert 0.25 < b.changes[0][0] - gone < 1.6
+        assert a.armed == []
+        assert store.manifest["spec"]["leaseTransitions"] == 1
+
+    run_virtually(work)
+
+
+def test_the_fence_closes_before_others_may_take_the_lease() -> None:
+    async def work() -> None:
+        store = Store()
+        a = Replica(store, "a")
+        await asyncio.sleep(30)
+        b = Replica(store, "b")
+        await asyncio.sleep(30)
+        a.leases.before = down
+        last = store.writes[-1][0]
+        assert a.armed[-1] - last == pytest.approx(12.5, abs=0.01)
+        while a.fence.is_open():
+            await asyncio.sleep(0.05)
+        assert 9.9 < loop_now() - last <= 10.06
+        assert store.writes[-1][0] == last
+        await asyncio.sleep(0.2)
+        assert [leads for _, leads in a.changes] == [True, False]
+        assert (a.cut_offs, a.armed) == (1, [])
+        assert a.elector.problem() is None
+        a.leases.before = None
+        await asyncio.sleep(30)
+        # The lease was still its own, so it may well have taken it again.
+        assert a.leads != b.leads
+
+    run_virtually(work)
+
+
+def test_a_lease_taken_by_force_is_lost_at_the_next_renewal() -> None:
+    async def work() -> None:
+        store = Store()
+        a = Replica(store, "a")
+        await asyncio.sleep(30)
+        assert store.manifest is not None
+        record = LeaseRecord.of(store.manifest)
+        store.write(record.claimed("b", 15.0, 0.0).to_manifest(LeaseName()))
+        await asyncio.sleep(4)
+        assert not a.fence.is_open()
+        assert str(a.elector) == "standby, lease held by b"
+        await asyncio.sleep(16)
+        assert a.leads
+
+    run_virtually(work)
+
+
+def test_a_renewal_whose_answer_is_lost_counts_when_it_is_read_back() -> None:
+    async def work() -> None:
+        store = Store()
+        a = Replica(store, "a")
+        await asyncio.sleep(30)
+        a.leases.after = hang
+        await asyncio.sleep(5)
+        a.leases.after = None
+        await asyncio.sleep(30)
+        assert [leads for _, leads in a.changes] == [True]
+
+    run_virtually(work)
+
+
+def suspended(replica: Replica, seconds: float) -> None:
+    """Let the clock of the fence go on as if the process had slept."""
+    before = replica.fence.clock
+    replica.fence.clock = lambda: before() + seconds
+
+
+def test_an_answer_that_comes_after_the_deadline_opens_nothing() -> None:
+    async def work() -> None:
+        store = Store()
+        a = Replica(store, "a")
+
+        async def suspend() -> None:
+            if store.writes:
+                suspended(a, 12.0)
+                a.leases.after = None
+
+        a.leases.after = suspend
+        await asyncio.sleep(1.0)
+        assert [leads for _, leads in a.changes] == [True]
+        assert a.changes[0][0] > store.writes[1][0]  # by another renewal
+
+    run_virtually(work)
+
+
+def test_a_leader_that_was_suspended_is_a_standby_when_it_wakes() -> None:
+    async def work() -> None:
+        store = Store()
+        a = Replica(store, "a")
+        await asyncio.sleep(30)
+        suspended(a, 20.0)
+        assert not a.fence.is_open()
+        assert "no renewal" in str(a.elector.problem())
+        assert store.manifest is not None
+        store.write(LeaseRecord.of(store.manifest).claimed("b", 15.0, 0.0).to_manifest(LeaseName()))
+        await asyncio.sleep(2.1)
+        assert [leads for _, leads in a.changes] == [True, False]
+        assert a.elector.problem() is None
+        assert a.cut_offs == 1
+
+    run_virtually(work)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_two_fences_are_open_at_a_time(seed: int) -> None:
+    """Replicas with random delays, lost requests and lost answers."""
+
+    async def work() -> None:
+        rng, store = Random(seed), Store()
+        settings = ElectionSettings(lease_duration=4.0, renew_deadline=3.0, retry_period=1.0)
+        replicas = [Replica(store, name, settings) for name in "abc"]
+
+        async def trouble() -> None:
+            draw = rng.random()
+            if draw < 0.2:
+                raise Unreachable("no connection")
+            if draw < 0.3:
+                await asyncio.sleep(rng.uniform(0.0, 8.0))
+
+        for each in replicas:
+            each.leases.before = each.leases.after = trouble
+        led = set()
+        for _ in range(6000):
+            await asyncio.sleep(0.05)
+            open_now = [each.name for each in replicas if each.fence.is_open()]
+            assert len(open_now) <= 1, (loop_now(), open_now)
+            led |= set(open_now)
+        assert len(led) > 1
+
+    run_virtually(work)
+
+
+def test_settings_that_cannot_work_are_refused() -> None:
+    with pytest.raises(InputError, match="leaseDuration"):
+        ElectionSettings(lease_duration=10.0)
+    with pytest.raises(InputError, match="retryPeriod"):
+        ElectionSettings(retry_period=9.0)
+
+
+def test_the_record_keeps_what_it_does_not_know() -> None:
+    stored = {
+        "metadata": {"name": "x", "namespace": "y", "labels": {"a": "b"}, "resourceVersion": "7"},
+        "spec": {"holderIdentity": None, "leaseDurationSeconds": 1, "strategy": "Oldest"},
+    }
+    record = LeaseRecord.of(stored).claimed("me", 2.5, 0.0)
+    written = record.to_manifest(LeaseName("ns", "n"))
+    assert written["metadata"] == stored["metadata"]
+    assert written["spec"] == {
+        "holderIdentity": "me",
+        "leaseDurationSeconds": 3,
+        "acquireTime": "1970-01-01T00:00:00.000000Z",
+        "renewTime": "1970-01-01T00:00:00.000000Z",
+        "leaseTransitions": 1,
+        "strategy": "Oldest",
+    }
+    again = LeaseRecord.of(written).claimed("me", 2.5, 1.5)
+    assert (again.acquired, again.renewed) == ("1970-01-01T00:00:00.000000Z", "1970-01-01T00:00:01.500000Z")
+    assert again.transitions == 1
