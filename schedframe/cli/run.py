@@ -9,12 +9,14 @@ import time
 from collections.abc import Iterator
 from concurrent.futures import CancelledError
 from contextlib import contextmanager
-from types import FrameType
+from functools import partial
 from typing import Final
 
 from attrs import define, evolve
 
 from ..cluster.kubernetes import KubernetesCluster
+from ..cluster.kubernetes.fence import Fence
+from ..cluster.kubernetes.leader import ElectionSettings
 from ..config import EffectiveConfig, load_config
 from ..cycle import Scheduler
 from ..errors import InputError
@@ -22,8 +24,11 @@ from ..framework import Registry
 from .commands import configuration
 from .exits import INTERRUPTED
 from .health import HealthServer
+from .leadership import Leadership, election_settings, new_fence, quiet
 from .logs import DecisionLog, set_up
+from .run_flags import with_flags
 from .run_options import RunOptions
+from .signals import handling
 from .status import StatusDisplay
 
 logger = logging.getLogger("schedframe.run")
@@ -33,32 +38,23 @@ POLL_SECONDS: Final = 0.02
 
 
 @define(eq=False)
-class _Signals:
-    """SIGTERM and SIGINT: the first ends the scheduler gracefully, the second one the process."""
+class _Ending:
+    """What SIGTERM and SIGINT do: the first ends the scheduler gracefully, the second one the process."""
 
     cluster: KubernetesCluster | None = None
     """The cluster that is being read."""
-    scheduler: Scheduler | None = None
-    """The scheduler that runs; ``None`` before."""
+    leadership: Leadership | None = None
+    """What drives the scheduler; ``None`` before."""
     came: bool = False
 
-    @contextmanager
-    def handled(self) -> Iterator[None]:
-        """Handle the signals inside."""
-        before = {each: signal.signal(each, self._handle) for each in (signal.SIGTERM, signal.SIGINT)}
-        try:
-            yield
-        finally:
-            for each, handler in before.items():
-                signal.signal(each, handler)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
+    def begin(self, number: signal.Signals) -> None:
+        """End what runs now. Safe to call in any thread."""
         if self.came:
             os._exit(INTERRUPTED)
         self.came = True
-        logger.info("%s: ending", signal.Signals(number).name)
-        if self.scheduler is not None:
-            self.scheduler.stop()
+        logger.info("%s: ending", number.name)
+        if self.leadership is not None:
+            self.leadership.end()
         elif self.cluster is not None:
             self.cluster.interrupt()
 
@@ -68,16 +64,19 @@ def run(options: RunOptions) -> None:
     set_up(options.log_format, options.verbose)
     registry = Registry.installed(options.allow_import or [])
     config = _config(options, registry)
-    signals = _Signals()
-    with signals.handled():
-        cluster = signals.cluster = _cluster(options, config)
-        if signals.came:
+    ending = _Ending()
+    with handling({each: partial(ending.begin, each) for each in (signal.SIGTERM, signal.SIGINT)}):
+        election = _election(options, config)
+        cluster = ending.cluster = _cluster(options, config, new_fence(election))
+        leadership = Leadership(cluster, election)
+        if ending.came:
             cluster.interrupt()
         try:
-            _schedule(options, config, registry, cluster, signals)
+            _schedule(options, config, registry, leadership, ending)
         except CancelledError:
             logger.info("nothing was scheduled yet")
         finally:
+            leadership.resign()
             cluster.close()
     logger.info("ended")
 
@@ -95,7 +94,13 @@ def _config(options: RunOptions, registry: Registry) -> EffectiveConfig:
     return load_config(evolve(config.config, profiles=renamed), catalogue=registry.full_catalogue())
 
 
-def _cluster(options: RunOptions, config: EffectiveConfig) -> KubernetesCluster:
+def _election(options: RunOptions, config: EffectiveConfig) -> ElectionSettings | None:
+    """Return the settings of the leader election; ``None`` if there is none. Flags replace single fields."""
+    chosen = with_flags(config.config.leader_election, options)
+    return election_settings(chosen) if chosen.leader_elect else None
+
+
+def _cluster(options: RunOptions, config: EffectiveConfig, fence: Fence | None) -> KubernetesCluster:
     connection = config.config.client_connection
     files = options.kubeconfig or ([connection.kubeconfig] if connection.kubeconfig else None)
     if connection.content_type not in ("", "application/json", "application/vnd.kubernetes.protobuf"):
@@ -107,6 +112,7 @@ def _cluster(options: RunOptions, config: EffectiveConfig) -> KubernetesCluster:
         qps=connection.qps,
         burst=connection.burst,
         sync_timeout=options.sync_timeout,
+        fence=fence,
     )
 
 
@@ -114,11 +120,10 @@ def _schedule(
     options: RunOptions,
     config: EffectiveConfig,
     registry: Registry,
-    cluster: KubernetesCluster,
-    signals: _Signals,
+    leadership: Leadership,
+    ending: _Ending,
 ) -> None:
-    if options.leader_elect == "true":
-        logger.warning("leader election is not part of this release: run one replica only")
+    cluster = leadership.cluster
     display = StatusDisplay(cluster)
     scheduler = Scheduler(
         cluster,
@@ -126,29 +131,42 @@ def _schedule(
         registry=registry,
         seed=options.seed,
         recorder=DecisionLog(logger) if options.verbose else None,
-        on_fault=display.on_fault,
+        on_fault=quiet(display.on_fault),
     )
     cluster.kinds = tuple(cls for each in scheduler.core.frameworks.values() for cls in each.kinds().values())
-    with scheduler, _probes(options.secure_port, cluster, signals):
-        began = time.monotonic()
-        logger.info("reading the cluster at %s", cluster.access.server)
-        scheduler.start()
-        scheduler.sync()
-        logger.info("synced in %.2f s: %s", time.monotonic() - began, cluster.summary())
-        signals.scheduler = scheduler
+    with scheduler, _probes(options.secure_port, cluster, ending):
+        if config.config.delay_cache_until_active:
+            ending.leadership = leadership
+            leadership.join()
+            if not leadership.wait_until_it_leads():
+                return
+        _read(scheduler, cluster)
+        leadership.join()
+        ending.leadership = leadership
+        if ending.came:
+            leadership.end()
         display.begin(scheduler)
         try:
-            if not signals.came:
-                scheduler.run()
+            leadership.drive(scheduler)
         finally:
             display.end()
         _finish_binds(scheduler, cluster, options.grace)
+        leadership.resign()
+
+
+def _read(scheduler: Scheduler, cluster: KubernetesCluster) -> None:
+    """Read the cluster, and follow it from then on."""
+    began = time.monotonic()
+    logger.info("reading the cluster at %s", cluster.access.server)
+    scheduler.start()
+    scheduler.sync()
+    logger.info("synced in %.2f s: %s", time.monotonic() - began, cluster.summary())
 
 
 @contextmanager
-def _probes(port: int, cluster: KubernetesCluster, signals: _Signals) -> Iterator[None]:
+def _probes(port: int, cluster: KubernetesCluster, ending: _Ending) -> Iterator[None]:
     """Serve probes inside, on *port* unless it is 0; ready as soon as the scheduler runs."""
-    server = HealthServer(port, cluster.loop, lambda: signals.scheduler is not None)
+    server = HealthServer(port, cluster.loop, lambda: ending.leadership is not None)
     if port:
         server.start()
     try:

@@ -23,7 +23,7 @@ def run(**options: Any) -> None:
     A second signal ends the process at once.
     """
     with exits.reporting():
-        _check(options["leader_elect"])
+        _check_extra("run")
         from .run import run as run_scheduler
 
         run_scheduler(RunOptions(**options))
@@ -80,9 +80,3 @@ def _check_extra(command: str) -> None:
     if missing:
         needed = f"{command} needs {' and '.join(missing)}"
         raise InputError("", needed, "pip install 'schedframe[cli,kubernetes]'")
-
-
-def _check(leader_elect: str) -> None:
-    _check_extra("run")
-    if leader_elect not in ("true", "false"):
-        raise typer.BadParameter(f"--leader-elect is {leader_elect!r}; write true or false")

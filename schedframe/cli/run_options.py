@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final
 
 import typer
 from attrs import frozen
 
 from .logs import LogFormat
+
+ELECTION: Final = "Leader election"
+"""Heading of the options about the lease in the help."""
 
 
 @frozen(kw_only=True)
@@ -38,8 +41,47 @@ class RunOptions:
         str | None, typer.Option(metavar="NAME", help="Of the only profile, as in spec.schedulerName.")
     ] = None
     leader_elect: Annotated[
-        str, typer.Option(metavar="true|false", help="Not yet built: only one replica may run.")
-    ] = "false"
+        str | None,
+        typer.Option(
+            metavar="true|false",
+            help="Schedule only while this replica has the lease. Default: as configured, else true.",
+            rich_help_panel=ELECTION,
+        ),
+    ] = None
+    leader_elect_lease_duration: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="How long others wait after the last renewal. Default: 15s.",
+            rich_help_panel=ELECTION,
+        ),
+    ] = None
+    leader_elect_renew_deadline: Annotated[
+        str | None,
+        typer.Option(
+            metavar="DURATION",
+            help="How long the leader goes on after its last renewal. Default: 10s.",
+            rich_help_panel=ELECTION,
+        ),
+    ] = None
+    leader_elect_retry_period: Annotated[
+        str | None,
+        typer.Option(metavar="DURATION", help="Between two renewals. Default: 2s.", rich_help_panel=ELECTION),
+    ] = None
+    leader_elect_resource_lock: Annotated[
+        str | None,
+        typer.Option(metavar="KIND", help="Only leases are left.", rich_help_panel=ELECTION),
+    ] = None
+    leader_elect_resource_name: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Of the lease. Default: kube-scheduler.", rich_help_panel=ELECTION),
+    ] = None
+    leader_elect_resource_namespace: Annotated[
+        str | None,
+        typer.Option(
+            metavar="NAMESPACE", help="Of the lease. Default: kube-system.", rich_help_panel=ELECTION
+        ),
+    ] = None
     seed: Annotated[
         int | None, typer.Option(metavar="N", help="Decides between nodes of equal score. Default: random.")
     ] = None
