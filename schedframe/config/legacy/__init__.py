@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from os import PathLike
-from typing import Any
+from typing import Any, Final
 
 from ..errors import ConfigDecodeError, FieldError
 from ..source import read
@@ -13,27 +13,43 @@ from .migration import Migration, Note
 from .policy import PolicyMigration
 from .shapes import check_component, check_policy
 
-__all__ = ["PROVIDERS", "Migration", "Note", "migrate", "provider"]
+__all__ = ["POLICY_ENTRY", "PROVIDERS", "Migration", "Note", "migrate", "provider"]
+
+POLICY_ENTRY: Final = "policy.cfg"
+"""Entry of a ConfigMap with a policy."""
 
 
 def migrate(source: str | PathLike[str] | Mapping[str, Any]) -> Migration:
     """Migrate a policy or an older KubeSchedulerConfiguration: a file, its text, or JSON data.
 
-    Raises ConfigDecodeError with all names that no scheduler of these versions had, and for a document of
-    another kind.
+    A policy may be in the entry ``policy.cfg`` of a ConfigMap. Raises ConfigDecodeError with all names that
+    no scheduler of these versions had, and for a document of another kind.
     """
     document = read(source)
     data = document.data
     if isinstance(data, Mapping):
         kind, version = data.get("kind"), data.get("apiVersion")
+        if kind == "ConfigMap" and version == "v1":
+            return migrate(_policy_of(data))
         if kind == "Policy" and version in ("v1", None):
             check_policy(data)
             return PolicyMigration(data).migrate()
         if kind == "KubeSchedulerConfiguration" and version in VERSIONS:
             check_component(data)
             return ComponentMigration(data).migrate()
-    detail = f"expected a Policy of v1, or a KubeSchedulerConfiguration of {', '.join(VERSIONS)}"
+    versions = ", ".join(VERSIONS)
+    detail = f"expected a Policy of v1, a ConfigMap with one, or a KubeSchedulerConfiguration of {versions}"
     raise ConfigDecodeError([FieldError.invalid("kind", _kind_of(data), detail)])
+
+
+def _policy_of(config_map: Mapping[str, Any]) -> str:
+    """Return the text of the policy in *config_map*."""
+    data = config_map.get("data")
+    text = data.get(POLICY_ENTRY) if isinstance(data, Mapping) else None
+    if not isinstance(text, str) or not text.strip():
+        detail = f"the ConfigMap has no entry {POLICY_ENTRY} with the text of a policy"
+        raise ConfigDecodeError([FieldError.required("data", detail)])
+    return text if "\n" in text else f"{text}\n"
 
 
 def _kind_of(data: Any) -> str:

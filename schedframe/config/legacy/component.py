@@ -1,4 +1,4 @@
-"""KubeSchedulerConfiguration of v1alpha1 to v1beta3: renamed fields and plugins, other default weights."""
+"""KubeSchedulerConfiguration of v1alpha1 to v1beta3: renamed fields and plugins, other default plugins."""
 
 from __future__ import annotations
 
@@ -7,16 +7,32 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from ..model import ATTRIBUTES
+from ..model import ALL, ATTRIBUTES
 from .migration import Migration, Note, document, note_of
-from .names import FIT, LIMITS, RENAMED_PLUGINS, STRATEGIES, TAINTS
+from .names import (
+    AVOID_PODS,
+    AVOID_PODS_WEIGHT,
+    FIT,
+    LEAST_ALLOCATED,
+    PLUGINS,
+    POD_AFFINITY,
+    SELECTOR_SPREAD,
+    SPREAD,
+    STRATEGY_TYPES,
+    TAINTS,
+)
+from .policy import strategy
 
 GROUP: Final = "kubescheduler.config.k8s.io"
 VERSIONS: Final = tuple(
     f"{GROUP}/{version}" for version in ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3")
 )
+_WITH_LEAST_ALLOCATED: Final = VERSIONS[:3]
+"""Versions in which NodeResourcesLeastAllocated scored by default, and NodePreferAvoidPods."""
+_WITH_SELECTOR_SPREAD: Final = VERSIONS[:2]
+"""Versions in which SelectorSpread scored by default, in place of default constraints."""
 _WITH_OLD_WEIGHTS: Final = VERSIONS[:4]
-OLD_WEIGHTS: Final = {"NodeAffinity": 1, "InterPodAffinity": 1, TAINTS: 1}
+OLD_WEIGHTS: Final = {"NodeAffinity": 1, POD_AFFINITY: 1, TAINTS: 1}
 """Default weights up to v1beta2 that are others now."""
 _GONE: Final = {
     "healthzBindAddress": "a flag of schedframe run now",
@@ -30,6 +46,7 @@ _GONE: Final = {
     "pluginConfig": "pluginConfig of the profile",
 }
 _RENAMED_LOCK: Final = {"lockObjectName": "resourceName", "lockObjectNamespace": "resourceNamespace"}
+_LEASES: Final = "leases"
 _OLD_POINTS: Final = ("unreserve",)
 PROVIDERS: Final = ("DefaultProvider", "ClusterAutoscalerProvider")
 
@@ -50,11 +67,23 @@ class ComponentMigration:
         }
         self._notes += [Note(name, text) for name, text in _GONE.items() if name in old]
         if "leaderElection" in kept:
-            kept["leaderElection"] = _renamed(kept["leaderElection"], _RENAMED_LOCK)
+            kept["leaderElection"] = self._leader_election(kept["leaderElection"])
         profiles = [dict(each) for each in old.get("profiles") or ()] or [self._single_profile()]
-        migrated = [self._profile(f"profiles[{i}]", each, version) for i, each in enumerate(profiles)]
+        migrated = []
+        for i, each in enumerate(profiles):
+            profile = _ProfileMigration(f"profiles[{i}]", version, self._notes)
+            migrated.append(profile.migrate(each))
         config = document(**kept, profiles=migrated)
         return Migration(f"KubeSchedulerConfiguration {version}", config, tuple(self._notes))
+
+    def _leader_election(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
+        election = {_RENAMED_LOCK.get(key, key): value for key, value in (given or {}).items()}
+        lock = election.get("resourceLock")
+        if lock and lock != _LEASES:
+            election["resourceLock"] = _LEASES
+            text = f"{lock} → {_LEASES}; replicas that still use the other lock do not see this one"
+            self._notes.append(Note("leaderElection.resourceLock", text, kept=_LEASES in lock))
+        return election
 
     def _single_profile(self) -> dict[str, Any]:
         """Return the profile that fields outside of profiles describe, as in v1alpha1."""
@@ -64,121 +93,152 @@ class ComponentMigration:
         config = list(profile.get("pluginConfig") or ())
         weight, timeout = old.get("hardPodAffinitySymmetricWeight"), old.get("bindTimeoutSeconds")
         if weight is not None:
-            config.append({"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": weight}})
+            config.append({"name": POD_AFFINITY, "args": {"hardPodAffinityWeight": weight}})
         if timeout is not None:
             config.append({"name": "VolumeBinding", "args": {"bindTimeoutSeconds": timeout}})
         source = old.get("algorithmSource") or {}
         if source.get("provider") == PROVIDERS[1]:
-            config.append(most_allocated())
+            profile["plugins"] = _with_most_allocated(profile.get("plugins") or {})
         if source.get("policy"):
-            text = "migrate the policy itself: its file, or the ConfigMap's entry policy.cfg"
+            text = "migrate the policy itself: its file, or the ConfigMap with the entry policy.cfg"
             self._notes.append(Note("algorithmSource.policy", text, kept=False))
         if config:
             profile["pluginConfig"] = config
         if old.get("disablePreemption"):
             plugins = profile["plugins"] = dict(profile.get("plugins") or {})
-            plugins["postFilter"] = {"disabled": [{"name": "*"}]}
+            plugins["postFilter"] = {"disabled": [{"name": ALL}]}
         return profile
 
-    # ---- profiles ----------------------------------------------------------------------------------------
 
-    def _profile(self, where: str, profile: dict[str, Any], version: str) -> dict[str, Any]:
+@define
+class _ProfileMigration:
+    """Migrates one profile."""
+
+    where: str
+    version: str
+    _notes: list[Note]
+    _of_fit: str = ""
+    """The plugin whose score is the scoring strategy of NodeResourcesFit."""
+
+    def migrate(self, profile: dict[str, Any]) -> dict[str, Any]:
+        """Return the profile of today."""
+        plugins = profile.get("plugins") or {}
+        self._of_fit = self._strategy_of_fit(plugins.get("score") or {})
         points: dict[str, dict[str, Any]] = {}
-        strategies: list[str] = []
-        for point, given in (profile.get("plugins") or {}).items():
+        for point, given in plugins.items():
             if point in _OLD_POINTS or point not in ATTRIBUTES:
-                self._notes.append(Note(f"{where}.plugins.{point}", "no such point any more", kept=False))
+                where = f"{self.where}.plugins.{point}"
+                self._notes.append(Note(where, "no such point any more", kept=False))
                 continue
-            points[point] = {
-                key: self._plugins(f"{where}.plugins.{point}.{key}", given.get(key) or (), strategies)
-                for key in ("enabled", "disabled")
-                if given.get(key)
-            }
-        if version in _WITH_OLD_WEIGHTS:
-            self._keep_weights(where, points)
-        config = [
-            self._plugin_config(f"{where}.pluginConfig[{i}]", each)
-            for i, each in enumerate(profile.get("pluginConfig") or ())
-        ]
-        migrated = {**profile, "plugins": points, "pluginConfig": _merged(config, strategies)}
+            points[point] = self._point(point, given or {})
+        self._keep_defaults(points, plugins.get("score") or {})
+        config = self._plugin_config(profile.get("pluginConfig") or ())
+        migrated = {**profile, "plugins": points, "pluginConfig": config}
         return {name: value for name, value in migrated.items() if value not in ({}, [], None)}
 
-    def _plugins(
-        self, where: str, given: Iterable[Mapping[str, Any]], strategies: list[str]
-    ) -> list[dict[str, Any]]:
-        found: dict[str, dict[str, Any]] = {}
-        for i, plugin in enumerate(given):
-            name = str(plugin.get("name"))
-            successor = RENAMED_PLUGINS.get(name)
-            names = (name,) if successor is None else successor.plugins
-            if successor is not None:
-                self._notes.append(note_of(f"{where}[{i}]", name, successor))
-            if name in STRATEGIES and where.endswith("enabled"):
-                strategies.append(STRATEGIES[name])
-            for each in names:
-                found.setdefault(each, {**plugin, "name": each})
-        return list(found.values())
+    def _strategy_of_fit(self, score: Mapping[str, Any]) -> str:
+        """Return the plugin that NodeResourcesFit scores for: the one by default, else the first enabled one.
 
-    def _keep_weights(self, where: str, points: dict[str, dict[str, Any]]) -> None:
-        """Enable the score plugins whose default weight has changed with the weight of that time."""
+        The others are plugins of their own.
+        """
+        enabled = [each for each in _names(score, "enabled") if each in STRATEGY_TYPES]
+        default = LEAST_ALLOCATED if self.version in _WITH_LEAST_ALLOCATED else FIT
+        disabled = _names(score, "disabled")
+        if default in disabled or ALL in disabled:
+            return next(iter(enabled), "")
+        return LEAST_ALLOCATED if default == LEAST_ALLOCATED else ""
+
+    def _name(self, name: str) -> str:
+        """Return the name today of a plugin of the older version."""
+        if name in STRATEGY_TYPES:
+            return FIT if name == self._of_fit else name
+        successor = PLUGINS.get(name)
+        return name if successor is None else successor.plugins[0]
+
+    def _point(self, point: str, given: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the lists of one extension point, with a note on each name that v1 does not have."""
+        lists: dict[str, Any] = {}
+        for key in ("enabled", "disabled"):
+            migrated: dict[str, dict[str, Any]] = {}
+            for i, plugin in enumerate(given.get(key) or ()):
+                old = str(plugin.get("name"))
+                name = self._name(old)
+                if key == "disabled" and old in PLUGINS:
+                    if old != LEAST_ALLOCATED or point != "score":
+                        continue  # no default enables it any more
+                    name = FIT
+                if name != old:
+                    text = f"{old} → {PLUGINS[old] if name in PLUGINS[old].plugins else name}"
+                    self._notes.append(Note(f"{self.where}.plugins.{point}.{key}[{i}]", text))
+                migrated.setdefault(name, {**plugin, "name": name})
+            if migrated:
+                lists[key] = list(migrated.values())
+        return lists
+
+    def _keep_defaults(self, points: dict[str, dict[str, Any]], given: Mapping[str, Any]) -> None:
+        """Enable the score plugins that had another weight by default with it, and those that are gone.
+
+        *given*: the lists of the older version at score, whose plugins stay as they are there.
+        """
+        weights = dict(OLD_WEIGHTS) if self.version in _WITH_OLD_WEIGHTS else {}
+        if self.version in _WITH_LEAST_ALLOCATED:
+            weights[AVOID_PODS] = AVOID_PODS_WEIGHT
+        if self.version in _WITH_SELECTOR_SPREAD:
+            weights[SELECTOR_SPREAD] = 1
         score = points.setdefault("score", {})
-        named = {each["name"] for key in ("enabled", "disabled") for each in score.get(key, ())}
-        weights = {name: weight for name, weight in OLD_WEIGHTS.items() if name not in named}
-        if "*" in named or not weights:
-            if not score:
-                del points["score"]
-            return
-        enabled = [{"name": name, "weight": weight} for name, weight in weights.items()]
-        score["enabled"] = [*score.get("enabled", ()), *enabled]
-        text = f"the weights of that version: {', '.join(f'{n} {w}' for n, w in weights.items())}"
-        self._notes.append(Note(f"{where}.plugins.score", text))
+        named = {self._name(name) for key in ("enabled", "disabled") for name in _names(given, key)}
+        weights = {name: weight for name, weight in weights.items() if name not in named}
+        if weights and ALL not in named:
+            enabled = [{"name": name, "weight": weight} for name, weight in weights.items()]
+            score["enabled"] = [*score.get("enabled", ()), *enabled]
+            text = f"the default weights of that version: {', '.join(f'{n} {w}' for n, w in weights.items())}"
+            self._notes.append(Note(f"{self.where}.plugins.score", text))
+        if SELECTOR_SPREAD in weights and ALL not in named:
+            pre_score = points.setdefault("preScore", {})
+            if SELECTOR_SPREAD not in _names(pre_score, "enabled"):
+                pre_score["enabled"] = [*pre_score.get("enabled", ()), {"name": SELECTOR_SPREAD}]
+        if not score:
+            del points["score"]
 
-    def _plugin_config(self, where: str, given: Mapping[str, Any]) -> dict[str, Any]:
-        name = str(given.get("name"))
-        old_args = {k: v for k, v in (given.get("args") or {}).items() if k not in ("apiVersion", "kind")}
-        successor = RENAMED_PLUGINS.get(name)
-        if successor is None:
-            return {"name": name, "args": old_args}
-        self._notes.append(note_of(where, f"arguments of {name}", successor))
-        if name not in STRATEGIES:
-            return {"name": successor.plugins[0] if successor.plugins else "", "args": {}}
-        strategy: dict[str, Any] = {"type": STRATEGIES[name]}
-        if old_args.get("resources"):
-            strategy["resources"] = old_args["resources"]
-        if old_args.get("shape"):
-            strategy["requestedToCapacityRatio"] = {"shape": old_args["shape"]}
-        return {"name": FIT, "args": {"scoringStrategy": strategy}}
+    def _plugin_config(self, given: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+        """Return one entry for each plugin."""
+        config: dict[str, dict[str, Any]] = {}
+        for i, each in enumerate(given):
+            old = str(each.get("name"))
+            args = {k: v for k, v in (each.get("args") or {}).items() if k not in ("apiVersion", "kind")}
+            name = self._name(old)
+            if old in STRATEGY_TYPES and name == FIT:
+                self._notes.append(
+                    note_of(f"{self.where}.pluginConfig[{i}]", f"arguments of {old}", PLUGINS[old])
+                )
+                args = {"scoringStrategy": strategy(old, args)}
+            if name == SPREAD and args.get("defaultConstraints") and not args.get("defaultingType"):
+                args["defaultingType"] = "List"
+            config.setdefault(name, {}).update(args)
+        if self.version in _WITH_SELECTOR_SPREAD:
+            config.setdefault(SPREAD, {}).setdefault("defaultingType", "List")
+        if self._of_fit not in ("", LEAST_ALLOCATED):
+            config.setdefault(FIT, {}).setdefault("scoringStrategy", strategy(self._of_fit, {}))
+        return [{"name": name, "args": args} for name, args in config.items()]
 
 
-def most_allocated() -> dict[str, Any]:
-    """Return what the provider ClusterAutoscalerProvider changes: nodes that are full come first."""
-    return {"name": FIT, "args": {"scoringStrategy": {"type": "MostAllocated"}}}
+def _names(plugin_set: Mapping[str, Any], key: str) -> list[str]:
+    return [str(each.get("name")) for each in plugin_set.get(key) or ()]
+
+
+def _with_most_allocated(plugins: Mapping[str, Any]) -> dict[str, Any]:
+    """Return *plugins* of an older version with what ClusterAutoscalerProvider changes: full nodes first."""
+    score = dict(plugins.get("score") or {})
+    score["disabled"] = [*(score.get("disabled") or ()), {"name": LEAST_ALLOCATED}]
+    score["enabled"] = [*(score.get("enabled") or ()), {"name": "NodeResourcesMostAllocated", "weight": 1}]
+    return {**plugins, "score": score}
 
 
 def provider(name: str) -> Migration:
     """Return the configuration of an algorithm provider; ``ValueError`` for an unknown name."""
     if name not in PROVIDERS:
         raise ValueError(f"there is no algorithm provider {name!r}; there were {' and '.join(PROVIDERS)}")
-    profile: dict[str, Any] = {}
-    if name == PROVIDERS[1]:
-        profile["pluginConfig"] = [most_allocated()]
+    plugins = _with_most_allocated({}) if name == PROVIDERS[1] else {}
     notes: list[Note] = [Note("provider", f"{name} → the default plugins")]
-    points: dict[str, dict[str, Any]] = {}
-    ComponentMigration({}, notes)._keep_weights("profiles[0]", points)
-    profile["plugins"] = points
+    profile = _ProfileMigration("profiles[0]", VERSIONS[2], notes).migrate({"plugins": plugins})
     return Migration(f"AlgorithmProvider {name}", document(profiles=[profile]), tuple(notes))
-
-
-def _renamed(given: Mapping[str, Any], names: Mapping[str, str]) -> dict[str, Any]:
-    return {names.get(key, key): value for key, value in given.items()}
-
-
-def _merged(config: Iterable[dict[str, Any]], strategies: Iterable[str]) -> list[dict[str, Any]]:
-    """Return one entry for each plugin; *strategies*: scoring strategies of plugins that were enabled."""
-    merged: dict[str, dict[str, Any]] = {}
-    for each in config:
-        if each["name"] and (each["args"] or each["name"] != LIMITS):
-            merged.setdefault(each["name"], {}).update(each["args"])
-    for strategy in strategies:
-        merged.setdefault(FIT, {}).setdefault("scoringStrategy", {"type": strategy})
-    return [{"name": name, "args": args} for name, args in merged.items()]

@@ -47,6 +47,4 @@ def document(**fields: Any) -> dict[str, Any]:
 
 def note_of(field: str, name: str, successor: Successor) -> Note:
     """Return the note about a name that *successor* replaces."""
-    plugins = " and ".join(successor.plugins) if len(successor.plugins) < 3 else ", ".join(successor.plugins)
-    texts = [text for text in (plugins or "no plugin", successor.note) if text]
-    return Note(field, f"{name} → {'; '.join(texts)}", successor.kept)
+    return Note(field, f"{name} → {successor}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ..errors import ConfigDecodeError, FieldError
 
@@ -21,21 +21,8 @@ def check_policy(policy: Mapping[str, Any]) -> None:
         for name in policy
         if name not in POLICY_FIELDS
     ]
-    entries = lists_of(objects(argument=objects()))
-    objects(predicates=entries, priorities=entries, extenders=lists_of(objects()))("", policy, errors)
-    for name, value in _arguments(policy):
-        objects(**dict.fromkeys(value, objects()))(name, value, errors)
+    objects(predicates=_PREDICATES, priorities=_PRIORITIES, extenders=lists_of(objects()))("", policy, errors)
     _raise(errors)
-
-
-def _arguments(policy: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
-    """Return the arguments of predicates and priorities, as far as they are objects."""
-    return [
-        (f"{name}[{i}].argument", entry["argument"])
-        for name in ("predicates", "priorities")
-        for i, entry in enumerate(policy.get(name) or () if isinstance(policy.get(name), list) else ())
-        if isinstance(entry, Mapping) and isinstance(entry.get("argument"), Mapping)
-    ]
 
 
 def check_component(config: Mapping[str, Any]) -> None:
@@ -95,3 +82,36 @@ def lists_of(shape: Shape) -> Shape:
 def _raise(errors: list[FieldError]) -> None:
     if errors:
         raise ConfigDecodeError(errors)
+
+
+def instance_of(kind: type, expected: str) -> Shape:
+    """Return the shape of a value of *kind*, which messages call *expected*; null is any."""
+
+    def check(where: str, value: Any, errors: list[FieldError]) -> None:
+        if value is not None and not isinstance(value, kind):
+            errors.append(FieldError.wrong_type(where, value, f"expected {expected}"))
+
+    return check
+
+
+_LABEL: Final = instance_of(str, "a label")
+_PRESENCE: Final = instance_of(bool, "true or false")
+_PREDICATES: Final = lists_of(
+    objects(
+        argument=objects(
+            labelsPresence=objects(labels=lists_of(_LABEL), presence=_PRESENCE),
+            serviceAffinity=objects(labels=lists_of(_LABEL)),
+        )
+    )
+)
+_PRIORITIES: Final = lists_of(
+    objects(
+        argument=objects(
+            labelPreference=objects(label=_LABEL, presence=_PRESENCE),
+            serviceAntiAffinity=objects(label=_LABEL),
+            requestedToCapacityRatioArguments=objects(
+                shape=lists_of(objects()), resources=lists_of(objects())
+            ),
+        )
+    )
+)

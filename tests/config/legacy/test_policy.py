@@ -1,0 +1,155 @@
+"""Policies as documents: mandatory and default names, errors, extenders, ConfigMaps."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from schedframe import InMemoryCluster, Scheduler, VirtualClock, from_manifest
+from schedframe.config import ConfigDecodeError
+from schedframe.config.legacy import migrate
+from schedframe.config.legacy.names import DEFAULT_PREDICATES, PREDICATES
+
+from .manifests import best, node, pod, policy, thing
+
+
+def filters_of(document: dict[str, Any]) -> list[str]:
+    (profile,) = migrate(document).config["profiles"]
+    return [each["name"] for each in profile["plugins"]["filter"]["enabled"]]
+
+
+def test_mandatory_predicates_come_in_their_order() -> None:
+    assert filters_of(policy(predicates=[], priorities=[])) == ["NodeUnschedulable", "TaintToleration"]
+    assert filters_of(policy(predicates=[{"name": "GeneralPredicates"}])) == [
+        "NodeUnschedulable",
+        "NodeResourcesFit",
+        "NodeName",
+        "NodePorts",
+        "NodeAffinity",
+        "TaintToleration",
+    ]
+
+
+def test_a_policy_without_predicates_has_the_default_ones() -> None:
+    migration = migrate(policy())
+    assert set(filters_of(policy())) >= {
+        plugin for name in DEFAULT_PREDICATES for plugin in PREDICATES[name].plugins
+    }
+    assert not migration.not_kept
+    assert best(policy(), [node("n"), node("bad", {"unschedulable": True})], pod()) == ["n"]
+
+
+@pytest.mark.parametrize(
+    ("check_all", "expected"),
+    [(True, "1 Insufficient cpu, 1 node(s) were unschedulable"), (False, "1 node(s) were unschedulable")],
+)
+def test_always_check_all_predicates(check_all: bool, expected: str) -> None:
+    config = migrate(policy(alwaysCheckAllPredicates=check_all)).config
+    cluster = InMemoryCluster()
+    for manifest in (node("n", {"unschedulable": True}), pod(cpu="9")):
+        cluster.create(from_manifest(manifest))
+    with Scheduler(cluster, config, clock=VirtualClock()) as scheduler:
+        scheduler.run_until_idle()
+    (found,) = cluster.list("Pod")
+    assert f"0/1 nodes are available: {expected}." in found.status.conditions[0].message
+
+
+def test_wrong_names_and_weights_are_errors_all_at_once() -> None:
+    wrong = policy(
+        predicates=[{"name": "PodFits"}],
+        priorities=[{"name": "Least", "weight": 1}, {"name": "EqualPriority", "weight": 0}],
+        hardPodAffinitySymmetricWeight=101,
+    )
+    with pytest.raises(ConfigDecodeError) as error:
+        migrate(wrong)
+    fields = [each.field for each in error.value.errors]
+    assert fields == [
+        "predicates[0].name",
+        "priorities[0].name",
+        "priorities[1].weight",
+        "hardPodAffinitySymmetricWeight",
+    ]
+
+
+LABELS = {"labelsPresence": {"labels": ["a"], "presence": True}}
+SERVICE = {"serviceAffinity": {"labels": ["a"]}}
+
+
+@pytest.mark.parametrize(
+    "argument", [{}, {**LABELS, **SERVICE}, {"labelPreference": {"label": "a"}}, {"x": 1}]
+)
+def test_a_predicate_has_one_argument_at_most(argument: dict[str, Any]) -> None:
+    with pytest.raises(ConfigDecodeError, match="give exactly one of labelsPresence, serviceAffinity"):
+        migrate(policy(predicates=[{"name": "mine", "argument": argument}]))
+
+
+# ---- extenders ---------------------------------------------------------------------------------------------
+
+
+def test_extenders_keep_their_fields_and_get_durations() -> None:
+    given = {
+        "urlPrefix": "http://e",
+        "filterVerb": "f",
+        "enableHttps": False,
+        "httpTimeout": 1_000_000_000,
+        "managedResources": [{"name": "example.com/a", "ignoredByScheduler": True}],
+    }
+    (extender,) = migrate(policy(extenders=[given])).config["extenders"]
+    assert extender == {
+        "urlPrefix": "http://e",
+        "filterVerb": "f",
+        "enableHTTPS": False,
+        "httpTimeout": "1000000000ns",
+        "managedResources": [{"name": "example.com/a", "ignoredByScheduler": True}],
+    }
+
+
+def test_extenders_may_be_spelled_as_until_v1_10() -> None:
+    given = {"URLPrefix": "https://e", "BindVerb": "b", "tlsConfig": {"Insecure": True, "CAFile": "f"}}
+    (extender,) = migrate(policy(extenders=[given])).config["extenders"]
+    assert extender == {
+        "urlPrefix": "https://e",
+        "bindVerb": "b",
+        "tlsConfig": {"insecure": True, "caFile": "f"},
+    }
+
+
+# ---- ConfigMaps --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("indent", [None, 2])
+def test_a_policy_in_a_config_map(indent: int | None) -> None:
+    text = json.dumps(policy(predicates=[{"name": "HostName"}]), indent=indent)
+    found = migrate(thing("ConfigMap", "scheduler-policy", data={"policy.cfg": text}))
+    assert found == migrate(policy(predicates=[{"name": "HostName"}]))
+
+
+@pytest.mark.parametrize("data", [None, {}, {"policy.cfg": ""}, {"other": "x"}])
+def test_a_config_map_without_a_policy(data: Any) -> None:
+    with pytest.raises(ConfigDecodeError, match=r"the ConfigMap has no entry policy\.cfg"):
+        migrate(thing("ConfigMap", "scheduler-policy", data=data))
+
+
+# ---- shapes ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("document", "fields"),
+    [
+        (policy(predicates="all", prioritys=[]), ["prioritys", "predicates"]),
+        (policy(predicates=["HostName", None], priorities=[{"argument": 3}]),
+         ["predicates[0]", "predicates[1]", "priorities[0].argument"]),
+        (policy(predicates=[{"name": "a", "argument": {"labelsPresence": []}}]),
+         ["predicates[0].argument.labelsPresence"]),
+        (policy(predicates=[{"name": "a", "argument": {"labelsPresence": {"labels": "zone"}}}]),
+         ["predicates[0].argument.labelsPresence.labels"]),
+        (policy(priorities=[{"name": "a", "argument": {"labelPreference": {"label": 1, "presence": "yes"}}}]),
+         ["priorities[0].argument.labelPreference.label", "priorities[0].argument.labelPreference.presence"]),
+    ],
+)  # fmt: skip
+def test_documents_of_a_wrong_shape(document: dict[str, Any], fields: list[str]) -> None:
+    with pytest.raises(ConfigDecodeError) as error:
+        migrate(document)
+    assert [each.field for each in error.value.errors] == fields
