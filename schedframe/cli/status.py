@@ -93,7 +93,7 @@ class StatusDisplay:
         core.timers.add(now + seconds, lambda: self._tick(scheduler))
 
     def _figures(self, scheduler: Scheduler, now: float) -> Figures:
-        bound, before = self.cluster.writer.bound, self._before
+        bound, before = self.cluster.binder.bound, self._before
         rate = 0.0
         if before is not None and now > self._before_at:
             rate = (bound - before.bound) / (now - self._before_at)

@@ -156,8 +156,13 @@ class RemoteCluster(ClusterPort, Protocol):
     not asked for in ``watch`` are not followed.
     """
 
-    binding_limit: int
-    """Binds that may be under way at a time."""
+    on_limit_change: Callable[[], None] | None = None
+    """To be called when ``binding_limit`` has grown, in any thread; the scheduler sets it."""
+
+    @property
+    def binding_limit(self) -> int:
+        """Binds that may be under way at a time."""
+        ...
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:

@@ -86,8 +86,7 @@ def build_core(
         on_fault=options.on_fault,
     )
     if isinstance(cluster, RemoteCluster):
-        core.on_loop = isinstance(executor, AsyncioExecutor) and executor.loop is cluster.loop
-        core.binding_limit = None if executor.inline else cluster.binding_limit
+        _limit_binds(core, cluster)
     if fast is not None:
         report = fast.report = lambda status, pod: core.report(status, pod, "equivalence cache")
         if isinstance(core.search, VerifyingSearch):
@@ -100,6 +99,15 @@ def build_core(
 
 def _executor_for(cluster: ClusterPort) -> Executor:
     return AsyncioExecutor(cluster.loop) if isinstance(cluster, RemoteCluster) else InlineExecutor()
+
+
+def _limit_binds(core: Core, cluster: RemoteCluster) -> None:
+    """Let writes run on the loop of *cluster*, and no more binds at a time than it takes."""
+    executor = core.executor
+    core.on_loop = isinstance(executor, AsyncioExecutor) and executor.loop is cluster.loop
+    if not executor.inline:
+        core.binding_limit = lambda: cluster.binding_limit
+        cluster.on_limit_change = core.inbox.wake
 
 
 def _search(

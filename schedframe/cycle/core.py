@@ -58,8 +58,8 @@ class Core:
     """Uids of pods in ``pending`` whose status names the node of an attempt under way or rolled back."""
     on_loop: bool = False
     """Whether the executor runs coroutines on the loop of the cluster, where its writes need no thread."""
-    binding_limit: int | None = None
-    """Attempts that are bound at a time, at most; ``None``: any number."""
+    binding_limit: Callable[[], int] | None = None
+    """Returns how many attempts may be bound at a time; ``None``: any number."""
     owner: int = 0
     """Identity of the thread that runs the core."""
     published: Snapshot | None = None

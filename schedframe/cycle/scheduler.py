@@ -113,7 +113,7 @@ class Scheduler:
         core.owner = threading.get_ident()
         core.inbox.drain()
         self._do_due()
-        if core.binding_limit is not None and self.binds_under_way() >= core.binding_limit:
+        if core.binding_limit is not None and self.binds_under_way() >= core.binding_limit():
             return None
         while (info := core.queue.pop()) is not None:
             pod = info.pod

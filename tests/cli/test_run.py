@@ -78,13 +78,13 @@ def test_a_line_of_status(capsys: pytest.CaptureFixture[str]) -> None:
     set_up(LogFormat.TEXT, 0)
     clock = VirtualClock()
     cluster = InMemoryCluster(clock=clock)
-    counted = SimpleNamespace(writer=SimpleNamespace(bound=0))
+    counted = SimpleNamespace(binder=SimpleNamespace(bound=0))
     display = StatusDisplay(counted, on_terminal=False)  # type: ignore[arg-type]  # all that it reads
     with Scheduler(cluster, clock=clock, on_fault=display.on_fault) as scheduler:
         display.begin(scheduler)
         cluster.create({"kind": "Pod", "metadata": {"name": "a"}, "spec": {"containers": [{"name": "c"}]}})
         for _ in range(3):
-            counted.writer.bound = 60
+            counted.binder.bound = 60
             clock.advance(30.0)
             scheduler.run_until_idle()
     lines = [line for line in capsys.readouterr().err.splitlines() if "status" in line]

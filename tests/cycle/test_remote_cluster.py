@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from typing import Any
 
@@ -21,7 +22,8 @@ class Remote(InMemoryCluster, RemoteCluster):
     """A cluster in memory that answers on a loop, a moment later."""
 
     loop: asyncio.AbstractEventLoop = field(factory=asyncio.new_event_loop, kw_only=True)  # type: ignore[assignment]
-    binding_limit: int = field(default=3, kw_only=True)
+    binding_limit: int = field(default=3, kw_only=True)  # type: ignore[assignment]  # a test changes it
+    on_limit_change: Callable[[], None] | None = field(default=None, init=False)
     threads: list[str] = field(factory=list, init=False)
     bind_threads: list[str] = field(factory=list, init=False)
     most_at_a_time: int = field(default=0, init=False)
@@ -192,3 +194,25 @@ def test_another_loop_gets_no_awaitables_of_the_cluster(cluster: Remote) -> None
         other.close()
     assert placed(cluster) == 5
     assert "loop" not in cluster.threads
+
+
+def test_a_limit_that_grows_wakes_the_scheduler(cluster: Remote) -> None:
+    """Binds that hang leave no message behind, so the cluster must say that others may begin."""
+    create(cluster, 2)
+    cluster.binding_limit = 0
+    with Scheduler(cluster) as scheduler:
+        thread = threading.Thread(target=scheduler.run)
+        thread.start()
+        try:
+            time.sleep(0.1)
+            assert placed(cluster) == 0
+            assert cluster.on_limit_change is not None
+            cluster.binding_limit = 3
+            cluster.on_limit_change()
+            deadline = time.monotonic() + 10
+            while placed(cluster) < 2 and time.monotonic() < deadline:
+                time.sleep(0.01)
+        finally:
+            scheduler.stop()
+            thread.join()
+    assert placed(cluster) == 2

@@ -9,6 +9,8 @@ from attrs import define, field
 
 FIRST_SECONDS: Final = 0.2
 LONGEST_SECONDS: Final = 3.0
+LONGEST_RETRY_AFTER: Final = 30.0
+"""Seconds of Retry-After that are observed; a server that asks for more gets a request earlier."""
 JITTER: Final = 0.5
 """Share by which a wait is longer than its minimum, at most."""
 
@@ -27,7 +29,7 @@ class Backoff:
         """Return the seconds to wait after one more failure; *at_least* is the server's Retry-After."""
         seconds = min(self.first * 2.0 ** min(self.failures, 16), self.longest)
         self.failures += 1
-        return max(seconds, at_least or 0.0) * (1.0 + JITTER * _rng.random())
+        return max(seconds, min(at_least or 0.0, LONGEST_RETRY_AFTER)) * (1.0 + JITTER * _rng.random())
 
     def reset(self) -> None:
         """Begin again after a success."""

@@ -10,7 +10,7 @@ import asyncio
 import logging
 import os
 import time
-from collections.abc import Awaitable, Coroutine, Iterable
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Final, Literal, Self, TypedDict, TypeVar, Unpack
 
 from attrs import define, field
@@ -18,6 +18,7 @@ from attrs import define, field
 from ...api import ClusterObject, Pod, PodCondition
 from ...errors import ClusterError
 from ..port import RemoteCluster, Subscription, WatchHandler
+from .binder import Binder
 from .client import ApiClient
 from .decoding import Decoder
 from .errors import NOT_FOUND, ApiError, SyncError
@@ -41,6 +42,8 @@ DEFAULT_BURST: Final = 100
 BINDS_AT_A_TIME: Final = 128
 """Binds that are decided and not answered, at most: enough to keep all connections busy, and so few that none
 is decided long before it is sent."""
+BINDS_IN_DOUBT: Final = 384
+"""Binds of unknown outcome that do not count among :data:`BINDS_AT_A_TIME`, at most."""
 FLUSH_SECONDS: Final = 3.0
 """Seconds in which events that still wait are written when the cluster is closed."""
 
@@ -63,6 +66,7 @@ class KubernetesCluster(RemoteCluster):
     ``access``: server and credentials (:meth:`from_kubeconfig` reads them). ``qps`` and ``burst``: requests a
     second, and at once, as of ``clientConnection``; a ``qps`` below 0 is no limit. ``kinds``: classes of
     kinds besides those that scheduling reads. ``sync_timeout``: seconds for the first lists of a watch.
+    ``binding_limit``: binds under way at a time; the scheduler decides no more pods until some are answered.
     """
 
     access: Access
@@ -70,11 +74,13 @@ class KubernetesCluster(RemoteCluster):
     burst: int = DEFAULT_BURST
     kinds: tuple[type[ClusterObject], ...] = ()
     sync_timeout: float = 120.0
-    binding_limit: int = BINDS_AT_A_TIME
-    """Binds under way at a time; the scheduler decides no more pods until some are answered."""
+    _binding_limit: int = BINDS_AT_A_TIME
     fence: Fence | None = None
     """Until when this replica may write, with leader election; ``None`` for ever."""
+    on_limit_change: Callable[[], None] | None = field(default=None, init=False)
+    """See :class:`RemoteCluster`."""
     client: ApiClient = field(init=False)
+    binder: Binder = field(init=False)
     writer: Writer = field(init=False)
     recorder: EventRecorder = field(init=False)
     _lanes: Lanes = field(init=False)
@@ -90,9 +96,14 @@ class KubernetesCluster(RemoteCluster):
     def __attrs_post_init__(self) -> None:
         self.client = ApiClient(self.access, fence=self.fence)
         self._lanes = Lanes(self.qps, self.burst)
-        self.writer = Writer(
-            client=self.client, lanes=self._lanes, lookup=self._lookup, find=self._find, follows=self.follows
+        self.binder = Binder(
+            client=self.client,
+            lanes=self._lanes,
+            lookup=self._lookup,
+            follows=self.follows,
+            on_doubt=self._limit_grew,
         )
+        self.writer = Writer(client=self.client, lanes=self._lanes, lookup=self._lookup, find=self._find)
         self.recorder = EventRecorder(self.client, self._lanes)
         self._thread.start()
 
@@ -118,6 +129,11 @@ class KubernetesCluster(RemoteCluster):
 
     def __repr__(self) -> str:
         return f"KubernetesCluster({self.access.server!r})"
+
+    @property
+    def binding_limit(self) -> int:
+        """Binds under way at a time; those without an answer for a while do not count, up to a number."""
+        return self._binding_limit + min(self.binder.in_doubt, BINDS_IN_DOUBT)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:
@@ -240,7 +256,7 @@ class KubernetesCluster(RemoteCluster):
         return self._wait_or_give(self._bind(pod, node_name))
 
     async def _bind(self, pod: Pod, node_name: str) -> None:
-        await self.writer.bind(pod, node_name)
+        await self.binder.bind(pod, node_name)
         note = f"Successfully assigned {pod.namespace}/{pod.name} to {node_name}"
         self._record(pod, "Normal", "Scheduled", note, "Binding")
 
@@ -320,6 +336,10 @@ class KubernetesCluster(RemoteCluster):
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    def _limit_grew(self) -> None:
+        if self.on_limit_change is not None:
+            self.on_limit_change()
 
     # ---- helpers -----------------------------------------------------------------------------------------
 

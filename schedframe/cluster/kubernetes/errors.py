@@ -18,6 +18,10 @@ SERVER_ERROR: Final = 500
 """Codes from here on are failures of the server."""
 
 
+_WEBHOOK_FAILED: Final = "failed calling webhook"
+"""Part of the message of the API server when an admission webhook does not answer as it should."""
+
+
 class Unreachable(ClusterError):
     """No connection could be made, so nothing was sent."""
 
@@ -50,8 +54,11 @@ class ApiError(ClusterError):
 
     @property
     def is_refusal(self) -> bool:
-        """Whether the request certainly had no effect. A 5xx may come from a proxy, or after the write."""
-        return self.status < SERVER_ERROR
+        """Whether the request certainly had no effect.
+
+        A 5xx may come from a proxy, or after the write; but webhooks are called before it.
+        """
+        return self.status < SERVER_ERROR or _WEBHOOK_FAILED in self.message
 
     @property
     def is_transient(self) -> bool:
@@ -65,3 +72,8 @@ class CredentialsError(ClusterError):
 
 class SyncError(ClusterError):
     """The present state of the cluster could not be read."""
+
+
+def is_without_effect(error: ClusterError) -> bool:
+    """Return whether the request that raised *error* certainly was not carried out."""
+    return isinstance(error, Unreachable) or (isinstance(error, ApiError) and error.is_refusal)

@@ -156,7 +156,7 @@ class EventRecorder:
     ) -> None:
         backoff = Backoff()
         for attempt in range(ATTEMPTS):
-            await self.lanes.take(Priority.EVENT)
+            turn = await self.lanes.take(Priority.EVENT)
             try:
                 await self.client.request(
                     method,
@@ -170,7 +170,7 @@ class EventRecorder:
             except ClusterError as error:
                 failure = error
             finally:
-                self.lanes.give_back()
+                self.lanes.give_back(turn)
             if isinstance(failure, NotLeading):
                 break
             if isinstance(failure, ApiError) and not failure.is_transient:

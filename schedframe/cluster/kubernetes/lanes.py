@@ -1,4 +1,8 @@
-"""The order in which requests are sent: by priority, no more at a time and no more a second than allowed."""
+"""The order in which requests are sent: by priority, no more at a time and no more a second than allowed.
+
+A request that is not answered for a while, because a webhook or the network holds it up, no longer counts
+among those under way. So some that hang do not hold up all others.
+"""
 
 from __future__ import annotations
 
@@ -11,8 +15,14 @@ from typing import Final
 
 from attrs import define, field
 
+from .loop_time import loop_time
+
 REQUESTS_AT_A_TIME: Final = 48
-"""Writes under way at a time, each on its own connection: so many that a few may hang."""
+"""Writes under way at a time, each on its own connection."""
+SLOW_SECONDS: Final = 2.0
+"""Seconds without an answer after which a request does not count among those under way."""
+SLOW_AT_A_TIME: Final = 464
+"""Slow requests at a time that do not count; with those that do, there are 512 connections at most."""
 
 
 class Priority(IntEnum):
@@ -28,6 +38,12 @@ class Closed(Exception):
     """Nothing is sent any more."""
 
 
+class Turn:
+    """The right to send one request."""
+
+    __slots__ = ()
+
+
 @define(eq=False)
 class Lanes:
     """Gives turns to send. ``qps`` of 0 or less is no limit. All methods belong to the thread of the loop."""
@@ -35,10 +51,13 @@ class Lanes:
     qps: float
     burst: int
     width: int = REQUESTS_AT_A_TIME
-    _waiting: tuple[deque[asyncio.Future[None]], ...] = field(
-        factory=lambda: tuple(deque[asyncio.Future[None]]() for _ in Priority), init=False
+    _waiting: tuple[deque[asyncio.Future[Turn]], ...] = field(
+        factory=lambda: tuple(deque[asyncio.Future[Turn]]() for _ in Priority), init=False
     )
-    _under_way: int = field(default=0, init=False)
+    _begun: dict[Turn, float] = field(factory=dict, init=False)
+    """Requests that count → when each began, oldest first."""
+    _slow: set[Turn] = field(factory=set, init=False)
+    """Requests under way that do not count."""
     _tokens: float = field(init=False)
     _filled_at: float = field(default=0.0, init=False)
     _timer: asyncio.TimerHandle | None = field(default=None, init=False)
@@ -51,32 +70,32 @@ class Lanes:
     @asynccontextmanager
     async def turn(self, priority: Priority) -> AsyncIterator[None]:
         """Wait for a turn, and have it inside. Raises :class:`Closed`."""
-        await self.take(priority)
+        turn = await self.take(priority)
         try:
             yield
         finally:
-            self.give_back()
+            self.give_back(turn)
 
-    async def take(self, priority: Priority) -> None:
+    async def take(self, priority: Priority) -> Turn:
         """Wait for a turn; :meth:`give_back` must follow. Raises :class:`Closed`."""
         if self._closed:
             raise Closed
         if not any(self._waiting) and self._may_send():
-            self._begin()
-            return
-        turn = asyncio.get_running_loop().create_future()
+            return self._begin()
+        turn: asyncio.Future[Turn] = asyncio.get_running_loop().create_future()
         self._waiting[priority].append(turn)
         self._send_next()
         try:
-            await turn
+            return await turn
         except asyncio.CancelledError:
             if turn.done() and not turn.cancelled() and turn.exception() is None:
-                self.give_back()
+                self.give_back(turn.result())
             raise
 
-    def give_back(self) -> None:
+    def give_back(self, turn: Turn) -> None:
         """End the turn."""
-        self._under_way -= 1
+        if self._begun.pop(turn, None) is None:
+            self._slow.discard(turn)
         self._send_next()
 
     async def pause(self, seconds: float) -> None:
@@ -94,20 +113,31 @@ class Lanes:
                 if not turn.done():
                     turn.set_exception(Closed())
 
-    def _begin(self) -> None:
-        self._under_way += 1
+    def _begin(self) -> Turn:
         self._tokens -= 1.0
+        turn = Turn()
+        self._begun[turn] = loop_time()
+        return turn
 
     def _may_send(self) -> bool:
-        if self._under_way >= self.width:
+        if len(self._begun) >= self.width and not self._set_slow_aside():
             return False
         if self.qps <= 0:
             self._tokens = 1.0
             return True
-        now = asyncio.get_running_loop().time()
+        now = loop_time()
         self._tokens = min(float(self.burst), self._tokens + (now - self._filled_at) * self.qps)
         self._filled_at = now
         return self._tokens >= 1.0
+
+    def _set_slow_aside(self) -> bool:
+        """Stop counting the oldest request if it is slow; return whether there is room for another."""
+        turn, began = next(iter(self._begun.items()))
+        if loop_time() - began < SLOW_SECONDS or len(self._slow) >= SLOW_AT_A_TIME:
+            return False
+        del self._begun[turn]
+        self._slow.add(turn)
+        return True
 
     def _send_next(self) -> None:
         while (lane := next((lane for lane in self._waiting if lane), None)) is not None:
@@ -117,14 +147,21 @@ class Lanes:
             if not self._may_send():
                 self._wake_later()
                 return
-            self._begin()
-            lane.popleft().set_result(None)
+            lane.popleft().set_result(self._begin())
 
     def _wake_later(self) -> None:
-        """Try again when there is a token; a turn that ends tries anyway."""
-        if self._timer is None and self._under_way < self.width:
-            loop = asyncio.get_running_loop()
-            self._timer = loop.call_later((1.0 - self._tokens) / self.qps, self._woken)
+        """Try again when there is a token, or the oldest request is slow; a turn that ends tries anyway."""
+        if len(self._begun) < self.width:
+            moment = loop_time() + (1.0 - self._tokens) / self.qps
+        elif len(self._slow) < SLOW_AT_A_TIME:
+            moment = next(iter(self._begun.values())) + SLOW_SECONDS
+        else:
+            return
+        if self._timer is not None:
+            if self._timer.when() <= moment:
+                return
+            self._timer.cancel()
+        self._timer = asyncio.get_running_loop().call_at(moment, self._woken)
 
     def _woken(self) -> None:
         self._timer = None

@@ -27,6 +27,8 @@ WITH_STATUS: Final = frozenset(
 )
 """Kinds whose status is written through a path of its own; a write of the object leaves it alone."""
 
+_SET_BY_SERVER: Final = frozenset({"resourceVersion", "uid", "generation", "creationTimestamp"})
+
 Patch = dict[str, Any]
 
 
@@ -39,10 +41,27 @@ def changes(base: Any, new: Any) -> tuple[Patch, Patch]:
     status: Patch = {}
     if base.KIND in WITH_STATUS:
         status = _difference({"status": before.pop("status", {})}, {"status": after.pop("status", {})})
-    for manifest in (before, after):
-        for key in ("resourceVersion", "uid", "generation", "creationTimestamp"):
-            manifest.get("metadata", {}).pop(key, None)
-    return _difference(before, after), status
+    return _difference(without_server_fields(before), without_server_fields(after)), status
+
+
+def without_server_fields(manifest: Patch) -> Patch:
+    """Return *manifest* without the fields of the metadata that the server sets."""
+    metadata = {
+        key: value for key, value in manifest.get("metadata", {}).items() if key not in _SET_BY_SERVER
+    }
+    return {**manifest, "metadata": metadata}
+
+
+def is_applied(patch: Patch, manifest: Patch) -> bool:
+    """Return whether the merge patch *patch* would change nothing of *manifest*."""
+    for key, value in patch.items():
+        present = manifest.get(key)
+        if isinstance(value, dict):
+            if not is_applied(value, present if isinstance(present, dict) else {}):
+                return False
+        elif value != present:
+            return False
+    return True
 
 
 def with_preconditions(patch: Patch, uid: str, version: str) -> Patch:

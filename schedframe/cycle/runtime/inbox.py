@@ -27,6 +27,12 @@ class Inbox:
         if wake_up is not None:
             wake_up()
 
+    def wake(self) -> None:
+        """Let the core look again whether there is something to do, without a message."""
+        wake_up = self.wake_up
+        if wake_up is not None:
+            wake_up()
+
     def teller(self, method: Callable[[Any], None]) -> Callable[[Any], None]:
         """What puts its argument into the inbox, for *method*: :meth:`put`, at a lower price."""
         add = self._messages.append

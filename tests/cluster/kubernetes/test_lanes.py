@@ -7,7 +7,9 @@ from contextlib import suppress
 
 import pytest
 
+from schedframe.cluster.kubernetes import lanes as lanes_module
 from schedframe.cluster.kubernetes.lanes import Closed, Lanes, Priority
+from schedframe.cluster.kubernetes.loop_time import loop_time
 
 from .scripted import run
 
@@ -22,10 +24,10 @@ def order_of(lanes: Lanes, *priorities: Priority) -> list[Priority]:
             await asyncio.sleep(0.001)
 
     async def all_of_them() -> None:
-        await lanes.take(Priority.EVENT)
+        first = await lanes.take(Priority.EVENT)
         tasks = [asyncio.create_task(send(priority)) for priority in priorities]
         await asyncio.sleep(0.001)
-        lanes.give_back()
+        lanes.give_back(first)
         await asyncio.gather(*tasks)
 
     run(all_of_them)
@@ -94,11 +96,11 @@ def test_a_cancelled_wait_leaves_its_turn_to_the_next() -> None:
     lanes = Lanes(0, 1, width=1)
 
     async def cancelled() -> None:
-        await lanes.take(Priority.BIND)
+        present = await lanes.take(Priority.BIND)
         first = asyncio.create_task(lanes.take(Priority.BIND))
         second = asyncio.create_task(lanes.take(Priority.BIND))
         await asyncio.sleep(0)
-        lanes.give_back()  # the turn goes to the first, which is cancelled before it runs
+        lanes.give_back(present)  # the turn goes to the first, which is cancelled before it runs
         first.cancel()
         with suppress(asyncio.CancelledError):
             await first
@@ -117,3 +119,54 @@ def test_a_pause_ends_when_nothing_is_sent_any_more() -> None:
         await asyncio.wait_for(pause, 1.0)
 
     run(paused)
+
+
+def test_a_request_that_hangs_does_not_count_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes_module, "SLOW_SECONDS", 0.02)
+    lanes = Lanes(0, 1, width=1)
+
+    async def hang() -> None:
+        hanging = await lanes.take(Priority.BIND)
+        began = loop_time()
+        async with lanes.turn(Priority.BIND):
+            assert loop_time() - began >= 0.02
+            lanes.give_back(hanging)
+            waiting = asyncio.create_task(lanes.take(Priority.BIND))
+            await asyncio.sleep(0.001)
+            assert not waiting.done()  # the end of a slow one makes no room a second time
+        lanes.give_back(await waiting)
+        assert lanes._begun == {}
+        assert lanes._slow == set()
+
+    run(hang)
+
+
+def test_not_all_requests_may_hang(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes_module, "SLOW_SECONDS", 0.001)
+    monkeypatch.setattr(lanes_module, "SLOW_AT_A_TIME", 2)
+    lanes = Lanes(0, 1, width=1)
+
+    async def hang() -> int:
+        tasks = [asyncio.create_task(lanes.take(Priority.BIND)) for _ in range(5)]
+        await asyncio.sleep(0.05)
+        for task in tasks:
+            task.cancel()
+        return sum(task.done() for task in tasks)
+
+    assert run(hang) == 3
+
+
+def test_a_token_that_comes_first_is_not_waited_for_longer() -> None:
+    """The timer for a slow request is moved forward when the rate is what holds back the next one."""
+    lanes = Lanes(100.0, 2, width=2)
+
+    async def send() -> float:
+        first, _ = await lanes.take(Priority.BIND), await lanes.take(Priority.BIND)
+        waiting = asyncio.create_task(lanes.take(Priority.BIND))
+        await asyncio.sleep(0)
+        began = loop_time()
+        lanes.give_back(first)
+        await waiting
+        return loop_time() - began
+
+    assert run(send) < 1.0

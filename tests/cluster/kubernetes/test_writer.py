@@ -1,15 +1,14 @@
-"""Writes: a bind of unknown outcome is repeated until the truth is known, and all carry preconditions."""
+"""Writes: those of unknown outcome are repeated and read back, and all carry preconditions."""
 
 from __future__ import annotations
 
-import asyncio
 from typing import Any
 
 import pytest
 from attrs import evolve
 
 from schedframe.api import PersistentVolumeClaim, Pod, PodCondition, from_manifest
-from schedframe.cluster import BindConflict, BindNotFound, BindRefused, Conflict, NotFound, OutcomeUnknown
+from schedframe.cluster import Conflict, NotFound, OutcomeUnknown
 from schedframe.cluster.kubernetes import writer as writer_module
 from schedframe.cluster.kubernetes.errors import NoAnswer, Unreachable
 from schedframe.cluster.kubernetes.lanes import Lanes
@@ -43,126 +42,11 @@ def writer_of(client: ScriptedClient, shown: dict[tuple[str, str], Any] | None =
         lanes=Lanes(0, 1),
         lookup=lambda kind, key: known.get((kind, key)),
         find=find,
-        follows=lambda kind: shown is not None,
     )
-
-
-def bind(script: list[Any], shown: dict[tuple[str, str], Any] | None = None) -> ScriptedClient:
-    client = ScriptedClient(script)
-    run(lambda: writer_of(client, shown).bind(value(pod("a")), "n1"))
-    return client
 
 
 OK = {"kind": "Status", "status": "Success"}
 LOST = NoAnswer("connection reset")
-
-
-def test_a_bind_names_pod_uid_and_node() -> None:
-    client = bind([OK])
-    sent = client.sent[0]
-    assert (sent.method, sent.path) == ("POST", "/api/v1/namespaces/default/pods/a/binding")
-    assert sent.body["metadata"] == {"name": "a", "namespace": "default", "uid": "uid-a"}
-    assert sent.body["target"] == {"kind": "Node", "name": "n1"}
-
-
-@pytest.mark.parametrize("lost", [LOST, refusal(500), refusal(504)])
-def test_a_lost_answer_is_read_back(lost: Exception) -> None:
-    assert bind([lost, pod("a", node="n1")]).methods() == ["POST", "GET"]
-
-
-def test_a_pod_that_is_not_bound_yet_is_bound_again() -> None:
-    assert bind([LOST, pod("a"), OK]).methods() == ["POST", "GET", "POST"]
-
-
-def test_a_request_that_arrives_late_is_no_conflict() -> None:
-    """The first request takes effect between the look at the pod and the second request."""
-    assert bind([LOST, pod("a"), refusal(409), pod("a", node="n1")]).methods() == [
-        "POST",
-        "GET",
-        "POST",
-        "GET",
-    ]
-
-
-def test_nothing_is_guessed_while_the_server_is_away() -> None:
-    script = [LOST, *[Unreachable("refused")] * 50, refusal(403), refusal(503), pod("a", node="n1")]
-    assert bind(script).methods() == ["POST"] + ["GET"] * 53
-
-
-@pytest.mark.parametrize(
-    ("script", "error"),
-    [
-        ([refusal(404)], BindNotFound),
-        ([refusal(409)], BindConflict),
-        ([refusal(403)], BindRefused),
-        ([LOST, refusal(404)], BindNotFound),
-        ([LOST, pod("a", uid="another")], BindConflict),
-        ([LOST, pod("a", node="n2")], BindConflict),
-        ([LOST, pod("a"), refusal(409), pod("a")], BindConflict),
-    ],
-)
-def test_a_certain_refusal_ends_the_bind(script: list[Any], error: type[Exception]) -> None:
-    with pytest.raises(error):
-        bind(script)
-
-
-@pytest.mark.parametrize("harmless", [Unreachable("refused"), refusal(429, retry_after=0.0)])
-def test_what_was_not_carried_out_is_sent_again(harmless: Exception) -> None:
-    assert bind([harmless, OK]).methods() == ["POST", "POST"]
-
-
-def test_a_bind_that_cannot_be_sent_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer_module, "GIVE_UP_SECONDS", 0.02)
-    with pytest.raises(BindRefused, match="no route"):
-        bind([Unreachable("no route")])
-
-
-def test_the_watch_may_know_first() -> None:
-    """The event of the bind arrives before anything else is sent."""
-    shown: dict[tuple[str, str], Any] = {("Pod", "default/a"): value(pod("a")), ("Node", "n1"): object()}
-
-    def lose(body: Any) -> Exception:
-        shown["Pod", "default/a"] = value(pod("a", "2", node="n1"))
-        return LOST
-
-    assert bind([lose], shown).methods() == ["POST"]
-
-
-def test_a_node_that_is_gone_gets_no_pod() -> None:
-    with pytest.raises(BindRefused, match="the node is gone"):
-        bind([OK], {("Pod", "default/a"): value(pod("a"))})
-
-
-def test_a_pod_that_the_watch_shows_deleted_is_gone() -> None:
-    shown: dict[tuple[str, str], Any] = {("Pod", "default/a"): value(pod("a")), ("Node", "n1"): object()}
-
-    def lose(body: Any) -> Exception:
-        del shown["Pod", "default/a"]
-        return LOST
-
-    with pytest.raises(BindNotFound):
-        bind([lose], shown)
-
-
-@pytest.mark.parametrize(("script", "error"), [([OK], BindRefused), ([LOST, LOST], OutcomeUnknown)])
-def test_the_end_of_the_scheduler(script: list[Any], error: type[Exception]) -> None:
-    client = ScriptedClient(script)
-    writer = writer_of(client)
-
-    async def close_during_bind() -> None:
-        if error is BindRefused:
-            writer.lanes.close()
-        bind = asyncio.create_task(writer.bind(value(pod("a")), "n1"))
-        while error is OutcomeUnknown and len(client.sent) < 2:
-            await asyncio.sleep(0)
-        writer.lanes.close()
-        await bind
-
-    with pytest.raises(error):
-        run(close_during_bind)
-
-
-# ---- status, evictions, other objects ----------------------------------------------------------------
 
 
 def test_a_status_patch_has_the_uid_and_keeps_the_time_of_transition() -> None:
@@ -262,11 +146,43 @@ def test_a_write_is_given_up_after_a_while(monkeypatch: pytest.MonkeyPatch) -> N
         run(lambda: writer_of(ScriptedClient([Unreachable("no route")])).delete(value(pod("a"))))
 
 
-def test_a_create_without_an_answer_is_not_repeated() -> None:
+def test_a_create_without_an_answer_is_repeated_and_read_back() -> None:
+    """The first request took effect; the server then adds fields of its own."""
+    stored = claim("9", labels={"a": "b"}) | {"status": {"phase": "Pending"}}
+    client = ScriptedClient([LOST, refusal(409, "AlreadyExists"), stored])
+    made = run(lambda: writer_of(client).create(value(claim("", labels={"a": "b"}))))
+    assert client.methods() == ["POST", "POST", "GET"]
+    assert client.sent[0].path == "/api/v1/namespaces/default/persistentvolumeclaims"
+    assert made.metadata.resource_version == "9"
+
+
+@pytest.mark.parametrize("script", [[refusal(409)], [LOST, refusal(409), claim("9", labels={"a": "c"})]])
+def test_an_object_of_another_client_is_a_conflict(script: list[Any]) -> None:
+    with pytest.raises(Conflict):
+        run(lambda: writer_of(ScriptedClient(script)).create(value(claim("", labels={"a": "b"}))))
+
+
+def test_a_create_without_a_name_is_not_repeated() -> None:
+    nameless = claim("", generateName="c-", name="")
     client = ScriptedClient([LOST])
     with pytest.raises(OutcomeUnknown):
-        run(lambda: writer_of(client).create(value(claim())))
-    assert client.sent[0].path == "/api/v1/namespaces/default/persistentvolumeclaims"
+        run(lambda: writer_of(client).create(value(nameless)))
+    assert client.methods() == ["POST"]
+
+
+@pytest.mark.parametrize(("label", "is_ours"), [("new", True), ("other", False)])
+def test_an_update_that_conflicts_with_itself_is_done(label: str, is_ours: bool) -> None:
+    """The first request took effect without an answer, so its precondition fails the second time."""
+    base = value(claim(labels={"a": "old"}))
+    changed = evolve(base, metadata=evolve(base.metadata, labels={"a": "new"}))
+    client = ScriptedClient([LOST, refusal(409), claim("8", labels={"a": label}, annotations={"x": "y"})])
+    writer = writer_of(client, {("PersistentVolumeClaim", "default/c"): base})
+    if is_ours:
+        assert run(lambda: writer.update(changed)).metadata.resource_version == "8"
+    else:
+        with pytest.raises(Conflict):
+            run(lambda: writer.update(changed))
+    assert client.methods() == ["PATCH", "PATCH", "GET"]
 
 
 def test_pods_are_values() -> None:
