@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import numpy as np
+import numpy.typing as npt
 from attrs import define, field
 
 from schedframe import NodeInfo, NodeTable, RowVerdicts
@@ -13,7 +14,9 @@ from schedframe import NodeInfo, NodeTable, RowVerdicts
 from .arithmetic import EXACT, Column
 from .scored import Cells, Scored, cells_of
 from .shortage import (
+    BYTE,
     FIRST_RESOURCE,
+    OTHER_BITS,
     PODS,
     STANDARD,
     UNRESOLVABLE,
@@ -53,6 +56,7 @@ def shortages_of_pods(
         (table.allocatable(name).data, table.requested(name).data, of_name, int(of_name.max()))
         for name, of_name in zip(names, amounts, strict=True)
     ]
+    kind = np.uint8 if len(names) + OTHER_BITS <= BYTE else np.int64
     users, allowed = table.pod_count.data, table.allowed_pods.data
 
     def of_row(row: int) -> RowVerdicts | None:
@@ -63,13 +67,12 @@ def shortages_of_pods(
                     break
             else:
                 return None
-        bits = np.full(len(demands), PODS if full else 0, np.int64)
+        bits: npt.NDArray[Any] = np.full(len(demands), PODS if full else 0, kind)
         for i, (capacity, used, of_name, _) in enumerate(cells):
-            bits |= (of_name > capacity[row] - used[row]) * np.int64(FIRST_RESOURCE << i)
+            short = of_name > capacity[row] - used[row]
+            bits |= short * kind(FIRST_RESOURCE << i)
             # Of what is not left at all a node that has less than none has too little, too.
-            bits |= ((of_name > capacity[row]) & (of_name > capacity[row] - used[row])) * np.int64(
-                UNRESOLVABLE
-            )
+            bits |= ((of_name > capacity[row]) & short) * kind(UNRESOLVABLE)
         present, codes = numbered(bits)
         return RowVerdicts(codes, [status_of(names, one) for one in present])
 

@@ -25,8 +25,8 @@ Mask = npt.NDArray[np.bool_]
 UNRESOLVABLE: Final = 1
 PODS: Final = 2
 FIRST_RESOURCE: Final = 4
-_OTHER_BITS: Final = 2
-_BYTE: Final = 8
+OTHER_BITS: Final = 2
+BYTE: Final = 8
 WORD: Final = 63
 
 
@@ -136,8 +136,8 @@ class Demand:
         return all(int(left.min()) >= amount for (_, amount), left in zip(self.amounts, lefts, strict=True))
 
     def _verdicts(self, rows: Rows, full: Mask, short: list[Mask]) -> RowVerdicts:
-        width = len(short) + _OTHER_BITS
-        dtype = np.uint8 if width <= _BYTE else np.int64 if width <= WORD else object
+        width = len(short) + OTHER_BITS
+        dtype = np.uint8 if width <= BYTE else np.int64 if width <= WORD else object
         bits: npt.NDArray[Any] = full.astype(dtype) * PODS
         unresolvable: Any = False
         for i, (name, amount) in enumerate(self.amounts):
@@ -153,7 +153,7 @@ def numbered(bits: npt.NDArray[Any]) -> tuple[list[int], npt.NDArray[np.integer[
     """The distinct values above 0, and for each row which of them it has, counted from 1."""
     if bits.dtype == np.uint8:
         present = np.flatnonzero(np.bincount(bits)[1:]) + 1
-        number = np.zeros(1 << _BYTE, np.int16)
+        number = np.zeros(1 << BYTE, np.int16)
         number[present] = np.arange(1, len(present) + 1)
         return present.tolist(), number.take(bits)
     values, codes = np.unique(bits, return_inverse=True)

@@ -79,7 +79,8 @@ class KnownRejections:
 
     def __attrs_post_init__(self) -> None:
         self.cache = self.fast.cache
-        self._rejected = RejectedClasses(self.core.cache.table, self.stamp, self.cache.policy.rowwise_rows)
+        table, policy = self.core.cache.table, self.cache.policy
+        self._rejected = RejectedClasses(table, self.stamp, policy.rowwise_rows, policy.answers)
 
     # ---- what was learnt ---------------------------------------------------------------------------------
 
@@ -130,7 +131,8 @@ class KnownRejections:
         if memo is None or query is None:
             return
         eq_class = memo.eq_class
-        self._rejected.add(kin, eq_class.node_columns, query)
+        by_state = query.plugins <= eq_class.plan.by_state
+        self._rejected.add(kin, eq_class.node_columns, query, by_state=by_state)
         if not eq_class.plan.node_filters:
             eq_class.rejected = RejectedClass(self._rejected, kin)
         if result is not None and result.unless_row is not None:

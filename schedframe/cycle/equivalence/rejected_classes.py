@@ -7,7 +7,7 @@ all classes in one batch, as in the score matrix.
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
@@ -18,10 +18,12 @@ from ...state import NodeTable, Rows
 from .evaluate.batch import BatchEvaluator
 from .evaluate.query import Query
 from .node_columns import NodeColumns
+from .row_memo import RowMemo
 from .status_codes import EvaluationFailed
 
 Stamp = tuple[int, ...]
 Numbers = npt.NDArray[np.intp]
+_NONE: Final[Numbers] = np.empty(0, np.intp)
 
 
 @brief_repr
@@ -30,12 +32,17 @@ class _Group:
     """Owners whose classes share their node columns."""
 
     node_columns: NodeColumns
+    by_state: bool
+    """Whether rows in equal states pass for the same owners."""
+    answers: int
+    """As in :class:`RejectedClasses`."""
     numbers: list[int] = field(factory=list)
     """Of the owners."""
     queries: list[Query] = field(factory=list)
     _batch: BatchEvaluator | None = None
     _layout: int = -1
-    _all: Numbers = field(factory=lambda: np.empty(0, np.intp))
+    _all: Numbers = field(factory=lambda: _NONE)
+    _memo: RowMemo[Numbers] = field(factory=lambda: RowMemo(0))
 
     def add(self, number: int, query: Query) -> None:
         """Add the class of one more owner."""
@@ -43,16 +50,20 @@ class _Group:
         self.queries.append(query)
         self._batch = None
 
-    def passing(self, row: int) -> Numbers | None:
-        """Return the owners for which *row* passes, ``None`` without any; raises EvaluationFailed."""
+    def passing(self, row: int) -> Numbers:
+        """Return the owners for which *row* passes; raises EvaluationFailed."""
         if self.node_columns.codes[row]:
-            return None
+            return _NONE
         table = self.node_columns.table
         if self._batch is None or self._layout != table.layout:
             self._batch, self._layout = BatchEvaluator(self.queries), table.layout
             self._all = np.array(self.numbers, np.intp)
-        passes = self._batch.evaluate(row) >= 0
-        return self._all[passes] if passes.any() else None
+            self._memo = RowMemo(self.answers // len(self.numbers) + 1)
+        return self._memo.find(table.row_state(row) if self.by_state else None, self._evaluate, row)
+
+    def _evaluate(self, row: int) -> Numbers:
+        assert self._batch is not None
+        return self._all[self._batch.evaluate(row) >= 0]
 
 
 @brief_repr
@@ -68,6 +79,8 @@ class RejectedClasses:
     """Version of the row log, and versions of all else that answers may depend on."""
     most_rows: int
     """Changed rows that are evaluated; with more, all owners are dropped. Owners in ``few``: as many."""
+    answers: int
+    """Memoised at most, for pairs of an owner and a row state."""
     drops: int = 0
     """How often owners were dropped; read-only."""
     few: Collection[Any] | None = ()
@@ -77,11 +90,13 @@ class RejectedClasses:
     _number_of: dict[Any, int] = field(factory=dict)
     _dropped: set[Any] = field(factory=set)
     """Owners that have a number in case that they are added again."""
-    _groups: dict[NodeColumns, _Group] = field(factory=dict)
+    _groups: dict[tuple[NodeColumns, bool], _Group] = field(factory=dict)
     _passing: dict[int, list[Numbers]] = field(factory=dict)
     """Row → the owners for which it passes; only rows with any."""
-    _rows: npt.NDArray[np.int64] = field(factory=lambda: np.zeros((2, 8), np.int64))
-    """By owner the number of rows that pass, and the sum of their numbers: of one row, that row."""
+    _count: Numbers = field(factory=lambda: np.zeros(8, np.intp))
+    """By owner, the number of rows that pass."""
+    _sum: Numbers = field(factory=lambda: np.zeros(8, np.intp))
+    """By owner, the sum of the numbers of these rows: of one row, that row."""
     _as_of: Stamp = ()
 
     def clear(self) -> None:
@@ -93,7 +108,7 @@ class RejectedClasses:
             self._dropped.clear()
             self._groups.clear()
             self._passing.clear()
-            self._rows[:] = 0
+            self._count[:] = self._sum[:] = 0
         self.few = ()
 
     def drop(self, owners: Iterable[Any]) -> None:
@@ -103,19 +118,23 @@ class RejectedClasses:
             self._dropped |= dropped
             self.drops += 1
 
-    def add(self, owner: Any, columns: NodeColumns, query: Query) -> None:
-        """Add the owner of a class for which no row is feasible now. O(owners) at the next changed row."""
+    def add(self, owner: Any, columns: NodeColumns, query: Query, *, by_state: bool) -> None:
+        """Add the owner of a class for which no row is feasible now. O(owners) at the next changed row.
+
+        *by_state*: rows in equal states that the node columns let pass get equal answers.
+        """
         self.sync()
         if owner in self._number_of:
             self._dropped.discard(owner)
             return
         number = self._number_of[owner] = len(self._owners)
         self._owners.append(owner)
-        if number >= self._rows.shape[1]:
-            self._rows = np.concatenate((self._rows, np.zeros_like(self._rows)), axis=1)
-        group = self._groups.get(columns)
+        if number >= len(self._count):
+            self._count = np.concatenate((self._count, np.zeros_like(self._count)))
+            self._sum = np.concatenate((self._sum, np.zeros_like(self._sum)))
+        group = self._groups.get((columns, by_state))
         if group is None:
-            group = self._groups[columns] = _Group(columns)
+            group = self._groups[columns, by_state] = _Group(columns, by_state, self.answers)
         group.add(number, query)
 
     def __contains__(self, owner: Any) -> bool:
@@ -124,7 +143,7 @@ class RejectedClasses:
     def suits_none(self, owner: Any) -> bool:
         """Return whether *owner* is here, and no row passes for it as of the last :meth:`sync`. O(1)."""
         number = self._number_of.get(owner)
-        return number is not None and not self._rows[0, number] and owner not in self._dropped
+        return number is not None and not self._count[number] and owner not in self._dropped
 
     def only_row(self, owner: Any) -> int | None:
         """Return the one row that passes for *owner*; ``None``: there are others or none, or it is unknown.
@@ -132,9 +151,9 @@ class RejectedClasses:
         O(1): what changed since the last :meth:`sync` is not looked at.
         """
         number = self._number_of.get(owner)
-        if number is None or self._rows[0, number] != 1 or self._as_of != self.stamp():
+        if number is None or self._count[number] != 1 or self._as_of != self.stamp():
             return None
-        return int(self._rows[1, number])
+        return int(self._sum[number])
 
     def sync(self) -> Collection[int]:
         """Catch up with the table; return the rows that changed."""
@@ -160,12 +179,13 @@ class RejectedClasses:
         return rows
 
     def _evaluate(self, row: int) -> None:
-        passing = [owners for group in self._groups.values() if (owners := group.passing(row)) is not None]
-        before = self._passing.pop(row, ())
-        for owners in before:
-            self._rows[:, owners] -= ((1,), (row,))
+        passing = [owners for group in self._groups.values() if len(owners := group.passing(row))]
+        for owners in self._passing.pop(row, ()):
+            self._count[owners] -= 1
+            self._sum[owners] -= row
         for owners in passing:
-            self._rows[:, owners] += ((1,), (row,))
+            self._count[owners] += 1
+            self._sum[owners] += row
         if passing:
             self._passing[row] = passing
 
@@ -173,7 +193,7 @@ class RejectedClasses:
         if not self._passing:
             self.few = ()
             return
-        numbers = self._rows[0].nonzero()[0]
+        numbers = self._count.nonzero()[0]
         few = len(numbers) <= self.most_rows
         self.few = [self._owners[number] for number in numbers.tolist()] if few else None
 
