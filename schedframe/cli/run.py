@@ -23,6 +23,7 @@ from ..errors import InputError
 from ..framework import Registry
 from .commands import configuration
 from .exits import INTERRUPTED
+from .former_options import ConfigMap, former_configuration
 from .health import HealthServer
 from .leadership import Leadership, election_settings, new_fence, quiet
 from .logs import DecisionLog, set_up
@@ -82,7 +83,13 @@ def run(options: RunOptions) -> None:
 
 
 def _config(options: RunOptions, registry: Registry) -> EffectiveConfig:
-    config = configuration(options.config, registry)
+    if options.named and options.config is not None:
+        raise InputError(options.named[0], "--config is given, too", "leave out one of them")
+    if options.named:
+        document = former_configuration(options, partial(_config_map, options))
+        config = load_config(document, catalogue=registry.full_catalogue())
+    else:
+        config = configuration(options.config, registry)
     if options.scheduler_name is None:
         return config
     profiles = config.config.profiles
@@ -92,6 +99,15 @@ def _config(options: RunOptions, registry: Registry) -> EffectiveConfig:
         )
     renamed = (evolve(profiles[0], scheduler_name=options.scheduler_name),)
     return load_config(evolve(config.config, profiles=renamed), catalogue=registry.full_catalogue())
+
+
+def _config_map(options: RunOptions, namespace: str, name: str) -> ConfigMap | None:
+    """Return a ConfigMap of the cluster; it is read before there is a configuration."""
+    with KubernetesCluster.from_kubeconfig(
+        options.kubeconfig, context=options.context, server=options.master, kinds=(ConfigMap,)
+    ) as cluster:
+        found: ConfigMap | None = cluster.get_latest(ConfigMap.KIND, f"{namespace}/{name}")
+        return found
 
 
 def _election(options: RunOptions, config: EffectiveConfig) -> ElectionSettings | None:

@@ -30,7 +30,7 @@ def run(**options: Any) -> None:
 
 
 def _signature_of(cls: type) -> inspect.Signature:
-    """Return the signature with the fields of an attrs class as parameters, for typer."""
+    """Return the signature with the fields of an attrs class as parameters for typer, inherited ones last."""
     hints = get_type_hints(cls, include_extras=True)
     return inspect.Signature(
         [
@@ -40,7 +40,7 @@ def _signature_of(cls: type) -> inspect.Signature:
                 default=each.default,
                 annotation=hints[each.name],
             )
-            for each in fields(cls)
+            for each in sorted(fields(cls), key=lambda each: each.inherited)
         ]
     )
 

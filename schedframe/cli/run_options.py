@@ -8,6 +8,7 @@ from typing import Annotated, Final
 import typer
 from attrs import frozen
 
+from .former_options import FormerOptions
 from .logs import LogFormat
 
 ELECTION: Final = "Leader election"
@@ -15,7 +16,7 @@ ELECTION: Final = "Leader election"
 
 
 @frozen(kw_only=True)
-class RunOptions:
+class RunOptions(FormerOptions):
     """The options of ``schedframe run``; typer reads their types and help from here."""
 
     kubeconfig: Annotated[

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from schedframe.cli.former_flags import FORMER_FLAGS
+from schedframe.cli.former_flags import FORMER_FLAGS, TAKEN_BY_RUN
 
 from .conftest import Cli
 
@@ -19,7 +19,8 @@ predicates:
 - {name: PodFitsResources}
 priorities:
 - {name: MostRequestedPriority, weight: 2}
-- {name: NodePreferAvoidPodsPriority, weight: 10000}
+- {name: a, weight: 97, argument: {labelPreference: {label: a, presence: true}}}
+- {name: b, weight: 89, argument: {labelPreference: {label: b, presence: true}}}
 """
 
 
@@ -29,7 +30,7 @@ def test_a_policy_becomes_a_configuration_that_check_accepts(cli: Cli, write: Wr
     lines = migrated.out.splitlines()
     assert lines[0] == "# Migrated from Policy v1."
     assert "# predicates[0]: PodFitsResources → NodeResourcesFit" in lines
-    assert "NOT KEPT: priorities[1]: NodePreferAvoidPodsPriority → no plugin" in migrated.err
+    assert "NOT KEPT: priorities: NodeLabel scores its labels with equal weights" in migrated.err
     checked = cli("config", "check", write("config.yaml", migrated.out))
     assert (checked.code, checked.out) == (0, "config.yaml: good; profiles: default-scheduler\n")
 
@@ -54,8 +55,13 @@ def test_bad_usage(cli: Cli, arguments: tuple[str, ...], message: str) -> None:
     assert message in failed.err
 
 
-@pytest.mark.parametrize("flag", FORMER_FLAGS)
-@pytest.mark.parametrize("command", ["schedule", "run"])
+REFUSED = [
+    *(("schedule", flag) for flag in FORMER_FLAGS),
+    *(("run", flag) for flag in FORMER_FLAGS if flag not in TAKEN_BY_RUN),
+]
+
+
+@pytest.mark.parametrize(("command", "flag"), REFUSED)
 def test_former_flags_are_refused_with_their_successor(cli: Cli, command: str, flag: str) -> None:
     for arguments in ([flag, "x"], [f"{flag}=x"]):
         failed = cli(command, *arguments)
