@@ -27,8 +27,7 @@ def migrated_config(file: Path | None, algorithm_provider: str | None) -> str:
         raise InputError("--algorithm-provider", f"{algorithm_provider} is neither {' nor '.join(PROVIDERS)}")
     for each in migration.not_kept:
         note(str(each))
-    if "extenders" not in migration.config:
-        load_config(migration.config, catalogue=Registry.installed(skip_imports=True).full_catalogue())
+    load_config(migration.config, catalogue=Registry.installed(skip_imports=True).full_catalogue())
     return f"{_comment(migration)}\n{yaml_text(migration.config)}\n"
 
 

@@ -67,7 +67,7 @@ class ExplainingSearch(Search):
 
     def __init__(self, simulation: Simulation, key: str) -> None:
         real = simulation.scheduler.core.search
-        super().__init__(real.cache, real.rng, real.sampling, real.shortcuts, real.fast)
+        super().__init__(real.cache, real.rng, real.sampling, real.shortcuts, real.fast, real.extending)
         self._simulation = simulation
         self.key = key
         self.evaluation: Evaluation | None = None

@@ -13,23 +13,16 @@ from .decode import suggestion
 from .defaults import enabled_names
 from .effective import EffectiveConfig, EffectiveProfile, EnabledPlugin
 from .errors import ConfigBuildError, FieldError
-from .extenders import ignored_resources, in_call_order, refusals, transport_problems
+from .extenders import ignored_resources, in_call_order, transport_problems
 from .model import ALL, KubeSchedulerConfiguration, KubeSchedulerProfile, PluginConfig, Plugins
 
 MAX_NODE_SCORE: Final = 100
 _INT64_MAX: Final = 2**63 - 1
 
 
-def build(
-    config: KubeSchedulerConfiguration, catalogue: Catalogue, *, keep_extenders: bool = False
-) -> EffectiveConfig:
-    """Return the configuration to build a scheduler from. ConfigBuildError with all errors of this stage.
-
-    *keep_extenders*: accept extenders, as the reference does, though no scheduler can be made of the result.
-    """
+def build(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> EffectiveConfig:
+    """Return the configuration to build a scheduler from. ConfigBuildError with all errors of this stage."""
     errors = list(transport_problems(config.extenders))
-    if not keep_extenders:
-        errors.extend(refusals(config.extenders))
     config, problems = _ignore_managed_resources(config, catalogue)
     errors.extend(problems)
     profiles = []

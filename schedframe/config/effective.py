@@ -11,8 +11,6 @@ from attrs import field, frozen
 from .._brief import brief_repr
 from .catalogue import Catalogue
 from .codec import unstructure
-from .errors import ConfigBuildError
-from .extenders import refusals
 from .model import GROUP_VERSION, KIND, Extender, KubeSchedulerConfiguration
 from .yaml_text import to_yaml
 
@@ -60,18 +58,13 @@ class EffectiveConfig:
     """The configuration of a scheduler after decoding, defaulting, validation and expansion.
 
     ``config`` is the document with all defaults, ``profiles`` are expanded, and ``extenders`` are in the
-    order in which the reference calls them; a scheduler can be made only if there are none.
+    order in which they are called.
     """
 
     config: KubeSchedulerConfiguration
     profiles: tuple[EffectiveProfile, ...]
     extenders: tuple[Extender, ...]
     _catalogue: Catalogue = field(eq=False, repr=False)
-
-    def check_runnable(self) -> None:
-        """Raise ConfigBuildError if there are extenders, which schedulers do not call yet."""
-        if errors := tuple(refusals(self.config.extenders)):
-            raise ConfigBuildError(errors)
 
     @property
     def parallelism(self) -> int:

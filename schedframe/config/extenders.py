@@ -1,8 +1,4 @@
-"""Extenders at the build stage: order, managed resources, certificates, and their refusal.
-
-Extenders are read and checked as kube-scheduler does, but schedframe does not call them yet. A scheduler that
-left them out would place pods on nodes that an extender rejects: a configuration with extenders is refused.
-"""
+"""Extenders at the build stage: order, managed resources and certificates."""
 
 from __future__ import annotations
 
@@ -11,14 +7,6 @@ from pathlib import Path
 
 from .errors import FieldError
 from .model import Extender, ExtenderTLSConfig
-
-
-def refusals(extenders: Iterable[Extender]) -> Iterator[FieldError]:
-    """Yield one error for each extender: no scheduler can be built with it."""
-    for index, extender in enumerate(extenders):
-        name = f"the extender at {extender.url_prefix}" if extender.url_prefix else "this extender"
-        detail = f"schedframe does not call extenders yet; remove {name} and do its work in a plugin"
-        yield FieldError.forbidden(f"extenders[{index}]", detail)
 
 
 def in_call_order(extenders: Iterable[Extender]) -> tuple[Extender, ...]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable
 
 from attrs import evolve
@@ -25,7 +26,7 @@ def load_config(
     catalogue: Catalogue | None = None,
     out_of_tree: Iterable[CatalogueEntry] = (),
     passed: Iterable[PassedPlugin] = (),
-    keep_extenders: bool = False,
+    keep_extenders: bool | None = None,
 ) -> EffectiveConfig:
     """Read, default and check a configuration.
 
@@ -36,12 +37,12 @@ def load_config(
     :param out_of_tree: further plugins; PluginError if one has a name that is taken.
     :param passed: plugins to enable in every profile, if no profile names them. PluginError if one is passed
         with a weight and named too.
-    :param keep_extenders: accept ``extenders``, to inspect or convert a document. They are not called yet, so
-        :class:`.Scheduler` refuses the result; without this option the configuration is refused here, with
-        the line.
+    :param keep_extenders: deprecated and without effect; extenders are always accepted.
 
     Raises ConfigDecodeError, ConfigValidationError or ConfigBuildError, each with all errors of its stage.
     """
+    if keep_extenders is not None:
+        warnings.warn("keep_extenders has no effect any more", DeprecationWarning, stacklevel=2)
     plugins = (installed_catalogue() if catalogue is None else catalogue).extended(out_of_tree)
     config, document = decode(source, plugins)
     config, errors = resolve_args(apply_defaults(enable_passed(config, passed), plugins), plugins)
@@ -49,7 +50,7 @@ def load_config(
     if errors:
         raise ConfigValidationError(evolve(error, location=document.locate(error.field)) for error in errors)
     try:
-        return build(config, plugins, keep_extenders=keep_extenders)
+        return build(config, plugins)
     except ConfigBuildError as error:
         located = (evolve(each, location=document.locate(each.field)) for each in error.errors)
         raise ConfigBuildError(located) from None

@@ -11,7 +11,9 @@ from ..cluster import ClusterPort, RemoteCluster
 from ..config import EffectiveConfig, PassedPlugin, load_config
 from ..config.passed import enable_passed
 from ..errors import ConfigError, PluginError
-from ..framework import Framework, Observer, Registry, Status, WaitingRoom
+from ..extenders import Encoding, HttpExtender
+from ..framework import EXTENDER, Extender, ExtenderVerb, Framework, Observer, Registry, Status, WaitingRoom
+from ..framework.extender import in_call_order
 from ..framework.faults import read_pre_enqueue
 from ..framework.observing import Observers, build_framework
 from ..framework.passing import register_passed
@@ -29,8 +31,9 @@ from .outcomes import SchedulerObserver
 from .runtime.clock import SystemClock
 from .runtime.executors import AsyncioExecutor, Executor, InlineExecutor
 from .runtime.inbox import Inbox
+from .search.extending import Extending
 from .search.queue_sort import SortKey, SortLess
-from .search.sampling import Sampling
+from .search.sampling import Sampling, SearchOrder
 from .search.search import Search
 from .statistics import StatisticsCollector
 from .verification import VerifyingSearch
@@ -48,7 +51,6 @@ def registry_with(options: SchedulerOptions) -> tuple[Registry, tuple[PassedPlug
 def load(config: Any, registry: Registry, passed: Sequence[PassedPlugin] = ()) -> EffectiveConfig:
     """Any form of configuration, effective; :class:`ConfigError` if it is refused."""
     if isinstance(config, EffectiveConfig):
-        config.check_runnable()
         if enable_passed(config.config, passed) is config.config:
             return config
         config = config.config
@@ -64,9 +66,10 @@ def build_core(
     """Return a core with its frameworks; nothing is watched or scheduled yet."""
     rng = Random(options.seed)
     sampled = _samples(config, options.score_all_nodes)
-    cache = Cache(options.assume_ttl, sampled, ReadOnlyInfoTable() if options.debug else NodeTable())
+    extenders = _extenders(config, options)
+    table = ReadOnlyInfoTable() if options.debug else NodeTable()
+    cache = Cache(options.assume_ttl, sampled or bool(extenders), table)
     sampling = Sampling(cache, config.config.percentage_of_nodes_to_score or 0) if sampled else None
-    inbox = Inbox()
     clock = options.clock if options.clock is not None else SystemClock()
     objects = ObjectStore()
     fast = None
@@ -77,7 +80,7 @@ def build_core(
         cluster=cluster,
         clock=clock,
         rng=rng,
-        inbox=inbox,
+        inbox=Inbox(),
         executor=executor,
         cache=cache,
         objects=objects,
@@ -85,8 +88,8 @@ def build_core(
         waiting=WaitingRoom(lambda uid, plugin, rejection: None),
         on_fault=options.on_fault,
     )
-    if isinstance(cluster, RemoteCluster):
-        _limit_binds(core, cluster)
+    _add_extenders(core, extenders)
+    _limit_binds(core)
     if fast is not None:
         report = fast.report = lambda status, pod: core.report(status, pod, "equivalence cache")
         if isinstance(core.search, VerifyingSearch):
@@ -97,13 +100,29 @@ def build_core(
     return core
 
 
+def _extenders(config: EffectiveConfig, options: SchedulerOptions) -> tuple[Extender, ...]:
+    """The extenders of the configuration and those passed, in the order of their calls."""
+    encoding = Encoding()
+    configured = [HttpExtender(each, encoding=encoding) for each in config.config.extenders]
+    return in_call_order((*configured, *options.extenders))
+
+
+def _add_extenders(core: Core, extenders: tuple[Extender, ...]) -> None:
+    core.extenders = extenders
+    core.binders = tuple([each for each in extenders if ExtenderVerb.BIND in each.verbs])
+    if extenders:
+        core.search.extending = Extending(extenders, SearchOrder(core.cache), core.report_extender)
+
+
 def _executor_for(cluster: ClusterPort) -> Executor:
     return AsyncioExecutor(cluster.loop) if isinstance(cluster, RemoteCluster) else InlineExecutor()
 
 
-def _limit_binds(core: Core, cluster: RemoteCluster) -> None:
-    """Let writes run on the loop of *cluster*, and no more binds at a time than it takes."""
-    executor = core.executor
+def _limit_binds(core: Core) -> None:
+    """Let writes run on the loop of a remote cluster, and no more binds at a time than it takes."""
+    cluster, executor = core.cluster, core.executor
+    if not isinstance(cluster, RemoteCluster):
+        return
     core.on_loop = isinstance(executor, AsyncioExecutor) and executor.loop is cluster.loop
     if not executor.inline:
         core.binding_limit = lambda: cluster.binding_limit
@@ -176,7 +195,7 @@ def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
         QueueOptions(
             sort_key=SortKey(sorter, key, report).of if key is not None else None,
             less=SortLess(sorter, less, report) if less is not None else None,
-            profiles={name: _queue_profile(framework) for name, framework in core.frameworks.items()},
+            profiles={name: _queue_profile(each, core) for name, each in core.frameworks.items()},
             clock=core.clock,
             # The machine's clock moves on between attempts; a pass over the queue takes less than a second.
             tolerance=1.0 if isinstance(core.clock, SystemClock) else 0.0,
@@ -188,14 +207,16 @@ def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
     )
 
 
-def _queue_profile(framework: Framework) -> QueueProfile:
+def _queue_profile(framework: Framework, core: Core) -> QueueProfile:
     rejecting = framework.rejecting_plugins()
+    extenders = {EXTENDER: EVERYTHING} if core.extenders else {}
     return QueueProfile(
         tuple((entry.name, entry.call) for entry in framework.plan.pre_enqueue),
         {
             name: EVERYTHING if registered is None else registered
             for name, registered in framework.events().items()
             if registered is not None or name in rejecting
-        },
+        }
+        | extenders,
         read_answer=read_pre_enqueue,
     )

@@ -11,7 +11,7 @@ from attrs import define, field
 from .._brief import brief_repr
 from ..api import Pod
 from ..cluster import ClusterPort
-from ..framework import Framework, Status, WaitingRoom
+from ..framework import Extender, ExtenderError, Framework, Status, WaitingRoom
 from ..queue import PriorityQueue
 from ..state import Cache, ObjectStore, Snapshot
 from .binding.api_writes import PodWriteQueue, WrittenStatus
@@ -67,6 +67,10 @@ class Core:
     watchdog: Watchdog | None = None
     on_fault: Callable[[Status, Pod | None], None] | None = None
     """Called with every fault of a plugin, which is logged too."""
+    extenders: tuple[Extender, ...] = ()
+    """In the order of their calls."""
+    binders: tuple[Extender, ...] = ()
+    """Those that bind pods in place of the bind plugins."""
     observers: tuple[SchedulerObserver, ...] = ()
     """Called with every attempt that ended."""
     writes: PodWriteQueue = field(init=False)
@@ -74,11 +78,17 @@ class Core:
     def __attrs_post_init__(self) -> None:
         self.writes = PodWriteQueue(self)
 
+    def report_extender(self, status: Status, pod: Pod) -> None:
+        """Report an error of an extender that does not end the attempt."""
+        self.report(status, pod, "extender")
+
     def report(self, status: Status, pod: Pod | None, where: str) -> None:
         """Log a fault of a plugin, or of the cluster, and call ``on_fault`` with it."""
         about = f" for pod {pod.key}" if pod is not None else ""
         plugin = status.plugin or "scheduler"
-        logger.warning("%s: %s failed%s: %s", where, plugin, about, status.message, exc_info=status.error)
+        # An extender that does not answer is no fault in a program; its message says all there is.
+        cause = None if isinstance(status.error, ExtenderError) else status.error
+        logger.warning("%s: %s failed%s: %s", where, plugin, about, status.message, exc_info=cause)
         if self.on_fault is not None:
             try:
                 self.on_fault(status, pod)

@@ -12,9 +12,8 @@ from attrs import define, field
 from .._brief import brief_repr
 from ..api import ClusterObject, Pod
 from ..cluster import ClusterPort
-from ..config import Extender
 from ..errors import PluginError
-from ..framework import Framework, WaitingRoom
+from ..framework import Extender, Framework, WaitingRoom
 from ..queue import Nominator
 from ..state import NodeTable, ObjectStore, Snapshot
 from .binding.abort import stop_binding
@@ -71,8 +70,8 @@ class SchedulerHandle:
 
     @property
     def extenders(self) -> tuple[Extender, ...]:
-        """Extenders of the configuration."""
-        return ()
+        """Extenders, in the order of their calls."""
+        return self._core.extenders
 
     @property
     def cluster(self) -> ClusterPort:

@@ -9,7 +9,7 @@ from attrs import frozen
 
 from .._brief import brief_repr
 from ..api import Pod
-from ..framework import Observer, PluginsToPass, Registry, Status
+from ..framework import Extender, Observer, PluginsToPass, Registry, Status
 from .observer import DecisionObserver
 from .outcomes import SchedulerObserver
 from .runtime.clock import Clock
@@ -33,6 +33,8 @@ class SchedulerOptions:
     """Modules and packages of which the configuration may name plugins by import path, which imports them."""
     registry: Registry | None = None
     """In place of ``plugins`` and ``allow_imports``."""
+    extenders: Iterable[Extender] = ()
+    """Extenders in this process, besides those of the configuration."""
     clock: Clock | None = None
     """Seconds since the epoch; ``None``: the machine's clock."""
     seed: int | None = None
@@ -83,6 +85,7 @@ class SchedulerKeywords(TypedDict, total=False):
     plugins: PluginsToPass | None
     allow_imports: str | Iterable[str]
     registry: Registry | None
+    extenders: Iterable[Extender]
     clock: Clock | None
     seed: int | None
     executor: Executor | None

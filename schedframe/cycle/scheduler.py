@@ -187,6 +187,8 @@ class Scheduler:
             for framework in core.frameworks.values():
                 for problem in framework.close():
                     core.report(problem, None, "close")
+            for extender in core.extenders:
+                extender.close()
             core.queue.close()
             if core.watchdog is not None:
                 core.watchdog.close()
@@ -246,7 +248,7 @@ class Scheduler:
             if status.code is Code.ERROR:
                 self.core.report(status, attempt.pod, "post_filter")
         kin = None
-        if self.rejections is not None and not decision.shortcut:
+        if self.rejections is not None and not decision.shortcut and not decision.extenders:
             kin = self.rejections.record(attempt.framework, attempt.pod, diagnosis, result)
         handle_failure(self.core, attempt, UNSCHEDULABLE, diagnosis, nominating, kin)
 

@@ -82,6 +82,8 @@ class VerifyingSearch(Search):
     @override
     def decide(self, framework: Framework, pod: Pod) -> Decision:
         """One pod through the cache and, if its turn has come, through the full search, too."""
+        if self.extending is not None and self.extending.interested(pod):
+            return super().decide(framework, pod)  # the cache has no part in it
         self._due += self.share
         if self._due < 1:
             return super().decide(framework, pod)

@@ -4,6 +4,21 @@ from __future__ import annotations
 
 from .cycle_state import RECORDED, CycleState, CycleStateError, StateKey
 from .declarations import Depends, depends_on
+from .extender import (
+    EXTENDER,
+    MAX_EXTENDER_PRIORITY,
+    SCORE_SCALE,
+    BaseExtender,
+    Extender,
+    ExtenderError,
+    ExtenderFilterResult,
+    ExtenderVerb,
+    HostPriority,
+    OfferedNodes,
+    RemoteExtender,
+    Victims,
+    VictimUids,
+)
 from .filtering import PreFilterOutcome
 from .framework import Framework, PermitOutcome
 from .handle import Handle, PluginsRunner
@@ -48,12 +63,16 @@ from .verdicts import Diagnosis, Verdicts
 from .waiting import WaitingPod, WaitingRoom
 
 __all__ = [
+    "EXTENDER",
+    "MAX_EXTENDER_PRIORITY",
     "MAX_SCORE",
     "MIN_SCORE",
     "PROJECT",
     "RECORDED",
+    "SCORE_SCALE",
     "SKIP",
     "SUCCESS",
+    "BaseExtender",
     "BindPlugin",
     "Candidate",
     "Code",
@@ -64,6 +83,10 @@ __all__ = [
     "Diagnosis",
     "Enabled",
     "EventsPlugin",
+    "Extender",
+    "ExtenderError",
+    "ExtenderFilterResult",
+    "ExtenderVerb",
     "FilterPlugin",
     "FilterRowsPlugin",
     "Framework",
@@ -71,10 +94,12 @@ __all__ = [
     "GroupVerdicts",
     "Handle",
     "Hookspecs",
+    "HostPriority",
     "NominatingInfo",
     "Normalization",
     "NormalizePlugin",
     "Observer",
+    "OfferedNodes",
     "Origin",
     "PermitOutcome",
     "PermitPlugin",
@@ -96,6 +121,7 @@ __all__ = [
     "PreemptionEvaluator",
     "QueueSortPlugin",
     "Registry",
+    "RemoteExtender",
     "ReservePlugin",
     "RowVerdicts",
     "ScorePlugin",
@@ -106,6 +132,8 @@ __all__ = [
     "StateKey",
     "Status",
     "Verdicts",
+    "VictimUids",
+    "Victims",
     "WaitingPod",
     "WaitingRoom",
     "compile_plan",

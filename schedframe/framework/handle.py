@@ -8,9 +8,9 @@ from typing import Protocol, TypeVar
 
 from ..api import ClusterObject, Pod
 from ..cluster import ClusterPort
-from ..config import Extender
 from ..state import NodeInfo, NodeTable, ObjectStore, Rows, Snapshot
 from .cycle_state import CycleState
+from .extender import Extender
 from .filtering import PreFilterOutcome
 from .scoring import ScoreTable
 from .status import Status
@@ -145,7 +145,7 @@ class Handle(Protocol):
 
     @property
     def extenders(self) -> tuple[Extender, ...]:
-        """Extenders of the configuration."""
+        """Extenders, in the order of their calls. Core only."""
         ...
 
     @property

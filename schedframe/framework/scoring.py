@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define
+from attrs import define, field
 
 from .._brief import brief_repr
 from ..api import Pod
@@ -32,6 +33,28 @@ class ScoreTable:
     by_plugin: dict[str, Scores]
     """Normalised and weighted, in order of the profile; skipped plugins are absent."""
     total: Scores
+    by_extender: dict[str, dict[str, int]] = field(factory=dict)
+    """Extender → node → weighted score, where it gave one."""
+
+    def add_extender(self, name: str, nodes: Sequence[str], scores: Mapping[str, int]) -> None:
+        """Add the *scores* of an extender; *nodes* are the names of the rows. Unknown names are ignored."""
+        known = {node: int64(scores[node]) for node in nodes if node in scores}
+        self.by_extender[name] = known
+        self.total = self.total + np.array([known.get(node, 0) for node in nodes], np.int64)
+
+    def restricted(self, rows: Rows, nodes: Sequence[str], kept: Sequence[int]) -> ScoreTable:
+        """Return the scores at the positions *kept*, which are *rows* now; *nodes* are all names."""
+        names = {nodes[position] for position in kept}
+        chosen = np.array(kept, np.intp)
+        return ScoreTable(
+            rows,
+            {plugin: scores[chosen] for plugin, scores in self.by_plugin.items()},
+            self.total[chosen],
+            {
+                extender: {node: score for node, score in scores.items() if node in names}
+                for extender, scores in self.by_extender.items()
+            },
+        )
 
     def best(self) -> npt.NDArray[np.intp]:
         """Positions (among ``rows``) of all rows with the highest total, ascending."""
@@ -127,6 +150,11 @@ def _normalized(entry: ScoreEntry, state: CycleState, pod: Pod, raw: Scores, row
 
 def _all_zero(scores: Scores) -> bool:
     return bool(scores.dtype == np.int64 and len(scores) and not scores.view(np.uint64).max())
+
+
+def int64(value: int) -> int:
+    """Return *value* wrapped around as the reference's 64-bit arithmetic does."""
+    return (value + 2**63) % 2**64 - 2**63
 
 
 _INT = {int}

@@ -29,7 +29,8 @@ class Evaluator:
     _search: Search = field(init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._search = Search(self.core.cache, Random(0), shortcuts=False)
+        extending = self.core.search.extending
+        self._search = Search(self.core.cache, Random(0), shortcuts=False, extending=extending)
 
     def framework_of(self, pod: Pod) -> Framework | None:
         """Return the profile that schedules *pod*, ``None`` if no profile has its scheduler name."""

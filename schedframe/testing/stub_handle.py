@@ -11,9 +11,9 @@ from attrs import define, field
 from .._brief import brief_repr
 from ..api import ClusterObject, Node, Pod
 from ..cluster import InMemoryCluster
-from ..config import EffectiveProfile, EnabledPlugin, Extender
+from ..config import EffectiveProfile, EnabledPlugin
 from ..cycle import VirtualClock
-from ..framework import Framework, WaitingRoom, compile_plan, hookimpl
+from ..framework import Extender, Framework, WaitingRoom, compile_plan, hookimpl
 from ..framework.points import points_of
 from ..queue import Nominator, QueuedPodInfo
 from ..simulate import DryRunCluster

@@ -9,7 +9,6 @@ import attrs
 import pytest
 from attrs import field, frozen
 
-from schedframe import InMemoryCluster, Scheduler, Simulation
 from schedframe.config import (
     CatalogueEntry,
     ConfigBuildError,
@@ -53,13 +52,13 @@ BIN_PACK = CatalogueEntry("BinPack", ("filter", "score"), args_class=BinPackArgs
 NEEDY = CatalogueEntry("Needy", ("filter",), args_class=NeedyArgs)
 
 
-def load(document: dict[str, Any], *, keep_extenders: bool = False) -> EffectiveConfig:
-    return load_config({**META, **document}, out_of_tree=[BIN_PACK, NEEDY], keep_extenders=keep_extenders)
+def load(document: dict[str, Any]) -> EffectiveConfig:
+    return load_config({**META, **document}, out_of_tree=[BIN_PACK, NEEDY])
 
 
-def errors_of(document: dict[str, Any], *, keep_extenders: bool = False) -> list[str]:
+def errors_of(document: dict[str, Any]) -> list[str]:
     with pytest.raises(ConfigBuildError) as caught:
-        load(document, keep_extenders=keep_extenders)
+        load(document)
     assert caught.value.stage == "build"
     return [str(error) for error in caught.value.errors]
 
@@ -205,39 +204,24 @@ EXTENDERS = """
 apiVersion: kubescheduler.config.k8s.io/v1
 kind: KubeSchedulerConfiguration
 extenders:
-- urlPrefix: http://127.0.0.1:1
-  filterVerb: filter
 - urlPrefix: http://127.0.0.1:2
   prioritizeVerb: rank
   weight: 1
   ignorable: true
+- urlPrefix: http://127.0.0.1:1
+  filterVerb: filter
 """
 
 
-def test_extenders_are_refused_with_their_lines() -> None:
-    with pytest.raises(ConfigBuildError) as caught:
-        load_config(EXTENDERS)
-    first, second = map(str, caught.value.errors)
-    assert first == (
-        "line 5: extenders[0]: forbidden: schedframe does not call extenders yet; "
-        "remove the extender at http://127.0.0.1:1 and do its work in a plugin"
-    )
-    assert second.startswith("line 7: extenders[1]: forbidden: ")
-
-
-@pytest.mark.parametrize("form", ["document", "values", "effective"])
-def test_no_scheduler_runs_without_the_extenders_it_was_given(form: str) -> None:
-    effective = load_config(EXTENDERS, keep_extenders=True)
-    forms = {"document": EXTENDERS, "values": effective.config, "effective": effective}
-    with pytest.raises(ConfigBuildError, match="does not call extenders"):
-        Scheduler(InMemoryCluster(), forms[form])
-    with pytest.raises(ConfigBuildError, match="does not call extenders"):
-        Simulation(config=forms[form])
-
-
-def test_extenders_can_be_kept_for_inspection() -> None:
-    effective = load_config(EXTENDERS, keep_extenders=True)
+def test_ignorable_extenders_come_last() -> None:
+    effective = load_config(EXTENDERS)
     assert [extender.ignorable for extender in effective.extenders] == [False, True]
+
+
+def test_the_option_of_the_time_when_extenders_were_refused_warns() -> None:
+    with pytest.warns(DeprecationWarning, match="keep_extenders"):
+        effective = load_config(EXTENDERS, keep_extenders=True)
+    assert effective == load_config(EXTENDERS)
 
 
 def test_ignored_resources_reach_every_profile() -> None:
@@ -253,7 +237,7 @@ def test_ignored_resources_reach_every_profile() -> None:
             {"managedResources": [{"name": "example.com/c", "ignoredByScheduler": True}]},
         ],
     }
-    for each in load(document, keep_extenders=True).profiles:
+    for each in load(document).profiles:
         assert each.plugin_args["NodeResourcesFit"].ignored_resources == ("example.com/a", "example.com/c")
 
 
@@ -262,7 +246,7 @@ def test_ignored_resources_need_a_plugin_that_ignores_them() -> None:
         **profile({"multiPoint": {"disabled": [{"name": "NodeResourcesFit"}]}}),
         "extenders": [{"managedResources": [{"name": "example.com/a", "ignoredByScheduler": True}]}],
     }
-    (error,) = errors_of(document, keep_extenders=True)
+    (error,) = errors_of(document)
     assert "example.com/a" in error
 
 
@@ -286,7 +270,7 @@ def test_certificate_files_are_read(tmp_path: Path) -> None:
     path = tmp_path / "ca.pem"
     path.write_text("-----BEGIN CERTIFICATE-----\n", encoding="ascii")
     document = {"extenders": [{"urlPrefix": "https://a", "tlsConfig": {"caFile": str(path)}}]}
-    load(document, keep_extenders=True)
+    load(document)
 
 
 # Catalogues

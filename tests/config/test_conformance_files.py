@@ -16,10 +16,8 @@ def test_what_is_written_reads_back_the_same() -> None:
     read = 0
     for case in BUNDLED.cases("config"):
         if case["expected"]["ok"]:
-            config = load_config(case["yaml"], out_of_tree=OUT_OF_TREE, keep_extenders=True)
-            assert load_config(dump_config(config), out_of_tree=OUT_OF_TREE, keep_extenders=True) == config, (
-                case["name"]
-            )
+            config = load_config(case["yaml"], out_of_tree=OUT_OF_TREE)
+            assert load_config(dump_config(config), out_of_tree=OUT_OF_TREE) == config, case["name"]
             read += 1
     assert read > 100
 
@@ -30,7 +28,7 @@ def test_configurations_of_scheduling_cases(family: str) -> None:
         expected = case.get("expect")
         error = expected.get("config_error") if isinstance(expected, dict) else None
         if error is None:
-            load_config(case.get("config"), keep_extenders=True)
+            load_config(case.get("config"))
         else:
             with pytest.raises(ConfigError):
                 load_config(case["config"])

@@ -161,7 +161,6 @@ def test_python_values_and_document_agree() -> None:
                 ),
             ),
         ),
-        keep_extenders=True,
     )
     from_document = load_config(
         HEAD
@@ -178,7 +177,6 @@ extenders:
   httpTimeout: 3s
   tlsConfig: {caData: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t}
 """,
-        keep_extenders=True,
     )
     assert from_values == from_document
 

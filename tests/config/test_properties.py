@@ -33,24 +33,24 @@ def test_structure_undoes_unstructure(config: KubeSchedulerConfiguration) -> Non
 @EXAMPLES
 @given(configurations())
 def test_what_is_written_reads_back_the_same(config: KubeSchedulerConfiguration) -> None:
-    effective = load_config(config, catalogue=CATALOGUE, keep_extenders=True)
-    assert load_config(dump_config(effective), catalogue=CATALOGUE, keep_extenders=True) == effective
-    assert load_config(effective.to_manifest(), catalogue=CATALOGUE, keep_extenders=True) == effective
-    assert load_config(effective.config, catalogue=CATALOGUE, keep_extenders=True) == effective
+    effective = load_config(config, catalogue=CATALOGUE)
+    assert load_config(dump_config(effective), catalogue=CATALOGUE) == effective
+    assert load_config(effective.to_manifest(), catalogue=CATALOGUE) == effective
+    assert load_config(effective.config, catalogue=CATALOGUE) == effective
 
 
 @EXAMPLES
 @given(configurations())
 def test_python_values_yaml_and_json_mean_the_same(config: KubeSchedulerConfiguration) -> None:
-    effective = load_config(config, catalogue=CATALOGUE, keep_extenders=True)
+    effective = load_config(config, catalogue=CATALOGUE)
     # Written without defaults, args as plain data.
     manifest = {"apiVersion": GROUP_VERSION, "kind": KIND, **unstructure(config)}
     for profile in manifest.get("profiles", []):
         for plugin in profile.get("pluginConfig", []):
             if "args" in plugin:
                 plugin["args"] = effective.args_manifest(plugin["name"], plugin["args"])
-    assert load_config(json.dumps(manifest), catalogue=CATALOGUE, keep_extenders=True) == effective
-    assert load_config(to_yaml(manifest), catalogue=CATALOGUE, keep_extenders=True) == effective
+    assert load_config(json.dumps(manifest), catalogue=CATALOGUE) == effective
+    assert load_config(to_yaml(manifest), catalogue=CATALOGUE) == effective
 
 
 @EXAMPLES
@@ -103,7 +103,7 @@ def test_expansion_is_that_of_the_naive_model(given_plugins: Plugins, multi: Plu
 @EXAMPLES
 @given(configurations())
 def test_effective_plugins_implement_their_points(config: KubeSchedulerConfiguration) -> None:
-    for profile in load_config(config, catalogue=CATALOGUE, keep_extenders=True).profiles:
+    for profile in load_config(config, catalogue=CATALOGUE).profiles:
         for point, enabled in profile.plugins.items():
             assert enabled
             for plugin in enabled:
@@ -141,7 +141,7 @@ def test_broken_text_is_refused(random: Random, inserted: str) -> None:
 
 
 def test_the_mutated_document_is_valid() -> None:
-    load_config(FULL_DOCUMENT, keep_extenders=True)
+    load_config(FULL_DOCUMENT)
 
 
 def test_a_default_plugin_that_is_enabled_again_loses_its_default_weight() -> None:

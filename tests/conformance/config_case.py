@@ -43,7 +43,7 @@ def compare(case: dict[str, Any]) -> list[str]:
     """Differences between what is expected of a case and what comes out; none if it conforms."""
     expected = case["expected"]
     try:
-        config = load_config(case["yaml"], out_of_tree=OUT_OF_TREE, keep_extenders=True)
+        config = load_config(case["yaml"], out_of_tree=OUT_OF_TREE)
     except ConfigError as error:
         return _compare_refusal(expected, error)
     if not expected["ok"]:

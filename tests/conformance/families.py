@@ -34,7 +34,7 @@ FAMILIES: dict[str, str | None] = {
     "queue": "queue_case",
     "event_derivation": "event_derivation_case",
     "hints": "hints_case",
-    "extenders": None,
+    "extenders": "extenders_case",
     "pod_groups": None,
     "placements": None,
 }

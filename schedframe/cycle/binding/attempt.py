@@ -6,7 +6,7 @@ import threading
 from enum import Enum, auto
 
 from ...api import Pod
-from ...framework import CycleState, Framework, Status
+from ...framework import CycleState, Extender, Framework, Status
 from ...queue import QueuedPodInfo
 
 _PHASE_LOCK = threading.Lock()
@@ -31,6 +31,8 @@ class Attempt:
     assumed: Pod | None = None
     """The pod with its node, from assume on."""
     pre_binders: tuple[str, ...] = ()
+    binders: tuple[Extender, ...] = ()
+    """Extenders that bind it in place of the bind plugins."""
     pre_bound: int = 0
     """How many of ``pre_binders`` are done."""
     idle: bool = False

@@ -35,6 +35,8 @@ def start_binding(core: Core, attempt: Attempt) -> None:
         attempt.pre_binders = names
         if names:
             publish_expected_node(core, attempt, names[0])
+    if core.binders:
+        attempt.binders = tuple([each for each in core.binders if each.is_interested(assumed)])
     submit(core, attempt)
 
 
@@ -50,7 +52,8 @@ def submit(core: Core, attempt: Attempt) -> None:
     core.binding[attempt.assumed.uid] = attempt
     if attempt.framework.reads_snapshot:
         core.published = core.cache.snapshot()
-    needs_thread = bool(attempt.pre_binders) or not (core.on_loop and attempt.framework.plan.binds_at_once)
+    in_thread = bool(attempt.pre_binders or attempt.binders)
+    needs_thread = in_thread or not (core.on_loop and attempt.framework.plan.binds_at_once)
     work = task.run if needs_thread else task.run_on_loop
     executor.submit(work, lambda status: core.inbox.put(_finished, (core, attempt, status)))
 

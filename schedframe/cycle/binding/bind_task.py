@@ -13,7 +13,7 @@ from attrs import define
 
 from ...cluster import ClusterPort, OutcomeUnknown, RemoteCluster
 from ...errors import PluginError
-from ...framework import Code, Status
+from ...framework import Code, Extender, Status
 from ...framework.faults import from_exception, invalid_answer, read_status
 from ...queue import ClusterEvent, EventOf
 from ..core import logger
@@ -41,7 +41,7 @@ class BindingTask:
         """``None`` if the pod is bound, else why not; a coroutine of the same where a plugin is ``async``."""
         attempt = self.attempt
         binders = attempt.framework.plan.bind
-        if len(binders) == 1 and not attempt.pre_binders:
+        if len(binders) == 1 and not attempt.pre_binders and not attempt.binders:
             # The usual case: one call, and no steps to keep track of unless it answers something.
             try:
                 answer = binders[0].call(attempt.state, attempt.assumed, attempt.node_name)
@@ -119,11 +119,26 @@ class BindingTask:
         return None
 
     def _bind(self) -> Steps:
+        for extender in self.attempt.binders:
+            error = self._bind_by(extender)
+            if error is None or not extender.is_ignorable:
+                return error
+            logger.info("extender %s is ignored: %s", extender.name, error.message)
         for entry in self.attempt.framework.plan.bind:
             status = yield from self._call(entry.name, "bind", entry.call)
             if status is None or status.code is not Code.SKIP:
                 return status
         return NO_BINDER
+
+    def _bind_by(self, extender: Extender) -> Status | None:
+        """The error of *extender*; ``None`` if it bound the pod."""
+        attempt = self.attempt
+        assert attempt.assumed is not None
+        try:
+            extender.bind(attempt.assumed, attempt.node_name)
+        except Exception as error:  # noqa: BLE001 - the extender's, reported with the pod
+            return Status.from_error(error)
+        return None
 
     def _call(self, name: str, point: str, call: Callable[..., Any]) -> Steps:
         attempt = self.attempt

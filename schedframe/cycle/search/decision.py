@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Protocol
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, ClassVar, Protocol
 
 from ..._brief import brief_of
 from ...api import Pod
-from ...framework import CycleState, Diagnosis, PreFilterOutcome, ScoreTable, Status, Verdicts
+from ...framework import CycleState, Diagnosis, Extender, PreFilterOutcome, ScoreTable, Status, Verdicts
 from ...state import Rows
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
 
 
 class FeasibleRows(Protocol):
@@ -46,6 +50,12 @@ class Decision:
     """Whether reserve and pre_bind have nothing to do, see ``skip_reads``."""
     shortcut: str = ""
     """``nominated`` if the nominated node was taken without a search."""
+    extenders: tuple[Extender, ...] = ()
+    """Those that took part in the search, in the order of their calls."""
+    named: Mapping[str, Status] = _NONE
+    """Node → the status that an extender reported, also for nodes that remain or do not exist."""
+    named_by: Mapping[str, str] = _NONE
+    """Node → the extender that reported it."""
 
     _SHOWN: ClassVar[tuple[str, ...]] = ("node_name", "error", "scored", "evaluated", "shortcut")
 
@@ -61,7 +71,7 @@ class Decision:
         return self._feasible
 
     @feasible.setter
-    def feasible(self, rows: Rows) -> None:
+    def feasible(self, rows: Rows | None) -> None:
         self._feasible = rows
 
     @property

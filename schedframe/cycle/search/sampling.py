@@ -6,29 +6,61 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ...framework import Framework
-from ...state import Cache
+from ...framework import ExtenderVerb, Framework
+from ...state import Cache, Rows
 
 MIN_FEASIBLE_NODES_TO_FIND = 100
 MIN_FEASIBLE_NODES_PERCENTAGE = 5
 
 Positions = npt.NDArray[np.intp]
 
+_SEARCHING = frozenset({ExtenderVerb.FILTER, ExtenderVerb.PRIORITIZE})
+
+
+@define(eq=False)
+class SearchOrder:
+    """The order in which nodes are searched, for a cache that keeps it (``ordered=True``)."""
+
+    cache: Cache
+    _all: Rows | None = None
+    _version: int = -1
+
+    def rows(self) -> Rows:
+        """Return all rows in search order; O(nodes) after a node changed, else O(1)."""
+        table = self.cache.table
+        names = self.cache.order.names()
+        if self._all is None or self._version != table.node_log.version:
+            rows = (table.live_row(name) for name in names)
+            self._all = Rows.at(table, np.array([row for row in rows if row is not None], np.intp))
+            self._version = table.node_log.version
+        return self._all
+
+    def sorted(self, rows: Rows) -> Rows:
+        """Return *rows*, each of which is there once, in search order; O(nodes)."""
+        ordered = self.rows()
+        if len(rows) == len(ordered):
+            return ordered
+        chosen = np.zeros(rows.table.capacity, np.bool_)
+        chosen[rows.index] = True
+        return ordered.select(ordered.take(chosen))
+
 
 @define(eq=False)
 class Sampling:
-    """The search order of the nodes and the place where the next search starts, shared by all profiles."""
+    """The place where the next search starts and how far it goes, shared by all profiles."""
 
     cache: Cache
     percentage: int = 0
     """The configuration's percentageOfNodesToScore; 0 adapts to the number of nodes."""
     next_start: int = 0
-    _ordered: Positions = field(factory=lambda: np.empty(0, np.intp))
-    _version: int = -1
+    order: SearchOrder = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.order = SearchOrder(self.cache)
 
     def wanted(self, framework: Framework, nodes: int) -> int:
         """How many feasible nodes are enough when *nodes* are searched."""
-        if not framework.plan.score and not framework.handle.extenders:
+        if not framework.plan.score and not any(e.verbs & _SEARCHING for e in framework.handle.extenders):
             return 1
         if nodes < MIN_FEASIBLE_NODES_TO_FIND:
             return nodes
@@ -41,13 +73,7 @@ class Sampling:
 
     def ordered(self) -> Positions:
         """All rows in search order; O(nodes) after a node changed, else O(1)."""
-        table = self.cache.table
-        names = self.cache.order.names()
-        if self._version != table.node_log.version:
-            rows = (table.live_row(name) for name in names)
-            self._ordered = np.array([row for row in rows if row is not None], np.intp)
-            self._version = table.node_log.version
-        return self._ordered
+        return self.order.rows().positions
 
     def rotated(self, rows: Positions) -> Positions:
         """*rows* in order, from the start of this search around."""

@@ -10,11 +10,12 @@ from attrs import define
 
 from ..._brief import brief_repr
 from ...api import Pod
-from ...framework import CycleState, Framework, PreFilterOutcome, Status, Verdicts
+from ...framework import EXTENDER, CycleState, Diagnosis, Framework, PreFilterOutcome, Status, Verdicts
 from ...state import Cache, Rows
 from ..equivalence.fast_search import FastSearch
 from .decision import Decision
 from .diagnosis import Refused, diagnose, refuse
+from .extending import Extending
 from .sampling import Sampling
 from .tie_breaking import one_of
 
@@ -38,11 +39,14 @@ class Search:
     shortcuts: bool = True
     fast: FastSearch | None = None
     """Decides for pods like earlier ones; not with sampling, which looks at other nodes every time."""
+    extending: Extending | None = None
+    """Asks the extenders, if there are any."""
 
     def decide(self, framework: Framework, pod: Pod) -> Decision:
         """One pod through pre_filter, filter, pre_score, score and select."""
         decision = None
-        if self.fast is not None and self.cache.table.num_nodes:
+        extenders = self.extending.interested(pod) if self.extending is not None else ()
+        if self.fast is not None and not extenders and self.cache.table.num_nodes:
             decision = self.fast.decide(framework, pod)
             if decision is not None and (decision.node_name is not None or decision.is_settled):
                 if decision.diagnosis is None or not framework.plan.runs_all_filters:
@@ -50,6 +54,8 @@ class Search:
                 decision = None  # the cache knows the first rejection of a node only
         if decision is None:
             decision = Decision(pod, CycleState())
+        if extenders:
+            decision.extenders = extenders
         if self._find(framework, decision):
             self._choose(framework, decision)
         return decision
@@ -87,9 +93,38 @@ class Search:
                 candidates if _is_all(found, candidates, verdicts) else verdicts.rows.select(found)
             )
         elif decision.error is None:
-            decision.diagnosis = diagnose(outcome, verdicts, table.num_nodes, refused)
+            decision.diagnosis = self._diagnose(decision, refused)
         self._advance(decision, refused)
+        if decision.extenders and decision.feasible is not None:
+            self._extend(framework, decision, refused)
         return decision.feasible is not None
+
+    def _extend(self, framework: Framework, decision: Decision, refused: Refused | None) -> None:
+        """Leave the feasible rows that the extenders keep; without any, say why."""
+        extending, feasible, verdicts = self.extending, decision.feasible, decision.verdicts
+        assert extending is not None
+        assert feasible is not None
+        assert verdicts is not None
+        if decision.named:
+            # What an extender said of the nominated node gives way to what the filters say of it now.
+            rejected = set(verdicts.rows.select(verdicts.codes != 0).names())
+            decision.named = {name: s for name, s in decision.named.items() if name not in rejected}
+        if self.sampling is None:
+            feasible = extending.order.sorted(feasible)
+        rows = extending.filter(framework, decision, feasible)
+        decision.feasible = rows if rows is not None and len(rows) else None
+        if rows is not None and not len(rows):
+            decision.diagnosis = self._diagnose(decision, refused)
+            decision.diagnosis.unschedulable_plugins.add(EXTENDER)
+
+    def _diagnose(self, decision: Decision, refused: Refused | None) -> Diagnosis:
+        """Return why no node remains."""
+        outcome, verdicts = decision.pre_filter, decision.verdicts
+        assert outcome is not None
+        assert verdicts is not None
+        diagnosis = diagnose(outcome, verdicts, self.cache.table.num_nodes, refused)
+        diagnosis.named.update(decision.named)
+        return diagnosis
 
     def _try_nominated(self, framework: Framework, decision: Decision) -> Refused | None:
         """Take the nominated node if it passes; the node and why, if it was tried and refused."""
@@ -105,7 +140,14 @@ class Search:
         if status is not None:
             # An error here is not final: the search that follows meets it again where it matters.
             return Refused(name, row, status)
-        decision.feasible = Rows.at(table, np.array([row], np.intp))
+        feasible: Rows | None = Rows.at(table, np.array([row], np.intp))
+        if decision.extenders and self.extending is not None and feasible is not None:
+            feasible = self.extending.filter(framework, decision, feasible)
+            if feasible is None or not len(feasible):
+                # As above: the search that follows asks them again.
+                decision.error = decision.diagnosis = None
+                return None
+        decision.feasible = feasible
         decision.evaluated = 1
         decision.shortcut = "nominated"
         return None
@@ -187,8 +229,13 @@ class Search:
         if len(feasible) == 1 and self.shortcuts:
             decision.node_name = feasible.names()[0]
             return
-        score(framework, decision)
+        if decision.extenders and self.extending is not None:
+            self.extending.score(framework, decision)
+        else:
+            score(framework, decision)
         if decision.scores is not None:
+            if self.extending is not None and not framework.plan.score:
+                decision.scores.total = decision.scores.total - 1  # as in the reference, sums start from 0
             decision.node_name = select(decision, self.rng)
 
 

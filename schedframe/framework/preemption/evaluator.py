@@ -6,7 +6,7 @@ or ``wanted`` for another policy. Behaviour: kube-scheduler v1.36 (pkg/scheduler
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from ..._brief import brief_repr
 from ...api import DISRUPTION_TARGET, Pod, PodDisruptionBudget
 from ...state import NodeInfo
 from ..cycle_state import CycleState
+from ..extender import ExtenderError
 from ..handle import Handle
 from ..results import NominatingInfo, PostFilterResult
 from ..status import SUCCESS, Code, Status
@@ -24,9 +25,11 @@ from .budgets import Budget, read_budgets
 from .candidates import Candidate, Preemption, standing
 from .dry_run import NO_VICTIMS, select_victims
 from .execution import Eviction
+from .extending import candidates_of_extenders
 from .memory import DryRuns, Results, visit
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
+NO_CANDIDATE = "no candidate node for preemption"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
 PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
@@ -148,11 +151,18 @@ class PreemptionEvaluator:
         candidates, tally = self.find_candidates(state, pod, statuses)
         if not candidates:
             if tally.errors:
-                return None, Status.from_error("; ".join(sorted(tally.errors)))
+                return None, Status.from_error(_joined(tally.errors))
             repeatable = not tally.tried and self.by_priority and self._decides_by_spec()
             unless = self._has_lower(pod.priority) if repeatable else None
             cleared = PostFilterResult(NominatingInfo(""), Preemption((), None), repeatable, unless)
             return cleared, Status.unschedulable(tally.message(self.handle.table.num_nodes))
+        if self.handle.extenders:
+            try:
+                candidates = candidates_of_extenders(self.handle, pod, candidates)
+            except ExtenderError as error:
+                return None, Status.from_error(error)
+            if not candidates:
+                return None, Status.unschedulable(NO_CANDIDATE)
         chosen = min(candidates, key=standing)
         orders = self.eviction.start(pod, chosen)
         details = Preemption(tuple(candidates), chosen, orders.evicted, orders.cleared, orders.stopped)
@@ -231,6 +241,12 @@ class PreemptionEvaluator:
         if isinstance(found, Candidate) and not found.victims:
             return Status.from_error(f'expected at least one victim pod on node "{info.name}"')
         return found
+
+
+def _joined(errors: Iterable[str]) -> str:
+    """Return the errors as one text, each once; several are in brackets."""
+    different = sorted(set(errors))
+    return different[0] if len(different) == 1 else f"[{', '.join(different)}]"
 
 
 def _lowest_priority(info: NodeInfo) -> float:

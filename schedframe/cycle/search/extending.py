@@ -1,0 +1,220 @@
+"""Extenders in the search: what remains of the feasible nodes, and scores besides those of the plugins.
+
+The core may go on with events while a remote extender answers, and the node table may have changed then.
+Names are therefore read before a call, and the nodes are filtered again after it if any row changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+
+import numpy as np
+from attrs import define, field
+
+from ...api import Pod
+from ...framework import (
+    SCORE_SCALE,
+    CycleState,
+    Extender,
+    ExtenderError,
+    ExtenderFilterResult,
+    ExtenderVerb,
+    Framework,
+    HostPriority,
+    OfferedNodes,
+    RemoteExtender,
+    ScoreTable,
+    Status,
+)
+from ...framework.extender import checked
+from ...framework.plan import Plan
+from ...framework.scoring import run_scores
+from ...state import Rows
+from .decision import Decision
+from .diagnosis import refuse
+from .replaced_nodes import ReplacedRows, plan_by_node
+from .sampling import SearchOrder
+
+_IN_SEARCH = frozenset({ExtenderVerb.FILTER, ExtenderVerb.PRIORITIZE})
+
+
+@define(eq=False)
+class Extending:
+    """Asks the extenders of a scheduler. One for all profiles; core only."""
+
+    extenders: tuple[Extender, ...]
+    """In the order of their calls."""
+    order: SearchOrder
+    report: Callable[[Status, Pod], None] = lambda status, pod: None
+    """Called with errors that do not end the cycle."""
+    _last_offer: tuple[bytes, int, list[str]] = field(default=(b"", -1, []), init=False)
+    """Row numbers, version of the node log and names: most offers are equal to the one before."""
+    _plans: dict[Framework, Plan] = field(factory=dict, init=False)
+
+    def interested(self, pod: Pod) -> tuple[Extender, ...]:
+        """Return the extenders that take part in the search for a node for *pod*."""
+        return tuple([each for each in self.extenders if each.verbs & _IN_SEARCH and each.is_interested(pod)])
+
+    # ---- filter ------------------------------------------------------------------------------------------
+
+    def filter(self, framework: Framework, decision: Decision, feasible: Rows) -> Rows | None:
+        """Return what remains of the *feasible* rows.
+
+        Statuses of the extenders are added to ``decision.named``. ``None`` if the cycle is over: the decision
+        has an error, or a diagnosis because pre_filter rejects the pod by now.
+        """
+        version = feasible.table.row_log.version
+        offered = first = self._offer(feasible)
+        for extender in decision.extenders:
+            if not len(offered):
+                break
+            if ExtenderVerb.FILTER not in extender.verbs:
+                continue
+            try:
+                answer = checked(extender, partial(extender.filter, decision.pod, offered))
+                kept = offered.kept(extender.name, answer)
+            except ExtenderError as error:
+                if not extender.is_ignorable:
+                    decision.error = Status.from_error(error)
+                    return None
+                self._skipped(extender, error, decision.pod)
+                continue
+            _add_failures(decision, extender, answer)
+            offered = kept
+        rows = offered.rows if offered.rows is not None else ReplacedRows.of(offered.nodes)
+        if feasible.table.row_log.version == version:
+            return rows
+        again = self._refiltered(framework, decision, rows, offered.names, set(first.names))
+        return None if again is None else again[0]
+
+    def _offer(self, feasible: Rows) -> OfferedNodes:
+        """Return the *feasible* rows, with their names."""
+        key, version = feasible.positions.tobytes(), feasible.table.node_log.version
+        known, known_version, names = self._last_offer
+        if key != known or version != known_version:
+            names = feasible.names()
+            self._last_offer = key, version, names
+        return OfferedNodes(feasible, None, names)
+
+    def _skipped(self, extender: Extender, error: ExtenderError, pod: Pod) -> None:
+        self.report(Status.from_error(error, extender.name), pod)
+
+    def _refiltered(
+        self, framework: Framework, decision: Decision, rows: Rows, names: Sequence[str], present: set[str]
+    ) -> tuple[Rows, list[int]] | None:
+        """Return those of *rows*, once named *names*, that are still there and still pass; events came in.
+
+        With their positions. *present*: names that were in the node table; other ones are left alone.
+        ``None`` as for :meth:`filter`.
+        """
+        table, pod = framework.handle.table, decision.pod
+        decision.state = CycleState()
+        outcome = decision.pre_filter = framework.run_pre_filter(decision.state, pod, table.rows())
+        if outcome.status is not None:
+            refuse(decision, table, outcome)
+            return None
+        allowed = outcome.node_names
+        row_of = {n: table.live_row(n) for n in names if n in present and (allowed is None or n in allowed)}
+        live = list(dict.fromkeys(row for row in row_of.values() if row is not None))
+        verdicts = framework.filter_rows(decision.state, pod, Rows.at(table, np.array(live, np.intp)))
+        decision.error = verdicts.first_error()
+        if decision.error is not None:
+            return None
+        passing = set(verdicts.rows.select(verdicts.passing()).positions.tolist())
+        kept = [i for i, name in enumerate(names) if name not in present or row_of.get(name) in passing]
+        if not kept:
+            decision.verdicts = verdicts
+        if isinstance(rows, ReplacedRows):
+            return rows.subset(kept), kept
+        return Rows.at(table, np.array([row_of[names[i]] for i in kept], np.intp)), kept
+
+    # ---- scores ------------------------------------------------------------------------------------------
+
+    def score(self, framework: Framework, decision: Decision) -> None:
+        """Fill in the scores of plugins and extenders, or the error of a plugin."""
+        rows, state, pod = decision.feasible, decision.state, decision.pod
+        assert rows is not None
+        replaced = isinstance(rows, ReplacedRows)
+        if framework.plan.score:
+            decision.scored = True
+            present = rows.present(framework.handle.table) if isinstance(rows, ReplacedRows) else rows
+            error = framework.run_pre_score(state, pod, present)
+            if error is not None:
+                decision.error = decision.pre_score_error = error
+                return
+        if replaced:
+            scores = run_scores(self._plan_by_node(framework), state, pod, rows)
+        else:
+            scores = framework.run_scores(state, pod, rows)
+        if isinstance(scores, Status):
+            decision.error = scores
+        elif len(rows) > 1:
+            self._prioritize(framework, decision, scores)
+        else:
+            decision.scores = scores
+
+    def _plan_by_node(self, framework: Framework) -> Plan:
+        plan = self._plans.get(framework)
+        if plan is None:
+            plan = self._plans[framework] = plan_by_node(framework)
+        return plan
+
+    def _prioritize(self, framework: Framework, decision: Decision, scores: ScoreTable) -> None:
+        """Add the scores of the extenders to those of the plugins."""
+        rows, table = scores.rows, framework.handle.table
+        version = table.row_log.version
+        offered = OfferedNodes(None, rows.nodes) if isinstance(rows, ReplacedRows) else self._offer(rows)
+        names = offered.names
+        present = {name for name in names if table.live_row(name) is not None} if offered.replaced else set()
+        calls = [
+            (each, _sent(each, decision.pod, offered))
+            for each in decision.extenders
+            if ExtenderVerb.PRIORITIZE in each.verbs
+        ]
+        for extender, wait in calls:
+            try:
+                given = _sums(checked(extender, wait), extender.weight * SCORE_SCALE)
+            except ExtenderError as error:
+                self._skipped(extender, error, decision.pod)
+            else:
+                scores.add_extender(extender.name, names, given)
+        decision.scores = scores
+        if table.row_log.version != version:
+            present = present if offered.replaced else set(names)
+            again = self._refiltered(framework, decision, rows, names, present)
+            decision.scores = None if again is None else scores.restricted(again[0], names, again[1])
+            decision.feasible = None if again is None else again[0]
+
+
+def _sent(extender: Extender, pod: Pod, offered: OfferedNodes) -> Callable[[], Iterable[HostPriority]]:
+    """Send the request of a remote extender; return what gives the answer of any extender."""
+    if not isinstance(extender, RemoteExtender):
+        return partial(extender.prioritize, pod, offered)
+    try:
+        return extender.send_prioritize(pod, offered)
+    except ExtenderError as error:
+        return partial(_fail, error)
+
+
+def _fail(error: ExtenderError) -> Iterable[HostPriority]:
+    raise error
+
+
+def _sums(priorities: Iterable[HostPriority], factor: int) -> dict[str, int]:
+    """Return the scores by node, times *factor*; several for one node add up."""
+    sums: dict[str, int] = {}
+    for host, score in priorities:
+        sums[host] = sums.get(host, 0) + score * factor
+    return sums
+
+
+def _add_failures(decision: Decision, extender: Extender, answer: ExtenderFilterResult) -> None:
+    """Add the failures that *extender* reports, also for nodes that it keeps or that do not exist."""
+    if not answer.failed and not answer.failed_and_unresolvable:
+        return
+    named = {name: Status.unschedulable(reason) for name, reason in answer.failed.items()}
+    for name, reason in answer.failed_and_unresolvable.items():
+        named[name] = Status.unresolvable(reason)
+    decision.named = {**decision.named, **named}
+    decision.named_by = {**decision.named_by, **dict.fromkeys(named, extender.name)}

@@ -1,0 +1,52 @@
+"""Encoded pods, nodes and lists of names, kept from one request to the next."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from ..api import Node, Pod
+from ..framework import OfferedNodes
+from .wire import document, encode
+
+_NO_NAMES: list[str] = []
+
+
+@define(eq=False)
+class Encoding:
+    """Parts of request bodies. Core only.
+
+    Kept are the last pod, the last list of names, which is mostly the one of all nodes, and each node in the
+    last version that was sent.
+    """
+
+    _pod: tuple[Pod | None, bytes] = field(default=(None, b""), init=False)
+    _names: tuple[list[str], bytes] = field(default=(_NO_NAMES, b"[]"), init=False)
+    _nodes: dict[str, tuple[Node, bytes]] = field(factory=dict, init=False)
+
+    def pod(self, pod: Pod) -> bytes:
+        """Return the JSON of *pod*."""
+        known, encoded = self._pod
+        if known is not pod:
+            encoded = encode(document(pod))
+            self._pod = pod, encoded
+        return encoded
+
+    def names(self, nodes: OfferedNodes) -> bytes:
+        """Return the JSON of the names; O(1) for the list object of the last call."""
+        known, encoded = self._names
+        if known is not nodes.names:
+            encoded = encode(nodes.names)
+            self._names = nodes.names, encoded
+        return encoded
+
+    def nodes(self, nodes: OfferedNodes) -> list[bytes]:
+        """Return the JSON of each node; O(1) for each that was sent before and did not change."""
+        kept, found = self._nodes, []
+        if len(kept) > 2 * len(nodes) + 1024:
+            kept.clear()  # most are gone from the cluster
+        for node in nodes.nodes:
+            known = kept.get(node.name)
+            if known is None or known[0] is not node:
+                known = kept[node.name] = node, encode(document(node))
+            found.append(known[1])
+        return found

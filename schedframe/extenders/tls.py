@@ -1,0 +1,46 @@
+"""TLS to extenders, from ``tlsConfig``."""
+
+from __future__ import annotations
+
+import ssl
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from ..config import ExtenderTLSConfig
+from ..framework import ExtenderError
+
+
+def tls_context(tls: ExtenderTLSConfig | None, enable_https: bool) -> ssl.SSLContext:
+    """Return the settings of connections to an ``https`` URL.
+
+    As in the reference, ``enableHTTPS`` without a certificate authority trusts any server. Raises
+    :class:`ExtenderError` for certificates that cannot be used.
+    """
+    tls = tls if tls is not None else ExtenderTLSConfig()
+    has_ca = bool(tls.ca_data or tls.ca_file)
+    context = ssl.create_default_context()
+    try:
+        if tls.insecure or (enable_https and not has_ca):
+            context.check_hostname = False
+            context.verify_mode = ssl.CERT_NONE
+        elif has_ca:
+            context = ssl.create_default_context(cadata=_text(tls.ca_data, tls.ca_file))
+        if tls.cert_data or tls.cert_file:
+            _load_pair(context, tls)
+    except (OSError, ValueError) as error:
+        raise ExtenderError(f"cannot use the certificates of tlsConfig: {error}") from error
+    return context
+
+
+def _text(data: bytes, file: str) -> str:
+    return (data or Path(file).read_bytes()).decode("ascii", errors="replace")
+
+
+def _load_pair(context: ssl.SSLContext, tls: ExtenderTLSConfig) -> None:
+    # OpenSSL reads certificates of clients from files only.
+    with TemporaryDirectory() as directory:
+        cert, key = Path(directory, "cert.pem"), Path(directory, "key.pem")
+        cert.write_text(_text(tls.cert_data, tls.cert_file), "ascii")
+        key.touch(0o600)
+        key.write_text(_text(tls.key_data, tls.key_file), "ascii")
+        context.load_cert_chain(cert, key)

@@ -1,0 +1,218 @@
+"""The JSON of extenders, version ``k8s.io/kube-scheduler/extender/v1``, read as Go reads it.
+
+Keys of objects are found without regard to case, unknown ones are ignored, ``null`` is the empty value, and
+what follows the first value is ignored. A value of another type is an error.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final, NoReturn, TypeVar
+
+from ..api import ClusterObject, Node, Pod, from_manifest, to_manifest
+from ..errors import InputError
+from ..framework import (
+    ExtenderError,
+    ExtenderFilterResult,
+    HostPriority,
+    Victims,
+    VictimUids,
+)
+
+T = TypeVar("T")
+Decode = Callable[[Any], T]
+
+_INT64_MAX: Final = 2**63 - 1
+_TYPE_NAMES: Final = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
+
+
+class Mismatch(ExtenderError):
+    """A value of the wrong type in an answer."""
+
+
+# ---- reading -----------------------------------------------------------------------------------------------
+
+
+def read_json(body: bytes) -> Any:
+    """Return the first JSON value of *body*. Raises :class:`ExtenderError` if there is none."""
+    text = body.decode(errors="replace").lstrip(" \t\r\n")
+    if not text:
+        raise ExtenderError("the answer is empty; it must be JSON")
+    try:
+        value, _ = _DECODER.raw_decode(text)
+    except ValueError as error:
+        raise ExtenderError(f"the answer is not JSON: {error}") from error
+    return value
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON value")
+
+
+_DECODER: Final = json.JSONDecoder(parse_constant=_no_constant)
+
+
+def members(value: Any, where: str = "the answer") -> dict[str, Any]:
+    """Return the members of an object by key in lower case; of equal keys the last. ``null`` has none."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _mismatch(where, value, "an object")
+    return {key.lower(): member for key, member in value.items()}
+
+
+def _mismatch(where: str, value: Any, wanted: str) -> Mismatch:
+    found = _TYPE_NAMES.get(type(value), "a number")
+    return Mismatch(f"{where} is {found}; it must be {wanted}")
+
+
+def text(value: Any, where: str) -> str:
+    """Return a text; ``null`` is the empty one."""
+    if value is None:
+        return ""
+    if not isinstance(value, str):
+        raise _mismatch(where, value, "text")
+    return value
+
+
+def integer(value: Any, where: str) -> int:
+    """Return a whole number of 64 bits; ``null`` is 0."""
+    if value is None:
+        return 0
+    if type(value) is not int or not -_INT64_MAX - 1 <= value <= _INT64_MAX:
+        raise _mismatch(where, value, "a whole number")
+    return value
+
+
+def items(value: Any, where: str) -> list[Any]:
+    """Return a list; ``null`` is the empty one."""
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        raise _mismatch(where, value, "a list")
+    return value
+
+
+def mapping(value: Any, where: str, of: Callable[[Any, str], T]) -> dict[str, T]:
+    """Return an object with members of one kind."""
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise _mismatch(where, value, "an object")
+    return {key: of(member, f"{where}.{key}") for key, member in value.items()}
+
+
+def _texts(value: Any, where: str) -> list[str]:
+    found = items(value, where)
+    if set(map(type, found)) <= {str}:
+        return found
+    return [text(each, where) for each in found]
+
+
+def _object(cls: type[ClusterObject], value: Any, where: str) -> Any:
+    if not isinstance(value, dict):
+        raise _mismatch(where, value, "an object")
+    try:
+        return from_manifest({**value, "apiVersion": cls.API_VERSION, "kind": cls.KIND}, strict=False)
+    except InputError as error:
+        raise Mismatch(f"{where}: {error}") from error
+
+
+def read_nodes(value: Any, where: str = "Nodes") -> list[Node]:
+    """Return the nodes of a node list."""
+    found = items(members(value, where).get("items"), f"{where}.items")
+    return [_object(Node, {} if each is None else each, f"{where}.items") for each in found]
+
+
+def read_pod(value: Any, where: str = "Pod") -> Pod:
+    """Return a pod."""
+    pod: Pod = _object(Pod, value, where)
+    return pod
+
+
+def read_filter_result(body: bytes, *, by_name: bool) -> ExtenderFilterResult:
+    """Return an answer to filter. *by_name*: the extender is cache capable, and may answer with names."""
+    answer = members(read_json(body))
+    names, nodes = answer.get("nodenames"), answer.get("nodes")
+    kept_names = None if names is None else _texts(names, "NodeNames")
+    kept_nodes = None if nodes is None else read_nodes(nodes)
+    failed = mapping(answer.get("failednodes"), "FailedNodes", text)
+    unresolvable = mapping(answer.get("failedandunresolvablenodes"), "FailedAndUnresolvableNodes", text)
+    _raise_error(answer)
+    if by_name and kept_names is not None:
+        return ExtenderFilterResult(kept_names, None, failed, unresolvable)
+    return ExtenderFilterResult(None, kept_nodes or (), failed, unresolvable)
+
+
+def _raise_error(answer: Mapping[str, Any]) -> None:
+    error = text(answer.get("error"), "Error")
+    if error:
+        raise ExtenderError(error)
+
+
+def read_priorities(body: bytes) -> list[HostPriority]:
+    """Return an answer to prioritize."""
+    return [_priority(members(each, "a score")) for each in items(read_json(body), "the answer")]
+
+
+def _priority(score: Mapping[str, Any]) -> HostPriority:
+    return HostPriority(text(score.get("host"), "Host"), integer(score.get("score"), "Score"))
+
+
+def read_binding_result(body: bytes) -> None:
+    """Read an answer to bind. Raises :class:`ExtenderError` if it says that there was an error."""
+    _raise_error(members(read_json(body)))
+
+
+def read_preemption_result(body: bytes) -> dict[str, VictimUids]:
+    """Return an answer to preempt."""
+    victims = members(read_json(body)).get("nodenametometavictims")
+    return mapping(victims, "NodeNameToMetaVictims", _victim_uids)
+
+
+def _victim_uids(value: Any, where: str) -> VictimUids:
+    victims = members(value, where)
+    pods = items(victims.get("pods"), f"{where}.Pods")
+    uids = [text(members(pod, f"{where}.Pods").get("uid"), f"{where}.Pods.UID") for pod in pods]
+    return VictimUids(tuple(uids), integer(victims.get("numpdbviolations"), f"{where}.NumPDBViolations"))
+
+
+# ---- writing -----------------------------------------------------------------------------------------------
+
+
+def encode(value: Any) -> bytes:
+    """Return *value* as compact JSON."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+
+
+def document(obj: ClusterObject) -> dict[str, Any]:
+    """Return an object as it stands inside of other ones: without ``apiVersion`` and ``kind``."""
+    manifest = to_manifest(obj)
+    manifest.pop("apiVersion", None)
+    manifest.pop("kind", None)
+    return manifest
+
+
+def binding_args(pod: Pod, node_name: str) -> bytes:
+    """Return the body of a request to bind."""
+    names = {"PodName": pod.name, "PodNamespace": pod.namespace, "PodUID": pod.uid, "Node": node_name}
+    return encode(names)
+
+
+def preemption_args(pod: bytes, victims: Mapping[str, Victims], *, by_uid: bool) -> bytes:
+    """Return the body of a request to preempt; *pod* is encoded. *by_uid*: the extender is cache capable."""
+
+    def of(each: Victims) -> dict[str, Any]:
+        pods = [{"UID": pod.uid} if by_uid else document(pod) for pod in each.pods]
+        return {"Pods": pods, "NumPDBViolations": each.pdb_violations}
+
+    given = encode({name: of(each) for name, each in victims.items()})
+    whole, short = (b"null", given) if by_uid else (given, b"null")
+    return b'{"Pod":%b,"NodeNameToVictims":%b,"NodeNameToMetaVictims":%b}' % (pod, whole, short)
+
+
+def extender_args(pod: bytes, nodes: Sequence[bytes] | None, names: bytes | None) -> bytes:
+    """Return the body of a request to filter or prioritize, from encoded parts; give one of the last two."""
+    listed = b"null" if nodes is None else b'{"metadata":{},"items":[%b]}' % b",".join(nodes)
+    return b'{"Pod":%b,"Nodes":%b,"NodeNames":%b}' % (pod, listed, b"null" if names is None else names)
