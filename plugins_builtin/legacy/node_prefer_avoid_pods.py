@@ -31,9 +31,9 @@ class NodePreferAvoidPods:
     depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
 
     @hookimpl
-    def pod_signature(self, pod: Pod) -> Controller | None:
-        """Return the controller, if it is of a kind that nodes can avoid."""
-        return _controller_of(pod)
+    def pod_signature(self, pod: Pod) -> Controller | tuple[()]:
+        """Return the controller, an empty tuple unless it is of a kind that nodes can avoid."""
+        return _controller_of(pod) or ()
 
     @hookimpl
     def score(self, pod: Pod, node_info: NodeInfo) -> int:

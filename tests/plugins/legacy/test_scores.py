@@ -17,6 +17,7 @@ from schedframe import ConfigError, Node, Pod, load_config
 from schedframe.api import OwnerReference, ResourceRequirements, parse_quantity
 from schedframe.testing import check_plugin, strategies
 
+from ..spreading import make_pod
 from .cluster import best, config, message, node, pod
 
 EXAMPLES = 12
@@ -92,12 +93,19 @@ def test_an_annotation_that_cannot_be_read_avoids_nothing(text: str) -> None:
     assert len(best(nodes, pod(owners=[REPLICA_SET]), "NodePreferAvoidPods")) == 2
 
 
+def test_pods_that_no_node_can_avoid_share_their_answers() -> None:
+    plugin, template = NodePreferAvoidPods(), make_pod("p")
+    other = _owned(template, "u", "StatefulSet")
+    assert plugin.pod_signature(template) == plugin.pod_signature(other) == ()
+    assert plugin.pod_signature(_owned(template, "u")) == ("ReplicaSet", "u")
+
+
 def _annotated(each: Node, uid: str) -> Node:
     return evolve(each, metadata=evolve(each.metadata, annotations=avoiding(uid)))
 
 
-def _owned(each: Pod, uid: str) -> Pod:
-    owner = OwnerReference("apps/v1", "ReplicaSet", "r", uid, controller=True)
+def _owned(each: Pod, uid: str, kind: str = "ReplicaSet") -> Pod:
+    owner = OwnerReference("apps/v1", kind, "r", uid, controller=True)
     return Pod(evolve(each.metadata, owner_references=(owner,)), each.spec, each.status)
 
 
