@@ -214,14 +214,27 @@ ENTRIES: Final = (
         default_order=19,
         events=(_on(_NODE, "Add", "UpdateNodeDeclaredFeature"), _on(_POD, "Update")),
     ),
-    # Behind feature gates that are off: not enabled by default.
+    # Behind feature gates that are off by default.
     CatalogueEntry(
         "GangScheduling",
         ("preEnqueue", "permit"),
+        default_order=20,
+        feature_gate="GangScheduling",
         events=(_on(_POD, "Add"), _on(_POD_GROUP, "Add")),
     ),
-    CatalogueEntry("TopologyPlacementGenerator", ("placementGenerate",)),
-    CatalogueEntry("PodGroupPodsCount", ("placementScore",)),
+    CatalogueEntry(
+        "TopologyPlacementGenerator",
+        ("placementGenerate",),
+        default_order=21,
+        feature_gate="TopologyAwareWorkloadScheduling",
+    ),
+    CatalogueEntry(
+        "PodGroupPodsCount",
+        ("placementScore",),
+        default_order=22,
+        weight=1,
+        feature_gate="TopologyAwareWorkloadScheduling",
+    ),
 )
 
 _FIT_STRATEGY: Final = "NodeResourcesFit with scoringStrategy.type"

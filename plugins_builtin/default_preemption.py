@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import ClassVar
 
 from attrs import define, field
@@ -13,18 +13,25 @@ from schedframe import (
     CycleState,
     EventRegistration,
     EventResource,
+    GroupPreemption,
     Handle,
     HintReads,
     Pod,
+    PodGroup,
+    PodGroupInfo,
     PostFilterResult,
     PreemptionEvaluator,
     QueueingHint,
     Status,
     hookimpl,
 )
+from schedframe.api import group_of
 
 from .args import DefaultPreemptionArgs
 
+BY_GROUP = "not eligible due to workload aware preemption enabled"
+NO_GROUP = "pod group for pod not found"
+CONSTRAINED = "not eligible due to placement-based pod group scheduling limitation"
 IN_PROGRESS = "waiting for the preemption for this pod to be finished"
 _GATED = Status.unschedulable(IN_PROGRESS)
 
@@ -65,7 +72,29 @@ class DefaultPreemption:
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> tuple[PostFilterResult | None, Status]:
         """Nominate the node where preemption costs least, and start evicting its victims."""
+        if pod.spec.scheduling_group is not None and (refusal := self._refusal(pod)):
+            return None, Status.unschedulable(f"preemption: {refusal}")
         result, status = self.evaluator.preempt(state, pod, statuses)
         if status.reasons:
             status = Status(status.code, (f"preemption: {status.message}",), error=status.error)
         return result, status
+
+    @hookimpl
+    def post_filter_group(
+        self, group: PodGroupInfo, can_run: Callable[[], Mapping[str, str] | Status]
+    ) -> GroupPreemption | Status:
+        """Find the least important pods and groups without which the group can run."""
+        return self.evaluator.preempt_for_group(group, can_run)
+
+    def _refusal(self, pod: Pod) -> str | None:
+        """Return why a member of a group may not preempt by itself, ``None`` if it may."""
+        key, gates = group_of(pod), self.handle.feature_gates
+        if not key:
+            return None
+        if gates.enabled("TopologyAwareWorkloadScheduling"):
+            group = self.handle.objects.get(PodGroup.KIND, key)
+            if group is None:
+                return NO_GROUP
+            if group.spec.scheduling_constraints is not None:
+                return CONSTRAINED
+        return BY_GROUP if gates.enabled("WorkloadAwarePreemption") else None

@@ -16,6 +16,7 @@ from .api import PersistentVolume as PersistentVolume
 from .api import PersistentVolumeClaim as PersistentVolumeClaim
 from .api import Pod as Pod
 from .api import PodDisruptionBudget as PodDisruptionBudget
+from .api import PodGroup as PodGroup
 from .api import PodSpec as PodSpec
 from .api import Quantity as Quantity
 from .api import ResourceClaim as ResourceClaim
@@ -38,6 +39,7 @@ from .cluster import NotFound as NotFound
 from .cluster import OutcomeUnknown as OutcomeUnknown
 from .cluster import WatchEvent as WatchEvent
 from .config import Duration as Duration
+from .config import FeatureGates as FeatureGates
 from .config import FieldError as FieldError
 from .config import KubeSchedulerConfiguration as KubeSchedulerConfiguration
 from .config import Profile as Profile
@@ -76,6 +78,8 @@ from .framework import Extender as Extender
 from .framework import ExtenderError as ExtenderError
 from .framework import ExtenderFilterResult as ExtenderFilterResult
 from .framework import ExtenderVerb as ExtenderVerb
+from .framework import GroupPlacement as GroupPlacement
+from .framework import GroupPreemption as GroupPreemption
 from .framework import GroupScores as GroupScores
 from .framework import GroupVerdicts as GroupVerdicts
 from .framework import Handle as Handle
@@ -84,6 +88,7 @@ from .framework import NominatingInfo as NominatingInfo
 from .framework import Normalization as Normalization
 from .framework import Observer as Observer
 from .framework import OfferedNodes as OfferedNodes
+from .framework import PodGroupInfo as PodGroupInfo
 from .framework import PostFilterResult as PostFilterResult
 from .framework import Preemption as Preemption
 from .framework import PreemptionEvaluator as PreemptionEvaluator

@@ -16,6 +16,7 @@ from schedframe import (
     Depends,
     EventRegistration,
     EventResource,
+    GroupPlacement,
     Handle,
     HintReads,
     NodeInfo,
@@ -33,6 +34,7 @@ from ..args import NodeResourcesFitArgs
 from .batch import shortages_of_pods
 from .device_classes import DEVICE_CLASS, DeviceClassNames
 from .hints import FitHints
+from .placement import fullness
 from .scored import Scored, scored_resources
 from .shortage import Demand
 from .strategies import Strategy, strategy_of
@@ -118,6 +120,13 @@ class NodeResourcesFit:
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> npt.NDArray[np.int64]:
         """As :meth:`score`; O(scored resources x rows)."""
         return self._strategy.score_rows(self._noted(state, pod), rows)
+
+    @hookimpl
+    def placement_score(self, placement: GroupPlacement, placed: Sequence[Pod]) -> int:
+        """The fuller, the better, whatever the strategy for nodes is."""
+        resources = self.args.scoring_strategy.resources
+        backed = self._classes.backed([resource.name for resource in resources])
+        return fullness(resources, placement, placed, backed)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:

@@ -117,6 +117,7 @@ from .groups import (
     WorkloadPodGroupTemplateReference,
     WorkloadReference,
     WorkloadSpec,
+    group_of,
 )
 from .labelselectors import (
     EVERYTHING,
@@ -364,11 +365,11 @@ __all__ = [
     "VolumeResources", "VsphereVolume", "WeightedPodAffinityTerm", "Workload",
     "WorkloadPodGroupTemplateReference", "WorkloadReference", "WorkloadSpec", "check_kind",
     "compile_label_map", "compile_label_selector", "compile_node_selector", "compile_preferred_terms",
-    "find_untolerated_taint", "format_time", "from_manifest", "installed_kinds", "is_scalar_resource",
-    "join_errors", "key_of", "label_key_problem", "label_selector_matches", "label_value_problem",
-    "load_manifests", "node_selector_matches", "parse_integer", "parse_quantity", "parse_time",
-    "part_from_manifest", "part_to_manifest", "pod_requests", "pod_resources", "required_node_affinity",
-    "scoring_requests", "supports_pod_level", "to_manifest", "whole_amount", "whole_amounts", "wire",
-    "with_default_requests",
+    "find_untolerated_taint", "format_time", "from_manifest", "group_of", "installed_kinds",
+    "is_scalar_resource", "join_errors", "key_of", "label_key_problem", "label_selector_matches",
+    "label_value_problem", "load_manifests", "node_selector_matches", "parse_integer", "parse_quantity",
+    "parse_time", "part_from_manifest", "part_to_manifest", "pod_requests", "pod_resources",
+    "required_node_affinity", "scoring_requests", "supports_pod_level", "to_manifest", "whole_amount",
+    "whole_amounts", "wire", "with_default_requests",
 ]
 # fmt: on

@@ -16,6 +16,7 @@ from ..errors import InputError
 from ._wire import wire
 from .codec import describe
 from .metadata import NO_META, Condition, NamespacedObject, ObjectMeta
+from .pod import Pod
 
 POD_GROUP_SCHEDULED: Final = "PodGroupScheduled"
 """Type of the condition that says whether a group was scheduled."""
@@ -185,6 +186,14 @@ class PodGroup(NamespacedObject):
     def priority(self) -> int:
         """``spec.priority``, 0 if none is set."""
         return self.spec.priority or 0
+
+
+def group_of(pod: Pod) -> str:
+    """Return the key (``namespace/name``) of the group that *pod* names; empty if it names none. O(1)."""
+    group = pod.spec.scheduling_group
+    if group is None or not group.pod_group_name:
+        return ""
+    return f"{pod.namespace}/{group.pod_group_name}"
 
 
 @brief_repr

@@ -58,7 +58,7 @@ def plugin_rows() -> list[PluginRow]:
             PluginRow(
                 name,
                 state=DELIVERED if origin is not None else CATALOGUE_ONLY,
-                default=entry is not None and entry.default_order is not None,
+                default=entry is not None and entry.default_order is not None and not entry.feature_gate,
                 weight=((entry.weight if entry is not None else None) or 1) if "score" in points else None,
                 points=points,
                 source=origin.source if origin is not None else "",

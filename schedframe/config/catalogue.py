@@ -11,6 +11,7 @@ from attrs import define, field, frozen
 from .._brief import brief_repr
 from ..errors import PluginError
 from .errors import FieldError
+from .feature_gates import NO_GATES, FeatureGates
 
 POINTS: Final = (
     "preEnqueue",
@@ -74,6 +75,7 @@ class CatalogueEntry:
     :param check_args: finds what types cannot express.
     :param args_checked: ``validate``: whenever they are configured; ``build``: only if the plugin is enabled.
     :param events: the cluster events it registers.
+    :param feature_gate: the gate without which it is not enabled by default; empty: none.
     :param with_ignored_resources: gives the args with these resources ignored. Set for the plugin that has to
         leave alone what extenders manage (``ignoredByScheduler``).
     """
@@ -87,6 +89,7 @@ class CatalogueEntry:
     check_args: ArgsCheck | None = None
     args_checked: Literal["validate", "build"] = "validate"
     events: tuple[RegisteredEvent, ...] = ()
+    feature_gate: str = ""
     with_ignored_resources: Callable[[Any, tuple[str, ...]], Any] | None = None
 
 
@@ -115,8 +118,8 @@ class Catalogue(Protocol):
     def why_not(self, name: str) -> str | None:
         """Return why there is no plugin of that name, None if no reason is known."""
 
-    def defaults(self) -> tuple[CatalogueEntry, ...]:
-        """Return the plugins enabled by default, in order."""
+    def defaults(self, gates: FeatureGates = NO_GATES) -> tuple[CatalogueEntry, ...]:
+        """Return the plugins enabled by default under these feature gates, in order."""
 
     def names(self) -> tuple[str, ...]:
         """Return all names, for suggestions."""
@@ -165,9 +168,11 @@ class PluginCatalogue:
             )
         return None
 
-    def defaults(self) -> tuple[CatalogueEntry, ...]:
-        """Return the plugins enabled by default, in order."""
-        return self._defaults
+    def defaults(self, gates: FeatureGates = NO_GATES) -> tuple[CatalogueEntry, ...]:
+        """Return the plugins enabled by default under these feature gates, in order."""
+        return tuple(
+            [each for each in self._defaults if not each.feature_gate or gates.enabled(each.feature_gate)]
+        )
 
     def names(self) -> tuple[str, ...]:
         """Return all names, in the order of the entries."""

@@ -10,6 +10,7 @@ from attrs import evolve
 
 from .catalogue import Catalogue, CatalogueEntry
 from .duration import Duration
+from .feature_gates import NO_GATES, FeatureGates
 from .model import (
     ALL,
     ATTRIBUTES,
@@ -30,7 +31,9 @@ DEFAULT_INITIAL_BACKOFF_SECONDS: Final = 1
 DEFAULT_MAX_BACKOFF_SECONDS: Final = 10
 
 
-def apply_defaults(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> KubeSchedulerConfiguration:
+def apply_defaults(
+    config: KubeSchedulerConfiguration, catalogue: Catalogue, gates: FeatureGates = NO_GATES
+) -> KubeSchedulerConfiguration:
     """Return the configuration with all defaults filled in and plugins merged with the default ones.
 
     Applying it twice changes nothing, unless a list enables a plugin twice, which cannot be built.
@@ -49,7 +52,7 @@ def apply_defaults(config: KubeSchedulerConfiguration, catalogue: Catalogue) -> 
         percentage_of_nodes_to_score=_or(config.percentage_of_nodes_to_score, 0),
         pod_initial_backoff_seconds=_or(config.pod_initial_backoff_seconds, DEFAULT_INITIAL_BACKOFF_SECONDS),
         pod_max_backoff_seconds=_or(config.pod_max_backoff_seconds, DEFAULT_MAX_BACKOFF_SECONDS),
-        profiles=tuple(_profile(profile, catalogue) for profile in profiles),
+        profiles=tuple(_profile(profile, catalogue, gates) for profile in profiles),
     )
 
 
@@ -78,10 +81,14 @@ def _client_connection(given: ClientConnectionConfiguration) -> ClientConnection
     )
 
 
-def _profile(profile: KubeSchedulerProfile, catalogue: Catalogue) -> KubeSchedulerProfile:
+def _profile(
+    profile: KubeSchedulerProfile, catalogue: Catalogue, gates: FeatureGates
+) -> KubeSchedulerProfile:
     given = profile.plugins or Plugins()
     # Only multiPoint has defaults; merging any other list changes nothing.
-    plugins = evolve(given, multi_point=merge_plugin_set(default_plugins(catalogue), given.multi_point))
+    plugins = evolve(
+        given, multi_point=merge_plugin_set(default_plugins(catalogue, gates), given.multi_point)
+    )
     configured = {config.name for config in profile.plugin_config}
     added = tuple(
         PluginConfig(name, entry.args_class())
@@ -111,9 +118,9 @@ def enabled_names(plugins: Plugins) -> set[str]:
     return {plugin.name for point in ATTRIBUTES for plugin in plugins.at(point).enabled}
 
 
-def default_plugins(catalogue: Catalogue) -> tuple[Plugin, ...]:
-    """Return the default ``multiPoint`` list."""
-    return tuple(Plugin(entry.name, entry.weight) for entry in catalogue.defaults())
+def default_plugins(catalogue: Catalogue, gates: FeatureGates = NO_GATES) -> tuple[Plugin, ...]:
+    """Return the default ``multiPoint`` list under these feature gates."""
+    return tuple(Plugin(entry.name, entry.weight) for entry in catalogue.defaults(gates))
 
 
 def merge_plugin_set(defaults: tuple[Plugin, ...], given: PluginSet) -> PluginSet:

@@ -11,6 +11,7 @@ from attrs import field, frozen
 from .._brief import brief_repr
 from .catalogue import Catalogue
 from .codec import unstructure
+from .feature_gates import NO_GATES, FeatureGates
 from .model import GROUP_VERSION, KIND, Extender, KubeSchedulerConfiguration
 from .yaml_text import to_yaml
 
@@ -65,6 +66,7 @@ class EffectiveConfig:
     profiles: tuple[EffectiveProfile, ...]
     extenders: tuple[Extender, ...]
     _catalogue: Catalogue = field(eq=False, repr=False)
+    feature_gates: FeatureGates = field(default=NO_GATES, kw_only=True)
 
     @property
     def parallelism(self) -> int:

@@ -97,10 +97,10 @@ _TABLE: Final = (
     _beta("DRASchedulerFilterTimeout", _BUILT_IN, _DRA),
     _alpha("DRAWorkloadResourceClaims", _MISSING, _DRA, "GenericWorkload"),
     # Groups of pods
-    _alpha("GenericWorkload", _MISSING),
-    _alpha("GangScheduling", _MISSING, "GenericWorkload"),
-    _alpha("TopologyAwareWorkloadScheduling", _MISSING, "GenericWorkload"),
-    _alpha("WorkloadAwarePreemption", _MISSING, "GangScheduling"),
+    _alpha("GenericWorkload", _SWITCHABLE),
+    _alpha("GangScheduling", _SWITCHABLE, "GenericWorkload"),
+    _alpha("TopologyAwareWorkloadScheduling", _SWITCHABLE, "GenericWorkload"),
+    _alpha("WorkloadAwarePreemption", _SWITCHABLE, "GangScheduling"),
     # Pods and nodes
     _beta(
         "InPlacePodLevelResourcesVerticalScaling",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
@@ -13,6 +13,7 @@ from .decode import Source, decode, resolve_args
 from .defaults import apply_defaults
 from .effective import EffectiveConfig
 from .errors import ConfigBuildError, ConfigValidationError
+from .feature_gates import FeatureGates
 from .passed import PassedPlugin, enable_passed
 from .validation import validate
 
@@ -27,6 +28,7 @@ def load_config(
     out_of_tree: Iterable[CatalogueEntry] = (),
     passed: Iterable[PassedPlugin] = (),
     keep_extenders: bool | None = None,
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
 ) -> EffectiveConfig:
     """Read, default and check a configuration.
 
@@ -38,6 +40,7 @@ def load_config(
     :param passed: plugins to enable in every profile, if no profile names them. PluginError if one is passed
         with a weight and named too.
     :param keep_extenders: deprecated and without effect; extenders are always accepted.
+    :param feature_gates: by name, see :class:`FeatureGates`; they add plugins to the default profile.
 
     Raises ConfigDecodeError, ConfigValidationError or ConfigBuildError, each with all errors of its stage.
     """
@@ -45,12 +48,13 @@ def load_config(
         warnings.warn("keep_extenders has no effect any more", DeprecationWarning, stacklevel=2)
     plugins = (installed_catalogue() if catalogue is None else catalogue).extended(out_of_tree)
     config, document = decode(source, plugins)
-    config, errors = resolve_args(apply_defaults(enable_passed(config, passed), plugins), plugins)
+    gates = FeatureGates.of(feature_gates)
+    config, errors = resolve_args(apply_defaults(enable_passed(config, passed), plugins, gates), plugins)
     errors.extend(validate(config, plugins))
     if errors:
         raise ConfigValidationError(evolve(error, location=document.locate(error.field)) for error in errors)
     try:
-        return build(config, plugins)
+        return evolve(build(config, plugins), feature_gates=gates)
     except ConfigBuildError as error:
         located = (evolve(each, location=document.locate(each.field)) for each in error.errors)
         raise ConfigBuildError(located) from None

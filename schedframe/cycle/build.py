@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from random import Random
 from typing import Any
 
 from ..api import Pod
 from ..cluster import ClusterPort, RemoteCluster
-from ..config import EffectiveConfig, PassedPlugin, load_config
+from ..config import EffectiveConfig, FeatureGates, PassedPlugin, load_config
 from ..config.passed import enable_passed
 from ..errors import ConfigError, PluginError
 from ..extenders import Encoding, HttpExtender
@@ -18,8 +18,8 @@ from ..framework.faults import read_pre_enqueue
 from ..framework.observing import Observers, build_framework
 from ..framework.passing import register_passed
 from ..framework.plan import Guard
-from ..queue import EVERYTHING, PriorityQueue, QueueOptions, QueueProfile
-from ..state import Cache, NodeTable, ObjectStore
+from ..queue import EVERYTHING, GroupQueue, PriorityQueue, QueueOptions, QueueProfile
+from ..state import Cache, GroupCache, NodeTable, ObjectStore
 from ..state.read_only_table import ReadOnlyInfoTable
 from .core import Core
 from .debug import TableGuard
@@ -39,6 +39,9 @@ from .statistics import StatisticsCollector
 from .verification import VerifyingSearch
 from .watchdog import Watchdog
 
+GROUPS = "GenericWorkload"
+"""The feature gate of pod groups."""
+
 
 def registry_with(options: SchedulerOptions) -> tuple[Registry, tuple[PassedPlugin, ...]]:
     """Return the registry of *options*, and the plugins to enable that the configuration does not name."""
@@ -48,13 +51,24 @@ def registry_with(options: SchedulerOptions) -> tuple[Registry, tuple[PassedPlug
     return registry, register_passed(registry, options.plugins)
 
 
-def load(config: Any, registry: Registry, passed: Sequence[PassedPlugin] = ()) -> EffectiveConfig:
-    """Any form of configuration, effective; :class:`ConfigError` if it is refused."""
+def load(
+    config: Any,
+    registry: Registry,
+    passed: Sequence[PassedPlugin] = (),
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
+) -> EffectiveConfig:
+    """Any form of configuration, effective; :class:`ConfigError` if it is refused.
+
+    *feature_gates* ``None``: those with which the configuration was made, if it is effective already.
+    """
     if isinstance(config, EffectiveConfig):
-        if enable_passed(config.config, passed) is config.config:
+        gates = config.feature_gates if feature_gates is None else FeatureGates.of(feature_gates)
+        if gates == config.feature_gates and enable_passed(config.config, passed) is config.config:
             return config
-        config = config.config
-    return load_config(config, catalogue=registry.full_catalogue(), passed=passed)
+        config, feature_gates = config.config, gates
+    return load_config(
+        config, catalogue=registry.full_catalogue(), passed=passed, feature_gates=feature_gates
+    )
 
 
 def build_core(
@@ -68,7 +82,8 @@ def build_core(
     sampled = _samples(config, options.score_all_nodes)
     extenders = _extenders(config, options)
     table = ReadOnlyInfoTable() if options.debug else NodeTable()
-    cache = Cache(options.assume_ttl, sampled or bool(extenders), table)
+    cache_class = GroupCache if config.feature_gates.enabled(GROUPS) else Cache
+    cache = cache_class(options.assume_ttl, sampled or bool(extenders), table)
     sampling = Sampling(cache, config.config.percentage_of_nodes_to_score or 0) if sampled else None
     clock = options.clock if options.clock is not None else SystemClock()
     objects = ObjectStore()
@@ -87,7 +102,10 @@ def build_core(
         search=_search(cache, rng, sampling, fast, options.verify),
         waiting=WaitingRoom(lambda uid, plugin, rejection: None),
         on_fault=options.on_fault,
+        feature_gates=config.feature_gates,
     )
+    if isinstance(cache, GroupCache):
+        core.members, cache.pending = cache.members, core.pending
     _add_extenders(core, extenders)
     _limit_binds(core)
     if fast is not None:
@@ -191,7 +209,8 @@ def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
         report(Status.from_error(error, plugin), pod)
 
     key, less = plan.queue_sort_key, plan.queue_sort_less
-    return PriorityQueue(
+    queue_class = GroupQueue if config.feature_gates.enabled(GROUPS) else PriorityQueue
+    return queue_class(
         QueueOptions(
             sort_key=SortKey(sorter, key, report).of if key is not None else None,
             less=SortLess(sorter, less, report) if less is not None else None,
@@ -218,5 +237,10 @@ def _queue_profile(framework: Framework, core: Core) -> QueueProfile:
             if registered is not None or name in rejecting
         }
         | extenders,
+        group_gates=frozenset(
+            entry.name
+            for entry in framework.plan.pre_enqueue
+            if getattr(framework.plan.plugins[entry.name], "admits_by_group", False)
+        ),
         read_answer=read_pre_enqueue,
     )

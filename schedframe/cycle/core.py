@@ -11,9 +11,11 @@ from attrs import define, field
 from .._brief import brief_repr
 from ..api import Pod
 from ..cluster import ClusterPort
+from ..config import FeatureGates
+from ..config.feature_gates import NO_GATES
 from ..framework import Extender, ExtenderError, Framework, Status, WaitingRoom
 from ..queue import PriorityQueue
-from ..state import Cache, ObjectStore, Snapshot
+from ..state import Cache, GroupMembers, ObjectStore, Snapshot
 from .binding.api_writes import PodWriteQueue, WrittenStatus
 from .binding.attempt import Attempt
 from .binding.paused import PausedBindings
@@ -73,6 +75,9 @@ class Core:
     """Those that bind pods in place of the bind plugins."""
     observers: tuple[SchedulerObserver, ...] = ()
     """Called with every attempt that ended."""
+    feature_gates: FeatureGates = NO_GATES
+    members: GroupMembers = field(factory=GroupMembers)
+    """Of pod groups; kept only with the feature gate GenericWorkload."""
     writes: PodWriteQueue = field(init=False)
 
     def __attrs_post_init__(self) -> None:

@@ -12,10 +12,11 @@ from attrs import define, field
 from .._brief import brief_repr
 from ..api import ClusterObject, Pod
 from ..cluster import ClusterPort
+from ..config import FeatureGates
 from ..errors import PluginError
 from ..framework import Extender, Framework, WaitingRoom
 from ..queue import Nominator
-from ..state import NodeTable, ObjectStore, Snapshot
+from ..state import GroupMembers, NodeTable, ObjectStore, Snapshot
 from .binding.abort import stop_binding
 from .binding.attempt import Attempt
 from .binding.pod_status import withdraw_nomination
@@ -82,6 +83,16 @@ class SchedulerHandle:
     def rng(self) -> Random:
         """The scheduler's seeded generator."""
         return self._core.rng
+
+    @property
+    def pod_groups(self) -> GroupMembers:
+        """Members of pod groups."""
+        return self._core.members
+
+    @property
+    def feature_gates(self) -> FeatureGates:
+        """Which features are on."""
+        return self._core.feature_gates
 
     def snapshot(self) -> Snapshot:
         """An immutable picture of the nodes: of now in the core, of the last hand-off elsewhere."""

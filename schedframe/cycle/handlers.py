@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 from attrs import define, field
 
@@ -47,6 +47,9 @@ Handler = Callable[[Any, Any], None]
 class EventHandlers:
     """Handle changes of the cluster in order: ``(old, new)``, ``None`` for what did not or does not exist."""
 
+    ALWAYS: ClassVar[tuple[str, ...]] = ("Pod", "Node")
+    """Kinds that are watched whatever the plugins read."""
+
     core: Core
     _by_kind: dict[str, Handler] = field(init=False)
 
@@ -62,7 +65,7 @@ class EventHandlers:
         if not isinstance(self.core.cluster, RemoteCluster):
             return tuple(self._by_kind)
         read = {kind for each in self.core.frameworks.values() for kind in _kinds_read(each)}
-        return tuple(kind for kind in self._by_kind if kind in read or kind in ("Pod", "Node"))
+        return tuple(kind for kind in self._by_kind if kind in read or kind in self.ALWAYS)
 
     def on_event(self, event: WatchEvent) -> None:
         """One event of the watch."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypedDict
 
 from attrs import frozen
 
 from .._brief import brief_repr
 from ..api import Pod
+from ..config import FeatureGates
 from ..framework import Extender, Observer, PluginsToPass, Registry, Status
 from .observer import DecisionObserver
 from .outcomes import SchedulerObserver
@@ -43,6 +44,8 @@ class SchedulerOptions:
     """Runs pre_bind and bind; ``None``: in the core, for a remote cluster on its loop. See
     :class:`ThreadExecutor`.
     """
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None
+    """Features by name, such as ``{"GenericWorkload": True}``; see :class:`FeatureGates`."""
     score_all_nodes: ScoreAllNodes = "auto"
     """``"auto"`` evaluates every node unless the configuration sets percentageOfNodesToScore, ``False``
     follows kube-scheduler's sampling, ``True`` always evaluates all.
@@ -89,6 +92,7 @@ class SchedulerKeywords(TypedDict, total=False):
     clock: Clock | None
     seed: int | None
     executor: Executor | None
+    feature_gates: FeatureGates | Mapping[str, bool] | None
     score_all_nodes: ScoreAllNodes
     remember: int | None
     verify: float

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import threading
+from functools import partial
 from time import perf_counter
 from typing import Self, Unpack
 
 from attrs import evolve
 
 from .._brief import brief_of
+from ..api import group_of
 from ..cluster import ClusterPort, Subscription
 from ..config import ConfigSource, EffectiveConfig
 from ..errors import InputError
@@ -20,12 +22,14 @@ from .binding.attempt import Attempt
 from .binding.bind import resume
 from .binding.failure import CLEAR_NOMINATION, handle_failure
 from .binding.permit import PermitDesk
-from .build import build_core, load, registry_with
+from .build import GROUPS, build_core, load, registry_with
 from .core import Core, logger
 from .handlers import EventHandlers
 from .observer import DecisionObserver
 from .options import SchedulerKeywords, SchedulerOptions
 from .pending import PendingPods, pending_pods
+from .pod_groups.cycle import GroupCycle
+from .pod_groups.handlers import GroupEventHandlers
 from .rejections import known_rejections
 from .runtime.executors import InlineExecutor
 from .search.decision import Decision
@@ -57,12 +61,17 @@ class Scheduler:
         registry, passed = registry_with(options)
         self.registry = registry
         self.recorder = options.recorder
-        self.config: EffectiveConfig = load(config, registry, passed)
+        self.config: EffectiveConfig = load(config, registry, passed, options.feature_gates)
         self.core: Core = build_core(cluster, self.config, registry, options)
         self._run_cycle = self._timed_cycle if self.core.observers else self._cycle
         self.rejections = known_rejections(self.core, options)
         self._waiting = PermitDesk(self.core)
-        self._handlers = EventHandlers(self.core)
+        self.groups: GroupCycle | None = None
+        """The cycles of pod groups; ``None`` without the feature gate GenericWorkload."""
+        if self.core.feature_gates.enabled(GROUPS):
+            record = None if self.recorder is None else partial(self._record, self.recorder)
+            self.groups = GroupCycle(self.core, record)
+        self._handlers = EventHandlers(self.core) if self.groups is None else GroupEventHandlers(self.core)
         self._subscription: Subscription | None = None
         self._driving = threading.RLock()
         """Held while ``run`` or ``run_until_idle`` is at work, so that ``close`` waits for it."""
@@ -117,6 +126,11 @@ class Scheduler:
             return None
         while (info := core.queue.pop()) is not None:
             pod = info.pod
+            if self.groups is not None and (key := group_of(pod)):
+                decision = self.groups.run(info, key)
+                if decision is None:
+                    continue
+                return decision
             framework = core.frameworks.get(pod.spec.scheduler_name)
             # Nor does it need scheduling any more if it is being deleted, or placed already.
             settled = pod.metadata.deletion_timestamp is not None or pod.uid in core.cache.states

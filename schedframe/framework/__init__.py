@@ -26,6 +26,7 @@ from .hookspecs import PROJECT, Comparable, Hookspecs, Scores, hookimpl, hookspe
 from .normalization import MAX_SCORE, MIN_SCORE, Normalization, normalize_by_max
 from .observing import PointObserver
 from .passing import Enabled, PluginsToPass
+from .placements import DEFERRED_EVICTIONS, GROUP_TRIAL, GroupPlacement, GroupPreemption, PodGroupInfo
 from .plan import Observer, Plan, compile_plan
 from .preemption import Candidate, Preemption, PreemptionEvaluator
 from .protocols import (
@@ -63,7 +64,9 @@ from .verdicts import Diagnosis, Verdicts
 from .waiting import WaitingPod, WaitingRoom
 
 __all__ = [
+    "DEFERRED_EVICTIONS",
     "EXTENDER",
+    "GROUP_TRIAL",
     "MAX_EXTENDER_PRIORITY",
     "MAX_SCORE",
     "MIN_SCORE",
@@ -90,6 +93,8 @@ __all__ = [
     "FilterPlugin",
     "FilterRowsPlugin",
     "Framework",
+    "GroupPlacement",
+    "GroupPreemption",
     "GroupScores",
     "GroupVerdicts",
     "Handle",
@@ -106,6 +111,7 @@ __all__ = [
     "Plan",
     "PluginsRunner",
     "PluginsToPass",
+    "PodGroupInfo",
     "PointObserver",
     "PostBindPlugin",
     "PostFilterPlugin",

@@ -48,6 +48,8 @@ class PermitOutcome:
     """A rejection or an error; ``None`` if the pod may go, or must wait."""
     waits: Mapping[str, float] = {}
     """Plugin → seconds it asks the pod to wait."""
+    reasons: tuple[str, ...] = ()
+    """Why it must wait."""
 
 
 _PERMITTED = PermitOutcome()
@@ -298,7 +300,7 @@ class Framework:
         """Run every permit plugin; return the first rejection or error, else all timeouts."""
         if not self.plan.permit:
             return _PERMITTED
-        waits: dict[str, float] = {}
+        waits, reasons = dict[str, float](), tuple[str, ...]()
         for entry in self.plan.permit:
             try:
                 status = entry.call(state, pod, node_name)
@@ -312,8 +314,8 @@ class Framework:
                 return PermitOutcome(problem)
             if problem.timeout is None:
                 return PermitOutcome(invalid_answer(entry.name, "permit", status, wanted))
-            waits[entry.name] = problem.timeout
-        return PermitOutcome(None, waits) if waits else _PERMITTED
+            waits[entry.name], reasons = problem.timeout, (*reasons, *problem.reasons)
+        return PermitOutcome(None, waits, reasons) if waits else _PERMITTED
 
     # ---- binding cycle -----------------------------------------------------------------------------------
 

@@ -8,7 +8,8 @@ from typing import Protocol, TypeVar
 
 from ..api import ClusterObject, Pod
 from ..cluster import ClusterPort
-from ..state import NodeInfo, NodeTable, ObjectStore, Rows, Snapshot
+from ..config import FeatureGates
+from ..state import GroupMembers, NodeInfo, NodeTable, ObjectStore, Rows, Snapshot
 from .cycle_state import CycleState
 from .extender import Extender
 from .filtering import PreFilterOutcome
@@ -156,6 +157,16 @@ class Handle(Protocol):
     @property
     def rng(self) -> Random:
         """The scheduler's seeded generator. Core only."""
+        ...
+
+    @property
+    def pod_groups(self) -> GroupMembers:
+        """Members of pod groups; empty unless the feature gate GenericWorkload is on. Core only."""
+        ...
+
+    @property
+    def feature_gates(self) -> FeatureGates:
+        """Which features are on."""
         ...
 
     def snapshot(self) -> Snapshot:

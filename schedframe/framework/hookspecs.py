@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ..queue import EventRegistration, QueuedPodInfo
     from ..state import NodeInfo, NodeTable, Rows
     from .cycle_state import CycleState
+    from .placements import GroupPlacement, GroupPreemption, PodGroupInfo
     from .results import GroupScores, GroupVerdicts, PostFilterResult, PreFilterResult, RowVerdicts
     from .status import Status
 
@@ -281,6 +282,54 @@ class Hookspecs(Protocol):
         """Allow (``None``), reject or delay (``Status.wait(seconds)``) the binding of the pod.
 
         A rejection or an error ends the point, and every plugin's unreserve runs.
+        """
+
+    # ---- groups of pods, behind the feature gate GenericWorkload -----------------------------------------
+
+    @_hook("placementGenerate", tier=Tier.FAST)
+    def placement_generate(
+        self, state: CycleState, group: PodGroupInfo, nodes: Rows
+    ) -> Sequence[GroupPlacement] | Status:
+        """Return the sets of nodes in which *group* may be placed, such as topology domains.
+
+        Once in an attempt for a group. No placements, or a rejection, make the group unschedulable. Only the
+        first plugin of the profile that implements this is called.
+        """
+
+    @_hook("placementScore", tier=Tier.FAST)
+    def placement_score(
+        self, state: CycleState, group: PodGroupInfo, placement: GroupPlacement, placed: Sequence[Pod]
+    ) -> int:
+        """How good is *placement*, in which the members *placed* found a node? 0 to 100 unless normalised.
+
+        Called only if several placements are feasible, with the members on their nodes in the table of the
+        handle no more.
+        """
+
+    @_hook("placementScore", tier=Tier.FAST, needs=("placement_score",))
+    def normalize_placement_scores(
+        self, state: CycleState, group: PodGroupInfo, scores: Sequence[int]
+    ) -> Sequence[int]:
+        """Return the scores of all feasible placements brought into 0 to 100, aligned with *scores*."""
+
+    @_hook("postFilter", tier=Tier.FAST, auxiliary=True)
+    def post_filter_group(
+        self, state: CycleState, group: PodGroupInfo, can_run: Callable[[], Mapping[str, str] | Status]
+    ) -> GroupPreemption | Status:
+        """After *group* was found unschedulable, behind WorkloadAwarePreemption: try to make room for it.
+
+        ``can_run()`` tries the group on the table as it is: uid → node of the members that would be placed,
+        or why it cannot run. Pods may be taken off the table within a trial (``mark`` and ``rollback``).
+        """
+
+    @_hook("placementGenerate", "placementScore", "permit", tier=Tier.FAST, auxiliary=True)
+    def placement_feasible(
+        self, state: CycleState, group: PodGroupInfo, placed: Sequence[Pod], left: int
+    ) -> Status | None:
+        """Can the group still run, with *placed* on nodes and *left* members not tried yet? ``None``: yes.
+
+        Before and after each member. A rejection ends the attempt in this placement: the members that are
+        left are not tried, and the group is unschedulable for that reason.
         """
 
     # ---- binding cycle (off the core) ------------------------------------------------------------------

@@ -80,6 +80,17 @@ class ScoreEntry:
 
 @brief_repr
 @frozen
+class PlacementScoreEntry:
+    """One plugin at placementScore."""
+
+    name: str
+    weight: int
+    score: Call
+    normalize: Call | None
+
+
+@brief_repr
+@frozen
 class PodHooks:
     """add_pod and remove_pod of one plugin at pre_filter."""
 
@@ -110,6 +121,10 @@ class Plan:
     unreserve: tuple[Entry, ...] = ()
     """In reverse order of the profile."""
     permit: tuple[Entry, ...] = ()
+    placement_generate: tuple[Entry, ...] = ()
+    placement_score: tuple[PlacementScoreEntry, ...] = ()
+    placement_feasible: tuple[Entry, ...] = ()
+    post_filter_group: tuple[Entry, ...] = ()
     pre_flight: Mapping[str, Call] = {}
     pre_bind: tuple[Entry, ...] = ()
     bind: tuple[Entry, ...] = ()
@@ -183,6 +198,10 @@ def compile_plan(
         reserve=entries("reserve", "reserve"),
         unreserve=entries("reserve", "unreserve")[::-1],
         permit=entries("permit", "permit"),
+        placement_generate=entries("placementGenerate", "placement_generate"),
+        placement_score=_placement_scores(compiler),
+        placement_feasible=_of_all(compiler, "placement_feasible"),
+        post_filter_group=_of_all(compiler, "post_filter_group"),
         pre_flight={entry.name: entry.call for entry in entries("preBind", "pre_bind_pre_flight")},
         pre_bind=entries("preBind", "pre_bind"),
         bind=(binders := entries("bind", "bind")),
@@ -289,6 +308,21 @@ def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
         if name in compiler.plugins
     )
     return tuple(entry for entry in entries if entry.score is not None or entry.score_rows is not None)
+
+
+def _of_all(compiler: _Compiler, hook: str) -> tuple[Entry, ...]:
+    """Return the plugins that have *hook*, in the order in which they were made."""
+    return tuple(Entry(name, call) for name, call in compiler.by_plugin(hook).items())
+
+
+def _placement_scores(compiler: _Compiler) -> tuple[PlacementScoreEntry, ...]:
+    found = []
+    for name, weight in compiler.enabled.get("placementScore", ()):
+        call = compiler.call("placement_score", name) if name in compiler.plugins else None
+        if call is not None:
+            normalize = compiler.call("normalize_placement_scores", name)
+            found.append(PlacementScoreEntry(name, weight, call, normalize))
+    return tuple(found)
 
 
 def _normalize(compiler: _Compiler, name: str) -> Call | None:

@@ -19,6 +19,7 @@ from ..config import (
     RemovedPlugin,
     installed_catalogue,
 )
+from ..config.feature_gates import NO_GATES, FeatureGates
 from ..errors import PluginError
 from .factories import Factory, has_args, plugin_class_of
 from .loading import load_entry, package_of
@@ -247,9 +248,9 @@ class _RegistryCatalogue:
         """Return the former plugin of that name; ``None`` if there was none, or if it exists again."""
         return None if name in self.registry else self.inner.removed(name)
 
-    def defaults(self) -> tuple[CatalogueEntry, ...]:
-        """The plugins enabled by default, in order."""
-        return self.inner.defaults()
+    def defaults(self, gates: FeatureGates = NO_GATES) -> tuple[CatalogueEntry, ...]:
+        """The plugins enabled by default under these feature gates, in order."""
+        return self.inner.defaults(gates)
 
     def names(self) -> tuple[str, ...]:
         """Return all names but import paths."""

@@ -34,6 +34,8 @@ class WaitingPod(Generic[Ticket]):
     deadlines: dict[str, float]
     """Plugin → when its timeout passes, in seconds of the core's clock."""
     _post: Callable[[str, str, Status | None], None]
+    since: float = 0.0
+    """When it began to wait, in seconds of the core's clock."""
     preempted: bool = False
     """Rejected in favour of a pod of higher priority; permissions that arrive later are ignored."""
 
@@ -81,7 +83,7 @@ class WaitingRoom(Generic[Ticket]):
         if not timeouts:
             raise InvariantError(f"pod {pod.key} ({pod.uid}) would wait for no plugin")
         deadlines = {name: now + min(max(t, 0.0), MAX_PERMIT_SECONDS) for name, t in timeouts.items()}
-        waiting = WaitingPod(pod, node_name, state, ticket, deadlines, self.post)
+        waiting = WaitingPod(pod, node_name, state, ticket, deadlines, self.post, now)
         self._pods[pod.uid] = waiting
         for plugin, deadline in deadlines.items():
             self._deadlines.add((deadline, pod.uid, plugin))
@@ -117,14 +119,17 @@ class WaitingRoom(Generic[Ticket]):
         """Return the earliest deadline, ``None`` if no pod waits."""
         return self._deadlines[0][0] if self._deadlines else None
 
-    def expired(self, now: float) -> Iterator[tuple[WaitingPod[Ticket], str]]:
-        """Remove and yield the pods with a deadline up to *now*, each with the plugin that timed out."""
+    def expired(self, now: float) -> Iterator[tuple[WaitingPod[Ticket], str, float]]:
+        """Remove and yield the pods with a deadline up to *now*.
+
+        Each with the plugin that timed out, and how long it made the pod wait.
+        """
         while self._deadlines and self._deadlines[0][0] <= now:
-            _, uid, plugin = self._deadlines[0]
+            deadline, uid, plugin = self._deadlines[0]
             waiting = self.leave(uid)
             if waiting is None:
                 raise InvariantError(f"a deadline of {uid} is left though it does not wait")
-            yield waiting, plugin
+            yield waiting, plugin, deadline - waiting.since
 
     def __iter__(self) -> Iterator[WaitingPod[Ticket]]:
         return iter(list(self._pods.values()))

@@ -32,6 +32,7 @@ from .events import (
     with_implied,
 )
 from .foresight import Foresight, Kin
+from .groups import GroupQueue
 from .heap import Heap
 from .hints import FaultFn, PreEnqueueFn, QueueProfile
 from .in_flight import InFlight, RecordedEvent
@@ -56,6 +57,7 @@ __all__ = [
     "EventResource",
     "FaultFn",
     "Foresight",
+    "GroupQueue",
     "Heap",
     "HintFn",
     "HintReads",

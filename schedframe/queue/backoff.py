@@ -30,7 +30,7 @@ class BackoffQueues:
     held pods were rejected too, but all that happened since is that later attempts were rolled back.
     """
 
-    __slots__ = ("_initial", "_maximum", "errors", "held", "rejected")
+    __slots__ = ("_initial", "_maximum", "_order", "errors", "held", "rejected")
 
     def __init__(
         self,
@@ -42,16 +42,15 @@ class BackoffQueues:
     ) -> None:
         self._initial = micros(initial)
         self._maximum = micros(maximum)
-        by_key = attrgetter("key")
-        order: dict[str, Any]
+        self._order: dict[str, Any]
         if less is not None:
-            order = {"less": self._expiry_then(less)}
+            self._order = {"less": self._expiry_then(less)}
         else:
             by_queue = sort_key if sort_key is not None else attrgetter("timestamp")
-            order = {"sort_key": self._expiry_and(by_queue)}
-        self.rejected: Heap[QueuedPodInfo] = Heap(by_key, **order)
-        self.held: Heap[QueuedPodInfo] = Heap(by_key, **order)
-        self.errors: Heap[QueuedPodInfo] = Heap(by_key, sort_key=self.expiry)
+            self._order = {"sort_key": self._expiry_and(by_queue)}
+        self.rejected = self._new_heap()
+        self.held = self._new_heap()
+        self.errors: Heap[QueuedPodInfo] = Heap(attrgetter("key"), sort_key=self.expiry)
 
     def expiry(self, info: QueuedPodInfo) -> int:
         """Return the second of the clock in which the backoff of *info* ends; computed once. O(1)."""
@@ -111,11 +110,11 @@ class BackoffQueues:
 
     def members(self, pool: Pool) -> list[QueuedPodInfo]:
         """Return the pods of ``Pool.BACKOFF``, held ones last, or of ``Pool.ERROR_BACKOFF``. O(n log n)."""
-        return [info for heap in self._heaps_of(pool) for info in heap.sorted()]
+        return [info for heap in self.heaps_of(pool) for info in heap.sorted()]
 
     def count(self, pool: Pool) -> int:
         """Return how many pods ``Pool.BACKOFF`` or ``Pool.ERROR_BACKOFF`` has. O(1)."""
-        return sum(map(len, self._heaps_of(pool)))
+        return sum(map(len, self.heaps_of(pool)))
 
     def pop_completed(self, now: float) -> Iterator[QueuedPodInfo]:
         """Pop every pod whose backoff is over, rejected ones first. O(log n) each."""
@@ -142,7 +141,7 @@ class BackoffQueues:
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if a heap is inconsistent or holds a pod of the other one. O(n)."""
         for pool in (Pool.BACKOFF, Pool.ERROR_BACKOFF):
-            for heap in self._heaps_of(pool):
+            for heap in self.heaps_of(pool):
                 heap.check_invariants()
                 for info in heap:
                     if info.pool is not pool:
@@ -150,10 +149,15 @@ class BackoffQueues:
         if twice := self.held.entries.keys() & self.rejected.entries.keys():
             raise InvariantError(f"{sorted(map(str, twice))} are held and may be popped early")
 
+    def _new_heap(self) -> Heap[QueuedPodInfo]:
+        """Return a heap of pods by expiry, then in the order of the queue."""
+        return Heap(attrgetter("key"), **self._order)
+
     def _heaps(self) -> tuple[Heap[QueuedPodInfo], ...]:
         return self.rejected, self.held, self.errors
 
-    def _heaps_of(self, pool: Pool) -> tuple[Heap[QueuedPodInfo], ...]:
+    def heaps_of(self, pool: Pool) -> tuple[Heap[QueuedPodInfo], ...]:
+        """Return the heaps with the pods of one pool; pods that may be popped early are in the first one."""
         return (self.rejected, self.held) if pool is Pool.BACKOFF else (self.errors,)
 
     def _heap_with(self, info: QueuedPodInfo) -> Heap[QueuedPodInfo]:

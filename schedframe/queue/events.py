@@ -104,6 +104,8 @@ class EventResource(StrEnum):
     """Devices that a driver offers."""
     DEVICE_CLASS = "resource.k8s.io/DeviceClass"
     """Device classes."""
+    POD_GROUP = "scheduling.k8s.io/PodGroup"
+    """Groups of pods."""
     WILDCARD = "*"
     """Any kind."""
 

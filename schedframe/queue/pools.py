@@ -239,7 +239,7 @@ class Pools:
         if pool is Pool.ACTIVE:
             return _pods_of(self.active.sorted(), self.active.rank)
         if pool is Pool.BACKOFF:
-            heaps = self.backoff.rejected, self.backoff.held
+            heaps = self.backoff.heaps_of(pool)
             return [info for heap in heaps for info in _pods_of(heap.sorted(), heap.rank)]
         if pool is Pool.ERROR_BACKOFF:
             return self.backoff.errors.sorted()

@@ -342,7 +342,7 @@ class PriorityQueue(QueueView):
         info.place += shift
         info.backoff_expiry = None
         info.flushed = False
-        strategy, held = strategy_since_pop(self._hints, self._in_flight, info)
+        strategy, held = self._strategy_of(info)
         if not strategy:
             self._pools.wait(info, now)
             if kin is not None and self._passed is not None:
@@ -350,6 +350,10 @@ class PriorityQueue(QueueView):
         elif self._pools.requeue(info, strategy, _SCHEDULE_ATTEMPT_FAILURE, now, held=held):
             self._ready()
         return Requeued(info.pool)
+
+    def _strategy_of(self, info: QueuedPodInfo) -> tuple[RequeueStrategy, bool]:
+        """Return whether and where a pod is queued again whose attempt failed, and whether it is held."""
+        return strategy_since_pop(self._hints, self._in_flight, info)
 
     def _info(self, pod: Pod, now: float) -> QueuedPodInfo:
         info = QueuedPodInfo(pod, now)

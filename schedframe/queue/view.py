@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import count
-from typing import Any
+from typing import Any, ClassVar
 
 from ..api import Pod
 from .backoff import BackoffQueues
@@ -24,6 +24,9 @@ from .unschedulable import UnschedulablePods
 class QueueView:
     """The parts of a queue, and methods that change nothing."""
 
+    _POOLS: ClassVar[type[Pools]] = Pools
+    _BACKOFF: ClassVar[type[BackoffQueues]] = BackoffQueues
+
     def __init__(self, options: QueueOptions | None = None, **keywords: Any) -> None:
         options = options_from(options, keywords)
         if options.sort_key is not None and options.less is not None:
@@ -42,11 +45,11 @@ class QueueView:
         self._hints = HintTable(options.profiles, options.on_fault)
         self._in_flight = InFlight(options.max_in_flight_events)
         self.nominator = Nominator(self._may_be_nominated)
-        self._pools = Pools(
+        self._pools = self._POOLS(
             Gates(options.profiles, options.on_fault),
             self._hints,
             self.nominator,
-            BackoffQueues(options.initial_backoff, options.max_backoff, sort_key=sort_key, less=less),
+            self._BACKOFF(options.initial_backoff, options.max_backoff, sort_key=sort_key, less=less),
             UnschedulablePods(options.max_in_unschedulable),
             sort_key=sort_key,
             less=less,

@@ -12,6 +12,7 @@ from .columns import DerivedColumn, DictionaryColumn
 from .comparer import Comparison, compare
 from .derived_arrays import DerivedArrays
 from .domains import Domains, NodeSubset
+from .group_members import GroupCache, GroupMembers
 from .images import ImageIndex, ImageState
 from .node_info import NO_NODE, NodeInfo
 from .node_order import NodeOrder, zone_of
@@ -36,6 +37,8 @@ __all__ = [
     "DictionaryColumn",
     "DomainSums",
     "Domains",
+    "GroupCache",
+    "GroupMembers",
     "ImageIndex",
     "ImageState",
     "LazyRows",

@@ -11,13 +11,14 @@ from attrs import define, field
 from .._brief import brief_repr
 from ..api import ClusterObject, Node, Pod
 from ..cluster import InMemoryCluster
-from ..config import EffectiveProfile, EnabledPlugin
+from ..config import EffectiveProfile, EnabledPlugin, FeatureGates
+from ..config.feature_gates import NO_GATES
 from ..cycle import VirtualClock
 from ..framework import Extender, Framework, WaitingRoom, compile_plan, hookimpl
 from ..framework.points import points_of
 from ..queue import Nominator, QueuedPodInfo
 from ..simulate import DryRunCluster
-from ..state import NodeTable, ObjectStore, Snapshot
+from ..state import GroupMembers, NodeTable, ObjectStore, Snapshot
 from .world import Change, World
 
 R = TypeVar("R")
@@ -54,6 +55,8 @@ class StubHandle:
     """Whether what runs now would run off the core."""
     trespasses: list[str] = field(factory=list)
     """What was used while ``binding`` that belongs to the core."""
+    feature_gates: FeatureGates = NO_GATES
+    pod_groups: GroupMembers = field(factory=GroupMembers)
     _table: NodeTable = field(factory=NodeTable)
     _objects: ObjectStore = field(factory=ObjectStore)
     _nominator: Nominator = field(factory=Nominator)

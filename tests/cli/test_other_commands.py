@@ -38,11 +38,12 @@ def test_plugins_say_where_they_come_from(cli: Cli) -> None:
     assert rows["TopologyPlacementGenerator"]["default"] is False
 
 
-def test_plugins_of_the_catalogue_that_nobody_installed_are_told_apart(cli: Cli) -> None:
+def test_plugins_behind_feature_gates_are_installed_and_not_enabled(cli: Cli) -> None:
     lines = cli("plugins").out.splitlines()
     assert lines[0].split()[:4] == ["NAME", "STATE", "DEFAULT", "WEIGHT"]
     (gang,) = (line for line in lines if line.startswith("GangScheduling "))
-    assert "catalogue only" in gang
+    assert "catalogue only" not in gang
+    assert gang.split()[2] != "yes"
 
 
 def test_config_show_is_what_config_check_accepts(cli: Cli, write: Write) -> None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from schedframe.config import dump_config, load_config
+from schedframe.config import CatalogueEntry, dump_config, load_config
 from schedframe.errors import ConfigError
 from tests.conformance.config_case import OUT_OF_TREE
 from tests.conformance.corpus import Corpus
 
 BUNDLED = Corpus()
+FAKES = (CatalogueEntry("FakeReserve", ("reserve",)),)
+"""Plugins of the cases of pod groups."""
 
 
 def test_what_is_written_reads_back_the_same() -> None:
@@ -28,7 +30,11 @@ def test_configurations_of_scheduling_cases(family: str) -> None:
         expected = case.get("expect")
         error = expected.get("config_error") if isinstance(expected, dict) else None
         if error is None:
-            load_config(case.get("config"))
+            load_config(
+                case.get("config"),
+                out_of_tree=FAKES,
+                feature_gates=dict.fromkeys(case.get("gates", ()), True),
+            )
         else:
             with pytest.raises(ConfigError):
                 load_config(case["config"])

@@ -35,8 +35,8 @@ FAMILIES: dict[str, str | None] = {
     "event_derivation": "event_derivation_case",
     "hints": "hints_case",
     "extenders": "extenders_case",
-    "pod_groups": None,
-    "placements": None,
+    "pod_groups": "pod_groups_case",
+    "placements": "pod_groups_case",
 }
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attrs import frozen
+
 from ...framework import Code, Diagnosis, NominatingInfo, Status
 from ...queue import Kin, NominatingMode
 from ..core import Core
@@ -13,11 +15,29 @@ from .pod_status import REASON_ERROR, REASON_UNSCHEDULABLE, report_unschedulable
 CLEAR_NOMINATION = NominatingInfo("")
 
 
+@frozen(eq=False)
+class Rejection:
+    """What is kept of a diagnosis that would be large: the plugins and the text."""
+
+    unschedulable_plugins: set[str]
+    pending_plugins: set[str]
+    text: str
+
+    @classmethod
+    def of(cls, diagnosis: Diagnosis) -> Rejection:
+        """Return the same without the verdicts; O(nodes) for the text."""
+        return cls(diagnosis.unschedulable_plugins, diagnosis.pending_plugins, diagnosis.message())
+
+    def message(self) -> str:
+        """See :class:`Diagnosis`."""
+        return self.text
+
+
 def handle_failure(
     core: Core,
     attempt: Attempt,
     status: Status,
-    diagnosis: Diagnosis | None = None,
+    diagnosis: Diagnosis | Rejection | None = None,
     nominating: NominatingInfo | None = CLEAR_NOMINATION,
     kin: Kin | None = None,
 ) -> None:
@@ -50,7 +70,7 @@ def handle_failure(
     report_unschedulable(core, current, reason, _message(status, diagnosis), nominating)
 
 
-def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | None) -> None:
+def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | Rejection | None) -> None:
     if diagnosis is not None:
         plugins = diagnosis.unschedulable_plugins | diagnosis.pending_plugins
     else:
@@ -60,7 +80,7 @@ def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis 
 
 
 def _rejectors(
-    core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | None
+    core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | Rejection | None
 ) -> tuple[set[str], set[str]]:
     """Plugins whose events may bring the pod back: (unschedulable, pending).
 
@@ -74,7 +94,7 @@ def _rejectors(
     return (set(), {status.plugin}) if status.code is Code.PENDING else ({status.plugin}, set())
 
 
-def _message(status: Status, diagnosis: Diagnosis | None) -> str:
+def _message(status: Status, diagnosis: Diagnosis | Rejection | None) -> str:
     """One line for people; a rejection on the chosen node is worded as if that were the only node."""
     if diagnosis is not None:
         return diagnosis.message()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from ...config import Duration
 from ...framework import Status
 from ..core import Core
 from .bind import reject, start_binding
@@ -37,6 +38,7 @@ class PermitDesk:
 
     def expire(self, now: float) -> None:
         """Reject the pods whose time to wait for a plugin is over."""
-        for waiting, plugin in list(self._core.waiting.expired(now)):
-            reason = f'rejected due to timeout after waiting for plugin "{plugin}"'
+        for waiting, plugin, seconds in list(self._core.waiting.expired(now)):
+            waited = Duration.of(round(seconds, 3))
+            reason = f"rejected due to timeout after waiting {waited} at plugin {plugin}"
             reject(self._core, waiting.ticket, Status.unschedulable(reason).with_plugin(plugin))

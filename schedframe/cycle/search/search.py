@@ -60,10 +60,20 @@ class Search:
             self._choose(framework, decision)
         return decision
 
+    def decide_among(self, framework: Framework, pod: Pod, among: Rows) -> Decision:
+        """As :meth:`decide`, with the nodes of *among* alone to choose from.
+
+        What plugins count beforehand covers all nodes.
+        """
+        decision = Decision(pod, CycleState())
+        if self._find(framework, decision, among):
+            self._choose(framework, decision)
+        return decision
+
     # ---- filter ------------------------------------------------------------------------------------------
 
-    def _find(self, framework: Framework, decision: Decision) -> bool:
-        """Fill in what is feasible; whether anything is."""
+    def _find(self, framework: Framework, decision: Decision, among: Rows | None = None) -> bool:
+        """Fill in what is feasible, of *among* or of all nodes; whether anything is."""
         table = self.cache.table
         if not table.num_nodes:
             decision.error = NO_NODES
@@ -74,17 +84,22 @@ class Search:
             outcome = decision.pre_filter = framework.run_pre_filter(decision.state, decision.pod, rows)
         if outcome.status is not None:
             refuse(decision, table, outcome)
+            if among is not None and decision.diagnosis is not None:
+                decision.diagnosis.num_nodes = len(among)
             return False
-        refused = self._try_nominated(framework, decision)
+        refused = self._try_nominated(framework, decision, among)
         if decision.feasible is not None or decision.error is not None:
             return decision.error is None
-        candidates = self._candidates(rows, outcome)
+        candidates = self._candidates(rows if among is None else among, outcome)
         if self.sampling is None:
             verdicts = framework.filter_rows(decision.state, decision.pod, candidates)
             found = verdicts.passing()
             evaluated = len(candidates)
         else:
-            verdicts, found, evaluated = self._sample(framework, decision, self.sampling, candidates)
+            restricted = among is not None or outcome.node_names is not None
+            verdicts, found, evaluated = self._sample(
+                framework, decision, self.sampling, candidates, restricted=restricted
+            )
         decision.verdicts, decision.evaluated = verdicts, evaluated
         if verdicts.statuses:
             decision.error = verdicts.first_error()
@@ -93,13 +108,15 @@ class Search:
                 candidates if _is_all(found, candidates, verdicts) else verdicts.rows.select(found)
             )
         elif decision.error is None:
-            decision.diagnosis = self._diagnose(decision, refused)
+            decision.diagnosis = self._diagnose(decision, refused, among)
         self._advance(decision, refused)
         if decision.extenders and decision.feasible is not None:
-            self._extend(framework, decision, refused)
+            self._extend(framework, decision, refused, among)
         return decision.feasible is not None
 
-    def _extend(self, framework: Framework, decision: Decision, refused: Refused | None) -> None:
+    def _extend(
+        self, framework: Framework, decision: Decision, refused: Refused | None, among: Rows | None = None
+    ) -> None:
         """Leave the feasible rows that the extenders keep; without any, say why."""
         extending, feasible, verdicts = self.extending, decision.feasible, decision.verdicts
         assert extending is not None
@@ -114,26 +131,31 @@ class Search:
         rows = extending.filter(framework, decision, feasible)
         decision.feasible = rows if rows is not None and len(rows) else None
         if rows is not None and not len(rows):
-            decision.diagnosis = self._diagnose(decision, refused)
+            decision.diagnosis = self._diagnose(decision, refused, among)
             decision.diagnosis.unschedulable_plugins.add(EXTENDER)
 
-    def _diagnose(self, decision: Decision, refused: Refused | None) -> Diagnosis:
-        """Return why no node remains."""
+    def _diagnose(
+        self, decision: Decision, refused: Refused | None, among: Rows | None = None
+    ) -> Diagnosis:
+        """Return why no node remains, of *among* or of all nodes."""
         outcome, verdicts = decision.pre_filter, decision.verdicts
         assert outcome is not None
         assert verdicts is not None
-        diagnosis = diagnose(outcome, verdicts, self.cache.table.num_nodes, refused)
+        num_nodes = self.cache.table.num_nodes if among is None else len(among)
+        diagnosis = diagnose(outcome, verdicts, num_nodes, refused)
         diagnosis.named.update(decision.named)
         return diagnosis
 
-    def _try_nominated(self, framework: Framework, decision: Decision) -> Refused | None:
+    def _try_nominated(
+        self, framework: Framework, decision: Decision, among: Rows | None = None
+    ) -> Refused | None:
         """Take the nominated node if it passes; the node and why, if it was tried and refused."""
         name = decision.pod.status.nominated_node_name
         if not name or not self.shortcuts:
             return None
         table = self.cache.table
         row = table.live_row(name)
-        if row is None:
+        if row is None or (among is not None and row not in among.positions):
             return None
         info = table.info(row)
         status = framework.run_filters_with_nominated_pods(decision.state, decision.pod, info)
@@ -157,19 +179,23 @@ class Search:
             return rows
         table = self.cache.table
         found = {table.live_row(name) for name in outcome.node_names}
-        positions = sorted(row for row in found if row is not None)
+        there = found if len(rows) == table.num_nodes else found.intersection(rows.positions.tolist())
+        positions = sorted(row for row in there if row is not None)
         return Rows.at(table, np.array(positions, np.intp))
 
     # ---- sampling ----------------------------------------------------------------------------------------
 
     def _sample(
-        self, framework: Framework, decision: Decision, sampling: Sampling, candidates: Rows
+        self,
+        framework: Framework,
+        decision: Decision,
+        sampling: Sampling,
+        candidates: Rows,
+        *,
+        restricted: bool,
     ) -> tuple[Verdicts, Positions, int]:
         """Look at candidates in search order until one more than enough is found."""
-        outcome = decision.pre_filter
-        ordered = sampling.ordered()
-        if outcome is not None and outcome.node_names is not None:
-            ordered = candidates.positions
+        ordered = candidates.positions if restricted else sampling.ordered()
         if not len(ordered):
             return Verdicts.passing_all(candidates), np.empty(0, np.intp), 0
         wanted = sampling.wanted(framework, len(ordered))

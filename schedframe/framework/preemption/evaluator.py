@@ -7,6 +7,7 @@ or ``wanted`` for another policy. Behaviour: kube-scheduler v1.36 (pkg/scheduler
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +19,7 @@ from ...state import NodeInfo
 from ..cycle_state import CycleState
 from ..extender import ExtenderError
 from ..handle import Handle
+from ..placements import DEFERRED_EVICTIONS, GroupPreemption, PodGroupInfo
 from ..results import NominatingInfo, PostFilterResult
 from ..status import SUCCESS, Code, Status
 from ..verdicts import Diagnosis
@@ -26,6 +28,7 @@ from .candidates import Candidate, Preemption, standing
 from .dry_run import NO_VICTIMS, select_victims
 from .execution import Eviction
 from .extending import candidates_of_extenders
+from .groups import CanRun, preempt_for_group
 from .memory import DryRuns, Results, visit
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
@@ -164,9 +167,18 @@ class PreemptionEvaluator:
             if not candidates:
                 return None, Status.unschedulable(NO_CANDIDATE)
         chosen = min(candidates, key=standing)
+        deferred = state.get(DEFERRED_EVICTIONS)
+        if deferred is not None:
+            deferred.append(partial(self.eviction.start, pod, chosen))
+            details = Preemption(tuple(candidates), chosen)
+            return PostFilterResult(NominatingInfo(chosen.node_name), details), SUCCESS
         orders = self.eviction.start(pod, chosen)
         details = Preemption(tuple(candidates), chosen, orders.evicted, orders.cleared, orders.stopped)
         return PostFilterResult(NominatingInfo(chosen.node_name), details), SUCCESS
+
+    def preempt_for_group(self, group: PodGroupInfo, can_run: CanRun) -> GroupPreemption | Status:
+        """Return the answer of post_filter_group: room that can be made for a group, or why there is none."""
+        return preempt_for_group(self.handle, self.eviction, group, can_run)
 
     def _has_lower(self, priority: int) -> Callable[[int], bool]:
         """Return what says whether a row has a pod of lower priority."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -32,6 +32,16 @@ class Orders:
     """Victims that waited in permit or were being bound; they return to the queue."""
     cleared: tuple[Pod, ...]
     """Pods that lose their nomination to the node."""
+
+
+@frozen
+class _Preemptors:
+    """The pods for which victims are evicted together."""
+
+    pods: tuple[Pod, ...]
+
+    def __str__(self) -> str:
+        return ", ".join(pod.key for pod in self.pods)
 
 
 @define(eq=False)
@@ -82,8 +92,18 @@ class Eviction:
             self.handle.off_core(partial(_tell, self.handle.cluster, victim, note), _nothing)
         if evicted:
             self._last[preemptor.uid] = None
-            self._evict(preemptor, candidate, evicted)
+            self._evict(_Preemptors((preemptor,)), evicted, _note(preemptor, candidate))
         return Orders(tuple(evicted), tuple(stopped), cleared)
+
+    def start_for_group(self, uid: str, members: Sequence[Pod], candidate: Candidate) -> None:
+        """Begin to evict victims for the group of that uid, whose *members* stay out until it is done."""
+        evicted = [each for each in candidate.victims if not each.is_terminating and not self._stop(each)]
+        if not evicted or not members:
+            return
+        for member in members:
+            self._last[member.uid] = None
+        note = f"Preempted by podgroup {uid} on node {candidate.node_name}"
+        self._evict(_Preemptors(tuple(members)), evicted, note)
 
     def _stop(self, victim: Pod) -> bool:
         waiting = self.handle.waiting_pods.get(victim.uid)
@@ -100,10 +120,10 @@ class Eviction:
             self.handle.withdraw_nomination(pod)
         return lower
 
-    def _evict(self, preemptor: Pod, candidate: Candidate, victims: list[Pod]) -> None:
-        """Evict all but the last victim together, then the last; after a failure activate the preemptor."""
+    def _evict(self, preemptors: _Preemptors, victims: list[Pod], note: str) -> None:
+        """Evict all but the last victim together, then the last; after a failure activate the preemptors."""
         *others, last = victims
-        off_core, cluster, note = self.handle.off_core, self.handle.cluster, _note(preemptor, candidate)
+        off_core, cluster = self.handle.off_core, self.handle.cluster
         condition = PodCondition(
             type=DISRUPTION_TARGET,
             status="True",
@@ -120,30 +140,31 @@ class Eviction:
         failed: list[bool] = []
 
         def one_done(victim: Pod, error: Exception | None) -> None:
-            failed.append(_failed(victim, error, preemptor))
+            failed.append(_failed(victim, error, preemptors))
             if len(failed) == len(others):
                 others_done()
 
         def others_done() -> None:
             if any(failed):
-                self._finish(preemptor, again=True)
+                self._finish(preemptors, again=True)
             else:
-                self._last[preemptor.uid] = last
+                self._last |= dict.fromkeys([pod.uid for pod in preemptors.pods], last)
                 off_core(lambda: evict(last), last_done)
 
         def last_done(error: Exception | None) -> None:
-            _failed(last, error, preemptor)
-            self._finish(preemptor, again=error is not None)
+            _failed(last, error, preemptors)
+            self._finish(preemptors, again=error is not None)
 
         for victim in others:
             off_core(partial(evict, victim), partial(one_done, victim))
         if not others:
             others_done()
 
-    def _finish(self, preemptor: Pod, *, again: bool) -> None:
-        self._last.pop(preemptor.uid, None)
+    def _finish(self, preemptors: _Preemptors, *, again: bool) -> None:
+        for pod in preemptors.pods:
+            self._last.pop(pod.uid, None)
         if again:
-            self.handle.activate([preemptor])
+            self.handle.activate(preemptors.pods)
 
 
 def _note(preemptor: Pod, candidate: Candidate) -> str:
@@ -156,11 +177,11 @@ def _tell(cluster: ClusterPort, victim: Pod, note: str) -> None:
         logger.warning("cannot record that pod %s was preempted: %s", victim.key, error)
 
 
-def _failed(victim: Pod, error: Exception | None, preemptor: Pod) -> bool:
+def _failed(victim: Pod, error: Exception | None, preemptors: _Preemptors) -> bool:
     """Whether the eviction failed, other than because the victim is gone."""
     if error is None or isinstance(error, NotFound):
         return False
-    logger.warning("cannot evict pod %s for %s: %s", victim.key, preemptor.key, error)
+    logger.warning("cannot evict pod %s for %s: %s", victim.key, preemptors, error)
     return True
 
 

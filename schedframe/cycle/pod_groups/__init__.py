@@ -1,0 +1,1 @@
+"""The scheduling cycle of a pod group. See docs/explanation/pod-groups.md."""

@@ -1,0 +1,86 @@
+"""Apply the outcome of a group: place the members that fit if it can run, else send all back to the queue."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...api import Pod
+from ...framework import Framework, NominatingInfo, Status
+from ...queue import Pool, QueuedPodInfo
+from ..binding.assume import place
+from ..binding.attempt import Attempt
+from ..binding.failure import CLEAR_NOMINATION, handle_failure
+from ..core import Core
+from .outcome import (
+    UNSCHEDULABLE_TEXT,
+    WAITING_TEXT,
+    GroupOutcome,
+    GroupResult,
+    MemberOutcome,
+    MemberResult,
+)
+
+_UNSCHEDULABLE = Status.unschedulable()
+_WAITING = Status.unschedulable(WAITING_TEXT)
+
+
+def apply_outcome(
+    core: Core, framework: Framework, infos: Sequence[QueuedPodInfo], outcome: GroupOutcome, started: float
+) -> None:
+    """Place or requeue the members *infos*, in order. *started*: see :class:`Attempt`.
+
+    A member that permit makes wait brings those back at once that were rejected before it: their group is
+    about to run.
+    """
+    for evict in outcome.evictions if outcome.result is GroupResult.WAITING else ():
+        evict()
+    found = {member.pod.uid: member for member in outcome.members}
+    requeued: list[Pod] = []
+    for info in infos:
+        member = found.get(info.uid)
+        state = outcome.state if member is None else member.attempt.state
+        attempt = Attempt(info, info.pod, framework, state)
+        attempt.started = attempt.searched = started
+        if member is None:
+            handle_failure(core, attempt, _group_status(outcome))
+        elif outcome.result is GroupResult.SCHEDULED and member.result is MemberResult.FITS:
+            attempt.node_name, attempt.idle = member.node_name, member.attempt.idle
+            place(core, attempt)
+            if requeued and core.waiting.get(info.uid) is not None:
+                core.queue.activate(requeued)
+                requeued.clear()
+        else:
+            _fail(core, attempt, member, outcome)
+        if info.pool is not Pool.IN_FLIGHT:
+            requeued.append(info.pod)
+
+
+def _fail(core: Core, attempt: Attempt, member: MemberOutcome, outcome: GroupOutcome) -> None:
+    """Send one member back, with its own reason or that of the group."""
+    result = outcome.result
+    if result is GroupResult.FAILED:
+        own = member.status if member.result is MemberResult.FAILED else None
+        handle_failure(core, attempt, own or _group_status(outcome))
+    elif member.result is MemberResult.FITS and result is GroupResult.WAITING:
+        handle_failure(core, attempt, _WAITING, nominating=NominatingInfo(member.node_name))
+    elif member.node_name and result is GroupResult.UNSCHEDULABLE:
+        reasons = (UNSCHEDULABLE_TEXT, *([member.waits_for] if member.waits_for else []))
+        nominating = NominatingInfo(outcome.nominations.get(attempt.pod.uid, ""))
+        handle_failure(core, attempt, Status.unschedulable(", ".join(reasons)), nominating=nominating)
+    elif member.status is not None:
+        handle_failure(core, attempt, member.status, nominating=_own(member, outcome))
+    else:
+        handle_failure(core, attempt, _UNSCHEDULABLE, member.rejection(), _own(member, outcome))
+
+
+def _own(member: MemberOutcome, outcome: GroupOutcome) -> NominatingInfo | None:
+    node_name = outcome.nominations.get(member.pod.uid)
+    if node_name is not None:
+        return NominatingInfo(node_name)
+    return CLEAR_NOMINATION if member.status is not None else member.nominating
+
+
+def _group_status(outcome: GroupOutcome) -> Status:
+    if outcome.result is GroupResult.FAILED:
+        return Status.from_error(outcome.message)
+    return Status.unschedulable(outcome.message)

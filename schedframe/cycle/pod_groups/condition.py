@@ -1,0 +1,69 @@
+"""The condition of a PodGroup: written once for each attempt whose result differs."""
+
+from __future__ import annotations
+
+from attrs import evolve
+
+from ...api import POD_GROUP_SCHEDULED, Condition, PodGroup
+from ...cluster import Conflict, NotFound
+from ...framework import Status
+from ..core import Core
+from .outcome import GroupOutcome, GroupResult
+
+_REASONS = {
+    GroupResult.SCHEDULED: "Scheduled",
+    GroupResult.WAITING: "Unschedulable",
+    GroupResult.UNSCHEDULABLE: "Unschedulable",
+    GroupResult.FAILED: "SchedulerError",
+}
+
+
+def write_condition(core: Core, key: str, outcome: GroupOutcome) -> None:
+    """Record in the cluster what became of a group; nothing without its object.
+
+    A condition that is true stays true.
+    """
+    group = core.objects.get("PodGroup", key)
+    if group is None:
+        return
+    present = group.status.condition(POD_GROUP_SCHEDULED)
+    scheduled = outcome.result is GroupResult.SCHEDULED
+    if present is not None and present.status == "True" and not scheduled:
+        return
+    condition = Condition(
+        type=POD_GROUP_SCHEDULED,
+        status="True" if scheduled else "False",
+        reason=_REASONS[outcome.result],
+        message="" if scheduled else outcome.message,
+        observed_generation=group.metadata.generation,
+        last_transition_time=core.clock(),
+    )
+    if present is not None and _like(present, condition):
+        return
+    if present is not None and present.status == condition.status:
+        condition = evolve(condition, last_transition_time=present.last_transition_time)
+    others = tuple(each for each in group.status.conditions if each.type != POD_GROUP_SCHEDULED)
+    changed = evolve(group, status=evolve(group.status, conditions=(*others, condition)))
+    core.executor.submit(
+        lambda: _write(core, changed), lambda problem: core.inbox.put(_report, (core, problem))
+    )
+
+
+def _like(one: Condition, other: Condition) -> bool:
+    return evolve(one, last_transition_time=None) == evolve(other, last_transition_time=None)
+
+
+def _write(core: Core, group: PodGroup) -> Status | None:
+    try:
+        core.cluster.update(group)
+    except (NotFound, Conflict):
+        return None  # deleted, or changed by an event that is still to come; the next attempt writes again
+    except Exception as error:  # noqa: BLE001 - whatever the cluster raises is reported, not fatal
+        return Status.from_error(error)
+    return None
+
+
+def _report(message: tuple[Core, Status | None]) -> None:
+    core, problem = message
+    if problem is not None:
+        core.report(problem, None, "writing the condition of a pod group")

@@ -1,0 +1,201 @@
+"""One attempt for a pod group: pop its members, find out whether it can run, and place those that fit."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from time import perf_counter
+
+from attrs import define, field
+
+from ...api import Pod, PodGroup, PodGroupSpec
+from ...framework import CycleState, Framework, PodGroupInfo, Status
+from ...queue import GroupQueue, QueuedPodInfo
+from ...state import GroupCache
+from ..binding.attempt import Attempt
+from ..binding.failure import handle_failure
+from ..core import Core
+from ..search.decision import Decision
+from .apply import apply_outcome
+from .choice import PlacementChoice
+from .condition import write_condition
+from .outcome import GroupAttempt, GroupOutcome, GroupResult
+from .preemption import preempt_for_group
+from .trial import Trial
+
+_DIFFERENT = Status.unschedulable("the members of the group name different schedulers")
+DELETED = "skip schedule deleting pod: "
+Observe = Callable[[GroupAttempt], None]
+
+
+@define(eq=False)
+class Known:
+    """The outcome of an attempt that failed, good as long as nothing that it read changes."""
+
+    stamp: tuple[int, ...]
+    group: PodGroup | None
+    members: tuple[Pod, ...]
+    outcome: GroupOutcome
+
+    def holds(self, stamp: tuple[int, ...], group: PodGroup | None, infos: Sequence[QueuedPodInfo]) -> bool:
+        """Return whether an attempt for *infos* would end the same way."""
+        return (
+            stamp == self.stamp
+            and _spec_of(group) == _spec_of(self.group)
+            and len(infos) == len(self.members)
+            and all(_alike(info.pod, pod) for info, pod in zip(infos, self.members, strict=True))
+        )
+
+
+@define(eq=False)
+class GroupCycle:
+    """The cycles of groups, of all profiles."""
+
+    core: Core
+    record: Callable[[Framework, QueuedPodInfo, Decision], None] | None = None
+    observe: Observe | None = None
+    """Called with each attempt for a group."""
+    searches: int = 0
+    """Attempts in which members were tried; in the others the outcome was known."""
+    _known: dict[str, Known] = field(factory=dict)
+
+    def run(self, popped: QueuedPodInfo, key: str) -> Decision | None:
+        """Attempt to place the group *key*, of which *popped* was popped; ``None`` if no member is left."""
+        started = perf_counter() if self.core.observers else 0.0
+        queue = self._queue
+        others = [pod for pod in self.core.members.unscheduled(key) if pod.uid != popped.uid]
+        infos = sorted([popped, *queue.pop_members(others)], key=_order)
+        framework = self.core.frameworks[popped.pod.spec.scheduler_name]
+        if self._differ(framework, infos):
+            self._observe(key, popped, None)
+            return _undecided(infos[0].pod, _DIFFERENT)
+        infos = [info for info in infos if not self._is_settled(framework, info)]
+        if not infos:
+            return None
+        outcome = self._outcome(framework, key, infos)
+        apply_outcome(self.core, framework, infos, outcome, started)
+        write_condition(self.core, key, outcome)
+        self._observe(key, popped, outcome)
+        if outcome.members:
+            return outcome.members[0].decision
+        return _undecided(infos[0].pod, Status.unschedulable(outcome.message))
+
+    # ---- members -----------------------------------------------------------------------------------------
+
+    def _differ(self, framework: Framework, infos: Sequence[QueuedPodInfo]) -> bool:
+        """Let all members fail if they name different schedulers; whether they do."""
+        first = infos[0].pod.spec.scheduler_name
+        other = next((i.pod.spec.scheduler_name for i in infos if i.pod.spec.scheduler_name != first), None)
+        if other is None:
+            return False
+        status = Status.from_error(
+            "all pods in a single pod group should have the same .spec.schedulerName set, "
+            f'got: "{other}" and "{first}"'
+        )
+        for info in infos:
+            own = self.core.frameworks.get(info.pod.spec.scheduler_name, framework)
+            handle_failure(self.core, Attempt(info, info.pod, own, CycleState()), status)
+        return True
+
+    def _is_settled(self, framework: Framework, info: QueuedPodInfo) -> bool:
+        """Whether a member is dropped for good, because it is being deleted or has a node."""
+        core, pod = self.core, info.pod
+        if pod.metadata.deletion_timestamp is not None:
+            core.cluster.record_event(pod, "Warning", "FailedScheduling", DELETED + pod.key, "Scheduling")
+        elif pod.uid not in core.cache.states:
+            return False
+        core.queue.done(info.uid)
+        return True
+
+    # ---- the attempt -------------------------------------------------------------------------------------
+
+    def _outcome(self, framework: Framework, key: str, infos: list[QueuedPodInfo]) -> GroupOutcome:
+        """Return what becomes of the group."""
+        known = self._known.pop(key, None)
+        core = self.core
+        pod_group = core.objects.get("PodGroup", key)
+        if known is not None and known.holds(self._stamp(), pod_group, infos):
+            self._known[key] = known
+            return known.outcome
+        group = PodGroupInfo(
+            key,
+            pod_group,
+            tuple([info.pod for info in infos]),
+            tuple(core.members.scheduled(key)),
+        )
+        self.searches += 1
+        outcome = self.algorithm(framework, group, infos)
+        hopeless = outcome.result is GroupResult.UNSCHEDULABLE
+        if hopeless and core.feature_gates.enabled("WorkloadAwarePreemption"):
+            again = partial(self.algorithm, framework, group, infos, preempts=False)
+            hopeless = not preempt_for_group(core, framework, group, outcome, again)
+        if hopeless:
+            self._known[key] = Known(self._stamp(), pod_group, group.pods, outcome)
+        return outcome
+
+    def algorithm(
+        self,
+        framework: Framework,
+        group: PodGroupInfo,
+        infos: Sequence[QueuedPodInfo],
+        *,
+        preempts: bool = True,
+    ) -> GroupOutcome:
+        """Return what would become of the group, without any effect."""
+        record = None
+        if self.record is not None and preempts:
+            note = self.record
+
+            def record(info: QueuedPodInfo, decision: Decision) -> None:
+                note(framework, info, decision)
+
+        if self.core.feature_gates.enabled("TopologyAwareWorkloadScheduling"):
+            return PlacementChoice(self.core, framework, record).run(group, infos, preempts=preempts)
+        return Trial(self.core, framework, group, None, preempts, record).run(infos)
+
+    def _stamp(self) -> tuple[int, ...]:
+        core = self.core
+        assert isinstance(core.cache, GroupCache)
+        # Conditions of groups are written by attempts themselves; their specs are compared.
+        others = core.objects.changes - core.objects.version("PodGroup")
+        return core.cache.changes, others, core.queue.nominator.version
+
+    def _observe(self, key: str, popped: QueuedPodInfo, outcome: GroupOutcome | None) -> None:
+        if self.observe is not None:
+            tried = () if outcome is None else tuple([member.pod.key for member in outcome.members])
+            self.observe(GroupAttempt(key, popped.key, tried, outcome))
+
+    @property
+    def _queue(self) -> GroupQueue:
+        queue = self.core.queue
+        assert isinstance(queue, GroupQueue)
+        return queue
+
+
+def _spec_of(group: PodGroup | None) -> PodGroupSpec | None:
+    return None if group is None else group.spec
+
+
+def _order(info: QueuedPodInfo) -> tuple[int, float, int]:
+    assert info.initial_attempt is not None
+    return -info.pod.priority, info.initial_attempt, info.place
+
+
+def _alike(one: Pod, other: Pod) -> bool:
+    """Return whether nothing differs between two versions of a pod but what schedulers write."""
+    if one is other:
+        return True
+    return (
+        one.uid == other.uid
+        and (one.spec is other.spec or one.spec == other.spec)
+        and one.labels == other.labels
+        and one.metadata.annotations == other.metadata.annotations
+        and one.status.nominated_node_name == other.status.nominated_node_name
+    )
+
+
+def _undecided(pod: Pod, status: Status) -> Decision:
+    """Return a decision for a group that failed before a member was tried."""
+    decision = Decision(pod, CycleState())
+    decision.error = status
+    return decision

@@ -1,0 +1,319 @@
+"""The queue with pod groups: all members of a group are popped together, and a failed group waits.
+
+A group has its place in the queue by its foremost member. Behaviour: kube-scheduler v1.36 with the feature
+gate GenericWorkload, but for what v1.37 mends: there a rejected member may be popped again at once while the
+scheduler is idle, and all other members with it, over and over. Here the members of a group that failed are
+held until their backoff is over, or until an event comes that a hint of their rejectors accepts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from itertools import count
+from typing import Any, ClassVar
+
+from ..api import Pod, PodGroup, group_of
+from ..errors import InvariantError
+from .answers import strategy_since_pop
+from .backoff import BackoffQueues
+from .events import FORCE_ACTIVATE, ClusterEvent, HintReads
+from .heap import Heap
+from .hints import HintPlan, HintTable, RequeueStrategy
+from .options import QueueOptions
+from .pools import BACKING_OFF, Pools
+from .priority_queue import PriorityQueue
+from .queued_pod import Pool, QueuedPodInfo, identity
+
+_Rejectors = tuple[str, frozenset[str], frozenset[str]]
+"""Profile, unschedulable and pending plugins."""
+
+
+class HeldMembers:
+    """Members that are held in backoff, by rejectors and group: an event skips most of them at once."""
+
+    __slots__ = ("_by_rejectors", "_filed")
+
+    def __init__(self) -> None:
+        self._by_rejectors: dict[_Rejectors, dict[str, dict[str, QueuedPodInfo]]] = {}
+        self._filed: dict[str, tuple[_Rejectors, str]] = {}
+
+    def add(self, info: QueuedPodInfo) -> None:
+        """File *info*, in place of an older version of it. O(1)."""
+        rejectors, key = _rejectors(info), group_of(info.pod)
+        self._by_rejectors.setdefault(rejectors, {}).setdefault(key, {})[info.key] = info
+        self._filed[info.key] = rejectors, key
+
+    def remove(self, info: QueuedPodInfo) -> None:
+        """Take *info* out if it is here. O(1)."""
+        filed = self._filed.pop(info.key, None)
+        if filed is None:
+            return
+        rejectors, key = filed
+        groups = self._by_rejectors[rejectors]
+        del groups[key][info.key]
+        if not groups[key]:
+            del groups[key]
+        if not groups:
+            del self._by_rejectors[rejectors]
+
+    def of(self, key: str) -> list[QueuedPodInfo]:
+        """Return the members of one group. O(sets of rejectors + members)."""
+        return [info for groups in self._by_rejectors.values() for info in groups.get(key, {}).values()]
+
+    def hopeful(self, hints: HintTable, event: ClusterEvent, old: Any, new: Any) -> list[str]:
+        """Return the groups with a member that *event* may help.
+
+        O(sets of rejectors), and the hints for groups whose rejectors registered the event.
+        """
+        found: dict[str, None] = {}
+        for (profile, unschedulable, pending), groups in self._by_rejectors.items():
+            plan = hints.plan_for(event, profile, unschedulable, pending)
+            if plan:
+                found |= dict.fromkeys(_accepting(hints, plan, groups, old, new))
+        return list(found)
+
+    def __len__(self) -> int:
+        return len(self._filed)
+
+
+def _accepting(
+    hints: HintTable, plan: HintPlan, groups: dict[str, dict[str, QueuedPodInfo]], old: Any, new: Any
+) -> Iterator[str]:
+    """Yield the groups for which a hint answers QUEUE; it runs once for pods that it cannot tell apart."""
+    answers: dict[int, bool] = {}
+    for key, members in groups.items():
+        for info in members.values():
+            alike = 0 if plan.reads is HintReads.EVENT else id(info.pod.spec)
+            if plan.reads is HintReads.POD or (answer := answers.get(alike)) is None:
+                answer = answers[alike] = bool(hints.run(plan, info.pod, old, new))
+            if answer:
+                yield key
+                break
+
+
+def _rejectors(info: QueuedPodInfo) -> _Rejectors:
+    return info.profile, info.unschedulable_plugins, info.pending_plugins
+
+
+class GroupBackoffQueues(BackoffQueues):
+    """Backoff queues in which members of groups are held apart from other pods."""
+
+    __slots__ = ("held_group", "held_members")
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        BackoffQueues.__init__(self, *arguments, **keywords)
+        self.held_group = self._new_heap()
+        self.held_members = HeldMembers()
+
+    def add(self, info: QueuedPodInfo, *, held: bool = False) -> Pool:
+        """See :class:`BackoffQueues`."""
+        if not held or not group_of(info.pod) or not (info.unschedulable_plugins or info.pending_plugins):
+            return BackoffQueues.add(self, info, held=held)
+        self.held_group.add(info)
+        self.held_members.add(info)
+        return Pool.BACKOFF
+
+    def remove(self, info: QueuedPodInfo) -> None:
+        """See :class:`BackoffQueues`."""
+        self.held_members.remove(info)
+        BackoffQueues.remove(self, info)
+
+    def replace(self, info: QueuedPodInfo) -> None:
+        """See :class:`BackoffQueues`."""
+        if info.key in self.held_group:
+            self.held_members.add(info)
+        BackoffQueues.replace(self, info)
+
+    def pop_completed(self, now: float) -> Iterator[QueuedPodInfo]:
+        """See :class:`BackoffQueues`."""
+        for info in BackoffQueues.pop_completed(self, now):
+            self.held_members.remove(info)
+            yield info
+
+    def release_group(self, key: str) -> bool:
+        """Let the held members of a group be popped early; return whether there are any."""
+        infos = self.held_members.of(key)
+        for info in infos:
+            self.held_members.remove(info)
+            self.held_group.delete(info.key)
+            self.rejected.add(info)
+        return bool(infos)
+
+    def _heaps(self) -> tuple[Heap[QueuedPodInfo], ...]:
+        return self.rejected, self.held, self.held_group, self.errors
+
+    def heaps_of(self, pool: Pool) -> tuple[Heap[QueuedPodInfo], ...]:
+        """Return the heaps with the pods of one pool; pods that may be popped early are in the first one."""
+        return (self.rejected, self.held, self.held_group) if pool is Pool.BACKOFF else (self.errors,)
+
+    def check_invariants(self) -> None:
+        """See :class:`BackoffQueues`."""
+        BackoffQueues.check_invariants(self)
+        if len(self.held_members) != len(self.held_group):
+            raise InvariantError(
+                f"{len(self.held_group)} members are held, {len(self.held_members)} are filed"
+            )
+
+
+class GroupPools(Pools):
+    """Pools that file the members of groups held back by gates that read nothing of a pod but its group."""
+
+    __slots__ = ("gated", "group_gates", "next_place")
+
+    def __init__(self, *arguments: Any, **keywords: Any) -> None:
+        Pools.__init__(self, *arguments, **keywords)
+        self.gated: dict[str, dict[str, QueuedPodInfo]] = {}
+        """Group → its members that such a gate holds back, by key."""
+        self.group_gates: frozenset[str] = frozenset()
+        self.next_place: Callable[[], int] = count(1).__next__
+
+    def wait(self, info: QueuedPodInfo, now: float) -> None:
+        """See :class:`Pools`."""
+        self._unfile(info)
+        Pools.wait(self, info, now)
+        if info.gating_plugin in self.group_gates and (key := group_of(info.pod)):
+            self.gated.setdefault(key, {})[info.key] = info
+
+    def enter_active(self, info: QueuedPodInfo, cause: str, now: float, *, admitted: bool = False) -> bool:
+        """See :class:`Pools`; a member that was gated so far gets its place as it enters."""
+        if info.initial_attempt is None and info.pool is not None and group_of(info.pod):
+            info.place = self.next_place()
+        return Pools.enter_active(self, info, cause, now, admitted=admitted)
+
+    def leave(self, info: QueuedPodInfo) -> None:
+        """See :class:`Pools`."""
+        self._unfile(info)
+        Pools.leave(self, info)
+
+    def _unfile(self, info: QueuedPodInfo) -> None:
+        if info.pool is Pool.GATED and (members := self.gated.get(key := group_of(info.pod))):
+            members.pop(info.key, None)
+            if not members:
+                del self.gated[key]
+
+    def take(self, info: QueuedPodInfo, now: float) -> bool:
+        """Take *info* out of its pool as :meth:`pop` does; ``False``, and it stays, if a gate holds it."""
+        if info.pool not in BACKING_OFF and info.pool is not Pool.ACTIVE and not self._gates.admit(info):
+            self.wait(info, now)
+            return False
+        self.remove(info)
+        if info.initial_attempt is None:
+            info.initial_attempt = now
+        return True
+
+    def candidates_for(self, event: ClusterEvent) -> list[tuple[HintPlan, list[QueuedPodInfo]]]:
+        """Return as :class:`Pools` does, without members that a gate for groups holds back."""
+        found = Pools.candidates_for(self, event)
+        if not self.gated or event.is_wildcard:
+            return found
+        return [
+            (plan, kept)
+            for plan, infos in found
+            if (kept := infos if infos[0].gating_plugin not in self.group_gates else _not_of_groups(infos))
+        ]
+
+    def check_invariants(self) -> None:
+        """See :class:`Pools`."""
+        Pools.check_invariants(self)
+        filed = {key for members in self.gated.values() for key in members}
+        gated = (info for info in self.waiting.infos() if info.gating_plugin in self.group_gates)
+        if filed != {info.key for info in gated if group_of(info.pod)}:
+            raise InvariantError("members that a gate holds back are not filed under their groups")
+
+
+def _not_of_groups(infos: list[QueuedPodInfo]) -> list[QueuedPodInfo]:
+    return [info for info in infos if not group_of(info.pod)]
+
+
+class GroupQueue(PriorityQueue):
+    """A queue in which the members of a group are popped together. See the module."""
+
+    _POOLS: ClassVar[type[Pools]] = GroupPools
+    _BACKOFF: ClassVar[type[BackoffQueues]] = GroupBackoffQueues
+    _pools: GroupPools
+
+    def __init__(self, options: QueueOptions | None = None, **keywords: Any) -> None:
+        PriorityQueue.__init__(self, options, **keywords)
+        profiles = () if options is None else options.profiles.values()
+        self._pools.next_place = self._next_place
+        self._pools.group_gates = frozenset().union(*(each.group_gates for each in profiles))
+
+    def pop_members(self, pods: Iterable[Pod]) -> list[QueuedPodInfo]:
+        """Return those of *pods* that are queued in any pool, in flight from now on. O(log n) each.
+
+        A pod that a gate holds stays behind. One that backs off is popped without asking the gates again.
+        """
+        now = self._clock()
+        found = []
+        for pod in pods:
+            info = self._pools.by_key.get(pod.key)
+            if info is None or info.uid != identity(pod) or not self._pools.take(info, now):
+                continue
+            info.attempts += 1
+            if self._in_flight.start(info):
+                info.pool = Pool.IN_FLIGHT
+                self._moments.cycle += 1
+                info.popped = self._moments.cycle
+                found.append(info)
+        return found
+
+    def move_all(self, event: ClusterEvent, old: Any = None, new: Any = None, **limits: Any) -> None:
+        """See :class:`PriorityQueue`; members that *event* may help are not held any more."""
+        key = _group_named_by(old if new is None else new) if self._pools.gated else ""
+        if key in self._pools.gated and self._open_gates(event, key):
+            self._ready()
+        held = self._backoff.held_members
+        if held and self._hints.is_registered(event):
+            hopeful = held.hopeful(self._hints, event, old, new)
+            released = [self._backoff.release_group(key) for key in hopeful]
+            if any(released):
+                self._ready()
+        PriorityQueue.move_all(self, event, old, new, **limits)
+
+    def reconsider(self, key: str) -> None:
+        """Ask the gates again about the members of a group, and hold those that back off no longer."""
+        opened = key in self._pools.gated and self._open_gates(None, key)
+        if self._backoff.release_group(key) or opened:
+            self._ready()
+
+    def release_all(self) -> None:
+        """Let all members that are held be popped early."""
+        for key in list(dict.fromkeys(group_of(info.pod) for info in self._backoff.held_group)):
+            self._backoff.release_group(key)
+
+    @property
+    def _backoff(self) -> GroupBackoffQueues:
+        backoff = self._pools.backoff
+        assert isinstance(backoff, GroupBackoffQueues)
+        return backoff
+
+    def _open_gates(self, event: ClusterEvent | None, key: str) -> bool:
+        """Ask the gates that registered *event* again about the members of a group; ``None``: all gates.
+
+        Return whether any of the members may be popped now.
+        """
+        now, entered = self._clock(), False
+        cause = FORCE_ACTIVATE.label if event is None else event.label
+        closed: set[tuple[str, str]] = set()
+        for info in list(self._pools.gated[key].values()):
+            gate = info.profile, info.gating_plugin
+            if gate in closed or (event is not None and not self._hints.is_registered_by(*gate, event)):
+                continue
+            entered |= self._pools.requeue(info, RequeueStrategy.AFTER_BACKOFF, cause, now)
+            if info.gating_plugin == gate[1]:
+                # It reads nothing of a pod but its group, so it refuses the others as well.
+                closed.add(gate)
+        return entered
+
+    def _strategy_of(self, info: QueuedPodInfo) -> tuple[RequeueStrategy, bool]:
+        if not group_of(info.pod):
+            return PriorityQueue._strategy_of(self, info)
+        strategy, _ = strategy_since_pop(self._hints, self._in_flight, info)
+        return RequeueStrategy.AFTER_BACKOFF, not strategy
+
+
+def _group_named_by(obj: Any) -> str:
+    """Return the key of the group that *obj* is, or of which it is a member; empty for anything else."""
+    if isinstance(obj, PodGroup):
+        return obj.key
+    return group_of(obj) if isinstance(obj, Pod) else ""
