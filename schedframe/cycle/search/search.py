@@ -66,6 +66,8 @@ class Search:
         What plugins count beforehand covers all nodes.
         """
         decision = Decision(pod, CycleState())
+        if self.extending is not None:
+            decision.extenders = self.extending.interested(pod)
         if self._find(framework, decision, among):
             self._choose(framework, decision)
         return decision
