@@ -136,9 +136,7 @@ class Search:
             decision.diagnosis = self._diagnose(decision, refused, among)
             decision.diagnosis.unschedulable_plugins.add(EXTENDER)
 
-    def _diagnose(
-        self, decision: Decision, refused: Refused | None, among: Rows | None = None
-    ) -> Diagnosis:
+    def _diagnose(self, decision: Decision, refused: Refused | None, among: Rows | None = None) -> Diagnosis:
         """Return why no node remains, of *among* or of all nodes."""
         outcome, verdicts = decision.pre_filter, decision.verdicts
         assert outcome is not None
