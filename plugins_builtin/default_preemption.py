@@ -17,7 +17,6 @@ from schedframe import (
     Handle,
     HintReads,
     Pod,
-    PodGroup,
     PodGroupInfo,
     PostFilterResult,
     PreemptionEvaluator,
@@ -25,7 +24,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.api import group_of
+from schedframe.api import PodGroup, group_of
 
 from .args import DefaultPreemptionArgs
 

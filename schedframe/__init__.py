@@ -41,7 +41,6 @@ _EXPORTS: Final[dict[str, tuple[str, ...]]] = {
         "PersistentVolumeClaim",
         "Pod",
         "PodDisruptionBudget",
-        "PodGroup",
         "PodSpec",
         "Quantity",
         "ResourceClaim",

@@ -16,7 +16,6 @@ from .api import PersistentVolume as PersistentVolume
 from .api import PersistentVolumeClaim as PersistentVolumeClaim
 from .api import Pod as Pod
 from .api import PodDisruptionBudget as PodDisruptionBudget
-from .api import PodGroup as PodGroup
 from .api import PodSpec as PodSpec
 from .api import Quantity as Quantity
 from .api import ResourceClaim as ResourceClaim

@@ -14,11 +14,10 @@ from schedframe import (
     Handle,
     HintReads,
     Pod,
-    PodGroup,
     Status,
     hookimpl,
 )
-from schedframe.api import group_of
+from schedframe.api import PodGroup, group_of
 
 PERMIT_SECONDS: Final = 300.0
 """Longest wait of a member for the others, as in kube-scheduler."""
