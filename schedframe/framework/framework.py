@@ -54,8 +54,6 @@ class PermitOutcome:
 
 _PERMITTED = PermitOutcome()
 _WAIT = frozenset({Code.WAIT})
-
-
 _ROW_LOCAL_KEY = object()
 """Key of ``row_local_key`` in the memo of a spec."""
 
