@@ -81,9 +81,7 @@ def build_core(
     rng = Random(options.seed)
     sampled = _samples(config, options.score_all_nodes)
     extenders = _extenders(config, options)
-    table = ReadOnlyInfoTable() if options.debug else NodeTable()
-    cache_class = GroupCache if config.feature_gates.enabled(GROUPS) else Cache
-    cache = cache_class(options.assume_ttl, sampled or bool(extenders), table)
+    cache = _cache(config, options, ordered=sampled or bool(extenders))
     sampling = Sampling(cache, config.config.percentage_of_nodes_to_score or 0) if sampled else None
     clock = options.clock if options.clock is not None else SystemClock()
     objects = ObjectStore()
@@ -104,8 +102,6 @@ def build_core(
         on_fault=options.on_fault,
         feature_gates=config.feature_gates,
     )
-    if isinstance(cache, GroupCache):
-        core.members, cache.pending = cache.members, core.pending
     _add_extenders(core, extenders)
     _limit_binds(core)
     if fast is not None:
@@ -130,6 +126,12 @@ def _add_extenders(core: Core, extenders: tuple[Extender, ...]) -> None:
     core.binders = tuple([each for each in extenders if ExtenderVerb.BIND in each.verbs])
     if extenders:
         core.search.extending = Extending(extenders, SearchOrder(core.cache), core.report_extender)
+
+
+def _cache(config: EffectiveConfig, options: SchedulerOptions, *, ordered: bool) -> Cache:
+    table = ReadOnlyInfoTable() if options.debug else NodeTable()
+    cache_class = GroupCache if config.feature_gates.enabled(GROUPS) else Cache
+    return cache_class(options.assume_ttl, ordered, table)
 
 
 def _executor_for(cluster: ClusterPort) -> Executor:

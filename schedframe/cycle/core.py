@@ -15,7 +15,7 @@ from ..config import FeatureGates
 from ..config.feature_gates import NO_GATES
 from ..framework import Extender, ExtenderError, Framework, Status, WaitingRoom
 from ..queue import PriorityQueue
-from ..state import Cache, GroupMembers, ObjectStore, Snapshot
+from ..state import Cache, GroupCache, GroupMembers, ObjectStore, Snapshot
 from .binding.api_writes import PodWriteQueue, WrittenStatus
 from .binding.attempt import Attempt
 from .binding.paused import PausedBindings
@@ -82,6 +82,8 @@ class Core:
 
     def __attrs_post_init__(self) -> None:
         self.writes = PodWriteQueue(self)
+        if isinstance(self.cache, GroupCache):
+            self.members, self.cache.pending = self.cache.members, self.pending
 
     def report_extender(self, status: Status, pod: Pod) -> None:
         """Report an error of an extender that does not end the attempt."""

@@ -198,10 +198,7 @@ def compile_plan(
         reserve=entries("reserve", "reserve"),
         unreserve=entries("reserve", "unreserve")[::-1],
         permit=entries("permit", "permit"),
-        placement_generate=entries("placementGenerate", "placement_generate"),
-        placement_score=_placement_scores(compiler),
-        placement_feasible=_of_all(compiler, "placement_feasible"),
-        post_filter_group=_of_all(compiler, "post_filter_group"),
+        **_of_groups(compiler),
         pre_flight={entry.name: entry.call for entry in entries("preBind", "pre_bind_pre_flight")},
         pre_bind=entries("preBind", "pre_bind"),
         bind=(binders := entries("bind", "bind")),
@@ -308,6 +305,16 @@ def _scores(compiler: _Compiler) -> tuple[ScoreEntry, ...]:
         if name in compiler.plugins
     )
     return tuple(entry for entry in entries if entry.score is not None or entry.score_rows is not None)
+
+
+def _of_groups(compiler: _Compiler) -> dict[str, Any]:
+    """Return the fields for groups of pods."""
+    return {
+        "placement_generate": compiler.entries("placementGenerate", "placement_generate"),
+        "placement_score": _placement_scores(compiler),
+        "placement_feasible": _of_all(compiler, "placement_feasible"),
+        "post_filter_group": _of_all(compiler, "post_filter_group"),
+    }
 
 
 def _of_all(compiler: _Compiler, hook: str) -> tuple[Entry, ...]:
