@@ -187,7 +187,9 @@ class DrivenWorld:
         assert self.scheduler.binds_under_way() == 0
         assert not core.writes._by_uid
         lanes = self.cluster._lanes
-        assert (lanes._under_way, [len(lane) for lane in lanes._waiting]) == (0, [0, 0, 0])
+        assert not lanes._begun
+        assert not lanes._slow
+        assert not any(lanes._waiting)
         pods = [pod for pod in self.values("Pod", Pod) if pod.status.phase not in ENDED]
         nodes = self.values("Node", Node)
         shown = self.cluster._reflectors
