@@ -21,8 +21,10 @@ NODE_CPUS = {"n0": 2, "n1": 4, "n2": 3}
 SECONDS = (0.0, 0.0, 0.3, 1.5, 6.0, 40.0)
 RESOURCES = ("pods/binding", "pods/binding", "pods/status", "pods", "nodes", "events", "*")
 CHANGES = ("delete", "delete", "end", "label", "ungate", "bind")
-QUIET_SECONDS = 330.0
-"""Seconds after which every retry has been made: the longest waits are those for unschedulable pods."""
+APPLIED = tuple(fault for fault in MIX if fault.applied)
+QUIET_SECONDS = 120.0
+"""Seconds after which every request was answered and every retry was made, but for those of the queue's flush
+of unschedulable pods (300 s), which would hide that an event was lost."""
 
 pods = st.sampled_from(POD_NAMES)
 nodes = st.sampled_from(tuple(NODE_CPUS))
@@ -119,6 +121,70 @@ class BehindServerMachine(RuleBasedStateMachine):
     def _delete(self, kind: str, key: str) -> None:
         if self.server.get(kind, key) is not None:
             self.server.delete(kind, key)
+
+    # ---- the cluster, just when it matters ---------------------------------------------------------------
+
+    @rule(cpu=st.sampled_from((1, 1, 2)), fault=st.sampled_from(APPLIED), silent=st.booleans(), after=seconds)
+    def rush(self, cpu: int, fault: Fault, silent: bool, after: float) -> None:
+        """Many pods at once, and the binds of some go wrong; the watch may show nothing of it."""
+        if silent:
+            self.server.faults.add(Fault.silence(), "watch", "pods", times=3)
+            self.world.drive(5.5)
+        self.server.faults.add(fault, "create", "pods/binding", times=3)
+        for name in POD_NAMES:
+            if self.server.get("Pod", f"default/{name}") is None:
+                self._new_pod(name, cpu)
+        self.world.drive(after)
+
+    @rule(
+        name=pods,
+        node=nodes,
+        what=st.sampled_from(("delete", "again", "node", "label")),
+        wait=st.sampled_from((0.5, 6.0)),
+        after=seconds,
+    )
+    def change_during_bind(self, name: str, node: str, what: str, wait: float, after: float) -> None:
+        """While a bind is on its way its pod or a node changes."""
+        self.server.faults.add(Fault.delay(wait), "create", "pods/binding", times=2)
+        self._delete("Pod", f"default/{name}")
+        self._new_pod(name, 1)
+        self.world.drive(0.1)
+        if what == "label":
+            self.change_pod(name, "label", 0.0)
+        elif what == "node":
+            self._delete("Node", node)
+        else:
+            self._delete("Pod", f"default/{name}")
+        if what == "again":
+            self._new_pod(name, 3)
+        self.world.drive(after)
+
+    @rule(
+        name=pods,
+        node=nodes,
+        what=st.sampled_from(("delete", "again", "bind", "node", "node again")),
+        compacted=st.booleans(),
+        after=seconds,
+    )
+    def change_while_away(self, name: str, node: str, what: str, compacted: bool, after: float) -> None:
+        """Things change while the scheduler cannot reach the server, and the history of that may be lost."""
+        self.world.loop.run(self.server.shut_down())
+        self.world.drive(1.0)
+        if what in ("delete", "again"):
+            self._delete("Pod", f"default/{name}")
+        if what == "again":
+            self._new_pod(name, 2)
+        if what == "bind":
+            self.change_pod(name, "bind", 0.0)
+        if what.startswith("node"):
+            self._delete("Node", node)
+        if what == "node again":
+            self._put_node(node)
+        if compacted:
+            self.world.check_history()
+            self.server.compact()
+        self.world.loop.run(self.server.listen())
+        self.world.drive(after)
 
     # ---- trouble -----------------------------------------------------------------------------------------
 
