@@ -264,7 +264,8 @@ def migrate(
     file: Annotated[
         Path | None,
         typer.Argument(
-            metavar="[FILE]", help="Policy, or KubeSchedulerConfiguration of v1alpha1 to v1beta3."
+            metavar="[FILE]",
+            help="Policy, ConfigMap with one, or older KubeSchedulerConfiguration; - is stdin.",
         ),
     ] = None,
     algorithm_provider: Annotated[

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 from ..config import load_config
 from ..config.legacy import PROVIDERS, Migration, migrate, provider
 from ..errors import InputError
 from ..framework import Registry
+from .sources import STDIN
 from .terminal import note
 from .yaml_text import yaml_text
 
@@ -15,12 +17,12 @@ from .yaml_text import yaml_text
 def migrated_config(file: Path | None, algorithm_provider: str | None) -> str:
     """The configuration of today as YAML text with comments. Raises ConfigError, InputError.
 
-    What cannot be kept, and what the new configuration is refused for, is noted on stderr.
+    *file* ``-`` is standard input. What cannot be kept is noted on stderr.
     """
     if (file is None) == (algorithm_provider is None):
         raise InputError("config migrate", "give a FILE or --algorithm-provider, one of the two")
     if file is not None:
-        migration = migrate(file)
+        migration = migrate(sys.stdin.read() if str(file) == STDIN else file)
     elif algorithm_provider in PROVIDERS:
         migration = provider(algorithm_provider)
     else:

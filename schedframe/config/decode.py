@@ -80,9 +80,9 @@ def _body(document: Document) -> dict[str, Any]:
     elif not data.get("kind"):
         error = FieldError.required("kind", f"write {KIND}")
     elif data["apiVersion"] != GROUP_VERSION:
-        error = FieldError.invalid(
-            "apiVersion", data["apiVersion"], f"only {GROUP_VERSION} can be read; convert it"
-        )
+        converter = "schedframe config migrate converts older versions and policies"
+        detail = f"only {GROUP_VERSION} can be read; {converter}"
+        error = FieldError.invalid("apiVersion", data["apiVersion"], detail)
     elif data["kind"] != KIND:
         error = FieldError.invalid("kind", data["kind"], f"expected a {KIND}")
     if error is not None:

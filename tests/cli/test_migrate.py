@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import indent
 
 import pytest
 
@@ -33,6 +34,20 @@ def test_a_policy_becomes_a_configuration_that_check_accepts(cli: Cli, write: Wr
     assert "NOT KEPT: priorities: NodeLabel scores its labels with equal weights" in migrated.err
     checked = cli("config", "check", write("config.yaml", migrated.out))
     assert (checked.code, checked.out) == (0, "config.yaml: good; profiles: default-scheduler\n")
+
+
+def test_a_config_map_on_standard_input(cli: Cli) -> None:
+    config_map = f"kind: ConfigMap\napiVersion: v1\ndata:\n  policy.cfg: |\n{indent(POLICY, '    ')}"
+    migrated = cli("config", "migrate", "-", stdin=config_map)
+    assert migrated.code == 0
+    assert migrated.out.startswith("# Migrated from Policy v1.\n")
+
+
+@pytest.mark.parametrize("version", ["v1", "kubescheduler.config.k8s.io/v1beta3"])
+def test_other_commands_name_the_one_that_converts(cli: Cli, write: Write, version: str) -> None:
+    failed = cli("config", "check", write("old.yaml", f"kind: Policy\napiVersion: {version}\n"))
+    assert failed.code == 2
+    assert "schedframe config migrate converts older versions and policies" in failed.err
 
 
 def test_an_algorithm_provider(cli: Cli, write: Write) -> None:
