@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, ClassVar, Final
 
-import attrs
 import numpy as np
-from attrs import define, field, frozen
+from attrs import define, field
 
 from schedframe import (
     Action,
@@ -26,6 +25,14 @@ from schedframe import (
 )
 
 from .correct import NOTE, DiskByLabel, NotedOnly, OneOfAnApp, TwoAtATime
+from .making import (
+    ClosesOnce,
+    ComparesByValue,
+    NeedsMoreThanItGets,
+    RefusesTooLate,
+    RefusesVaguely,
+    WantsKeywords,
+)
 from .shortcuts import NO
 
 # ---- changes ---------------------------------------------------------------------------------------------
@@ -307,89 +314,6 @@ class TakesASnapshotWithoutNotice:
     @hookimpl
     async def bind(self, node_name: str) -> Status | None:
         return None if self.handle.snapshot().get(node_name) is not None else NO
-
-
-# ---- making, and the end ---------------------------------------------------------------------------------
-
-
-@frozen
-class LateArgs:
-    worth: int = 1
-
-
-@define(eq=False)
-class RefusesTooLate:
-    """Args are checked when the plugin is made, where their path is unknown."""
-
-    args: LateArgs
-
-    def __attrs_post_init__(self) -> None:
-        if self.args.worth < 0:
-            raise ValueError("must not be negative")
-
-    @hookimpl
-    def score(self) -> int:
-        return min(self.args.worth, 100)
-
-
-def _positive(instance: Any, attribute: attrs.Attribute[int], value: int) -> None:
-    if value < 0:
-        raise ValueError("that is not enough")
-
-
-@frozen
-class VagueArgs:
-    worth: int = field(default=1, validator=_positive)
-
-
-@define(eq=False)
-class RefusesVaguely:
-    """The message does not say which field it is about."""
-
-    args: VagueArgs
-
-    @hookimpl
-    def score(self) -> int:
-        return min(self.args.worth, 100)
-
-
-@define
-class ComparesByValue:
-    """Default equality."""
-
-    @hookimpl
-    def score(self) -> int:
-        return 1
-
-
-@define(eq=False)
-class WantsKeywords:
-    @hookimpl
-    def score(self, *, node_info: NodeInfo) -> int:
-        return 1
-
-
-@define(eq=False)
-class NeedsMoreThanItGets:
-    handle: Handle
-    server: str
-
-    @hookimpl
-    def score(self) -> int:
-        return 1
-
-
-@define(eq=False)
-class ClosesOnce:
-    open: list[str] = field(factory=lambda: ["connection"], init=False)
-
-    @hookimpl
-    def score(self) -> int:
-        return 1
-
-    @hookimpl
-    def close(self) -> None:
-        self.open.pop()
 
 
 ACTING: Final[Sequence[tuple[Any, str]]] = (
