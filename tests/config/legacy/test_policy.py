@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from schedframe import InMemoryCluster, Scheduler, VirtualClock, from_manifest
-from schedframe.config import ConfigDecodeError
+from schedframe import InMemoryCluster, Registry, Scheduler, VirtualClock, from_manifest
+from schedframe.config import ConfigDecodeError, load_config
 from schedframe.config.legacy import migrate
 from schedframe.config.legacy.names import DEFAULT_PREDICATES, PREDICATES
 
@@ -114,6 +114,32 @@ def test_extenders_may_be_spelled_as_until_v1_10() -> None:
         "bindVerb": "b",
         "tlsConfig": {"insecure": True, "caFile": "f"},
     }
+
+
+EXTENDER = {
+    "urlPrefix": "https://127.0.0.1:12346/scheduler",
+    "filterVerb": "filter",
+    "prioritizeVerb": "prioritize",
+    "bindVerb": "bind",
+    "weight": 5,
+    "enableHttps": True,
+    "tlsConfig": {"insecure": True},
+    "httpTimeout": 2_500_000_000,
+    "nodeCacheCapable": False,
+    "managedResources": [{"name": "example.com/foo", "ignoredByScheduler": True}],
+    "ignorable": True,
+}
+
+
+def test_extenders_of_a_policy_are_valid_today() -> None:
+    config = migrate(policy(extenders=[EXTENDER])).config
+    loaded = load_config(config, catalogue=Registry.installed().full_catalogue())
+    (extender,) = loaded.config.extenders
+    assert extender.enable_https
+    assert extender.weight == 5
+    assert str(extender.http_timeout) == "2.5s"
+    (profile,) = loaded.profiles
+    assert profile.plugin_config["NodeResourcesFit"].ignored_resources == ("example.com/foo",)
 
 
 # ---- ConfigMaps --------------------------------------------------------------------------------------------
