@@ -113,20 +113,20 @@ def _struct_check(members: dict[str, _Member], *, is_open: bool = False) -> Chec
                 if not is_open:
                     found.append(_unknown(key, members))
                 continue
-            expected, inner, otherwise = member
-            if type(entry) is expected:
-                if inner is None:
-                    continue
-                below = inner(entry)
-            elif entry is None:
-                continue
-            else:
-                below = otherwise(entry)
+            below = _below(member, entry)
             if below:
                 found += [error.at(key) for error in below]
         return found
 
     return check
+
+
+def _below(member: _Member, entry: Any) -> Errors:
+    """Return the errors of a value of an object; null is a value that is left out."""
+    expected, inner, otherwise = member
+    if type(entry) is expected:
+        return None if inner is None else inner(entry)
+    return None if entry is None else otherwise(entry)
 
 
 def _unknown(key: Any, members: Mapping[str, Any]) -> InputError:
@@ -220,19 +220,10 @@ def _items(member: _Member) -> Check:
 
 
 def _entries(member: _Member, amounts: Callable[[Mapping[str, Any]], list[InputError]] | None) -> Check:
-    expected, inner, otherwise = member
-
     def check(value: Any) -> Errors:
         found = [] if amounts is None else amounts(value)
         for key, entry in value.items():
-            if type(entry) is expected:
-                if inner is None:
-                    continue
-                below = inner(entry)
-            elif entry is None:
-                continue
-            else:
-                below = otherwise(entry)
+            below = _below(member, entry)
             if below:
                 found += [at_key(error, str(key)) for error in below]
         return found
