@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from .binding.activation import PODS_TO_ACTIVATE
-from .latency import Latency
+from .latency import Distribution, Latency
+from .metering.families import Metric, MetricFamily, MetricKind, MetricsSink
 from .options import SchedulerOptions
 from .outcomes import AttemptOutcome, AttemptResult, SchedulerObserver
 from .pending import PendingPods
@@ -21,9 +22,14 @@ __all__ = [
     "AttemptResult",
     "Clock",
     "Decision",
+    "Distribution",
     "Executor",
     "InlineExecutor",
     "Latency",
+    "Metric",
+    "MetricFamily",
+    "MetricKind",
+    "MetricsSink",
     "PendingPods",
     "ProfileStatistics",
     "Scheduler",

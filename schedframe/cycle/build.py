@@ -8,7 +8,7 @@ from typing import Any
 
 from ..api import Pod
 from ..cluster import ClusterPort, RemoteCluster
-from ..config import EffectiveConfig, FeatureGates, PassedPlugin, load_config
+from ..config import EffectiveConfig, EffectiveProfile, FeatureGates, PassedPlugin, load_config
 from ..config.passed import enable_passed
 from ..errors import ConfigError, PluginError
 from ..extenders import Encoding, HttpExtender
@@ -26,6 +26,8 @@ from .debug import TableGuard
 from .equivalence.cache import EquivalenceCache
 from .equivalence.fast_search import FastSearch
 from .handle import SchedulerHandle
+from .metering.meter import Meter
+from .metering.plugin_calls import EveryCall
 from .options import SchedulerOptions, ScoreAllNodes
 from .outcomes import SchedulerObserver
 from .runtime.clock import SystemClock
@@ -35,7 +37,6 @@ from .search.extending import Extending
 from .search.queue_sort import SortKey, SortLess
 from .search.sampling import Sampling, SearchOrder
 from .search.search import Search
-from .statistics import StatisticsCollector
 from .verification import VerifyingSearch
 from .watchdog import Watchdog
 
@@ -108,7 +109,7 @@ def build_core(
         report = fast.report = lambda status, pod: core.report(status, pod, "equivalence cache")
         if isinstance(core.search, VerifyingSearch):
             core.search.report = report
-    core.observers = _attempt_observers(options, clock())
+    _add_observers(core, options)
     _add_frameworks(core, config, registry, options)
     core.queue = _queue(core, config)
     return core
@@ -167,15 +168,22 @@ def _samples(config: EffectiveConfig, score_all_nodes: ScoreAllNodes) -> bool:
     )
 
 
-def _attempt_observers(options: SchedulerOptions, now: float) -> tuple[SchedulerObserver, ...]:
-    own = StatisticsCollector(now) if options.statistics else None
-    return tuple(each for each in (own, options.observer) if isinstance(each, SchedulerObserver))
+def _add_observers(core: Core, options: SchedulerOptions) -> None:
+    if isinstance(options.observer, SchedulerObserver):
+        core.observers = (options.observer,)
+    if options.statistics or options.metrics is not None:
+        core.meter = Meter(core.clock)
 
 
-def _observer_of(core: Core, profile: str, observer: Observer | SchedulerObserver | None) -> Observer | None:
+def _observer_of(core: Core, profile: str, options: SchedulerOptions) -> Observer | None:
     """Return what is called with the plugin calls of *profile*."""
-    found = [each.of_profile(profile) for each in core.observers]
-    if observer is not None and not isinstance(observer, SchedulerObserver):
+    found: list[Observer] = []
+    if options.statistics:
+        found.append(core.calls.setdefault(profile, EveryCall()))
+    observer = options.observer
+    if isinstance(observer, SchedulerObserver):
+        found.append(observer.of_profile(profile))
+    elif observer is not None:
         found.append(observer)
     return Observers(found) if len(found) > 1 else next(iter(found), None)
 
@@ -190,12 +198,29 @@ def _add_frameworks(
     for profile in config.profiles:
         handle = SchedulerHandle(profile.scheduler_name, core)
         try:
-            watched = _observer_of(core, profile.scheduler_name, options.observer)
-            framework = build_framework(profile, registry, handle, watched, guards)
+            watched = _observer_of(core, profile.scheduler_name, options)
+            framework = _framework(core, profile, registry, handle, watched, guards)
         except PluginError as error:
             raise ConfigError(f"profile {profile.scheduler_name}: {error}") from error
         handle.attach(framework)
         core.frameworks[profile.scheduler_name] = framework
+
+
+def _framework(
+    core: Core,
+    profile: EffectiveProfile,
+    registry: Registry,
+    handle: SchedulerHandle,
+    observer: Observer | None,
+    guards: Sequence[Guard],
+) -> Framework:
+    if core.meter is None:
+        return build_framework(profile, registry, handle, observer, guards)
+    counts = core.meter.of_profile(profile.scheduler_name)
+    framework = build_framework(profile, registry, handle, observer, (*guards, counts.calls), counts)
+    core.meter.by_framework[framework] = counts
+    counts.binds.begin(framework.plan)
+    return framework
 
 
 def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
@@ -224,6 +249,7 @@ def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
             max_backoff=float(document.pod_max_backoff_seconds or 0),
             pod_lister=core.pending.get,
             on_fault=on_fault,
+            counts=None if core.meter is None else core.meter.queue,
         )
     )
 

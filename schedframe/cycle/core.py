@@ -19,6 +19,8 @@ from ..state import Cache, GroupCache, GroupMembers, ObjectStore, Snapshot
 from .binding.api_writes import PodWriteQueue, WrittenStatus
 from .binding.attempt import Attempt
 from .binding.paused import PausedBindings
+from .metering.meter import Meter
+from .metering.plugin_calls import EveryCall
 from .outcomes import SchedulerObserver
 from .runtime.clock import Clock
 from .runtime.executors import Executor
@@ -78,6 +80,10 @@ class Core:
     feature_gates: FeatureGates = NO_GATES
     members: GroupMembers = field(factory=GroupMembers)
     """Of pod groups; kept only with the feature gate GenericWorkload."""
+    meter: Meter | None = None
+    """Counts for metrics and statistics."""
+    calls: dict[str, EveryCall] = field(factory=dict)
+    """By scheduler name; empty unless every call of a plugin is timed."""
     writes: PodWriteQueue = field(init=False)
 
     def __attrs_post_init__(self) -> None:

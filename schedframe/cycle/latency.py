@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
-from collections import Counter
+from collections.abc import Iterable
+from itertools import accumulate
 from math import ceil
 from typing import Final
 
 import numpy as np
+import numpy.typing as npt
 from attrs import define, field, frozen
 
 from .._brief import brief_repr
@@ -18,6 +20,8 @@ BATCH: Final = 512
 """Durations that are counted together: 4 KiB for each histogram."""
 _SHORTEST: Final = 1e-9
 """Seconds; shorter durations count as this."""
+_BUCKETS: Final = 64 * BUCKETS_PER_DOUBLING
+"""Buckets of a histogram, 8 KiB; the last one has durations of centuries."""
 
 
 @brief_repr
@@ -44,6 +48,33 @@ class Latency:
         return self.total / self.count
 
 
+@brief_repr
+@frozen
+class Distribution:
+    """Values counted in buckets with given bounds, as Prometheus has them."""
+
+    bounds: tuple[float, ...]
+    """Upper bounds, included in their bucket."""
+    counts: tuple[int, ...]
+    """Values in each bucket; the last one has no bound."""
+    total: float
+    """Their sum."""
+
+    @property
+    def count(self) -> int:
+        """Number of values."""
+        return sum(self.counts)
+
+    def cumulative(self) -> list[tuple[str, int]]:
+        """Return each bound as Go writes it, infinity last, with the number of values up to it."""
+        names = [*(repr(bound).removesuffix(".0") for bound in self.bounds), "+Inf"]
+        return list(zip(names, accumulate(self.counts), strict=True))
+
+    def __add__(self, other: Distribution) -> Distribution:
+        counts = tuple(map(sum, zip(self.counts, other.counts, strict=True)))
+        return Distribution(self.bounds, counts, self.total + other.total)
+
+
 @define(eq=False)
 class Histogram:
     """Counts durations; a bucket for each duration that differs by more than 4.4 %.
@@ -52,14 +83,23 @@ class Histogram:
     together costs a tenth of counting them one by one.
     """
 
+    bounds: tuple[float, ...] = ()
+    """Bounds of :meth:`distribution`."""
+    _edges: npt.NDArray[np.float64] = field(init=False)
+    _by_bound: npt.NDArray[np.int64] = field(init=False)
     _count: int = 0
     _total: float = 0.0
     _longest: float = 0.0
-    _buckets: Counter[int] = field(factory=Counter)
+    _buckets: npt.NDArray[np.int64] = field(factory=lambda: np.zeros(_BUCKETS, np.int64))
+    """Number of durations by bucket."""
     _new: list[float] = field(factory=list)
     """Durations that are not counted yet."""
     _lock: threading.Lock = field(factory=threading.Lock)
     """Held while durations are counted."""
+
+    def __attrs_post_init__(self) -> None:
+        self._edges = np.array(self.bounds, np.float64)
+        self._by_bound = np.zeros(len(self.bounds) + 1, np.int64)
 
     def add(self, seconds: float) -> None:
         """Take in one duration; amortised O(1)."""
@@ -68,6 +108,17 @@ class Histogram:
         if len(new) >= BATCH:
             with self._lock:
                 self._fold()
+
+    def add_all(self, durations: npt.NDArray[np.float64]) -> None:
+        """Take in many durations. O(number of durations)."""
+        with self._lock:
+            self._count_in(durations)
+
+    def distribution(self) -> Distribution:
+        """Return the durations so far by ``bounds``. O(buckets)."""
+        with self._lock:
+            self._fold()
+            return Distribution(self.bounds, tuple(self._by_bound.tolist()), self._total)
 
     def __bool__(self) -> bool:
         return bool(self._count or self._new)
@@ -79,24 +130,41 @@ class Histogram:
             p50, p90, p99 = (self._quantile(share) for share in (0.5, 0.9, 0.99))
             return Latency(self._count, self._total, p50, p90, p99, self._longest)
 
+    @classmethod
+    def total(cls, histograms: Iterable[Histogram]) -> Histogram:
+        """Return the durations of several histograms as one, without bounds. O(buckets)."""
+        whole = cls()
+        for each in histograms:
+            with each._lock:
+                each._fold()
+                whole._count += each._count
+                whole._total += each._total
+                whole._longest = max(whole._longest, each._longest)
+                whole._buckets += each._buckets
+        return whole
+
     def _fold(self) -> None:
         count = len(self._new)  # other threads may append at the end
         if not count:
             return
         durations = np.array(self._new[:count])
         del self._new[:count]
-        self._count += count
+        self._count_in(durations)
+
+    def _count_in(self, durations: npt.NDArray[np.float64]) -> None:
+        self._count += len(durations)
         self._total += float(durations.sum())
         self._longest = max(self._longest, float(durations.max()))
         buckets = np.log2(np.maximum(durations, _SHORTEST) / _SHORTEST) * BUCKETS_PER_DOUBLING
-        numbers, counts = np.unique(buckets.astype(np.int64), return_counts=True)
-        self._buckets.update(dict(zip(numbers.tolist(), counts.tolist(), strict=True)))
+        numbers = np.minimum(buckets, _BUCKETS - 1).astype(np.int64)
+        self._buckets += np.bincount(numbers, minlength=_BUCKETS)
+        if len(self._edges):
+            places = np.searchsorted(self._edges, durations)
+            self._by_bound += np.bincount(places, minlength=len(self._by_bound))
+        else:
+            self._by_bound += len(durations)
 
     def _quantile(self, share: float) -> float:
-        left = ceil(share * self._count)
-        for bucket in sorted(self._buckets):
-            left -= self._buckets[bucket]
-            if left <= 0:
-                break
+        bucket = int(np.searchsorted(self._buckets.cumsum(), ceil(share * self._count)))
         middle: float = _SHORTEST * 2.0 ** ((bucket + 0.5) / BUCKETS_PER_DOUBLING)
         return min(middle, self._longest)

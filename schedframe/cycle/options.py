@@ -11,6 +11,7 @@ from .._brief import brief_repr
 from ..api import Pod
 from ..config import FeatureGates
 from ..framework import Extender, Observer, PluginsToPass, Registry, Status
+from .metering.families import MetricsSink
 from .observer import DecisionObserver
 from .outcomes import SchedulerObserver
 from .runtime.clock import Clock
@@ -65,7 +66,11 @@ class SchedulerOptions:
     observer: Observer | SchedulerObserver | None = None
     """Called with every plugin call; a :class:`SchedulerObserver` also with attempts and extension points."""
     statistics: bool = False
-    """Whether to count for :meth:`Scheduler.statistics`: some microseconds for each attempt."""
+    """Whether to time every call of a plugin for :meth:`Scheduler.statistics`: some microseconds for each
+    attempt.
+    """
+    metrics: MetricsSink | None = None
+    """Where to show metrics, such as a :class:`schedframe.metrics.SchedulerMetrics`."""
     debug: bool = False
     """Whether a plugin that changes a node info or the node table fails, with its name. For tests: each call
     of a hook takes some microseconds longer. Also sets a watchdog of one second.
@@ -99,6 +104,7 @@ class SchedulerKeywords(TypedDict, total=False):
     wait_together: bool
     observer: Observer | SchedulerObserver | None
     statistics: bool
+    metrics: MetricsSink | None
     debug: bool
     watchdog: Watchdog | None
     recorder: DecisionObserver | None

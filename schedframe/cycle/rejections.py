@@ -333,7 +333,7 @@ def _metadata_key(metadata: ObjectMeta) -> Any:
 def known_rejections(core: Core, options: SchedulerOptions) -> KnownRejections | None:
     """Return what lets pods wait together, and give it to the queue; ``None`` if each pod must be tried."""
     fast = core.search.fast
-    followed = options.recorder is not None or options.observer is not None or core.observers
+    followed = options.recorder is not None or options.observer is not None or options.statistics
     if fast is None or followed or not options.wait_together:
         return None
     frameworks = {

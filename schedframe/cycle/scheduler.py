@@ -25,6 +25,8 @@ from .binding.permit import PermitDesk
 from .build import GROUPS, build_core, load, registry_with
 from .core import Core, logger
 from .handlers import EventHandlers
+from .metering.collect import collect
+from .metering.gaps import event_gap
 from .observer import DecisionObserver
 from .options import SchedulerKeywords, SchedulerOptions
 from .pending import PendingPods, pending_pods
@@ -33,7 +35,7 @@ from .pod_groups.handlers import GroupEventHandlers
 from .rejections import known_rejections
 from .runtime.executors import InlineExecutor
 from .search.decision import Decision
-from .statistics import Statistics, StatisticsCollector
+from .statistics import Statistics, statistics_of
 
 
 class Scheduler:
@@ -63,7 +65,9 @@ class Scheduler:
         self.recorder = options.recorder
         self.config: EffectiveConfig = load(config, registry, passed, options.feature_gates)
         self.core: Core = build_core(cluster, self.config, registry, options)
-        self._run_cycle = self._timed_cycle if self.core.observers else self._cycle
+        if self.core.meter is not None and options.metrics is not None:
+            options.metrics.attach(partial(collect, self.core, self.core.meter))
+        self._timed = bool(self.core.observers) or self.core.meter is not None
         self.rejections = known_rejections(self.core, options)
         self._waiting = PermitDesk(self.core)
         self.groups: GroupCycle | None = None
@@ -89,7 +93,12 @@ class Scheduler:
         if self._subscription is None and not self._closed:
             if self.core.watchdog is not None:
                 self.core.watchdog.start()
-            tell = self.core.inbox.teller(self._handlers.on_event)
+            inbox, handle = self.core.inbox, self._handlers.on_event
+            meter = self.core.meter
+            if meter is None:
+                tell = inbox.teller(handle)
+            else:
+                tell = inbox.sampling_teller(handle, meter.timed(handle), event_gap)
             self._subscription = self.core.cluster.watch(tell, self._handlers.kinds)
             for framework in self.core.frameworks.values():
                 if uncached := uncached_of(framework.plan.plugins):
@@ -137,7 +146,7 @@ class Scheduler:
             if framework is None or settled:
                 core.queue.done(info.uid)
                 continue
-            return self._run_cycle(framework, info)
+            return self._cycle(framework, info)
         return None
 
     def run_until_idle(self) -> int:
@@ -215,12 +224,10 @@ class Scheduler:
 
     # ---- one pod -----------------------------------------------------------------------------------------
 
-    def _cycle(self, framework: Framework, info: QueuedPodInfo, started: float = 0.0) -> Decision:
-        """Find a node, then take it; or try to make room, then back to the queue.
-
-        *started* is the beginning in seconds of ``perf_counter``, 0 if nothing is timed.
-        """
+    def _cycle(self, framework: Framework, info: QueuedPodInfo) -> Decision:
+        """Find a node, then take it; or try to make room, then back to the queue."""
         core, pod = self.core, info.pod
+        started = perf_counter() if self._timed else 0.0
         decision = core.search.decide(framework, pod)
         if self.recorder is not None:
             self._record(self.recorder, framework, info, decision)
@@ -236,10 +243,6 @@ class Scheduler:
             assert decision.error is not None
             handle_failure(core, attempt, decision.error)
         return decision
-
-    def _timed_cycle(self, framework: Framework, info: QueuedPodInfo) -> Decision:
-        """Run :meth:`_cycle` for observers of attempts."""
-        return self._cycle(framework, info, perf_counter())
 
     def _record(
         self, recorder: DecisionObserver, framework: Framework, info: QueuedPodInfo, decision: Decision
@@ -257,6 +260,8 @@ class Scheduler:
         result = None
         if attempt.framework.plan.post_filter:
             result, status = attempt.framework.run_post_filter(attempt.state, attempt.pod, diagnosis)
+            if self.core.meter is not None:
+                self.core.meter.post_filter_ended(result)
             diagnosis.post_filter_message = status.message
             nominating = result.nominating_info if result is not None else None
             if status.code is Code.ERROR:
@@ -340,13 +345,12 @@ class Scheduler:
     def statistics(self) -> Statistics:
         """Return counts and latencies so far: plain numbers, ``to_dict()``, and a table to print.
 
-        Raises :class:`InputError` unless the scheduler was made with ``statistics=True``. To be called in the
-        scheduler's thread, or while it is stopped.
+        Raises :class:`InputError` unless the scheduler was made with ``statistics=True`` or ``metrics``. To
+        be called in the scheduler's thread, or while it is stopped.
         """
-        for observer in self.core.observers:
-            if isinstance(observer, StatisticsCollector):
-                return observer.statistics(self.core)
-        raise InputError("statistics", "this scheduler does not count", "make it with statistics=True")
+        if self.core.meter is None:
+            raise InputError("statistics", "this scheduler does not count", "make it with statistics=True")
+        return statistics_of(self.core, self.core.meter)
 
     def __repr__(self) -> str:
         core = self.core

@@ -1,20 +1,22 @@
-"""Counts and latencies of a running scheduler, as plain numbers; off unless ``statistics=True``."""
+"""Counts and latencies of a running scheduler, as plain numbers: a view of its meter."""
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from attrs import asdict, define, field, frozen
+from attrs import asdict, evolve, frozen
 from typing_extensions import override
 
 from .._brief import brief_of, brief_repr
 from .._tables import Cell, Table, Tabular
-from ..framework import Status
 from .core import Core
 from .latency import Histogram, Latency
-from .outcomes import AttemptOutcome, AttemptResult
+from .metering.collect import collect
+from .metering.families import MetricFamily
+from .metering.meter import Meter, ProfileMeter
+from .metering.plugin_calls import EveryCall
+from .outcomes import AttemptResult
 
 
 @brief_repr
@@ -35,7 +37,9 @@ class ProfileStatistics:
     points: Mapping[str, Latency]
     """Extension point → runs of all its plugins, see :class:`~schedframe.framework.PointObserver`."""
     plugins: Mapping[str, Mapping[str, Latency]]
-    """Hook → plugin → its calls. Answers from the equivalence cache are no calls."""
+    """Hook → plugin → its calls; with ``metrics`` alone, extension point → plugin → a sample of them. Answers
+    from the equivalence cache are no calls.
+    """
 
 
 @frozen(repr=False)
@@ -60,10 +64,13 @@ class Statistics(Tabular):
     """Pods that wait in permit now."""
     binding: int
     """Pods that wait in permit, or are being bound off the core, now."""
+    metrics: Mapping[str, MetricFamily] = {}
+    """All metrics by name, as :class:`schedframe.metrics.SchedulerMetrics` shows them."""
 
     def to_dict(self) -> dict[str, Any]:
         """Return everything in plain types; durations in seconds."""
-        return asdict(self, value_serializer=_plain)
+        plain = asdict(evolve(self, metrics={}), value_serializer=_plain)
+        return {**plain, "metrics": {name: family.to_dict() for name, family in self.metrics.items()}}
 
     @override
     def __repr__(self) -> str:
@@ -105,82 +112,55 @@ def _plain(_instance: object, _attribute: object, value: Any) -> Any:
     return value
 
 
-@define(eq=False)
-class _ProfileCounts:
-    """Counts of one profile; a :class:`~schedframe.framework.PointObserver`."""
-
-    scheduled: Histogram = field(factory=Histogram)
-    unschedulable: Histogram = field(factory=Histogram)
-    failed: Histogram = field(factory=Histogram)
-    search: Histogram = field(factory=Histogram)
-    pod_seconds: Histogram = field(factory=Histogram)
-    pod_attempts: Counter[int] = field(factory=Counter)
-    rejections: Counter[str] = field(factory=Counter)
-    points: defaultdict[str, Histogram] = field(factory=lambda: defaultdict(Histogram))
-    plugins: defaultdict[tuple[str, str], Histogram] = field(factory=lambda: defaultdict(Histogram))
-
-    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
-        """Count a call."""
-        self.plugins[point, plugin].add(seconds)
-
-    def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
-        """Count a run of an extension point."""
-        self.points[point].add(seconds)
-
-    def attempt_ended(self, outcome: AttemptOutcome) -> None:
-        """Count an attempt."""
-        self.search.add(outcome.search_seconds)
-        if outcome.result is AttemptResult.SCHEDULED:
-            self.scheduled.add(outcome.seconds)
-            self.pod_seconds.add(outcome.pod_seconds)
-            self.pod_attempts[outcome.attempts] += 1
-            return
-        unschedulable = outcome.result is AttemptResult.UNSCHEDULABLE
-        (self.unschedulable if unschedulable else self.failed).add(outcome.seconds)
-        self.rejections.update(outcome.rejected_by)
-
-    def statistics(self) -> ProfileStatistics:
-        """Return the figures so far."""
-        plugins: dict[str, dict[str, Latency]] = {}
-        # A copy, because pre_bind and bind add calls in other threads.
-        for (hook, plugin), histogram in list(self.plugins.items()):
-            plugins.setdefault(hook, {})[plugin] = histogram.latency()
-        by_result = zip(AttemptResult, (self.scheduled, self.unschedulable, self.failed), strict=True)
-        return ProfileStatistics(
-            {result: histogram.latency() for result, histogram in by_result if histogram},
-            self.search.latency() if self.search else None,
-            self.pod_seconds.latency() if self.pod_seconds else None,
-            dict(sorted(self.pod_attempts.items())),
-            dict(sorted(self.rejections.items())),
-            {point: histogram.latency() for point, histogram in self.points.items()},
-            plugins,
-        )
+def statistics_of(core: Core, meter: Meter) -> Statistics:
+    """Return the figures so far. Core only."""
+    meter.fold()
+    return Statistics(
+        core.clock() - meter.since,
+        {name: _of_profile(counts, core.calls.get(name)) for name, counts in meter.profiles.items()},
+        {str(pool): count for pool, count in core.queue.counts().items()},
+        core.cache.table.num_nodes,
+        len(core.cache.states),
+        len(core.waiting),
+        len(core.binding),
+        {family.metric.name: family for family in collect(core, meter)},
+    )
 
 
-@define(eq=False)
-class StatisticsCollector:
-    """A :class:`~schedframe.cycle.SchedulerObserver` that counts. A few microseconds for each attempt."""
+def _of_profile(counts: ProfileMeter, calls: EveryCall | None) -> ProfileStatistics:
+    pod_seconds = Histogram.total(counts.pod_seconds.values())
+    by_result = zip(AttemptResult, (counts.scheduled, counts.unschedulable, counts.failed), strict=True)
+    return ProfileStatistics(
+        {result: histogram.latency() for result, histogram in by_result if histogram},
+        counts.search.latency() if counts.search else None,
+        pod_seconds.latency() if pod_seconds else None,
+        dict(sorted(counts.attempts.items())),
+        dict(sorted(counts.rejections.items())),
+        _points(counts),
+        _sampled(counts) if calls is None else _all_calls(calls),
+    )
 
-    since: float
-    """When counting began, in seconds of the clock."""
-    _profiles: dict[str, _ProfileCounts] = field(factory=dict)
 
-    def of_profile(self, profile: str) -> _ProfileCounts:
-        """Return the counts of that profile."""
-        return self._profiles.setdefault(profile, _ProfileCounts())
+def _points(counts: ProfileMeter) -> dict[str, Latency]:
+    by_point: dict[str, list[Histogram]] = {}
+    for (point, _), histogram in list(counts.points.items()):
+        if histogram:
+            by_point.setdefault(f"{point[0].lower()}{point[1:]}", []).append(histogram)
+    return {point: Histogram.total(found).latency() for point, found in by_point.items()}
 
-    def attempt_ended(self, outcome: AttemptOutcome) -> None:
-        """Count an attempt."""
-        self._profiles[outcome.profile].attempt_ended(outcome)
 
-    def statistics(self, core: Core) -> Statistics:
-        """Return the figures so far. Core only."""
-        return Statistics(
-            core.clock() - self.since,
-            {name: counts.statistics() for name, counts in self._profiles.items()},
-            {str(pool): count for pool, count in core.queue.counts().items()},
-            core.cache.table.num_nodes,
-            len(core.cache.states),
-            len(core.waiting),
-            len(core.binding),
-        )
+def _all_calls(calls: EveryCall) -> dict[str, dict[str, Latency]]:
+    plugins: dict[str, dict[str, Latency]] = {}
+    # A copy, because pre_bind and bind add calls in other threads.
+    for (hook, plugin), histogram in list(calls.durations.items()):
+        plugins.setdefault(hook, {})[plugin] = histogram.latency()
+    return plugins
+
+
+def _sampled(counts: ProfileMeter) -> dict[str, dict[str, Latency]]:
+    plugins: dict[str, dict[str, Latency]] = {}
+    for (plugin, point), series in list(counts.calls.counts.series.items()):
+        durations = Histogram.total(list(series.durations.values()))
+        if durations:
+            plugins.setdefault(point, {})[plugin] = durations.latency()
+    return plugins

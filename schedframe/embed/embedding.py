@@ -70,6 +70,7 @@ class Embedding(Generic[T, W]):
             clock=self.clock,
             seed=options.seed,
             verify=options.verify,
+            metrics=options.metrics,
             wake_up=self._wake,
             on_fault=options.on_fault,
         )

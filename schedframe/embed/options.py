@@ -10,7 +10,7 @@ from attrs import frozen
 from .._brief import brief_repr
 from ..api import Pod
 from ..config import ConfigSource
-from ..cycle import Clock
+from ..cycle import Clock, MetricsSink
 from ..framework import PluginsToPass, Status
 from .amounts import Amount
 from .retry import Retry
@@ -52,6 +52,7 @@ class EmbeddingOptions(Generic[T, W]):
     seed: int | None = 0
     """Breaks ties; ``None``: at random. With a number, equal calls lead to equal placements."""
     verify: float = 0.0
+    metrics: MetricsSink | None = None
     wake_up: Callable[[], None] | None = None
     """Called, in any thread, when there is something to do before the deadline that ``step`` returned."""
     on_fault: Callable[[Status, Pod | None], None] | None = None
@@ -73,5 +74,6 @@ class EmbeddingKeywords(TypedDict, Generic[T, W], total=False):
     clock: Clock | None
     seed: int | None
     verify: float
+    metrics: MetricsSink | None
     wake_up: Callable[[], None] | None
     on_fault: Callable[[Status, Pod | None], None] | None

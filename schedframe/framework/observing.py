@@ -40,6 +40,26 @@ class PointObserver(Observer, Protocol):
         ...
 
 
+class PointTimer(Protocol):
+    """Receives every run of an extension point."""
+
+    def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
+        """As in :class:`PointObserver`."""
+        ...
+
+
+@frozen
+class PointTimers:
+    """Several timers as one."""
+
+    timers: Sequence[PointTimer]
+
+    def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
+        """Pass the run on."""
+        for timer in self.timers:
+            timer.point_ended(point, seconds, status)
+
+
 @frozen
 class Observers:
     """Several observers as one."""
@@ -66,10 +86,10 @@ class Observers:
 class ObservedFramework(Framework):
     """A framework whose extension points are timed; decides as any other."""
 
-    observer: PointObserver = field(kw_only=True)
+    timer: PointTimer = field(kw_only=True)
 
     def _ended(self, point: str, start: float, status: Status | None) -> None:
-        self.observer.point_ended(point, perf_counter() - start, status)
+        self.timer.point_ended(point, perf_counter() - start, status)
 
     @override
     def run_pre_filter(self, state: CycleState, pod: Pod, nodes: Rows | None = None) -> PreFilterOutcome:
@@ -143,9 +163,13 @@ def build_framework(
     handle: Handle,
     observer: Observer | None,
     guards: Sequence[Guard] = (),
+    timer: PointTimer | None = None,
 ) -> Framework:
-    """As :meth:`Framework.build`, with timed extension points if *observer* is a :class:`PointObserver`."""
+    """As :meth:`Framework.build`, with timed extension points for *timer*, or a :class:`PointObserver`."""
     framework = Framework.build(profile, registry, handle, observer, guards)
-    if not isinstance(observer, PointObserver):
+    observing = observer if isinstance(observer, PointObserver) else None
+    timers = [each for each in (observing, timer) if each is not None]
+    if not timers:
         return framework
-    return ObservedFramework(profile, framework.plan, handle, observer=observer)
+    timed = timers[0] if len(timers) == 1 else PointTimers(timers)
+    return ObservedFramework(profile, framework.plan, handle, timer=timed)

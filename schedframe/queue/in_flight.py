@@ -100,6 +100,10 @@ class InFlight:
         """Return all pods in flight, in the order of their pops."""
         return [info for info, _ in self.flights.values()]
 
+    def recorded(self) -> list[RecordedEvent]:
+        """Return the events that are kept, oldest first. Any thread."""
+        return list(self._events)
+
     def log(self) -> Iterator[str | RecordedEvent]:
         """Yield uids of pods and events in the order of their arrival. O(n)."""
         position = self._base

@@ -11,6 +11,7 @@ from attrs import evolve, field, frozen
 
 from .._brief import brief_repr
 from ..api import Pod
+from .counting import QueueCounts
 from .hints import FaultFn, QueueProfile, log_fault
 from .in_flight import DEFAULT_MAX_EVENTS
 from .queued_pod import QueuedPodInfo
@@ -46,6 +47,8 @@ class QueueOptions:
     """
     max_in_flight_events: int = DEFAULT_MAX_EVENTS
     """Events kept for pods in flight; see :class:`InFlight`."""
+    counts: QueueCounts | None = None
+    """Where to count pods that enter and hints that run; ``None``: nothing is counted."""
 
 
 def options_from(options: QueueOptions | None, keywords: Mapping[str, Any]) -> QueueOptions:

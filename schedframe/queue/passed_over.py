@@ -82,6 +82,10 @@ class PassedOver:
                 return info
             self._pass(info, kin, self.moments.of(info, self.clock()))
 
+    def infos(self) -> list[QueuedPodInfo]:
+        """Return what is passed over and not settled: pods, and the histories of cohorts. Any thread."""
+        return [each.info for each in list(self._passed)]
+
     # ---- passing over ------------------------------------------------------------------------------------
 
     def _first_of(self, history: QueuedPodInfo) -> QueuedPodInfo | None:
@@ -251,7 +255,7 @@ class PassedOver:
             assert kin is not None
             info.place += shift
             info.unschedulable_plugins = interned(kin.rejectors)
-            self.pools.wait(info, info.timestamp)
+            self.pools.wait_rejected(info, info.timestamp)
             self.wait_together(info, kin)
             self.foresight.rejected(info.pod, kin)
             return
@@ -272,7 +276,7 @@ class PassedOver:
         if cohort.rejectors_as_of < 0:
             history.unschedulable_plugins = interned(next(iter(cohort.lines)).rejectors)
         history.place = cohort.lowest
-        self.pools.wait(history, history.timestamp)
+        self.pools.wait_rejected(history, history.timestamp)
         other = self._find_same(history)
         if other is None:
             return

@@ -24,6 +24,8 @@ from .nominator import NominatingMode, Nominator
 from .queued_pod import PendingPod, Pool, QueuedPodInfo
 from .unschedulable import UnschedulablePods
 
+SCHEDULE_ATTEMPT_FAILURE: Final = "ScheduleAttemptFailure"
+"""What moves a pod whose attempt failed, as kube-scheduler names it."""
 _ACTIVE: Final = Pool.ACTIVE
 BACKING_OFF = frozenset({Pool.BACKOFF, Pool.ERROR_BACKOFF})
 WAITING = frozenset({Pool.UNSCHEDULABLE, Pool.GATED})
@@ -82,7 +84,7 @@ class Pools:
         """Remove and return the first active pod, else the first in backoff after a rejection. O(log n)."""
         info = self.active.pop()
         if info is None:
-            info = self.backoff.rejected.pop()
+            info = self._pop_early()
             if info is None:
                 return None
         if info.cohort is None:
@@ -90,6 +92,9 @@ class Pools:
         else:
             del self.cohorts[info.key]
         return info
+
+    def _pop_early(self) -> QueuedPodInfo | None:
+        return self.backoff.rejected.pop()
 
     def _file(self, info: QueuedPodInfo) -> None:
         if info.cohort is None:
@@ -188,13 +193,13 @@ class Pools:
     ) -> bool:
         """Move *info* to a backoff pool or the active one by *strategy* (not SKIP); to backoff if *held*."""
         if (held or strategy is RequeueStrategy.AFTER_BACKOFF) and self.backoff.is_backing_off(info, now):
-            return self._enter_backoff(info, now, held)
+            return self._enter_backoff(info, cause, now, held)
         return self.enter_active(info, cause, now)
 
     def enter_active(self, info: QueuedPodInfo, cause: str, now: float, *, admitted: bool = False) -> bool:
         """Move *info* to the active pool; *admitted*: it has passed the gates already. O(log n)."""
         if not admitted and not self._gates.admit(info):
-            self.wait(info, now)
+            self._hold(info, cause, now)
             return False
         if info.pool is not None:
             self.leave(info)
@@ -211,6 +216,12 @@ class Pools:
             self._nominator.add(info.pod, mode=NominatingMode.NOOP)
         return True
 
+    arrive = enter_active
+    """What a new pod does; subclasses that override ``enter_active`` leave this as it is, for its speed."""
+
+    def _hold(self, info: QueuedPodInfo, cause: str, now: float) -> None:
+        self.wait(info, now)
+
     def wait(self, info: QueuedPodInfo, now: float) -> None:
         """Move *info* to the unschedulable pool, or the gated one if it has a gate. O(log n)."""
         if info.pool is not None and info.pool not in WAITING:
@@ -219,6 +230,10 @@ class Pools:
         timed = not gate or self._hints.is_registered_by(info.profile, gate, UNSCHEDULABLE_TIMEOUT)
         self._file(info)
         info.pool = self.waiting.put(info, now, timed=timed)
+
+    def wait_rejected(self, info: QueuedPodInfo, now: float) -> None:
+        """Let *info* wait after an attempt that failed. O(log n)."""
+        self.wait(info, now)
 
     def candidates_for(self, event: ClusterEvent) -> list[tuple[HintPlan, list[QueuedPodInfo]]]:
         """Return the waiting pods that *event* may help, with the hints to run. O(groups + pods returned).
@@ -303,7 +318,7 @@ class Pools:
         if len(queued) != len(self.by_key):
             raise InvariantError(f"{len(self.by_key)} pods by key, {len(queued)} in pools")
 
-    def _enter_backoff(self, info: QueuedPodInfo, now: float, held: bool) -> bool:
+    def _enter_backoff(self, info: QueuedPodInfo, cause: str, now: float, held: bool) -> bool:
         if not self._gates.admit(info):
             self.wait(info, now)
             return False

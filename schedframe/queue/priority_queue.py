@@ -18,12 +18,11 @@ from .events import (
 from .foresight import Foresight, Kin
 from .hints import RequeueStrategy
 from .passed_over import PassedOver
-from .pools import BACKING_OFF, WAITING
+from .pools import BACKING_OFF, SCHEDULE_ATTEMPT_FAILURE, WAITING
 from .queued_pod import Pool, QueuedPodInfo, Requeued, identity, interned
 from .view import QueueView, standing
 
 _IN_FLIGHT: Final = Pool.IN_FLIGHT
-_SCHEDULE_ATTEMPT_FAILURE = "ScheduleAttemptFailure"
 _BACKOFF_COMPLETE = "BackoffComplete"
 
 
@@ -60,7 +59,9 @@ class PriorityQueue(QueueView):
         now = self._clock()
         info = QueuedPodInfo(pod, now)
         info.place = self._next_place()
-        if self._pools.enter_active(info, UNSCHEDULABLE_POD_ADD.label, now):
+        if self._pools.arrive(info, UNSCHEDULABLE_POD_ADD.label, now):
+            if self._counts is not None:
+                self._counts.added += 1
             self._ready()
 
     def update(self, old: Pod, new: Pod, *, echo: bool = False) -> None:
@@ -344,10 +345,10 @@ class PriorityQueue(QueueView):
         info.flushed = False
         strategy, held = self._strategy_of(info)
         if not strategy:
-            self._pools.wait(info, now)
+            self._pools.wait_rejected(info, now)
             if kin is not None and self._passed is not None:
                 self._passed.wait_together(info, kin)
-        elif self._pools.requeue(info, strategy, _SCHEDULE_ATTEMPT_FAILURE, now, held=held):
+        elif self._pools.requeue(info, strategy, SCHEDULE_ATTEMPT_FAILURE, now, held=held):
             self._ready()
         return Requeued(info.pool)
 

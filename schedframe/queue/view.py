@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from ..api import Pod
 from .backoff import BackoffQueues
 from .cohort import Cohort
+from .counting import TimingHints, counting
 from .gates import Gates
 from .hints import HintTable
 from .in_flight import InFlight
@@ -42,10 +43,12 @@ class QueueView:
         self._closed = False
         self._lister = options.pod_lister
         self._on_ready = options.on_ready
-        self._hints = HintTable(options.profiles, options.on_fault)
+        self._counts = counts = options.counts
+        self._hints = _hint_table(options)
         self._in_flight = InFlight(options.max_in_flight_events)
         self.nominator = Nominator(self._may_be_nominated)
-        self._pools = self._POOLS(
+        make_pools = self._POOLS if counts is None else counting(self._POOLS, counts.incoming)
+        self._pools: Pools = make_pools(
             Gates(options.profiles, options.on_fault),
             self._hints,
             self.nominator,
@@ -59,6 +62,15 @@ class QueueView:
     def closed(self) -> bool:
         """Whether :meth:`close` was called."""
         return self._closed
+
+    @property
+    def parts(self) -> Pools:
+        """The pools; read-only."""
+        return self._pools
+
+    def passed_over(self) -> list[QueuedPodInfo]:
+        """Return the pods and histories of cohorts that are passed over and not settled. Any thread."""
+        return [] if self._passed is None else self._passed.infos()
 
     @property
     def scheduling_cycle(self) -> int:
@@ -121,6 +133,12 @@ class QueueView:
             return True
         present = self._lister(pod.key)
         return present is not None and not present.spec.node_name
+
+
+def _hint_table(options: QueueOptions) -> HintTable:
+    if options.counts is None:
+        return HintTable(options.profiles, options.on_fault)
+    return TimingHints(options.profiles, options.on_fault, options.counts.hint_ended)
 
 
 def standing(info: QueuedPodInfo) -> QueuedPodInfo:

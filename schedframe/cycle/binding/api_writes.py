@@ -6,6 +6,7 @@ import inspect
 from collections import deque
 from collections.abc import Callable
 from functools import partial
+from time import perf_counter
 from typing import Any, Protocol
 
 from attrs import define, field, frozen
@@ -13,8 +14,12 @@ from attrs import define, field, frozen
 from ..._brief import brief_repr
 from ...api import Pod, PodCondition
 from ...framework import Status
+from ..metering.meter import Meter
 from ..runtime.executors import Executor
 from ..runtime.inbox import Inbox
+
+PATCH = "pod_status_patch"
+"""The kind of call that metrics name."""
 
 
 @frozen
@@ -32,6 +37,7 @@ class WriteContext(Protocol):
     on_loop: bool
     inbox: Inbox
     written: dict[str, tuple[WrittenStatus, ...]]
+    meter: Meter | None
 
     def report(self, status: Status, pod: Pod | None, where: str) -> None:
         """Report a failure."""
@@ -111,15 +117,22 @@ class PodWriteQueue:
         """Whether something about *pod* is still to be written. O(1)."""
         return pod.uid in self._by_uid
 
+    def __len__(self) -> int:
+        """Return the number of writes that are under way or wait for one."""
+        return sum([1 + len(writes.later) for writes in list(self._by_uid.values())])
+
     def _start(self, write: _Write) -> None:
         put = self._context.inbox.put
+        started = 0.0 if self._context.meter is None else perf_counter()
         attempt = _attempted_on_loop if self._context.on_loop else _attempted
         self._context.executor.submit(
-            partial(attempt, write), lambda error: put(self._finished, (error, write))
+            partial(attempt, write), lambda error: put(self._finished, (error, write, started))
         )
 
-    def _finished(self, outcome: tuple[Status | None, _Write]) -> None:
-        error, write = outcome
+    def _finished(self, outcome: tuple[Status | None, _Write, float]) -> None:
+        error, write, started = outcome
+        if self._context.meter is not None:
+            self._context.meter.write_ended(PATCH, error is not None, perf_counter() - started)
         uid = write.pod.uid
         writes = self._by_uid[uid]
         if error is not None:

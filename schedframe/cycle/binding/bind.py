@@ -11,7 +11,7 @@ from ..outcomes import AttemptResult
 from .activation import activate_requested
 from .attempt import Attempt
 from .bind_task import UNKNOWN_OUTCOME, BindingTask
-from .ended import attempt_ended
+from .ended import observe
 from .failure import handle_failure
 from .paused import PausedBinding
 from .pod_status import publish_expected_node
@@ -118,7 +118,10 @@ def _bound(core: Core, attempt: Attempt) -> None:
             core.report(problem, assumed, "post_bind")
     activate_requested(core, attempt.state)
     if attempt.started:
-        attempt_ended(core, attempt, AttemptResult.SCHEDULED)
+        if core.meter is not None:
+            core.meter.bound(attempt)
+        if core.observers:
+            observe(core, attempt, AttemptResult.SCHEDULED)
 
 
 def reject(core: Core, attempt: Attempt, status: Status) -> None:

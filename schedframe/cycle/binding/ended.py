@@ -10,12 +10,12 @@ from ..outcomes import AttemptOutcome, AttemptResult
 from .attempt import Attempt
 
 
-def attempt_ended(
-    core: Core, attempt: Attempt, result: AttemptResult, rejected_by: tuple[str, ...] = ()
-) -> None:
+def observe(core: Core, attempt: Attempt, result: AttemptResult, rejected_by: tuple[str, ...] = ()) -> None:
     """Call the observers with the end of *attempt*, once for each attempt; *rejected_by* is sorted."""
     info, started = attempt.info, attempt.started
     attempt.started = 0.0
+    if not core.observers:
+        return
     first = info.initial_attempt
     outcome = AttemptOutcome(
         info.key,

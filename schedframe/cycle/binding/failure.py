@@ -9,7 +9,7 @@ from ...queue import Kin, NominatingMode
 from ..core import Core
 from ..outcomes import AttemptResult
 from .attempt import Attempt
-from .ended import attempt_ended
+from .ended import observe
 from .pod_status import REASON_ERROR, REASON_UNSCHEDULABLE, report_unschedulable
 
 CLEAR_NOMINATION = NominatingInfo("")
@@ -76,7 +76,10 @@ def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis 
     else:
         plugins = {status.plugin} if status.is_rejected and status.plugin else set()
     result = AttemptResult.UNSCHEDULABLE if status.is_rejected else AttemptResult.ERROR
-    attempt_ended(core, attempt, result, tuple(sorted(plugins)))
+    rejected_by = tuple(sorted(plugins))
+    if core.meter is not None:
+        core.meter.failed(attempt, result, rejected_by)
+    observe(core, attempt, result, rejected_by)
 
 
 def _rejectors(

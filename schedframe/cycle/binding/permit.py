@@ -5,8 +5,9 @@ from __future__ import annotations
 from attrs import evolve
 
 from ...config import Duration
-from ...framework import Status
+from ...framework import Status, WaitingPod
 from ..core import Core
+from .attempt import Attempt
 from .bind import reject, start_binding
 
 
@@ -26,10 +27,12 @@ class PermitDesk:
         if rejection is None:
             waiting = room.allow(uid, plugin)
             if waiting is not None:
+                self._ended(waiting, None)
                 start_binding(self._core, waiting.ticket)
             return
         waiting = room.leave(uid)
         if waiting is not None:
+            self._ended(waiting, rejection)
             attempt = waiting.ticket
             if all(entry.name != plugin for entry in attempt.framework.plan.permit):
                 # Preempted, for example: no event of that plugin will help, so time must bring the pod back.
@@ -41,4 +44,11 @@ class PermitDesk:
         for waiting, plugin, seconds in list(self._core.waiting.expired(now)):
             waited = Duration.of(round(seconds, 3))
             reason = f"rejected due to timeout after waiting {waited} at plugin {plugin}"
-            reject(self._core, waiting.ticket, Status.unschedulable(reason).with_plugin(plugin))
+            status = Status.unschedulable(reason).with_plugin(plugin)
+            self._ended(waiting, status)
+            reject(self._core, waiting.ticket, status)
+
+    def _ended(self, waiting: WaitingPod[Attempt], status: Status | None) -> None:
+        core = self._core
+        if core.meter is not None:
+            core.meter.permit_ended(status, core.clock() - waiting.since)

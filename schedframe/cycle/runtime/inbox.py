@@ -45,6 +45,27 @@ class Inbox:
 
         return tell
 
+    def sampling_teller(
+        self, method: Callable[[Any], None], sampled: Callable[[Any], None], gap: Callable[[], int]
+    ) -> Callable[[Any], None]:
+        """As :meth:`teller`, with *sampled* in place of *method* once in every *gap* arguments."""
+        add = self._messages.append
+        left = gap()
+
+        def tell(argument: Any) -> None:
+            nonlocal left
+            left -= 1
+            if left > 0:
+                add((method, argument))
+            else:
+                left = gap()
+                add((sampled, argument))
+            wake_up = self.wake_up
+            if wake_up is not None:
+                wake_up()
+
+        return tell
+
     def drain(self) -> int:
         """Handle all messages, including those that arrive during the call; return their number."""
         messages = self._messages

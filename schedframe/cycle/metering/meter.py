@@ -1,0 +1,239 @@
+"""What is counted while pods are scheduled: cheap appends on the path of a pod, sums only when read.
+
+Any thread may read; apart from the calls of plugins, only the core adds. Durations are of the machine, the
+age of a pod and its wait in permit are of the scheduler's clock.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable
+from functools import partial
+from struct import Struct
+from threading import Lock
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+import numpy.typing as npt
+from attrs import define, field
+
+from ...cluster import WatchEvent
+from ...framework import Framework, PostFilterResult, Status
+from ...framework.preemption import Preemption
+from ...queue import EventResource, resource_of
+from ...queue.counting import QueueCounts
+from ..binding.attempt import Attempt
+from ..latency import BATCH, Histogram
+from ..outcomes import AttemptResult
+from ..runtime.clock import Clock, SystemClock
+from . import catalogue
+from .plugin_calls import CallCounts, SampledBinds, SampledCalls
+
+_ACTIONS: Final = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
+_FIGURES: Final = 5
+"""Figures of one pod in ``ProfileMeter.new``."""
+_packed: Final = Struct(f"{_FIGURES}d").pack
+_TAPE: Final = 4 * BATCH * 8 * _FIGURES
+"""Bytes of figures that are kept until they are counted together."""
+LAST_LABEL: Final = "15+"
+"""Label of pods with that number of attempts or more, as in kube-scheduler."""
+_MOST_ATTEMPTS: Final = int(LAST_LABEL[:-1])
+
+
+def _attempt_histogram() -> Histogram:
+    return Histogram(catalogue.ATTEMPT_SECONDS.bounds)
+
+
+def _histograms(bounds: tuple[float, ...]) -> defaultdict[Any, Histogram]:
+    return defaultdict(partial(Histogram, bounds))
+
+
+@define(eq=False)
+class ProfileMeter:
+    """Counts of one profile."""
+
+    scheduled: Histogram = field(factory=_attempt_histogram)
+    unschedulable: Histogram = field(factory=_attempt_histogram)
+    failed: Histogram = field(factory=_attempt_histogram)
+    search: Histogram = field(factory=lambda: Histogram(catalogue.SEARCH_SECONDS.bounds))
+    pod_seconds: defaultdict[str, Histogram] = field(
+        factory=lambda: _histograms(catalogue.POD_SECONDS.bounds)
+    )
+    """By label of the number of attempts."""
+    pod_attempts: Histogram = field(factory=lambda: Histogram(catalogue.POD_ATTEMPTS.bounds))
+    attempts: Counter[int] = field(factory=Counter)
+    """Number of attempts → pods that were bound with as many."""
+    rejections: Counter[str] = field(factory=Counter)
+    """Plugin → attempts that it rejected."""
+    after_flush: int = 0
+    points: defaultdict[tuple[str, str], Histogram] = field(
+        factory=lambda: _histograms(catalogue.POINT_SECONDS.bounds)
+    )
+    """By extension point and status."""
+    passed: dict[str, Histogram] = field(factory=dict)
+    """Those of ``points`` with success, by extension point as profiles name it."""
+    calls: SampledCalls = field(init=False)
+    binds: SampledBinds = field(init=False)
+    new: bytearray = field(factory=bytearray)
+    """Figures of pods that were bound and are not counted yet, see :meth:`Meter.bound`."""
+    _lock: Lock = field(factory=Lock)
+
+    def __attrs_post_init__(self) -> None:
+        self.calls = SampledCalls(CallCounts(catalogue.CALL_SECONDS.bounds), self.points)
+        self.binds = SampledBinds(self.calls)
+
+    def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
+        """Count a run of an extension point."""
+        if status is None:
+            durations = self.passed.get(point)
+            if durations is None:
+                durations = self.passed[point] = self.points[point_label(point), "Success"]
+        else:
+            durations = self.points[point_label(point), status.code.label]
+        durations.add(seconds)
+
+    def fold(self, offset: float) -> None:
+        """Move what was appended into the histograms. O(pods bound since the last time).
+
+        *offset*: seconds of the scheduler's clock at 0 of ``perf_counter``.
+        """
+        with self._lock:
+            count = len(self.new)  # a whole number of pods: they are appended at once
+            if not count:
+                return
+            figures = np.frombuffer(bytes(self.new[:count])).reshape(-1, _FIGURES)
+            del self.new[:count]
+            started, searched, ended, entered, attempts = figures.T
+            self.scheduled.add_all(ended - started)
+            self.search.add_all(searched - started)
+            self.pod_attempts.add_all(attempts)
+            self._count_ages(np.maximum(ended + offset - entered, 0), attempts.astype(np.int64))
+
+    def _count_ages(self, ages: npt.NDArray[np.float64], attempts: npt.NDArray[np.int64]) -> None:
+        for number in np.unique(attempts).tolist():
+            with_as_many = ages[attempts == number]
+            self.attempts[number] += len(with_as_many)
+            label = str(number) if number < _MOST_ATTEMPTS else LAST_LABEL
+            self.pod_seconds[label].add_all(with_as_many)
+
+
+def point_label(point: str) -> str:
+    """Return an extension point as metrics name it: ``PreFilter`` for ``preFilter``."""
+    return point[0].upper() + point[1:]
+
+
+@define(eq=False)
+class Meter:
+    """Counts of one scheduler."""
+
+    clock: Clock
+    since: float = field(init=False)
+    """When counting began, in seconds of the scheduler's clock."""
+    offset: float | None = field(init=False)
+    """Seconds of the scheduler's clock at 0 of ``perf_counter``, if the machine moves both; else ``None``."""
+    profiles: dict[str, ProfileMeter] = field(factory=dict)
+    """By scheduler name."""
+    by_framework: dict[Framework, ProfileMeter] = field(factory=dict)
+    """The same by the framework of the profile."""
+    queue: QueueCounts = field(init=False)
+    hints: defaultdict[tuple[str, str, str], Histogram] = field(
+        factory=lambda: _histograms(catalogue.HINT_SECONDS.bounds)
+    )
+    """By plugin, event and answer."""
+    events: defaultdict[str, Histogram] = field(factory=lambda: _histograms(catalogue.EVENT_SECONDS.bounds))
+    permits: defaultdict[str, Histogram] = field(factory=lambda: _histograms(catalogue.PERMIT_SECONDS.bounds))
+    """By result."""
+    writes: defaultdict[tuple[str, str], Histogram] = field(
+        factory=lambda: _histograms(catalogue.WRITE_SECONDS.bounds)
+    )
+    """By kind of call and result."""
+    victims: Histogram = field(factory=lambda: Histogram(catalogue.VICTIMS.bounds))
+    preemption_attempts: int = 0
+
+    def __attrs_post_init__(self) -> None:
+        self.since = self.clock()
+        self.offset = self.since - perf_counter() if isinstance(self.clock, SystemClock) else None
+        self.queue = QueueCounts(self._hint_ended)
+
+    def of_profile(self, profile: str) -> ProfileMeter:
+        """Return the counts of that profile."""
+        return self.profiles.setdefault(profile, ProfileMeter())
+
+    def _hint_ended(self, plugin: str, event: str, answer: str, seconds: float) -> None:
+        self.hints[plugin, event, answer].add(seconds)
+
+    def bound(self, attempt: Attempt) -> None:
+        """Count an attempt that bound its pod. O(1) amortised."""
+        ended = perf_counter()
+        info, counts = attempt.info, self.by_framework[attempt.framework]
+        if info.flushed:
+            counts.after_flush += 1
+        counts.binds.left -= 1
+        if counts.binds.left <= 0:
+            counts.binds.turn()
+        entered = info.initial_attempt
+        if self.offset is None:
+            entered = ended - (self.clock() - entered) if entered is not None else ended
+        new = counts.new
+        new += _packed(attempt.started, attempt.searched, ended, entered or 0.0, info.attempts)
+        if len(new) >= _TAPE:
+            counts.fold(self.offset or 0.0)
+
+    def failed(self, attempt: Attempt, result: AttemptResult, rejected_by: tuple[str, ...]) -> None:
+        """Count an attempt that did not bind its pod, and the plugins that rejected it."""
+        counts = self.by_framework[attempt.framework]
+        counts.search.add(attempt.searched - attempt.started)
+        durations = counts.unschedulable if result is AttemptResult.UNSCHEDULABLE else counts.failed
+        durations.add(perf_counter() - attempt.started)
+        counts.rejections.update(rejected_by)
+
+    def fold(self) -> None:
+        """Count all pods that were bound so far. Any thread."""
+        for counts in list(self.profiles.values()):
+            counts.fold(self.offset or 0.0)
+
+    def permit_ended(self, status: Status | None, seconds: float) -> None:
+        """Count a wait in permit; ``None``: the pod was allowed."""
+        self.permits["Success" if status is None else status.code.label].add(seconds)
+
+    def write_ended(self, call: str, failed: bool, seconds: float) -> None:
+        """Count a write to the cluster."""
+        self.writes[call, "error" if failed else "success"].add(seconds)
+
+    def post_filter_ended(self, result: PostFilterResult | None) -> None:
+        """Count a run of post_filter, and its victims if it was a preemption that found some."""
+        self.preemption_attempts += 1
+        details = None if result is None else result.details
+        if isinstance(details, Preemption) and details.chosen is not None:
+            self.victims.add(len(details.chosen.victims))
+
+    def timed(self, handle: Callable[[WatchEvent], None]) -> Callable[[WatchEvent], None]:
+        """Return *handle* for events that are measured."""
+        known: dict[tuple[str, str, bool, bool], Histogram] = {}
+
+        def timed(event: WatchEvent) -> None:
+            start = perf_counter()
+            handle(event)
+            seconds = perf_counter() - start
+            kind, old, new = event.kind, event.old, event.new
+            if kind == "Pod":
+                before = old is not None and bool(old.spec.node_name)
+                after = new is not None and bool(new.spec.node_name)
+                key = (kind, event.type, before, after)
+            else:
+                key = (kind, event.type, False, False)
+            durations = known.get(key)
+            if durations is None:
+                durations = known[key] = self.events[_event_label(*key)]
+            durations.add(seconds)
+
+        return timed
+
+
+def _event_label(kind: str, change: str, before: bool, after: bool) -> str:
+    """Return the label of an event as in kube-scheduler; *before* and *after*: whether the pod has a node."""
+    if kind != "Pod":
+        return f"{resource_of(kind)}{_ACTIONS[change]}"
+    resource = EventResource.ASSIGNED_POD if before or after else EventResource.UNSCHEDULABLE_POD
+    return f"{resource}{_ACTIONS['ADDED' if change == 'MODIFIED' and after and not before else change]}"

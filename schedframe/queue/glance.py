@@ -1,0 +1,70 @@
+"""Figures of a queue for other threads: nothing is locked or changed, and each collection is copied at once.
+
+While pods move, a figure may miss one or count it twice. Pods that are passed over count as unschedulable,
+which they are as soon as they are settled.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+
+from .in_flight import RecordedEvent
+from .pools import Pools
+from .queued_pod import Pool, QueuedPodInfo
+from .view import QueueView
+
+POPPED = "PodPopped"
+"""Label of pods in flight among the events that are kept for them."""
+
+
+def pool_sizes(queue: QueueView) -> dict[Pool, int]:
+    """Return the number of pods in each pool, those in flight left out. O(cohorts)."""
+    pools = queue.parts
+    waiting, backoff = pools.waiting, pools.backoff
+    sizes = Counter(
+        {
+            Pool.ACTIVE: len(pools.active),
+            Pool.BACKOFF: backoff.count(Pool.BACKOFF),
+            Pool.ERROR_BACKOFF: backoff.count(Pool.ERROR_BACKOFF),
+            Pool.UNSCHEDULABLE: len(waiting) - waiting.gated,
+            Pool.GATED: waiting.gated,
+        }
+    )
+    for cohort in list(pools.cohorts.values()):
+        sizes[cohort.history.pool or Pool.ACTIVE] += cohort.size - 1
+    passed = queue.passed_over()
+    sizes[Pool.UNSCHEDULABLE] += sum(map(_size, passed))
+    return dict(sizes)
+
+
+def rejections(queue: QueueView) -> Counter[tuple[str, str]]:
+    """Return (plugin, profile) → pods in the queue that the plugin rejected last. O(pods outside groups)."""
+    pools = queue.parts
+    found: Counter[tuple[str, str]] = Counter()
+    for group in list(pools.waiting.groups()):
+        size = sum(map(_size, list(group.pods.values())))
+        for plugin in group.unschedulable | group.pending:
+            found[plugin, group.profile] += size
+    for info in (*_others(pools), *queue.passed_over()):
+        for plugin in info.unschedulable_plugins | info.pending_plugins:
+            found[plugin, info.profile] += _size(info)
+    return found
+
+
+def events_in_flight(queue: QueueView) -> Counter[str]:
+    """Return the number of events that are kept for pods in flight, by label, and that of these pods."""
+    log: list[RecordedEvent] = queue.in_flight.recorded()
+    return Counter([each.event.label for each in log]) + Counter({POPPED: len(queue.in_flight)})
+
+
+def _others(pools: Pools) -> Iterable[QueuedPodInfo]:
+    """Return what is active or backs off and was rejected before."""
+    backoff = pools.backoff
+    heaps = pools.active, backoff.rejected, backoff.held, backoff.errors
+    infos = [entry[-1] for heap in heaps for entry in list(heap.entries.values())]
+    return [info for info in infos if info is not None and info.attempts]
+
+
+def _size(info: QueuedPodInfo) -> int:
+    return 1 if info.cohort is None else int(info.cohort.size)
