@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from pathlib import Path
 from typing import Any, Final
 
 from attrs import define, field
 
+from ..errors import ConfigDecodeError, FieldError
 from ..model import ALL, ATTRIBUTES
+from ..source import read
 from .migration import Migration, Note, document, note_of
 from .names import (
     AVOID_PODS,
@@ -21,7 +24,8 @@ from .names import (
     STRATEGY_TYPES,
     TAINTS,
 )
-from .policy import strategy
+from .policy import PolicyMigration, strategy
+from .shapes import check_policy
 
 GROUP: Final = "kubescheduler.config.k8s.io"
 VERSIONS: Final = tuple(
@@ -68,11 +72,16 @@ class ComponentMigration:
         self._notes += [Note(name, text) for name, text in _GONE.items() if name in old]
         if "leaderElection" in kept:
             kept["leaderElection"] = self._leader_election(kept["leaderElection"])
-        profiles = [dict(each) for each in old.get("profiles") or ()] or [self._single_profile()]
-        migrated = []
-        for i, each in enumerate(profiles):
-            profile = _ProfileMigration(f"profiles[{i}]", version, self._notes)
-            migrated.append(profile.migrate(each))
+        policy = self._policy()
+        if policy is not None:
+            kept["extenders"] = policy.config.get("extenders")
+            migrated = [self._profile_of(policy)]
+        else:
+            profiles = [dict(each) for each in old.get("profiles") or ()] or [self._single_profile()]
+            migrated = [
+                _ProfileMigration(f"profiles[{i}]", version, self._notes).migrate(each)
+                for i, each in enumerate(profiles)
+            ]
         config = document(**kept, profiles=migrated)
         return Migration(f"KubeSchedulerConfiguration {version}", config, tuple(self._notes))
 
@@ -85,23 +94,59 @@ class ComponentMigration:
             self._notes.append(Note("leaderElection.resourceLock", text, kept=_LEASES in lock))
         return election
 
+    def _policy(self) -> Migration | None:
+        """Return what the policy of ``algorithmSource`` becomes; ``None`` without one in a file that is here.
+
+        Raises ConfigDecodeError for a policy with mistakes.
+        """
+        policy = (self.old.get("algorithmSource") or {}).get("policy")
+        if not policy:
+            return None
+        path = (policy.get("file") or {}).get("path")
+        if not path or not Path(path).is_file():
+            where = path or "the ConfigMap with the entry policy.cfg"
+            text = f"migrate the policy itself, which is not here: {where}"
+            self._notes.append(Note("algorithmSource.policy", text, kept=False))
+            return None
+        data = read(Path(path)).data
+        if not isinstance(data, Mapping):
+            raise ConfigDecodeError([FieldError.wrong_type(path, data, "expected a policy")])
+        check_policy(data)
+        migration = PolicyMigration(data).migrate()
+        self._notes.append(Note("algorithmSource.policy", f"that of {path}"))
+        self._notes += migration.notes
+        return migration
+
+    def _profile_of(self, policy: Migration) -> dict[str, Any]:
+        """Return the profile of *policy* with the fields that older versions had besides it."""
+        (profile,) = policy.config["profiles"]
+        config = {each["name"]: each["args"] for each in profile.get("pluginConfig", ())}
+        for each in self._arguments():
+            config.setdefault(each["name"], each["args"])
+        profile["pluginConfig"] = [{"name": name, "args": args} for name, args in config.items()]
+        if self.old.get("schedulerName"):
+            profile["schedulerName"] = self.old["schedulerName"]
+        if self.old.get("disablePreemption"):
+            del profile["plugins"]["postFilter"]
+        return dict(profile)
+
+    def _arguments(self) -> list[dict[str, Any]]:
+        """Return the arguments of plugins that were fields of their own."""
+        weight, timeout = self.old.get("hardPodAffinitySymmetricWeight"), self.old.get("bindTimeoutSeconds")
+        given = {
+            POD_AFFINITY: {} if weight is None else {"hardPodAffinityWeight": weight},
+            "VolumeBinding": {} if timeout is None else {"bindTimeoutSeconds": timeout},
+        }
+        return [{"name": name, "args": args} for name, args in given.items() if args]
+
     def _single_profile(self) -> dict[str, Any]:
         """Return the profile that fields outside of profiles describe, as in v1alpha1."""
         old = self.old
         names = ("schedulerName", "plugins", "pluginConfig")
         profile = {name: old[name] for name in names if old.get(name)}
-        config = list(profile.get("pluginConfig") or ())
-        weight, timeout = old.get("hardPodAffinitySymmetricWeight"), old.get("bindTimeoutSeconds")
-        if weight is not None:
-            config.append({"name": POD_AFFINITY, "args": {"hardPodAffinityWeight": weight}})
-        if timeout is not None:
-            config.append({"name": "VolumeBinding", "args": {"bindTimeoutSeconds": timeout}})
-        source = old.get("algorithmSource") or {}
-        if source.get("provider") == PROVIDERS[1]:
+        config = [*(profile.get("pluginConfig") or ()), *self._arguments()]
+        if (old.get("algorithmSource") or {}).get("provider") == PROVIDERS[1]:
             profile["plugins"] = _with_most_allocated(profile.get("plugins") or {})
-        if source.get("policy"):
-            text = "migrate the policy itself: its file, or the ConfigMap with the entry policy.cfg"
-            self._notes.append(Note("algorithmSource.policy", text, kept=False))
         if config:
             profile["pluginConfig"] = config
         if old.get("disablePreemption"):

@@ -32,7 +32,7 @@ def check_component(config: Mapping[str, Any]) -> None:
     profile = {"plugins": sets, "pluginConfig": lists_of(objects(args=objects()))}
     shape = objects(
         profiles=lists_of(objects(**profile)),
-        algorithmSource=objects(),
+        algorithmSource=objects(policy=objects(file=objects(path=instance_of(str, "the path of a file")))),
         leaderElection=objects(),
         **profile,
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,7 +13,7 @@ from schedframe.config import ConfigDecodeError
 from schedframe.config.legacy import migrate, provider
 from schedframe.config.legacy.names import PLUGINS, STRATEGY_TYPES
 
-from .manifests import best, component, node, pod
+from .manifests import best, component, node, pod, policy
 
 VERSIONS = ("v1alpha1", "v1alpha2", "v1beta1", "v1beta2", "v1beta3")
 USED = [node("empty"), node("used"), pod("there", nodeName="used")]
@@ -161,6 +163,34 @@ def test_fields_of_v1alpha1() -> None:
     assert migration.config["leaderElection"] == {"leaderElect": False, "resourceName": "lock"}
     with Simulation([node("n")], migration.config) as simulation:
         assert simulation.schedule([{**pod(), "spec": {**pod()["spec"], "schedulerName": "mine"}}])
+
+
+def test_the_policy_of_a_configuration_decides_its_profile(tmp_path: Path) -> None:
+    file = tmp_path / "policy.json"
+    given = policy(predicates=[{"name": "HostName"}], priorities=[], extenders=[{"urlPrefix": "http://e"}])
+    file.write_text(json.dumps(given), encoding="utf-8")
+    migration = migrate(
+        component(
+            "v1alpha1",
+            schedulerName="mine",
+            algorithmSource={"policy": {"file": {"path": str(file)}}},
+            hardPodAffinitySymmetricWeight=7,
+            disablePreemption=True,
+        )
+    )
+    expected = migrate(given).config
+    (profile,) = expected["profiles"]
+    del profile["plugins"]["postFilter"]
+    profile["schedulerName"] = "mine"
+    profile["pluginConfig"] = [{"name": "InterPodAffinity", "args": {"hardPodAffinityWeight": 7}}]
+    assert migration.config == expected
+    assert not migration.not_kept
+
+
+@pytest.mark.parametrize("source", [{"file": {"path": "/absent"}}, {"configMap": {"name": "p"}}])
+def test_a_policy_that_is_not_here_is_not_kept(source: dict[str, Any]) -> None:
+    migration = migrate(component("v1alpha1", algorithmSource={"policy": source}))
+    assert [note.field for note in migration.not_kept] == ["algorithmSource.policy"]
 
 
 @pytest.mark.parametrize(
