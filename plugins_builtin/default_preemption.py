@@ -39,7 +39,7 @@ _GATED = Status.unschedulable(IN_PROGRESS)
 class DefaultPreemption:
     """Preempt through a :class:`PreemptionEvaluator`; gate the pod while its victims are being evicted."""
 
-    admits_for_good: ClassVar = True
+    admits_for_good: ClassVar[bool] = True
 
     args: DefaultPreemptionArgs
     handle: Handle

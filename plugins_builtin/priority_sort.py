@@ -13,7 +13,7 @@ from schedframe import EventRegistration, QueuedPodInfo, hookimpl
 class PrioritySort:
     """Sort by priority (default 0), then by the time at which the pod was queued."""
 
-    sorts_by_priority: ClassVar = True
+    sorts_by_priority: ClassVar[bool] = True
 
     @hookimpl
     def queue_sort_key(self, pod_info: QueuedPodInfo) -> tuple[int, float]:

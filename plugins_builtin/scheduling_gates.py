@@ -23,7 +23,7 @@ REASON_PREFIX = "waiting for scheduling gates: "
 class SchedulingGates:
     """Reject a pod at pre_enqueue while ``spec.scheduling_gates`` has an entry."""
 
-    admits_for_good: ClassVar = True
+    admits_for_good: ClassVar[bool] = True
 
     @hookimpl
     def pre_enqueue(self, pod: Pod) -> Status | None:

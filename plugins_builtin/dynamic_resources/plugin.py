@@ -61,7 +61,7 @@ class DynamicResources:
     """The hooks. Pods without claims are skipped; pods with claims have no signature and are not cached."""
 
     # A pod with claims never waits with others: this plugin does not skip it.
-    admits_for_good: ClassVar = True
+    admits_for_good: ClassVar[bool] = True
 
     args: DynamicResourcesArgs
     handle: Handle

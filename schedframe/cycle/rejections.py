@@ -19,6 +19,7 @@ from .._brief import brief_repr
 from ..api import ObjectMeta, Pod, PodSpec
 from ..errors import CacheFault
 from ..framework import Diagnosis, Framework, PostFilterResult, Status
+from ..framework.declarations import declares
 from ..queue import Kin
 from .binding.pod_status import REASON_UNSCHEDULABLE, refresh_unschedulable, report_unschedulable
 from .core import Core
@@ -353,6 +354,6 @@ def _may_wait_together(framework: Framework) -> bool:
         plan.plugins[name] for name, _ in framework.profile.plugins["queueSort"] if name in plan.plugins
     ]
     gates = [plan.plugins[entry.name] for entry in plan.pre_enqueue]
-    return all(getattr(each, "sorts_by_priority", False) for each in sorting) and all(
-        getattr(each, "admits_for_good", False) for each in gates
+    return all(declares(each, "sorts_by_priority") for each in sorting) and all(
+        declares(each, "admits_for_good") for each in gates
     )

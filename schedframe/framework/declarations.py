@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
 from enum import Enum
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 from ..errors import PluginError
 from .normalization import Normalization
@@ -39,6 +39,8 @@ DECLARATIONS: Final[dict[str, str]] = {
     "reads_snapshot": "True or False",
     "looks_up": "a tuple of kinds, such as ('Namespace',)",
     "bind_returns_at_once": "True or False",
+    "sorts_by_priority": "True or False",
+    "admits_for_good": "True or False",
     "kinds": "a tuple of classes",
     "requires_schedframe": "versions such as '>=0.3,<0.5'",
 }
@@ -66,6 +68,14 @@ def depends_on(plugin: Any) -> Depends:
     return _MEANING.get(_former(plugin), Depends.CLUSTER)
 
 
+def declares(
+    plugin: Any,
+    declaration: Literal["reads_snapshot", "bind_returns_at_once", "sorts_by_priority", "admits_for_good"],
+) -> bool:
+    """Return whether *plugin* declares that ``True``."""
+    return getattr(plugin, declaration, False) is True
+
+
 def check_declarations(name: str, plugin: Any) -> None:
     """Raise :class:`PluginError` for declarations of *plugin* that are misspelt, contradictory or of no use.
 
@@ -85,13 +95,19 @@ def _is_kinds(value: Any) -> bool:
     return isinstance(value, tuple | list | frozenset | set) and all(isinstance(k, str) and k for k in value)
 
 
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
 _FITS: Final[dict[str, Callable[[Any], bool]]] = {
     "depends_on": lambda value: isinstance(value, Depends),
     "reads": _is_kinds,
     "normalization": lambda value: isinstance(value, Normalization),
-    "reads_snapshot": lambda value: isinstance(value, bool),
+    "reads_snapshot": _is_bool,
     "looks_up": _is_kinds,
-    "bind_returns_at_once": lambda value: isinstance(value, bool),
+    "bind_returns_at_once": _is_bool,
+    "sorts_by_priority": _is_bool,
+    "admits_for_good": _is_bool,
     "kinds": lambda value: not isinstance(value, str),
     "requires_schedframe": lambda value: True,  # :mod:`.requirement` reads it
 }
@@ -161,7 +177,7 @@ def _check_spelling(name: str, cls: type, attribute: str, value: Any) -> None:
 
 
 def _looks_like(declaration: str, value: Any) -> bool:
-    if declaration in _FORMER or declaration in ("reads_snapshot", "bind_returns_at_once"):
+    if declaration in _FORMER or _FITS[declaration] is _is_bool:
         return isinstance(value, bool)
     if declaration in ("depends_on", "requires_schedframe"):
         return isinstance(value, str | bool)

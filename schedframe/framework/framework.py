@@ -15,7 +15,7 @@ from ..errors import PluginError
 from ..queue import EventRegistration
 from ..state import NodeInfo, Rows
 from .cycle_state import CycleState
-from .declarations import Depends, depends_on
+from .declarations import Depends, declares, depends_on
 from .factories import make_plugin
 from .faults import as_error, from_exception, invalid_answer, read_registrations, read_status
 from .filtering import (
@@ -82,7 +82,7 @@ class Framework:
         plugins = self.plan.plugins.items()
         self._row_local = frozenset(n for n, each in plugins if depends_on(each) is not Depends.CLUSTER)
         binders = [entry.name for entry in (*self.plan.pre_bind, *self.plan.bind)]
-        self.reads_snapshot = any(getattr(self.plan.plugins[n], "reads_snapshot", False) for n in binders)
+        self.reads_snapshot = any(declares(self.plan.plugins[n], "reads_snapshot") for n in binders)
         self.nominated = NominatedFilter(self.plan, self.handle)
 
     @classmethod

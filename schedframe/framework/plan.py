@@ -12,6 +12,7 @@ from attrs import define, frozen
 from .._brief import brief_repr
 from ..errors import PluginError
 from .adapter import adapt
+from .declarations import declares
 from .hookspecs import PROJECT, Hookspecs
 from .normalization import Normalization
 from .points import HOOK_ARGUMENTS, HOOKS, HOOKS_OF_POINT
@@ -202,8 +203,7 @@ def compile_plan(
         pre_flight={entry.name: entry.call for entry in entries("preBind", "pre_bind_pre_flight")},
         pre_bind=entries("preBind", "pre_bind"),
         bind=(binders := entries("bind", "bind")),
-        binds_at_once=[getattr(plugins[each.name], "bind_returns_at_once", False) for each in binders]
-        == [True],
+        binds_at_once=[declares(plugins[each.name], "bind_returns_at_once") for each in binders] == [True],
         post_bind=entries("postBind", "post_bind"),
         close=tuple(Entry(name, call) for name, call in compiler.by_plugin("close").items()),
         events=tuple((name, compiler.call("events_to_register", name)) for name in plugins),

@@ -281,6 +281,7 @@ class PassedOver:
         if other is None:
             return
         if other.cohort is None:
+            assert other.kin is not None
             self.pools.leave(other)
             cohort.add(other, other.kin)
             self._same_history[self._key(history)] = history
@@ -299,6 +300,7 @@ class PassedOver:
         self.pools.leave(info)
         info.pool = None
         if other.cohort is None:
+            assert other.kin is not None
             cohort = Cohort.like(other)
             self.pools.leave(other)
             cohort.history.pool = None

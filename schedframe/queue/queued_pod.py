@@ -10,6 +10,7 @@ from attrs import define, evolve, field, frozen
 
 from .._brief import brief_repr
 from ..api import Pod
+from .foresight import Kin
 
 NO_PLUGINS: frozenset[str] = frozenset()
 
@@ -83,8 +84,8 @@ class QueuedPodInfo:
     """Number of the moment at which its last attempt failed, see :mod:`.moments`; 0: it did not fail yet."""
     place: int = 0
     """Order of arrival: its place among pods with an equal sort key whose attempts failed at one moment."""
-    kin: Any = None
-    """The :class:`.Kin` that it was of when it was rejected; ``None``: it has to be tried."""
+    kin: Kin | None = None
+    """Of which it was when it was rejected; ``None``: it has to be tried."""
     line: Any = None
     """The :class:`.Line` in which it waits with others, which has its history; ``None``: it waits alone."""
     cohort: Any = None
