@@ -64,7 +64,7 @@ class KnownRejections:
     """By class key and metadata."""
     _mark: object = field(factory=object)
     """Marks the kins on a spec as those of this scheduler since the last fault."""
-    _any: bool = False
+    any_rejected: bool = field(default=False, init=False)
     """Whether some kin is known to be rejected as of ``_stamp``."""
     _stamp: Stamp = ()
     _rejected: RejectedClasses = field(init=False)
@@ -117,7 +117,7 @@ class KnownRejections:
         kin.rejectors, kin.report = rejectors, message
         kin.reasons, kin.num_nodes = diagnosis.reasons(), diagnosis.num_nodes
         kin.stamp = self._stamp = self.stamp()
-        self._any = True
+        self.any_rejected = True
         self._watch(framework, pod, kin, result)
         return kin
 
@@ -183,10 +183,6 @@ class KnownRejections:
 
     # ---- what the queue asks -----------------------------------------------------------------------------
 
-    def any_rejected(self) -> bool:
-        """See :class:`.Foresight`."""
-        return self._any
-
     def stamp(self) -> Stamp:
         """See :class:`.Foresight`."""
         core = self.core
@@ -203,7 +199,7 @@ class KnownRejections:
         """See :class:`.Foresight`."""
         stamp = self.stamp()
         if stamp != self._stamp:
-            self._any = False
+            self.any_rejected = False
             return None
         kin = self.kin_of(pod)
         if kin is None or kin.stamp != stamp:
@@ -271,7 +267,7 @@ class KnownRejections:
         self._conditions.clear()
         self._kins.clear()
         self._mark = object()
-        self._any, self._stamp, self._now = False, (), ()
+        self.any_rejected, self._stamp, self._now = False, (), ()
         framework = None if pod is None else self.frameworks.get(pod.spec.scheduler_name)
         if pod is not None and framework is not None:
             self.fast.drop(framework, pod, error)

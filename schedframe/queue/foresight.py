@@ -25,9 +25,8 @@ class Kin:
 class Foresight(Protocol):
     """Which attempts would end with a rejection if they were made now. One object for a scheduler."""
 
-    def any_rejected(self) -> bool:
-        """Return whether :meth:`kin_if_rejected` may have another answer than ``None``. O(1)."""
-        ...
+    any_rejected: bool
+    """Whether :meth:`kin_if_rejected` may have another answer than ``None``."""
 
     def stamp(self) -> Hashable:
         """Return a value that differs as soon as anything changed that an attempt may read. O(1)."""

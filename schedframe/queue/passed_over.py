@@ -75,7 +75,7 @@ class PassedOver:
                 if found is not None:
                     return found
                 continue
-            kin = foresight.kin_if_rejected(info.pod) if foresight.any_rejected() else None
+            kin = foresight.kin_if_rejected(info.pod) if foresight.any_rejected else None
             if kin is None:
                 if self._passed:
                     self._last = common_order(info), info.place

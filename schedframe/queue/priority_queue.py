@@ -39,7 +39,7 @@ class PriorityQueue(QueueView):
     def use_foresight(self, foresight: Foresight) -> None:
         """Let pods of one kin wait together from now on; see docs/explanation/waiting-together.md."""
         self._passed = PassedOver(self._pools, self._moments, foresight, self._clock)
-        self._unsettled = self._passed.unsettled
+        self._unsettled, self._take = self._passed.unsettled, self._passed.pop
 
     # ---- pods come and go --------------------------------------------------------------------------------
 
@@ -130,13 +130,12 @@ class PriorityQueue(QueueView):
         """
         if self._closed:
             return None
-        take = self._pools.pop if self._passed is None else self._passed.pop
-        while (info := take()) is not None:
+        while (info := self._take()) is not None:
             info.attempts += 1
             if self._in_flight.start(info):
                 info.pool = _IN_FLIGHT
-                self._moments.cycle += 1
-                info.popped = self._moments.cycle
+                moments = self._moments
+                moments.cycle = info.popped = moments.cycle + 1
                 return info
             info.pool = None  # a duplicate: the same pod is in flight
         return None
@@ -251,7 +250,8 @@ class PriorityQueue(QueueView):
 
     def is_timed(self) -> bool:
         """Return whether any pod here has a deadline at all. O(1)."""
-        return self._pools.any_waits()
+        pools = self._pools  # asked for each pod: not any_waits, which is one call more
+        return len(pools.by_key) > len(pools.active.entries)
 
     def next_deadline(self) -> float | None:
         """Return when :meth:`flush` is due, maybe in the past; ``None``: never. O(1) amortised."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, ClassVar
 
@@ -57,6 +57,7 @@ class QueueView:
             sort_key=sort_key,
             less=less,
         )
+        self._take: Callable[[], QueuedPodInfo | None] = self._pools.pop
 
     @property
     def closed(self) -> bool:

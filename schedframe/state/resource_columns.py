@@ -102,10 +102,11 @@ class ResourceColumns:
         """What there is and what is used on a row, and whether there is room for a pod; ``None`` if there are
         too many resources to look at all.
         """
-        amounts = tuple(self.matrix[:, row].tolist())
-        if not self.sparse:
-            return amounts
-        return (*amounts, *self.sparse.amounts_at(row)) if len(self.sparse) <= policy.KEPT_COLUMNS else None
+        amounts = self.matrix[:, row].tobytes()  # made, hashed and compared faster than a tuple of numbers
+        others = len(self.sparse.resources)
+        if not others:
+            return (amounts,)
+        return (amounts, *self.sparse.amounts_at(row)) if others <= policy.KEPT_COLUMNS else None
 
     def state_columns(self) -> Iterator[Column]:
         """The columns whose values at a row are its :meth:`row_state`; some are made for this."""

@@ -121,20 +121,20 @@ class SparseResources:
     capacity: int
     layout: int = 0
     """Changes when columns move or are dropped, and when a resource is new."""
-    _resources: dict[str, SparseResource] = field(factory=dict)
+    resources: dict[str, SparseResource] = field(factory=dict)
     _recent: dict[str, SparseResource] = field(factory=dict)
     """Resources of few rows with columns, in order of their last read."""
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._resources)
+        return iter(self.resources)
 
     def __len__(self) -> int:
-        return len(self._resources)
+        return len(self.resources)
 
     def amounts_at(self, row: int) -> list[tuple[str, int, int]]:
         """Return (name, allocatable, requested) of the resources in use on a row; O(resources)."""
         found = []
-        for name, resource in self._resources.items():
+        for name, resource in self.resources.items():
             there, used = resource.allocatable.at(row), resource.requested.at(row)
             if there or used:
                 found.append((name, there, used))
@@ -142,7 +142,7 @@ class SparseResources:
 
     def get(self, name: str) -> tuple[Column, Column] | None:
         """Return allocatable and requested as columns; ``None`` for an unknown resource."""
-        resource = self._resources.get(name)
+        resource = self.resources.get(name)
         if resource is None:
             return None
         if not resource.has_columns:
@@ -159,24 +159,24 @@ class SparseResources:
 
     def columns_of(self, name: str) -> tuple[Column, Column]:
         """Return allocatable and requested as columns that are not maintained."""
-        resource = self._resources[name]
+        resource = self.resources[name]
         return resource.allocatable.as_column(self.capacity), resource.requested.as_column(self.capacity)
 
     def by_row(self, name: str) -> tuple[dict[int, int], dict[int, int]]:
         """Return allocatable and requested by row where they are not 0, without making columns."""
-        resource = self._resources[name]
+        resource = self.resources[name]
         return resource.allocatable.by_row(), resource.requested.by_row()
 
     def set_allocatable(self, row: int, amounts: Mapping[str, int], before: Mapping[str, int]) -> None:
         """Set the sparse allocatable amounts of the node of *row*; *before*: its earlier ones."""
         for name in before:
-            if not amounts.get(name) and name in self._resources:
-                self._resources[name].allocatable.set(row, 0)
+            if not amounts.get(name) and name in self.resources:
+                self.resources[name].allocatable.set(row, 0)
                 self._drop_if_unused(name)
         for name, amount in amounts.items():
             if not amount:
                 continue
-            resource = self._resources.get(name) or self._new(name)
+            resource = self.resources.get(name) or self._new(name)
             resource.allocatable.set(row, amount)
             if len(resource.allocatable.entries) * _ENTRY_CELLS > self.capacity:
                 resource.densify(self.capacity)
@@ -185,7 +185,7 @@ class SparseResources:
         """Add *amount*, which may be negative, to the requests on *row*."""
         if not amount:
             return
-        resource = self._resources.get(name) or self._new(name)
+        resource = self.resources.get(name) or self._new(name)
         resource.requested.add(row, amount)
         if amount < 0:
             self._drop_if_unused(name)
@@ -196,14 +196,14 @@ class SparseResources:
         """Make room for *capacity* rows."""
         self.capacity = capacity
         self.layout += 1
-        for name, resource in self._resources.items():
+        for name, resource in self.resources.items():
             if resource.has_columns and (name in self._recent or self._is_common(resource)):
                 resource.densify(capacity)
             elif resource.has_columns:
                 resource.sparsify()
 
     def _new(self, name: str) -> SparseResource:
-        resource = self._resources[name] = SparseResource()
+        resource = self.resources[name] = SparseResource()
         self.layout += 1
         return resource
 
@@ -225,5 +225,5 @@ class SparseResources:
 
     def _drop_if_unused(self, name: str) -> None:
         """Drop a resource that no node has and no pod requests any more."""
-        if self._resources[name].is_unused:
-            del self._resources[name]
+        if self.resources[name].is_unused:
+            del self.resources[name]

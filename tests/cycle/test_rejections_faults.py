@@ -26,7 +26,6 @@ GUARDS = {"record", "kin_if_rejected", "kin_of", "look"}
 """What the queue and the scheduler call: everything else fails inside of these."""
 UNREACHED = {
     "_after_fault",
-    "any_rejected",
     "changes_of_rejectors",
     "clear",
     "few_to_try",

@@ -55,6 +55,7 @@ class MatrixSlot:
     _cells: Any = None
     _top: int = 0
     _first: int = 0
+    _many: int = 0
 
     @property
     def attached(self) -> bool:
@@ -93,7 +94,7 @@ class MatrixSlot:
         ties, size = len(tied), len(cells)
         if ties == 1:
             return self._first
-        if ties < many(size):
+        if ties < self._many:
             return int(tied[rng.randrange(ties)])
         random = rng.random
         while cells[row := int(random() * size)] != top:
@@ -126,7 +127,7 @@ class MatrixSlot:
 
     def point_to(self, scores: Narrow) -> None:
         """Use this row of the matrix from now on."""
-        self._scores, self._cells = scores, scores.data
+        self._scores, self._cells, self._many = scores, scores.data, many(len(scores))
 
     def close(self) -> None:
         """Leave the matrix."""
@@ -273,19 +274,24 @@ class ScoreMatrix:
 
         While slots come in quick succession, dirty rows are left to a later visit.
         """
-        log = self.table.row_log
+        table = self.table
+        version, latest = table.row_log.version, table.last_assume
+        rows: Sequence[int] | None
         if not self._holds():
             self._reset()
             return False
-        if self.version == log.version:
+        if self.version == version:
             return True
-        self._resize()
-        rows = log.since(self.version)
+        if latest is not None and latest[0] == version == self.version + 1 and self._size == table.size:
+            rows = (latest[1],)
+        else:
+            self._resize()
+            rows = table.row_log.since(self.version)
         try:
             if rows is None or len(rows) > self.policy.pending_rows:
-                self.version = self.stale_before = log.version
+                self.version = self.stale_before = version
             elif self._prepared():
-                self.version = log.version
+                self.version = version
                 for row in rows if len(rows) == 1 else set(rows):
                     self._refresh(row)
         except EvaluationFailed:
