@@ -59,6 +59,7 @@ class NodeResourcesFit:
 
     depends_on: ClassVar[Depends] = Depends.ROW_RESOURCES
     reads: ClassVar[tuple[str, ...]] = (DEVICE_CLASS,)
+    reads_no_nodes_of_members: ClassVar = True
 
     def __attrs_post_init__(self) -> None:
         self._classes = DeviceClassNames(self.handle.objects)

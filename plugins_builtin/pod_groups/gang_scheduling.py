@@ -33,6 +33,7 @@ class GangScheduling:
     admits_for_good: ClassVar = True
     admits_by_group: ClassVar = True
     """pre_enqueue reads nothing of a pod but the group that it names."""
+    reads_no_nodes_of_members: ClassVar = True
 
     handle: Handle
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 from attrs import define
 
@@ -12,6 +13,8 @@ from schedframe import MAX_SCORE, Pod, PodGroupInfo, hookimpl
 @define(eq=False)
 class PodGroupPodsCount:
     """Count the members that would run, and compare with the placement that has most of them."""
+
+    reads_no_nodes_of_members: ClassVar = True
 
     @hookimpl
     def placement_score(self, group: PodGroupInfo, placed: Sequence[Pod]) -> int:

@@ -24,7 +24,7 @@ class PlacedGroup:
 
     placement: GroupPlacement
     placed: tuple[Pod, ...]
-    """Each with its node."""
+    """Each with its node; without it for plugins that declare ``reads_no_nodes_of_members``."""
 
 
 @brief_repr

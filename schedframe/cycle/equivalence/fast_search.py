@@ -87,7 +87,7 @@ class FastSearch:
         if eq_class.plan.node_filters:
             return self._with_node_filters(framework, memo, pod)
         if (skips.all_live_skip or eq_class.index_only) and not nominated and eq_class.find_best():
-            decision = self._all_skip(skips, pod) if skips.all_live_skip else None
+            decision = self.all_skip(skips, pod) if skips.all_live_skip else None
             if decision is not None:
                 return self._draw_indexed(eq_class, decision)
             if eq_class.index_only:
@@ -96,7 +96,7 @@ class FastSearch:
             return None
         assert eq_class.columns is not None
         feasible = eq_class.columns.feasible
-        decision = self._all_skip(skips, pod) if skips.all_live_skip or not feasible else None
+        decision = self.all_skip(skips, pod) if skips.all_live_skip or not feasible else None
         if decision is None:
             return self._with_live(framework, memo, pod)
         if feasible and not nominated:
@@ -150,7 +150,7 @@ class FastSearch:
 
     # ---- live plugins have nothing to say ----------------------------------------------------------------
 
-    def _all_skip(self, skips: SkipCache, pod: Pod) -> Decision | None:
+    def all_skip(self, skips: SkipCache, pod: Pod) -> Decision | None:
         """Begin a cycle in which all live plugins skip; ``None`` if they must be called."""
         state = skips.state(self.cache.objects)
         if state is None:
@@ -173,7 +173,7 @@ class FastSearch:
         rejected = memo.eq_class.rejected
         row = None if rejected is None else rejected.only_row()
         # A single feasible row is not scored: the live plugins need not skip then.
-        decision = None if row is None else self._all_skip(memo.skips, pod)
+        decision = None if row is None else self.all_skip(memo.skips, pod)
         if row is not None and decision is not None:
             decision.by_groups = rejected
             decision.node_name = memo.eq_class.table.name_of(row)
@@ -211,7 +211,7 @@ class FastSearch:
         assert eq_class.columns is not None
         decision = None
         if memo.skips.all_live_skip and not memo.nominations and eq_class.columns.feasible:
-            decision = self._all_skip(memo.skips, pod)
+            decision = self.all_skip(memo.skips, pod)
         if decision is None:
             return self._with_live(framework, memo, pod)
         filters = eq_class.plan.node_filters

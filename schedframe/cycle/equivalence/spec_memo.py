@@ -24,6 +24,8 @@ class SpecMemo:
     skips: SkipCache = field(init=False)
     nominations: Mapping[str, str] = field(init=False)
     """All nominated nodes, by uid of the pod."""
+    probed: int = -1
+    """Generation of the class in which a search was made to learn what uncached plugins say."""
 
     def __attrs_post_init__(self) -> None:
         self.skips = SkipCache(self.eq_class)

@@ -12,6 +12,7 @@ from ..._brief import brief_repr
 from ...api import Pod
 from ...framework import EXTENDER, CycleState, Diagnosis, Framework, PreFilterOutcome, Status, Verdicts
 from ...state import Cache, Rows
+from ..equivalence.among import decide_among, feasible_codes
 from ..equivalence.fast_search import FastSearch
 from .decision import Decision
 from .diagnosis import Refused, diagnose, refuse
@@ -65,12 +66,25 @@ class Search:
 
         What plugins count beforehand covers all nodes.
         """
+        extenders = self.extending.interested(pod) if self.extending is not None else ()
+        if self.fast is not None and not extenders and not framework.plan.runs_all_filters:
+            decision = decide_among(self.fast, framework, pod, among)
+            if decision is not None:
+                return decision
         decision = Decision(pod, CycleState())
-        if self.extending is not None:
-            decision.extenders = self.extending.interested(pod)
+        if extenders:
+            decision.extenders = extenders
         if self._find(framework, decision, among):
             self._choose(framework, decision)
         return decision
+
+    def feasible_codes(self, framework: Framework, pod: Pod) -> npt.NDArray[np.integer] | None:
+        """Return a column with 0 for each row that is feasible for *pod*; ``None`` if only a search can tell.
+
+        Of shape ``(capacity,)``, and good until a row changes.
+        """
+        asks = self.fast is None or (self.extending is not None and self.extending.interested(pod))
+        return None if asks or self.fast is None else feasible_codes(self.fast, framework, pod)
 
     # ---- filter ------------------------------------------------------------------------------------------
 

@@ -1,0 +1,82 @@
+"""Decide among some of the nodes, such as those of a placement, from the answers cached for a class."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ...api import Pod
+from ...framework import Framework, Verdicts
+from ...state import Rows
+from ..search.decision import Decision
+from ..search.tie_breaking import one_of
+from .fast_search import FastSearch
+from .live_search import columns_of
+from .spec_memo import SpecMemo
+
+Codes = npt.NDArray[np.integer]
+
+
+def decide_among(fast: FastSearch, framework: Framework, pod: Pod, among: Rows) -> Decision | None:
+    """Return the decision of the full search, restricted to *among*; ``None`` to leave it to that search.
+
+    Covers classes for which no uncached plugin has anything to say. O(dirty rows of the class + rows).
+    """
+    try:
+        found = _of_class(fast, framework, pod)
+        return None if found is None else _choose(fast, *found, among)
+    except Exception as error:  # noqa: BLE001 - as in FastSearch.decide
+        fast.drop(framework, pod, error)
+        return None
+
+
+def feasible_codes(fast: FastSearch, framework: Framework, pod: Pod) -> Codes | None:
+    """Return a column with 0 for each row that is feasible for *pod*; ``None`` if no class can tell.
+
+    Read-only, of shape ``(capacity,)``, and good until a row changes.
+    """
+    try:
+        found = _of_class(fast, framework, pod)
+        return None if found is None else columns_of(found[0].eq_class).codes
+    except Exception as error:  # noqa: BLE001 - as in FastSearch.decide
+        fast.drop(framework, pod, error)
+        return None
+
+
+def _of_class(fast: FastSearch, framework: Framework, pod: Pod) -> tuple[SpecMemo, Decision] | None:
+    """Return the memo of *pod*, whose class is up to date, and a decision that has begun."""
+    if pod.status.nominated_node_name:
+        return None
+    memo = fast.cache.lookup(framework, pod)
+    if memo is None or memo.nominations or memo.eq_class.plan.node_filters:
+        return None
+    if not memo.eq_class.refresh():
+        return None
+    decision = fast.all_skip(memo.skips, pod) if memo.skips.all_live_skip else None
+    if decision is None and memo.probed != memo.eq_class.generation:
+        # What the uncached plugins say is learnt by a search among all nodes, once.
+        memo.probed = memo.eq_class.generation
+        fast.decide(framework, pod)
+        if memo.eq_class.evicted or not memo.eq_class.refresh() or not memo.skips.all_live_skip:
+            return None
+        decision = fast.all_skip(memo.skips, pod)
+    return None if decision is None else (memo, decision)
+
+
+def _choose(fast: FastSearch, memo: SpecMemo, decision: Decision, among: Rows) -> Decision | None:
+    eq_class = memo.eq_class
+    columns = columns_of(eq_class)
+    codes = among.take(columns.codes)
+    passing = codes == 0
+    count = int(np.count_nonzero(passing))
+    decision.evaluated = len(among)
+    if not count:
+        verdicts = Verdicts(among, codes.astype(np.int32), list(columns.statuses))
+        return fast.live.of_verdicts(eq_class, decision, verdicts)
+    feasible = decision.feasible = among if count == len(among) else among.select(passing)
+    if count == 1:
+        decision.node_name = feasible.names()[0]
+        return decision
+    totals = columns.totals_of(feasible)
+    decision.node_name = eq_class.table.name_of(one_of(feasible, totals == totals.max(), fast.rng))
+    return decision

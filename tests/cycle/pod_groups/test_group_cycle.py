@@ -1,0 +1,205 @@
+"""Groups from their first member to their last: quorum, all or nothing, waiting without a hot loop."""
+
+from __future__ import annotations
+
+import pytest
+
+from schedframe import Pool
+from schedframe.api import POD_GROUP_SCHEDULED
+from schedframe.queue import GroupQueue, PriorityQueue
+from schedframe.state import GroupCache
+
+from .helpers import GANGS, TOPOLOGY, ZONE, group, node, nodes_of, pod, pools, scheduler_of, zoned
+
+
+def condition(cluster, name="g"):  # type: ignore[no-untyped-def]
+    found = cluster.get("PodGroup", f"default/{name}")
+    assert found is not None
+    return found.status.condition(POD_GROUP_SCHEDULED)
+
+
+def test_without_the_gate_nothing_of_groups_is_made() -> None:
+    cluster, scheduler, _ = scheduler_of(node("n"), gates={"GenericWorkload": False})
+    assert type(scheduler.core.queue) is PriorityQueue
+    assert not isinstance(scheduler.core.cache, GroupCache)
+    cluster.create(pod("p", "g"))
+    scheduler.run_until_idle()
+    assert nodes_of(cluster) == {"p": "n"}
+
+
+def test_a_gang_waits_for_its_quorum_and_is_then_placed_together() -> None:
+    cluster, scheduler, _ = scheduler_of(node("n"), group("g", 3))
+    for name in "ab":
+        cluster.create(pod(name, "g"))
+        scheduler.run_until_idle()
+    assert set(pools(scheduler).values()) == {Pool.GATED}
+    cluster.create(pod("c", "g"))
+    assert scheduler.run_until_idle() == 1
+    assert nodes_of(cluster) == dict.fromkeys("abc", "n")
+    assert condition(cluster).status == "True"
+
+
+def test_a_gang_that_does_not_fit_binds_no_member() -> None:
+    cluster, scheduler, _ = scheduler_of(node("n", cpu=2), group("g", 3))
+    for name in "abc":
+        cluster.create(pod(name, "g"))
+    scheduler.run_until_idle()
+    assert nodes_of(cluster) == {}
+    assert condition(cluster).message == "pod group is unschedulable"
+    assert not scheduler.core.cache.states
+    scheduler.core.cache.check_invariants()
+
+
+def test_a_failed_gang_is_not_tried_again_before_its_backoff_is_over() -> None:
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3))
+    for name in "abc":
+        cluster.create(pod(name, "g"))
+    assert scheduler.run_until_idle() == 1
+    assert scheduler.run_until_idle() == 0
+    clock.advance(3)
+    assert scheduler.run_until_idle() == 1
+    assert scheduler.run_until_idle() == 0
+
+
+def test_a_gang_is_searched_again_only_if_something_changed() -> None:
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 3))
+    assert scheduler.groups is not None
+    for name in "abc":
+        cluster.create(pod(name, "g"))
+    scheduler.run_until_idle()
+    for _ in range(20):
+        clock.advance(12)
+        scheduler.run_until_idle()
+    assert scheduler.groups.searches == 1
+    attempts = {each.attempts for each in scheduler.pending()}
+    assert attempts == {21}
+    cluster.create(node("more", cpu=1))
+    scheduler.run_until_idle()
+    assert scheduler.groups.searches == 2
+    assert len(nodes_of(cluster)) == 3
+
+
+def test_an_event_that_helps_ends_the_wait_at_once_and_others_do_not() -> None:
+    cluster, scheduler, _ = scheduler_of(node("n", cpu=2), group("g", 3), pod("lone", cpu=2, nodeName="n"))
+    assert scheduler.groups is not None
+    for name in "abc":
+        cluster.create(pod(name, "g", cpu=0.5))
+    scheduler.run_until_idle()
+    cluster.create({"kind": "Service", "metadata": {"name": "s", "namespace": "default"}, "spec": {}})
+    assert scheduler.run_until_idle() == 0
+    cluster.delete("Pod", "default/lone")
+    scheduler.run_until_idle()
+    assert len(nodes_of(cluster)) == 3
+
+
+def test_many_waiting_gangs_do_not_make_each_other_search_again() -> None:
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=1), *(group(f"g{i}", 2) for i in range(5)))
+    assert scheduler.groups is not None
+    for i in range(5):
+        for name in "ab":
+            cluster.create(pod(f"{name}{i}", f"g{i}"))
+    scheduler.run_until_idle()
+    for _ in range(5):
+        clock.advance(12)
+        scheduler.run_until_idle()
+    assert scheduler.groups.searches == 5
+
+
+def test_members_that_run_count_for_the_quorum() -> None:
+    cluster, scheduler, _ = scheduler_of(
+        node("n", cpu=4), group("g", 3), pod("a", "g", nodeName="n"), pod("b", "g", nodeName="n")
+    )
+    cluster.create(pod("c", "g"))
+    scheduler.run_until_idle()
+    assert nodes_of(cluster)["c"] == "n"
+
+
+def test_a_group_without_its_object_waits_for_it() -> None:
+    cluster, scheduler, _ = scheduler_of(node("n"))
+    cluster.create(pod("a", "g"))
+    scheduler.run_until_idle()
+    assert pools(scheduler) == {"a": Pool.GATED}
+    cluster.create(group("g"))
+    scheduler.run_until_idle()
+    assert nodes_of(cluster) == {"a": "n"}
+
+
+def test_a_later_minimum_that_is_lower_opens_the_gate() -> None:
+    cluster, scheduler, _ = scheduler_of(node("n"), group("g", 3))
+    for name in "ab":
+        cluster.create(pod(name, "g"))
+    scheduler.run_until_idle()
+    assert not nodes_of(cluster)
+    cluster.apply(group("g", 2))
+    scheduler.run_until_idle()
+    assert len(nodes_of(cluster)) == 2
+
+
+def test_a_member_that_cannot_run_does_not_keep_a_quorum_waiting() -> None:
+    cluster, scheduler, _ = scheduler_of(node("n", cpu=4), group("g", 2))
+    for name, cpu in (("a", 1), ("big", 9), ("b", 1)):
+        cluster.create(pod(name, "g", cpu=cpu))
+    scheduler.run_until_idle()
+    assert set(nodes_of(cluster)) == {"a", "b"}
+    assert pools(scheduler) == {"big": Pool.BACKOFF}
+
+
+def test_nothing_is_evicted_for_a_gang_that_cannot_run_even_then() -> None:
+    low = [pod(f"low{i}", cpu=2, nodeName=f"n{i}", priority=1) for i in range(2)]
+    cluster, scheduler, _ = scheduler_of(node("n0", cpu=2), node("n1", cpu=2), group("g", 3), *low)
+    for i in range(3):
+        cluster.create(pod(f"high{i}", "g", cpu=2, priority=10))
+    scheduler.run_until_idle()
+    assert set(nodes_of(cluster)) == {"low0", "low1"}
+
+
+def test_victims_go_for_a_gang_that_can_run_then() -> None:
+    low = [pod(f"low{i}", cpu=2, nodeName=f"n{i}", priority=1) for i in range(2)]
+    cluster, scheduler, clock = scheduler_of(node("n0", cpu=2), node("n1", cpu=2), group("g", 2), *low)
+    for i in range(2):
+        cluster.create(pod(f"high{i}", "g", cpu=2, priority=10))
+    scheduler.run_until_idle()
+    for _ in range(5):
+        clock.advance(12)
+        scheduler.run_until_idle()
+    assert set(nodes_of(cluster)) == {"high0", "high1"}
+
+
+@pytest.mark.parametrize("alike", [True, False])
+def test_a_topology_constraint_keeps_a_gang_in_one_domain(alike: bool) -> None:
+    nodes = [zoned(f"{zone}{i}", zone, cpu=2 if zone == "a" else 4) for zone in "abc" for i in range(3)]
+    cluster, scheduler, _ = scheduler_of(*nodes, group("g", 6, ZONE), gates=TOPOLOGY)
+    for i in range(6):
+        cluster.create(pod(f"p{i}", "g", cpu=2 if alike else 1.5 + i / 10))
+    scheduler.run_until_idle()
+    placed = nodes_of(cluster)
+    assert len(placed) == 6
+    assert len({name[0] for name in placed.values()}) == 1
+
+
+def test_a_gang_that_fits_in_no_single_domain_waits() -> None:
+    nodes = [zoned(f"{zone}{i}", zone, cpu=2) for zone in "ab" for i in range(2)]
+    cluster, scheduler, _ = scheduler_of(*nodes, group("g", 3, ZONE), gates=TOPOLOGY)
+    for i in range(3):
+        cluster.create(pod(f"p{i}", "g", cpu=2))
+    scheduler.run_until_idle()
+    assert not nodes_of(cluster)
+    assert condition(cluster).message.startswith("0/2 placements are available")
+
+
+def test_pods_without_a_group_are_scheduled_as_ever() -> None:
+    cluster, scheduler, _ = scheduler_of(node("n"), group("g", 9))
+    cluster.create(pod("member", "g"))
+    for i in range(3):
+        cluster.create(pod(f"lone{i}"))
+    scheduler.run_until_idle()
+    assert set(nodes_of(cluster)) == {"lone0", "lone1", "lone2"}
+    queue = scheduler.core.queue
+    assert isinstance(queue, GroupQueue)
+    queue.check_invariants()
+
+
+def test_gates_that_depend_on_others_are_refused_alone() -> None:
+    with pytest.raises(Exception, match="depends on GenericWorkload"):
+        scheduler_of(node("n"), gates={"GangScheduling": True})
+    assert GANGS["GenericWorkload"]
