@@ -13,8 +13,10 @@ from .._version import __version__
 from ..simulate.workloads import Workloads
 from . import exits
 from .bench_app import bench_app
+from .flags_of_kube_scheduler import in_own_notation, inapplicable_flag
 from .former_flags import former_flag
 from .forms import ExplainForm, Form, render
+from .grouped_help import GroupedCommand
 from .options import with_explain_value
 from .run_command import run, snapshot
 from .sources import Validate
@@ -88,11 +90,11 @@ After = Annotated[
 
 def dispatch(arguments: Sequence[str]) -> int:
     """Run one command line; its exit code."""
-    if (refused := former_flag(arguments)) is not None:
+    if (refused := former_flag(arguments) or inapplicable_flag(arguments)) is not None:
         sys.stderr.write(f"Error: {refused}\n")
         return exits.BAD_INPUT
     try:
-        app(args=with_explain_value(arguments), prog_name="schedframe")
+        app(args=with_explain_value(in_own_notation(arguments)), prog_name="schedframe")
     except SystemExit as end:
         return (
             end.code if isinstance(end.code, int) else exits.SUCCESS if end.code is None else exits.BAD_INPUT
@@ -207,7 +209,7 @@ def explain(
             raise typer.Exit(exits.SOME_PENDING)
 
 
-app.command(epilog=exits.CODES, short_help="Schedule the pods of a real cluster.")(run)
+app.command(cls=GroupedCommand, epilog=exits.CODES, short_help="Schedule the pods of a real cluster.")(run)
 app.command(epilog=exits.OTHER_CODES, short_help="Write what scheduling reads of a real cluster.")(snapshot)
 
 

@@ -100,6 +100,11 @@ class Leadership:
         finally:
             inbox.wake_up = None
 
+    def problem(self) -> str | None:
+        """Return why this replica is not healthy, ``None`` if it is. Safe to call in any thread."""
+        elector = self.elector
+        return None if elector is None else elector.problem()
+
     def wait_until_it_leads(self) -> bool:
         """Wait; return whether this replica leads, which it does not when :meth:`end` was called."""
         while not (self.leads or self._ended):
@@ -131,9 +136,7 @@ class Leadership:
     def _changed(self, leads: bool) -> None:
         """Take note of a change; called on the thread of the loop."""
         self.leads = leads
-        logger.info(
-            "this replica %s", "schedules now" if leads else "follows the cluster and schedules nothing"
-        )
+        logger.info("scheduling begins" if leads else "scheduling pauses; the cluster is still followed")
         if not leads and self._scheduler is not None:
             self._scheduler.stop()
         self._woken.set()

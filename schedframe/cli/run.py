@@ -6,9 +6,8 @@ import logging
 import os
 import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
 from functools import partial
 from typing import Final
 
@@ -16,19 +15,18 @@ from attrs import define, evolve
 
 from ..cluster.kubernetes import KubernetesCluster
 from ..cluster.kubernetes.fence import Fence
-from ..cluster.kubernetes.leader import ElectionSettings
-from ..config import EffectiveConfig, load_config
+from ..config import EffectiveConfig, KubeSchedulerConfiguration, dump_config, load_config
 from ..cycle import Scheduler
 from ..errors import InputError
 from ..framework import Registry
 from .commands import configuration
-from .exits import INTERRUPTED
+from .exits import INTERRUPTED, writing
 from .former_options import ConfigMap, former_configuration
-from .health import HealthServer
 from .leadership import Leadership, election_settings, new_fence, quiet
 from .logs import DecisionLog, set_up
-from .run_flags import with_flags
+from .run_flags import feature_gates, with_flags
 from .run_options import RunOptions
+from .serving import Observed, serving
 from .signals import handling
 from .status import StatusDisplay
 
@@ -40,13 +38,24 @@ POLL_SECONDS: Final = 0.02
 
 @define(eq=False)
 class _Ending:
-    """What SIGTERM and SIGINT do: the first ends the scheduler gracefully, the second one the process."""
+    """What signals do: SIGTERM and SIGINT end the scheduler gracefully, the second one the process."""
 
-    cluster: KubernetesCluster | None = None
-    """The cluster that is being read."""
     leadership: Leadership | None = None
     """What drives the scheduler; ``None`` before."""
+    observed: Observed | None = None
+    """What SIGUSR2 writes to the log; ``None`` before."""
     came: bool = False
+
+    def actions(self) -> dict[signal.Signals, Callable[[], None]]:
+        """Return what each signal does."""
+        actions = {each: partial(self.begin, each) for each in (signal.SIGTERM, signal.SIGINT)}
+        if hasattr(signal, "SIGUSR2"):
+            return {**actions, signal.SIGUSR2: self._log_state}
+        return {**actions}
+
+    def _log_state(self) -> None:
+        if self.observed is not None:
+            self.observed.log_state()
 
     def begin(self, number: signal.Signals) -> None:
         """End what runs now. Safe to call in any thread."""
@@ -56,21 +65,27 @@ class _Ending:
         logger.info("%s: ending", number.name)
         if self.leadership is not None:
             self.leadership.end()
-        elif self.cluster is not None:
-            self.cluster.interrupt()
+            self.leadership.cluster.interrupt()
 
 
 def run(options: RunOptions) -> None:
     """Run until a signal comes. Raises :class:`SchedframeError` if it cannot begin."""
     set_up(options.log_format, options.verbose)
     registry = Registry.installed(options.allow_import or [])
+    feature_gates(options)
     config = _config(options, registry)
+    if options.write_config_to is not None:
+        with writing(str(options.write_config_to)):
+            options.write_config_to.write_text(dump_config(config))
+        return
     ending = _Ending()
-    with handling({each: partial(ending.begin, each) for each in (signal.SIGTERM, signal.SIGINT)}):
-        election = _election(options, config)
-        cluster = ending.cluster = _cluster(options, config, new_fence(election))
-        leadership = Leadership(cluster, election)
+    with handling(ending.actions()):
+        chosen = config.config.leader_election
+        election = election_settings(chosen) if chosen.leader_elect else None
+        cluster = _cluster(options, config, new_fence(election))
+        leadership = ending.leadership = Leadership(cluster, election)
         if ending.came:
+            leadership.end()
             cluster.interrupt()
         try:
             _schedule(options, config, registry, leadership, ending)
@@ -90,15 +105,21 @@ def _config(options: RunOptions, registry: Registry) -> EffectiveConfig:
         config = load_config(document, catalogue=registry.full_catalogue())
     else:
         config = configuration(options.config, registry)
-    if options.scheduler_name is None:
+    changed = with_flags(config.config, options)
+    if options.scheduler_name is not None:
+        changed = _renamed(changed, options.scheduler_name)
+    if changed == config.config:
         return config
-    profiles = config.config.profiles
+    return load_config(changed, catalogue=registry.full_catalogue())
+
+
+def _renamed(config: KubeSchedulerConfiguration, name: str) -> KubeSchedulerConfiguration:
+    profiles = config.profiles
     if len(profiles) != 1:
         raise InputError(
             "--scheduler-name", f"the configuration has {len(profiles)} profiles", "name them in it"
         )
-    renamed = (evolve(profiles[0], scheduler_name=options.scheduler_name),)
-    return load_config(evolve(config.config, profiles=renamed), catalogue=registry.full_catalogue())
+    return evolve(config, profiles=(evolve(profiles[0], scheduler_name=name),))
 
 
 def _config_map(options: RunOptions, namespace: str, name: str) -> ConfigMap | None:
@@ -108,12 +129,6 @@ def _config_map(options: RunOptions, namespace: str, name: str) -> ConfigMap | N
     ) as cluster:
         found: ConfigMap | None = cluster.get_latest(ConfigMap.KIND, f"{namespace}/{name}")
         return found
-
-
-def _election(options: RunOptions, config: EffectiveConfig) -> ElectionSettings | None:
-    """Return the settings of the leader election; ``None`` if there is none. Flags replace single fields."""
-    chosen = with_flags(config.config.leader_election, options)
-    return election_settings(chosen) if chosen.leader_elect else None
 
 
 def _cluster(options: RunOptions, config: EffectiveConfig, fence: Fence | None) -> KubernetesCluster:
@@ -150,17 +165,15 @@ def _schedule(
         on_fault=quiet(display.on_fault),
     )
     cluster.kinds = tuple(cls for each in scheduler.core.frameworks.values() for cls in each.kinds().values())
-    with scheduler, _probes(options.secure_port, cluster, ending):
+    observed = ending.observed = Observed(cluster, scheduler, leadership)
+    with scheduler, serving(options, observed):
         if config.config.delay_cache_until_active:
-            ending.leadership = leadership
             leadership.join()
             if not leadership.wait_until_it_leads():
                 return
         _read(scheduler, cluster)
+        observed.is_synced = True
         leadership.join()
-        ending.leadership = leadership
-        if ending.came:
-            leadership.end()
         display.begin(scheduler)
         try:
             leadership.drive(scheduler)
@@ -177,18 +190,6 @@ def _read(scheduler: Scheduler, cluster: KubernetesCluster) -> None:
     scheduler.start()
     scheduler.sync()
     logger.info("synced in %.2f s: %s", time.monotonic() - began, cluster.summary())
-
-
-@contextmanager
-def _probes(port: int, cluster: KubernetesCluster, ending: _Ending) -> Iterator[None]:
-    """Serve probes inside, on *port* unless it is 0; ready as soon as the scheduler runs."""
-    server = HealthServer(port, cluster.loop, lambda: ending.leadership is not None)
-    if port:
-        server.start()
-    try:
-        yield
-    finally:
-        server.close()
 
 
 def _finish_binds(scheduler: Scheduler, cluster: KubernetesCluster, grace: float) -> None:

@@ -23,17 +23,17 @@ from schedframe.cli.run_options import RunOptions
 from schedframe.cluster import BindRefused
 from schedframe.cluster.kubernetes.errors import NotLeading
 from schedframe.cluster.kubernetes.leader import ElectionSettings, LeaseName
-from schedframe.config import LeaderElectionConfiguration, load_config
+from schedframe.config import load_config
 from schedframe.errors import InputError
 from schedframe.framework import Status
 
 
 def settings(**flags: str) -> ElectionSettings:
-    return election_settings(with_flags(load_config(None).config.leader_election, RunOptions(**flags)))
+    return election_settings(with_flags(load_config(None).config, RunOptions(**flags)).leader_election)
 
 
 def test_the_defaults_are_those_of_kube_scheduler() -> None:
-    assert with_flags(load_config(None).config.leader_election, RunOptions()).leader_elect is True
+    assert with_flags(load_config(None).config, RunOptions()).leader_election.leader_elect is True
     assert settings() == ElectionSettings(15.0, 10.0, 2.0, LeaseName("kube-system", "kube-scheduler"))
 
 
@@ -45,8 +45,8 @@ def test_flags_replace_single_fields() -> None:
         leader_elect_resource_name="mine",
         leader_elect_resource_namespace="own",
     ) == ElectionSettings(60.0, 4.0, 0.5, LeaseName("own", "mine"))
-    chosen = with_flags(LeaderElectionConfiguration(leader_elect=True), RunOptions(leader_elect="false"))
-    assert chosen.leader_elect is False
+    chosen = with_flags(load_config(None).config, RunOptions(leader_elect="false"))
+    assert chosen.leader_election.leader_elect is False
 
 
 @pytest.mark.parametrize("text", ["soon", "0s", "-1s"])

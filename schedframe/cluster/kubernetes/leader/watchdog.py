@@ -21,7 +21,7 @@ class Watchdog(Protocol):
     """Ends the process when it is neither armed again nor disarmed in time."""
 
     def arm(self, seconds: float) -> None:
-        """End the process so many seconds from now, in place of any earlier moment."""
+        """End the process after *seconds*, in place of any earlier moment."""
         ...
 
     def disarm(self) -> None:

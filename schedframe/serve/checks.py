@@ -1,0 +1,74 @@
+"""Health checks by name; the answers of ``/healthz``, ``/livez`` and ``/readyz`` as Kubernetes has them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+
+from attrs import define, field, frozen
+
+
+@frozen
+class Check:
+    """One condition. ``problem`` returns why it is not met, ``None`` if it is; an exception is a problem."""
+
+    name: str
+    problem: Callable[[], str | None]
+
+    def result(self) -> str | None:
+        """Return the problem, that of an exception included."""
+        try:
+            return self.problem()
+        except Exception as error:  # noqa: BLE001 - a check that fails is a condition that is not met
+            return f"{type(error).__name__}: {error}"
+
+
+def _no_problem() -> str | None:
+    return None
+
+
+PING = Check("ping", _no_problem)
+"""Met whenever the server answers."""
+
+
+@frozen
+class Answer:
+    """What an endpoint says."""
+
+    is_ok: bool
+    text: str
+
+
+@define(eq=False)
+class HealthChecks:
+    """The checks of the process. A check of life fails only for what a restart mends."""
+
+    live: list[Check] = field(factory=lambda: [PING])
+    """Checks of ``/livez`` and ``/healthz``, and of ``/readyz`` too."""
+    ready: list[Check] = field(factory=list)
+    """Further checks of ``/readyz``."""
+
+    def of(self, endpoint: str) -> Sequence[Check]:
+        """Return the checks of ``livez``, ``healthz`` or ``readyz``."""
+        return [*self.live, *self.ready] if endpoint == "readyz" else self.live
+
+    def answer(self, endpoint: str, *, verbose: bool = False, excluded: Collection[str] = ()) -> Answer:
+        """Return the answer of *endpoint* without the checks *excluded*: in lines if *verbose* or failed."""
+        lines, is_ok = [], True
+        for check in self.of(endpoint):
+            if check.name in excluded:
+                lines.append(f"[+]{check.name} excluded: ok")
+                continue
+            problem = check.result()
+            is_ok = is_ok and problem is None
+            lines.append(f"[+]{check.name} ok" if problem is None else f"[-]{check.name} failed: {problem}")
+        if is_ok and not verbose:
+            return Answer(True, "ok")
+        return Answer(is_ok, "\n".join([*lines, f"{endpoint} check {'passed' if is_ok else 'failed'}", ""]))
+
+    def single(self, endpoint: str, name: str) -> Answer | None:
+        """Return the answer of one check; ``None`` if *endpoint* has none of that name."""
+        check = next((each for each in self.of(endpoint) if each.name == name), None)
+        if check is None:
+            return None
+        problem = check.result()
+        return Answer(problem is None, "ok" if problem is None else f"{name} failed: {problem}\n")

@@ -1,0 +1,109 @@
+"""A thread that serves an ASGI application: it answers even when the scheduler or its network loop hangs."""
+
+from __future__ import annotations
+
+import asyncio
+import ipaddress
+import socket
+import ssl
+import threading
+from typing import Any, Final
+
+import uvicorn
+from attrs import define, field, frozen
+
+from ..errors import ClusterError
+
+LONGEST_HEAD: Final = 16_384
+REQUESTS_AT_A_TIME: Final = 64
+"""Requests under way; further ones are answered 503."""
+KEEP_ALIVE_SECONDS: Final = 30
+CLOSE_SECONDS: Final = 2
+"""Seconds in which requests under way may end when the server is closed."""
+
+
+@frozen
+class Listener:
+    """Where to listen; with TLS if there is a context."""
+
+    address: str = "127.0.0.1"
+    port: int = 0
+    """0: any free one."""
+    tls: ssl.SSLContext | None = None
+
+    @property
+    def is_loopback(self) -> bool:
+        """Whether only programs on this machine can connect."""
+        return is_loopback(self.address)
+
+
+def is_loopback(address: str) -> bool:
+    """Return whether only programs on this machine can connect to *address*."""
+    if address == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(address).is_loopback
+    except ValueError:
+        return False
+
+
+@define(eq=False)
+class HttpServer:
+    """Serves *app* in a thread of its own, from :meth:`start` to :meth:`close`."""
+
+    app: Any
+    listener: Listener
+    _server: uvicorn.Server | None = field(default=None, init=False)
+    _thread: threading.Thread | None = field(default=None, init=False)
+    _socket: socket.socket | None = field(default=None, init=False)
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on; 0 before the start."""
+        if self._socket is None:
+            return 0
+        port: int = self._socket.getsockname()[1]
+        return port
+
+    def start(self) -> None:
+        """Listen. Raises :class:`ClusterError` if the address cannot be listened on."""
+        listener = self.listener
+        try:
+            family = socket.AF_INET6 if ":" in listener.address else socket.AF_INET
+            self._socket = socket.create_server((listener.address, listener.port), family=family)
+        except OSError as error:
+            raise ClusterError(
+                f"{listener.address}, port {listener.port} cannot be listened on: {error.strerror or error}"
+            ) from None
+        config = uvicorn.Config(
+            self.app,
+            loop="asyncio",
+            http="h11",
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            limit_concurrency=REQUESTS_AT_A_TIME,
+            timeout_keep_alive=KEEP_ALIVE_SECONDS,
+            timeout_graceful_shutdown=CLOSE_SECONDS,
+            h11_max_incomplete_event_size=LONGEST_HEAD,
+        )
+        config.load()
+        config.ssl = listener.tls
+        self._server = uvicorn.Server(config)
+        self._thread = threading.Thread(target=self._serve, name="schedframe-http", daemon=True)
+        self._thread.start()
+
+    def _serve(self) -> None:
+        assert self._server is not None
+        assert self._socket is not None
+        asyncio.run(self._server.serve(sockets=[self._socket]))
+
+    def close(self) -> None:
+        """Listen no more, and wait for the end of requests under way."""
+        if self._server is not None and self._thread is not None:
+            self._server.should_exit = True
+            self._thread.join()
+            self._server = self._thread = None

@@ -1,0 +1,100 @@
+"""Flags of kube-scheduler: the notations that it takes, those without a use, and what they change."""
+
+from __future__ import annotations
+
+import logging
+from pathlib import Path
+
+import pytest
+import yaml
+
+from schedframe.cli.flags_of_kube_scheduler import INAPPLICABLE, in_own_notation, inapplicable_flag
+from schedframe.cli.main import run
+from schedframe.cli.run_flags import feature_gates, with_flags
+from schedframe.cli.run_options import RunOptions
+from schedframe.config import load_config
+from schedframe.errors import InputError
+
+
+@pytest.mark.parametrize(
+    ("given", "own"),
+    [
+        ("run --leader-elect", "run --leader-elect=true"),
+        ("run --leader-elect --profiling --config f", "run --leader-elect=true --profiling=true --config f"),
+        ("run --leader-elect false", "run --leader-elect false"),
+        ("run --leader-elect=false --v=2", "run --leader-elect=false"),
+        ("run --v=4", "run -v"),
+        ("run -v=10 --seed 1", "run -vv --seed 1"),
+        ("run -v", "run -v"),
+        ("explain --profiling", "explain --profiling"),
+    ],
+)
+def test_notations_of_kube_scheduler(given: str, own: str) -> None:
+    assert in_own_notation(given.split()) == own.split()
+
+
+def test_flags_without_a_use_are_refused_with_the_reason(capsys: pytest.CaptureFixture[str]) -> None:
+    for flag in INAPPLICABLE:
+        assert inapplicable_flag(["run", f"{flag}=x"]) is not None
+        assert inapplicable_flag(["explain", flag]) is None
+    assert run(["run", "--cert-dir", "/tmp"]) == 2
+    expected = "--cert-dir does not apply: a certificate made at the start is kept in memory"
+    assert expected in capsys.readouterr().err
+
+
+def test_every_flag_of_the_help_is_taken(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--help"]) == 0
+    shown = capsys.readouterr().out
+    heads = [line for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
+    assert heads[:5] == [
+        "Options:",
+        "Leader election:",
+        "Serving:",
+        "Access to the server:",
+        "Deprecated:",
+    ]
+    assert not [flag for flag in INAPPLICABLE if f"{flag} " in shown]
+
+
+def test_the_configuration_with_flags_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    flags = ["--leader-elect-lease-duration", "20s", "--kube-api-qps", "7", "--scheduler-name", "mine"]
+    assert run(["run", "--write-config-to", str(file), *flags]) == 0
+    written = yaml.safe_load(file.read_text())
+    assert written["leaderElection"]["leaseDuration"] == "20s"
+    assert written["clientConnection"]["qps"] == 7
+    assert written["profiles"][0]["schedulerName"] == "mine"
+    again = tmp_path / "again.yaml"
+    assert run(["run", "--config", str(file), "--write-config-to", str(again)]) == 0
+    assert again.read_text() == file.read_text()
+
+
+def test_flags_are_validated_with_the_configuration(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", "--leader-elect-lease-duration", "5s"]) == 2
+    assert "leaderElection.leaseDuration" in capsys.readouterr().err
+    assert run(["run", "--leader-elect-resource-lock", "endpoints"]) == 2
+    assert "the only kind of lock left" in capsys.readouterr().err
+
+
+def test_deprecated_flags_warn_and_give_way_to_a_configuration(caplog: pytest.LogCaptureFixture) -> None:
+    config = load_config(None).config
+    options = RunOptions(kube_api_burst=9, kube_api_content_type="x", contention_profiling="true")
+    with caplog.at_level(logging.WARNING):
+        assert with_flags(config, options).client_connection.burst == 9
+    assert [record.args[0] for record in caplog.records if isinstance(record.args, tuple)] == [
+        "kube-api-burst",
+        "kube-api-content-type",
+        "contention-profiling",
+    ]
+    given = RunOptions(kube_api_burst=9, config=Path("config.yaml"))
+    assert with_flags(config, given).client_connection.burst == 100
+
+
+def test_feature_gates(caplog: pytest.LogCaptureFixture) -> None:
+    with caplog.at_level(logging.INFO):
+        gates = feature_gates(RunOptions(feature_gates=["KubeletPSI=true", "DRADeviceTaints=true"]))
+    assert gates.enabled("DRADeviceTaints")
+    assert "KubeletPSI" in caplog.text
+    with pytest.raises(InputError, match="--feature-gates"):
+        feature_gates(RunOptions(feature_gates=["DRADeviceTaints=false"]))
+    assert run(["run", "--feature-gates", "A=true,B=true"]) == 2
