@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 import logging
+import signal
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ from schedframe.cli.former_options import ConfigMap, FormerOptions, former_confi
 from schedframe.config.legacy import migrate, provider
 from schedframe.errors import InputError
 
+from ..config.legacy.manifests import node, pod, policy, thing
 from .conftest import Cli
 
 POLICY = {"kind": "Policy", "apiVersion": "v1", "predicates": [{"name": "HostName"}]}
@@ -126,3 +130,40 @@ def test_the_config_map_is_read_from_the_cluster(cli: Cli, tmp_path: Path) -> No
     assert "predicates[0].name" in refused.err
     assert missing.code == 2
     assert "there is no ConfigMap kube-system/q" in missing.err
+
+
+def test_run_places_pods_by_a_policy_of_the_cluster(tmp_path: Path) -> None:
+    pytest.importorskip("aiohttp", reason="the extra kubernetes is not installed")
+    from schedframe.testing.api_server import ApiServer
+
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "r", "uid": "u", "controller": True}
+    avoided = {"preferAvoidPods": [{"podSignature": {"podController": owner}}]}
+    priorities = [
+        {"name": "NodePreferAvoidPodsPriority", "weight": 10_000},
+        {"name": "MostRequestedPriority", "weight": 1},
+    ]
+    text = json.dumps(policy(predicates=[{"name": "PodFitsResources"}], priorities=priorities))
+    with ApiServer() as server:
+        server.serve(ConfigMap)
+        metadata = {"name": "p", "namespace": "kube-system"}
+        server.create(thing("ConfigMap", "p", metadata=metadata, data={"policy.cfg": text}))
+        used = node("used")
+        used["metadata"]["annotations"] = {
+            "scheduler.alpha.kubernetes.io/preferAvoidPods": json.dumps(avoided)
+        }
+        for manifest in (used, node("empty"), pod("there", nodeName="used")):
+            server.create(manifest)
+        for name, owners in (("free", []), ("owned", [owner])):
+            server.create(pod(name, "100m", owners=owners, schedulerName="default-scheduler"))
+        arguments = ("--policy-configmap", "p", "--leader-elect", "false", "--verbose", "--kubeconfig")
+        command = [sys.executable, "-m", "schedframe", "run", *arguments]
+        with subprocess.Popen(
+            [*command, str(server.kubeconfig(tmp_path / "kubeconfig"))], stderr=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stderr is not None
+            placed = (line for line in process.stderr if " placed pod=" in line)
+            found = {next(placed).partition(" placed ")[2].strip() for _ in range(2)}
+            process.send_signal(signal.SIGTERM)
+            process.communicate(timeout=20)
+    assert process.returncode == 0
+    assert found == {"pod=default/free attempt=1 node=used", "pod=default/owned attempt=1 node=empty"}
