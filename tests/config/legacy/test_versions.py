@@ -70,7 +70,7 @@ def test_what_a_profile_enables_or_disables_is_no_default_any_more() -> None:
     }
 
 
-@pytest.mark.parametrize("name", PLUGINS.keys() - STRATEGY_TYPES.keys())
+@pytest.mark.parametrize("name", sorted(PLUGINS.keys() - STRATEGY_TYPES.keys()))
 def test_a_plugin_that_v1_does_not_name(name: str) -> None:
     profile = migrated("v1beta1", plugins=scores(enabled=[(name, 2)]))
     assert enabled(profile)[PLUGINS[name].plugins[0]] == 2
