@@ -10,10 +10,11 @@ from typing import Self, Unpack
 from attrs import evolve
 
 from .._brief import brief_of
-from ..api import group_of
+from ..api import Pod, group_of
 from ..cluster import ClusterPort, Subscription
 from ..config import ConfigSource, EffectiveConfig
 from ..errors import InputError
+from ..extenders import HttpExtender
 from ..framework import Code, Framework, NominatingInfo, Status
 from ..framework.caching import uncached_of
 from ..queue import QueuedPodInfo
@@ -34,6 +35,7 @@ from .pod_groups.cycle import GroupCycle
 from .pod_groups.handlers import GroupEventHandlers
 from .rejections import known_rejections
 from .runtime.executors import InlineExecutor
+from .runtime.socket_wait import SocketWait
 from .search.decision import Decision
 from .statistics import Statistics, statistics_of
 
@@ -68,6 +70,10 @@ class Scheduler:
         if self.core.meter is not None and options.metrics is not None:
             options.metrics.attach(partial(collect, self.core, self.core.meter))
         self._timed = bool(self.core.observers) or self.core.meter is not None
+        self._socket_wait = SocketWait(self.core.inbox, self.core.clock, self._do_due, self.next_deadline)
+        for extender in self.core.extenders:
+            if isinstance(extender, HttpExtender):
+                extender.wait = self._socket_wait
         self.rejections = known_rejections(self.core, options)
         self._waiting = PermitDesk(self.core)
         self.groups: GroupCycle | None = None
@@ -146,7 +152,10 @@ class Scheduler:
             if framework is None or settled:
                 core.queue.done(info.uid)
                 continue
-            return self._cycle(framework, info)
+            if not core.extenders:
+                return self._cycle(framework, info)
+            with self._socket_wait.suspended(False):
+                return self._cycle(framework, info)
         return None
 
     def run_until_idle(self) -> int:
@@ -212,6 +221,7 @@ class Scheduler:
                     core.report(problem, None, "close")
             for extender in core.extenders:
                 extender.close()
+            self._socket_wait.close()
             core.queue.close()
             if core.watchdog is not None:
                 core.watchdog.close()
@@ -229,6 +239,9 @@ class Scheduler:
         core, pod = self.core, info.pod
         started = perf_counter() if self._timed else 0.0
         decision = core.search.decide(framework, pod)
+        if decision.extenders and self._is_gone(pod):
+            core.queue.done(info.uid)
+            return decision
         if self.recorder is not None:
             self._record(self.recorder, framework, info, decision)
         attempt = Attempt(info, pod, framework, decision.state)
@@ -243,6 +256,11 @@ class Scheduler:
             assert decision.error is not None
             handle_failure(core, attempt, decision.error)
         return decision
+
+    def _is_gone(self, pod: Pod) -> bool:
+        """Whether *pod* was deleted, or placed by others, while extenders were asked about it."""
+        now = self.core.pending.get(pod.key)
+        return now is None or now.uid != pod.uid or now.is_terminating
 
     def _record(
         self, recorder: DecisionObserver, framework: Framework, info: QueuedPodInfo, decision: Decision

@@ -115,6 +115,11 @@ class HttpExtender:
         while self._idle:
             self._idle.pop().close()
 
+    @property
+    def idle_connections(self) -> int:
+        """Number of connections that are kept for further requests."""
+        return len(self._idle)
+
     # ---- requests ----------------------------------------------------------------------------------------
 
     def _args(self, pod: Pod, nodes: OfferedNodes) -> bytes:

@@ -11,7 +11,10 @@ from typing import Any
 from attrs import define, field
 
 Answer = Mapping[str, Any]
-"""``status``, ``body`` (JSON) or ``text``, or ``timeout`` or ``close``, as in the conformance data."""
+"""``status``, ``body`` (JSON) or ``text``, or ``timeout`` or ``close``, as in the conformance data.
+
+``wait``: answer when the server is released.
+"""
 
 
 @define(eq=False)
@@ -34,8 +37,10 @@ class FakeExtender:
     """All of all servers that share this list, in order."""
     connections: int = 0
     """Connections that were opened."""
+    asked: threading.Event = field(factory=threading.Event)
+    """Set by the first request."""
     released: threading.Event = field(factory=threading.Event)
-    """Set to let go of requests that are not answered."""
+    """Set to let go of requests that wait for it."""
     _server: ThreadingHTTPServer = field(init=False)
 
     def __attrs_post_init__(self) -> None:
@@ -78,7 +83,8 @@ def _handler(extender: FakeExtender) -> type[BaseHTTPRequestHandler]:
                 request = Request(extender, self.path, "POST", self.headers["Content-Type"], json.loads(raw))
                 extender.requests.append(request)
                 answer = extender.next_answer(self.path)
-            if answer.get("timeout"):
+            extender.asked.set()
+            if answer.get("timeout") or answer.get("wait"):
                 extender.released.wait(60)
             if answer.get("timeout") or answer.get("close"):
                 self.close_connection = True

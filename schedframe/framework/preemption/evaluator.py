@@ -160,11 +160,12 @@ class PreemptionEvaluator:
             cleared = PostFilterResult(NominatingInfo(""), Preemption((), None), repeatable, unless)
             return cleared, Status.unschedulable(tally.message(self.handle.table.num_nodes))
         if self.handle.extenders:
+            known = pod.key in self.handle.pending
             try:
                 candidates = candidates_of_extenders(self.handle, pod, candidates)
             except ExtenderError as error:
                 return None, Status.from_error(error)
-            if not candidates:
+            if not candidates or (known and pod.key not in self.handle.pending):
                 return None, Status.unschedulable(NO_CANDIDATE)
         chosen = min(candidates, key=standing)
         deferred = state.get(DEFERRED_EVICTIONS)

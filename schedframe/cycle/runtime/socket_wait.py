@@ -1,0 +1,116 @@
+"""Waiting for a socket in the core's thread, which handles messages and what is due until it is ready."""
+
+from __future__ import annotations
+
+import select
+import socket
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from time import monotonic
+
+from attrs import define, field
+
+from .clock import Clock
+from .inbox import Inbox
+
+
+@define(eq=False)
+class SocketWait:
+    """Called with a socket, whether it is to be written to, and a time of ``monotonic``: see ``Wait``.
+
+    Messages are handled in the middle of a scheduling cycle. The caller must expect anything to have changed.
+    An error in there is raised by the next ``drain`` of the inbox, not by the call.
+    """
+
+    inbox: Inbox
+    clock: Clock
+    do_due: Callable[[], object]
+    next_deadline: Callable[[], float | None]
+    """When ``do_due`` is to be called next, in seconds of ``clock``."""
+    is_suspended: bool = True
+    """Whether to do nothing but wait: outside of scheduling cycles, and in dry runs."""
+    _signal: tuple[socket.socket, socket.socket] | None = field(default=None, init=False)
+    """A message in the inbox makes the first one readable."""
+
+    @contextmanager
+    def suspended(self, suspended: bool = True) -> Iterator[None]:
+        """Context with another value of ``is_suspended``."""
+        before, self.is_suspended = self.is_suspended, suspended
+        try:
+            yield
+        finally:
+            self.is_suspended = before
+
+    def __call__(self, sock: socket.socket, writing: bool, deadline: float) -> bool:
+        """Return whether the socket is ready; ``False`` at the deadline."""
+        poll = select.poll()
+        poll.register(sock, select.POLLOUT if writing else select.POLLIN)
+        if self.is_suspended:
+            return bool(poll.poll(_milliseconds(deadline)))
+        signal = self._begin()
+        poll.register(signal, select.POLLIN)
+        before, self.inbox.wake_up = self.inbox.wake_up, self._wake
+        try:
+            with self.suspended():
+                return self._wait(poll, sock.fileno(), signal, deadline)
+        finally:
+            self.inbox.wake_up = before
+
+    def _wait(self, poll: select.poll, wanted: int, signal: socket.socket, deadline: float) -> bool:
+        while self._work():
+            until, due = deadline, self.next_deadline()
+            if due is not None:
+                until = min(until, monotonic() + max(0.0, due - self.clock()))
+            ready = [fd for fd, _ in poll.poll(_milliseconds(until))]
+            if wanted in ready:
+                return True
+            if ready:
+                _consume(signal)
+            elif monotonic() >= deadline:
+                return False
+        poll.unregister(signal)
+        return bool(poll.poll(_milliseconds(deadline)))
+
+    def _work(self) -> bool:
+        """Handle messages and what is due; return whether to go on with that."""
+        try:
+            self.inbox.drain()
+            self.do_due()
+        except Exception as error:  # noqa: BLE001 - raised again where the core handles messages otherwise
+            self.inbox.put(_raise, error)
+            return False
+        return True
+
+    def _begin(self) -> socket.socket:
+        if self._signal is None:
+            self._signal = socket.socketpair()
+            for end in self._signal:
+                end.setblocking(False)
+        _consume(self._signal[0])
+        return self._signal[0]
+
+    def _wake(self) -> None:
+        signal = self._signal
+        if signal is not None:
+            with suppress(BlockingIOError):  # it is readable already
+                signal[1].send(b"!")
+
+    def close(self) -> None:
+        """Release what it holds; it may be used again."""
+        signal, self._signal = self._signal, None
+        for end in signal or ():
+            end.close()
+
+
+def _milliseconds(until: float) -> float:
+    return max(0.0, until - monotonic()) * 1000
+
+
+def _consume(signal: socket.socket) -> None:
+    with suppress(BlockingIOError):
+        while signal.recv(4096):
+            pass
+
+
+def _raise(error: Exception) -> None:
+    raise error
