@@ -105,14 +105,23 @@ def build_core(
     )
     _add_extenders(core, extenders)
     _limit_binds(core)
-    if fast is not None:
-        report = fast.report = lambda status, pod: core.report(status, pod, "equivalence cache")
-        if isinstance(core.search, VerifyingSearch):
-            core.search.report = report
+    _report_faults_of_cache(core)
     _add_observers(core, options)
     _add_frameworks(core, config, registry, options)
     core.queue = _queue(core, config)
     return core
+
+
+def _report_faults_of_cache(core: Core) -> None:
+    def report(status: Status, pod: Pod) -> None:
+        core.report(status, pod, "equivalence cache")
+
+    search = core.search
+    for fast in (search.fast, search.fast_filter):
+        if fast is not None:
+            fast.report = report
+    if isinstance(search, VerifyingSearch):
+        search.report = report
 
 
 def _extenders(config: EffectiveConfig, options: SchedulerOptions) -> tuple[Extender, ...]:
@@ -126,7 +135,10 @@ def _add_extenders(core: Core, extenders: tuple[Extender, ...]) -> None:
     core.extenders = extenders
     core.binders = tuple([each for each in extenders if ExtenderVerb.BIND in each.verbs])
     if extenders:
-        core.search.extending = Extending(extenders, SearchOrder(core.cache), core.report_extender)
+        search = core.search
+        search.extending = Extending(extenders, SearchOrder(core.cache), core.report_extender)
+        if search.fast is not None:
+            search.fast_filter = FastSearch(search.fast.cache, Random(0))
 
 
 def _cache(config: EffectiveConfig, options: SchedulerOptions, *, ordered: bool) -> Cache:

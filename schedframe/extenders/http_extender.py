@@ -83,11 +83,14 @@ class HttpExtender:
 
     def filter(self, pod: Pod, nodes: OfferedNodes) -> ExtenderFilterResult:
         """Return which of *nodes* remain."""
+        return self.send_filter(pod, nodes)()
+
+    def send_filter(self, pod: Pod, nodes: OfferedNodes) -> Callable[[], ExtenderFilterResult]:
+        """Send the request to filter; return the function that waits for the answer."""
         exchange = self._send(self.config.filter_verb, self._args(pod, nodes), self.wait)
         by_name = self.config.node_cache_capable
-        if by_name and exchange.keeps_all(self.encoding.names(nodes)):
-            return ExtenderFilterResult()
-        return exchange.read(partial(wire.read_filter_result, by_name=by_name))
+        sent = (nodes.names, self.encoding.names(nodes)) if by_name else None
+        return partial(exchange.read, partial(wire.read_filter_result, by_name=by_name, sent=sent))
 
     def prioritize(self, pod: Pod, nodes: OfferedNodes) -> list[HostPriority]:
         """Return scores of *nodes*."""
@@ -208,10 +211,6 @@ class _Exchange:
             self._connection.send(request, self.deadline, self.wait)
         except (Broken, Timeout) as error:
             raise self._failed(error) from error
-
-    def keeps_all(self, names: bytes) -> bool:
-        """Whether the answer is that all nodes remain, word for word as *names* were sent."""
-        return self.receive() == b'{"NodeNames":%b}' % names
 
     def read(self, decode: Callable[[bytes], T]) -> T:
         """Return what *decode* makes of the answer. Raises :class:`ExtenderError`."""

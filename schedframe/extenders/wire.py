@@ -131,8 +131,13 @@ def read_pod(value: Any, where: str = "Pod") -> Pod:
     return pod
 
 
-def read_filter_result(body: bytes, *, by_name: bool) -> ExtenderFilterResult:
-    """Return an answer to filter. *by_name*: the extender is cache capable, and may answer with names."""
+def read_filter_result(
+    body: bytes, *, by_name: bool, sent: tuple[Sequence[str], bytes] | None = None
+) -> ExtenderFilterResult:
+    """Return an answer to filter. *by_name*: the extender is cache capable, and may answer with names.
+
+    *sent*: the names that were sent, and their JSON. An answer with the same bytes is not decoded.
+    """
     answer = members(read_json(body))
     names, nodes = answer.get("nodenames"), answer.get("nodes")
     kept_names = None if names is None else _texts(names, "NodeNames")

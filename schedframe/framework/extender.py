@@ -214,6 +214,10 @@ class Extender(Protocol):
 class RemoteExtender(Protocol):
     """An :class:`Extender` whose requests can be sent before their answers are awaited."""
 
+    def send_filter(self, pod: Pod, nodes: OfferedNodes) -> Callable[[], ExtenderFilterResult]:
+        """Send the request; return the function that waits for the answer, as :meth:`Extender.filter`."""
+        ...
+
     def send_prioritize(self, pod: Pod, nodes: OfferedNodes) -> Callable[[], Iterable[HostPriority]]:
         """Send the request; return the function that waits for the answer, as :meth:`Extender.prioritize`."""
         ...

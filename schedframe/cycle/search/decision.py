@@ -54,6 +54,8 @@ class Decision:
     """Those that took part in the search, in the order of their calls."""
     named: Mapping[str, Status] = _NONE
     """Node → the status that an extender reported, also for nodes that remain or do not exist."""
+    prepared: tuple[Rows, ScoreTable | Status] | None = None
+    """Scores that were computed while an extender thought, and for which rows."""
     named_by: Mapping[str, str] = _NONE
     """Node → the extender that reported it."""
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
+from typing import Any, NoReturn
 
 import numpy as np
 from attrs import define, field
@@ -66,13 +67,15 @@ class Extending:
         """
         version = feasible.table.row_log.version
         offered = first = self._offer(feasible)
-        for extender in decision.extenders:
+        filters = [each for each in decision.extenders if ExtenderVerb.FILTER in each.verbs]
+        for extender in filters:
             if not len(offered):
                 break
-            if ExtenderVerb.FILTER not in extender.verbs:
-                continue
             try:
-                answer = checked(extender, partial(extender.filter, decision.pod, offered))
+                wait = _sent(extender, "filter", decision.pod, offered)
+                if extender is filters[-1]:
+                    self._prepare(framework, decision, offered)
+                answer = checked(extender, wait)
                 kept = offered.kept(extender.name, answer)
             except ExtenderError as error:
                 if not extender.is_ignorable:
@@ -83,6 +86,8 @@ class Extending:
             _add_failures(decision, extender, answer)
             offered = kept
         rows = offered.rows if offered.rows is not None else ReplacedRows.of(offered.nodes)
+        if decision.pre_filter is None and not self._run_pre_filter(framework, decision):
+            return None
         if feasible.table.row_log.version == version:
             return rows
         again = self._refiltered(framework, decision, rows, offered.names, set(first.names))
@@ -109,7 +114,7 @@ class Extending:
         ``None`` as for :meth:`filter`.
         """
         table, pod = framework.handle.table, decision.pod
-        decision.state = CycleState()
+        decision.state, decision.prepared = CycleState(), None
         outcome = decision.pre_filter = framework.run_pre_filter(decision.state, pod, table.rows())
         if outcome.status is not None:
             refuse(decision, table, outcome)
@@ -129,30 +134,52 @@ class Extending:
             return rows.subset(kept), kept
         return Rows.at(table, np.array([row_of[names[i]] for i in kept], np.intp)), kept
 
+    def _prepare(self, framework: Framework, decision: Decision, offered: OfferedNodes) -> None:
+        """Do what is needed if all of *offered* remain, which is likely, before the answer is awaited."""
+        if decision.pre_filter is None and not self._run_pre_filter(framework, decision):
+            return
+        if offered.rows is not None and len(offered) > 1:
+            decision.prepared = offered.rows, self._plugin_scores(framework, decision, offered.rows)
+
+    def _run_pre_filter(self, framework: Framework, decision: Decision) -> bool:
+        """Run pre_filter where the equivalence cache filtered the nodes; return whether the pod passes."""
+        table = framework.handle.table
+        outcome = decision.pre_filter = framework.run_pre_filter(decision.state, decision.pod, table.rows())
+        if outcome.status is not None:
+            refuse(decision, table, outcome)
+        return outcome.status is None
+
     # ---- scores ------------------------------------------------------------------------------------------
 
     def score(self, framework: Framework, decision: Decision) -> None:
         """Fill in the scores of plugins and extenders, or the error of a plugin."""
-        rows, state, pod = decision.feasible, decision.state, decision.pod
+        rows, prepared = decision.feasible, decision.prepared
         assert rows is not None
-        replaced = isinstance(rows, ReplacedRows)
-        if framework.plan.score:
-            decision.scored = True
-            present = rows.present(framework.handle.table) if isinstance(rows, ReplacedRows) else rows
-            error = framework.run_pre_score(state, pod, present)
-            if error is not None:
-                decision.error = decision.pre_score_error = error
-                return
-        if replaced:
-            scores = run_scores(self._plan_by_node(framework), state, pod, rows)
+        decision.prepared = None
+        if prepared is not None and prepared[0] is rows:
+            scores = prepared[1]
         else:
-            scores = framework.run_scores(state, pod, rows)
+            scores = self._plugin_scores(framework, decision, rows)
+        decision.scored = bool(framework.plan.score)
         if isinstance(scores, Status):
             decision.error = scores
         elif len(rows) > 1:
             self._prioritize(framework, decision, scores)
         else:
             decision.scores = scores
+
+    def _plugin_scores(self, framework: Framework, decision: Decision, rows: Rows) -> ScoreTable | Status:
+        """Return the scores of the plugins, or an error. Replaced rows are scored as they came back."""
+        state, pod = decision.state, decision.pod
+        if framework.plan.score:
+            state.skip_score_plugins.clear()
+            present = rows.present(framework.handle.table) if isinstance(rows, ReplacedRows) else rows
+            error = framework.run_pre_score(state, pod, present)
+            if error is not None:
+                return error
+        if isinstance(rows, ReplacedRows):
+            return run_scores(self._plan_by_node(framework), state, pod, rows)
+        return framework.run_scores(state, pod, rows)
 
     def _plan_by_node(self, framework: Framework) -> Plan:
         plan = self._plans.get(framework)
@@ -168,7 +195,7 @@ class Extending:
         names = offered.names
         present = {name for name in names if table.live_row(name) is not None} if offered.replaced else set()
         calls = [
-            (each, _sent(each, decision.pod, offered))
+            (each, _sent(each, "prioritize", decision.pod, offered))
             for each in decision.extenders
             if ExtenderVerb.PRIORITIZE in each.verbs
         ]
@@ -187,17 +214,18 @@ class Extending:
             decision.feasible = None if again is None else again[0]
 
 
-def _sent(extender: Extender, pod: Pod, offered: OfferedNodes) -> Callable[[], Iterable[HostPriority]]:
+def _sent(extender: Extender, call: str, pod: Pod, offered: OfferedNodes) -> Callable[[], Any]:
     """Send the request of a remote extender; return what gives the answer of any extender."""
     if not isinstance(extender, RemoteExtender):
-        return partial(extender.prioritize, pod, offered)
+        return partial(getattr(extender, call), pod, offered)
+    send: Callable[[Pod, OfferedNodes], Callable[[], Any]] = getattr(extender, f"send_{call}")
     try:
-        return extender.send_prioritize(pod, offered)
+        return send(pod, offered)
     except ExtenderError as error:
         return partial(_fail, error)
 
 
-def _fail(error: ExtenderError) -> Iterable[HostPriority]:
+def _fail(error: ExtenderError) -> NoReturn:
     raise error
 
 

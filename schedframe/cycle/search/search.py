@@ -10,7 +10,16 @@ from attrs import define
 
 from ..._brief import brief_repr
 from ...api import Pod
-from ...framework import EXTENDER, CycleState, Diagnosis, Framework, PreFilterOutcome, Status, Verdicts
+from ...framework import (
+    EXTENDER,
+    CycleState,
+    Diagnosis,
+    Extender,
+    Framework,
+    PreFilterOutcome,
+    Status,
+    Verdicts,
+)
 from ...state import Cache, Rows
 from ..equivalence.among import decide_among, feasible_codes
 from ..equivalence.fast_search import FastSearch
@@ -42,12 +51,17 @@ class Search:
     """Decides for pods like earlier ones; not with sampling, which looks at other nodes every time."""
     extending: Extending | None = None
     """Asks the extenders, if there are any."""
+    fast_filter: FastSearch | None = None
+    """Finds the feasible rows to ask extenders about. Its choices and draws count for nothing."""
 
     def decide(self, framework: Framework, pod: Pod) -> Decision:
         """One pod through pre_filter, filter, pre_score, score and select."""
         decision = None
-        extenders = self.extending.interested(pod) if self.extending is not None else ()
-        if self.fast is not None and not extenders and self.cache.table.num_nodes:
+        if self.extending is not None:
+            extenders = self.extending.interested(pod)
+            if extenders:
+                return self._decide_with(self.extending, extenders, framework, pod)
+        if self.fast is not None and self.cache.table.num_nodes:
             decision = self.fast.decide(framework, pod)
             if decision is not None and (decision.node_name is not None or decision.is_settled):
                 if decision.diagnosis is None or not framework.plan.runs_all_filters:
@@ -55,8 +69,6 @@ class Search:
                 decision = None  # the cache knows the first rejection of a node only
         if decision is None:
             decision = Decision(pod, CycleState())
-        if extenders:
-            decision.extenders = extenders
         if self._find(framework, decision):
             self._choose(framework, decision)
         return decision
@@ -85,6 +97,37 @@ class Search:
         """
         asks = self.fast is None or (self.extending is not None and self.extending.interested(pod))
         return None if asks or self.fast is None else feasible_codes(self.fast, framework, pod)
+
+    def _decide_with(
+        self, extending: Extending, extenders: tuple[Extender, ...], framework: Framework, pod: Pod
+    ) -> Decision:
+        """As :meth:`decide`, for a pod that *extenders* are interested in."""
+        decision = self._filtered_by_cache(framework, pod) or Decision(pod, CycleState())
+        if decision.is_settled:
+            return decision
+        decision.extenders = extenders
+        if decision.feasible is not None:
+            self._extend(framework, decision, None)
+        else:
+            self._find(framework, decision)
+        if decision.feasible is not None and decision.error is None:
+            self._choose(framework, decision)
+        return decision
+
+    def _filtered_by_cache(self, framework: Framework, pod: Pod) -> Decision | None:
+        """Return the decision of the equivalence cache, with feasible rows in place of a node.
+
+        ``None`` for a full search; one that is not settled and has no feasible rows is gone on with there.
+        """
+        if self.fast_filter is None or not self.cache.table.num_nodes:
+            return None
+        decision = self.fast_filter.decide(framework, pod)
+        if decision is not None and decision.diagnosis is not None and framework.plan.runs_all_filters:
+            return None  # the cache knows the first rejection of a node only
+        if decision is not None and decision.node_name is not None:
+            decision.feasible, decision.by_groups = decision.feasible, None
+            decision.node_name = decision.scores = None
+        return decision
 
     # ---- filter ------------------------------------------------------------------------------------------
 
@@ -137,8 +180,7 @@ class Search:
         extending, feasible, verdicts = self.extending, decision.feasible, decision.verdicts
         assert extending is not None
         assert feasible is not None
-        assert verdicts is not None
-        if decision.named:
+        if decision.named and verdicts is not None:
             # What an extender said of the nominated node gives way to what the filters say of it now.
             rejected = set(verdicts.rows.select(verdicts.codes != 0).names())
             decision.named = {name: s for name, s in decision.named.items() if name not in rejected}
@@ -147,6 +189,10 @@ class Search:
         rows = extending.filter(framework, decision, feasible)
         decision.feasible = rows if rows is not None and len(rows) else None
         if rows is not None and not len(rows):
+            if decision.verdicts is None:
+                # The equivalence cache filtered, which keeps no verdicts.
+                everything = self.cache.table.rows()
+                decision.verdicts = framework.filter_rows(decision.state, decision.pod, everything)
             decision.diagnosis = self._diagnose(decision, refused, among)
             decision.diagnosis.unschedulable_plugins.add(EXTENDER)
 
