@@ -11,22 +11,19 @@ from concurrent.futures import CancelledError
 from functools import partial
 from typing import Final
 
-from attrs import define, evolve
+from attrs import define
 
 from ..cluster.kubernetes import KubernetesCluster
-from ..cluster.kubernetes.fence import Fence
-from ..config import EffectiveConfig, KubeSchedulerConfiguration, dump_config, load_config
+from ..config import EffectiveConfig, dump_config
 from ..cycle import Scheduler
-from ..errors import InputError
 from ..framework import Registry
-from .commands import configuration
-from .exits import INTERRUPTED, writing
-from .former_options import ConfigMap, former_configuration
+from .commands import write_text
+from .exits import INTERRUPTED
 from .leadership import Leadership, election_settings, new_fence, quiet
 from .logs import DecisionLog, set_up
-from .run_flags import feature_gates, with_flags
+from .run_config import configured, connected
 from .run_options import RunOptions
-from .serving import Observed, serving
+from .serving import Observed, new_metrics, serving
 from .signals import handling
 from .status import StatusDisplay
 
@@ -72,17 +69,15 @@ def run(options: RunOptions) -> None:
     """Run until a signal comes. Raises :class:`SchedframeError` if it cannot begin."""
     set_up(options.log_format, options.verbose)
     registry = Registry.installed(options.allow_import or [])
-    feature_gates(options)
-    config = _config(options, registry)
+    config = configured(options, registry)
     if options.write_config_to is not None:
-        with writing(str(options.write_config_to)):
-            options.write_config_to.write_text(dump_config(config))
+        write_text(options.write_config_to, dump_config(config))
         return
     ending = _Ending()
     with handling(ending.actions()):
         chosen = config.config.leader_election
         election = election_settings(chosen) if chosen.leader_elect else None
-        cluster = _cluster(options, config, new_fence(election))
+        cluster = connected(options, config, new_fence(election))
         leadership = ending.leadership = Leadership(cluster, election)
         if ending.came:
             leadership.end()
@@ -97,56 +92,6 @@ def run(options: RunOptions) -> None:
     logger.info("ended")
 
 
-def _config(options: RunOptions, registry: Registry) -> EffectiveConfig:
-    if options.named and options.config is not None:
-        raise InputError(options.named[0], "--config is given, too", "leave out one of them")
-    if options.named:
-        document = former_configuration(options, partial(_config_map, options))
-        config = load_config(document, catalogue=registry.full_catalogue())
-    else:
-        config = configuration(options.config, registry)
-    changed = with_flags(config.config, options)
-    if options.scheduler_name is not None:
-        changed = _renamed(changed, options.scheduler_name)
-    if changed == config.config:
-        return config
-    return load_config(changed, catalogue=registry.full_catalogue())
-
-
-def _renamed(config: KubeSchedulerConfiguration, name: str) -> KubeSchedulerConfiguration:
-    profiles = config.profiles
-    if len(profiles) != 1:
-        raise InputError(
-            "--scheduler-name", f"the configuration has {len(profiles)} profiles", "name them in it"
-        )
-    return evolve(config, profiles=(evolve(profiles[0], scheduler_name=name),))
-
-
-def _config_map(options: RunOptions, namespace: str, name: str) -> ConfigMap | None:
-    """Return a ConfigMap of the cluster; it is read before there is a configuration."""
-    with KubernetesCluster.from_kubeconfig(
-        options.kubeconfig, context=options.context, server=options.master, kinds=(ConfigMap,)
-    ) as cluster:
-        found: ConfigMap | None = cluster.get_latest(ConfigMap.KIND, f"{namespace}/{name}")
-        return found
-
-
-def _cluster(options: RunOptions, config: EffectiveConfig, fence: Fence | None) -> KubernetesCluster:
-    connection = config.config.client_connection
-    files = options.kubeconfig or ([connection.kubeconfig] if connection.kubeconfig else None)
-    if connection.content_type not in ("", "application/json", "application/vnd.kubernetes.protobuf"):
-        logger.info("clientConnection.contentType is ignored: requests are JSON")
-    return KubernetesCluster.from_kubeconfig(
-        files,
-        context=options.context,
-        server=options.master,
-        qps=connection.qps,
-        burst=connection.burst,
-        sync_timeout=options.sync_timeout,
-        fence=fence,
-    )
-
-
 def _schedule(
     options: RunOptions,
     config: EffectiveConfig,
@@ -155,7 +100,7 @@ def _schedule(
     ending: _Ending,
 ) -> None:
     cluster = leadership.cluster
-    display = StatusDisplay(cluster)
+    display, metrics = StatusDisplay(cluster), new_metrics(options, leadership)
     scheduler = Scheduler(
         cluster,
         config,
@@ -163,9 +108,12 @@ def _schedule(
         seed=options.seed,
         recorder=DecisionLog(logger) if options.verbose else None,
         on_fault=quiet(display.on_fault),
+        metrics=metrics,
     )
     cluster.kinds = tuple(cls for each in scheduler.core.frameworks.values() for cls in each.kinds().values())
-    observed = ending.observed = Observed(cluster, scheduler, leadership)
+    observed = ending.observed = Observed(
+        cluster, scheduler, leadership, None if metrics is None else metrics.exposition
+    )
     with scheduler, serving(options, observed):
         if config.config.delay_cache_until_active:
             leadership.join()

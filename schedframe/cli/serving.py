@@ -9,7 +9,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
-from ssl import SSLContext
 from typing import TYPE_CHECKING
 
 from attrs import define
@@ -25,7 +24,9 @@ from .run_flags import duration
 from .run_options import RunOptions
 
 if TYPE_CHECKING:
+    from ..metrics import SchedulerMetrics
     from ..serve import ApiReviewer, Endpoints
+    from ..serve.tls import ServerCertificate
 
 logger = logging.getLogger("schedframe.run")
 
@@ -91,6 +92,22 @@ class Observed:
                 logger.warning("%s: %s", name, error)
 
 
+def new_metrics(options: RunOptions, leadership: Leadership) -> SchedulerMetrics | None:
+    """Return what shows the metrics; ``None`` if nothing is served, or the extra ``metrics`` is missing."""
+    if not options.secure_port or find_spec("prometheus_client") is None:
+        return None
+    from ..metrics import Metric, MetricFamily, MetricKind, SchedulerMetrics
+
+    metrics = SchedulerMetrics()
+    settings = leadership.settings
+    if settings is not None:
+        text = "Whether this process leads; 1 if it does."
+        status = Metric("leader_election_master_status", MetricKind.GAUGE, text, ("name",))
+        name = settings.lease.name
+        metrics.attach(lambda: [MetricFamily(status, {(name,): float(leadership.leads)})])
+    return metrics
+
+
 @contextmanager
 def serving(options: RunOptions, observed: Observed) -> Iterator[None]:
     """Serve the pages inside, unless ``--secure-port`` is 0. Raises :class:`SchedframeError`."""
@@ -102,17 +119,22 @@ def serving(options: RunOptions, observed: Observed) -> Iterator[None]:
             yield
         return
     from ..serve import HttpServer, Listener, application
+    from ..serve.server import is_loopback
+    from ..serve.tls import self_signed
 
-    tls = _tls(options)
+    certificate = _certificate(options)
+    tls = None if certificate is None else certificate.context
+    if tls is None and not is_loopback(options.bind_address):
+        tls = self_signed(options.bind_address)
     listener = Listener(options.bind_address, options.secure_port, tls)
-    if tls is None and not listener.is_loopback:
-        from ..serve.tls import self_signed
-
-        listener = Listener(options.bind_address, options.secure_port, self_signed(options.bind_address))
     # Programs on this machine may read the pages of a server on loopback, as long as it has no certificate.
     reviewer = None if listener.tls is None else _reviewer(options, observed.cluster)
     endpoints = observed.endpoints(profiling=options.profiling == "true")
-    server = HttpServer(application(endpoints, reviewer, _always_allowed(options)), listener)
+    server = HttpServer(
+        application(endpoints, reviewer, _always_allowed(options)),
+        listener,
+        None if certificate is None else certificate.refresh,
+    )
     server.start()
     scheme = "http" if listener.tls is None else "https"
     logger.info("serving %s://%s:%d", scheme, options.bind_address, server.port)
@@ -134,7 +156,8 @@ def _health_alone(options: RunOptions, observed: Observed) -> Iterator[None]:
         server.close()
 
 
-def _tls(options: RunOptions) -> SSLContext | None:
+def _certificate(options: RunOptions) -> ServerCertificate | None:
+    """Return the certificate in files; ``None`` if none are named."""
     certificate, key = options.tls_cert_file, options.tls_private_key_file
     if certificate is None and key is None:
         return None
@@ -151,7 +174,7 @@ def _tls(options: RunOptions) -> SSLContext | None:
             )
         server.context.minimum_version = VERSIONS[options.tls_min_version]
     server.refresh()
-    return server.context
+    return server
 
 
 def _reviewer(options: RunOptions, cluster: KubernetesCluster) -> ApiReviewer:

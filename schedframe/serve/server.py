@@ -4,20 +4,26 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
+import logging
 import socket
 import ssl
 import threading
+from collections.abc import Callable
 from typing import Any, Final
 
 import uvicorn
 from attrs import define, field, frozen
 
-from ..errors import ClusterError
+from ..errors import ClusterError, InputError
+
+logger = logging.getLogger("schedframe.serve")
 
 LONGEST_HEAD: Final = 16_384
 REQUESTS_AT_A_TIME: Final = 64
 """Requests under way; further ones are answered 503."""
 KEEP_ALIVE_SECONDS: Final = 30
+REFRESH_SECONDS: Final = 60.0
+"""Seconds between two looks at the files of the certificate."""
 CLOSE_SECONDS: Final = 2
 """Seconds in which requests under way may end when the server is closed."""
 
@@ -53,6 +59,8 @@ class HttpServer:
 
     app: Any
     listener: Listener
+    refresh: Callable[[], object] | None = None
+    """Reads the certificate again if it changed; called now and then on the thread of the server."""
     _server: uvicorn.Server | None = field(default=None, init=False)
     _thread: threading.Thread | None = field(default=None, init=False)
     _socket: socket.socket | None = field(default=None, init=False)
@@ -99,7 +107,22 @@ class HttpServer:
     def _serve(self) -> None:
         assert self._server is not None
         assert self._socket is not None
-        asyncio.run(self._server.serve(sockets=[self._socket]))
+        asyncio.run(self._served(self._server, self._socket))
+
+    async def _served(self, server: uvicorn.Server, listening: socket.socket) -> None:
+        refreshing = asyncio.ensure_future(self._refreshed())
+        try:
+            await server.serve(sockets=[listening])
+        finally:
+            refreshing.cancel()
+
+    async def _refreshed(self) -> None:
+        while self.refresh is not None:
+            await asyncio.sleep(REFRESH_SECONDS)
+            try:
+                self.refresh()
+            except InputError as error:
+                logger.warning("the former certificate stays in use: %s", error)
 
     def close(self) -> None:
         """Listen no more, and wait for the end of requests under way."""

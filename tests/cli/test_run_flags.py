@@ -98,3 +98,13 @@ def test_feature_gates(caplog: pytest.LogCaptureFixture) -> None:
     with pytest.raises(InputError, match="--feature-gates"):
         feature_gates(RunOptions(feature_gates=["DRADeviceTaints=false"]))
     assert run(["run", "--feature-gates", "A=true,B=true"]) == 2
+
+
+def test_feature_gates_change_the_default_profile(tmp_path: Path) -> None:
+    file = tmp_path / "config.yaml"
+    gates = ["--feature-gates", "GenericWorkload=true", "--feature-gates", "GangScheduling=true"]
+    assert run(["run", "--write-config-to", str(file), *gates]) == 0
+    assert "GangScheduling" in file.read_text()
+    with_flag = ["--leader-elect=false", "--write-config-to", str(file)]
+    assert run(["run", *gates, *with_flag]) == 0
+    assert file.read_text().count("name: GangScheduling") == 1
