@@ -22,7 +22,7 @@ from .backoff import Backoff
 from .binder import Lookup, shown
 from .client import JSON, MERGE_PATCH, METADATA_ONLY, STRATEGIC_PATCH, ApiClient
 from .decoding import Decoder
-from .errors import CONFLICT, NOT_FOUND, ApiError, NotLeading, is_without_effect
+from .errors import CONFLICT, INVALID, NOT_FOUND, ApiError, NotLeading, is_without_effect
 from .lanes import Closed, Lanes, Priority
 from .loop_time import loop_time
 from .patches import changes, is_applied, status_patch, with_preconditions, without_server_fields
@@ -194,4 +194,6 @@ class _DoubtfulConflict(Conflict):
 def _as_port_error(error: ApiError) -> ClusterError:
     if error.status == NOT_FOUND:
         return NotFound(str(error))
-    return Conflict(str(error)) if error.status == CONFLICT else error
+    # The API server takes a patch with the uid of another object for an attempt to change the uid.
+    is_another = error.status == INVALID and "metadata.uid" in error.message
+    return Conflict(str(error)) if error.status == CONFLICT or is_another else error

@@ -25,6 +25,8 @@ _KEEPS_STATUS: Final = frozenset({"Node", "Namespace"})
 """Kinds whose status may come with the creation."""
 _SUFFIX: Final = "bcdfghjklmnpqrstvwxz2456789"
 _EVENT_FIELDS: Final = ("eventTime", "reportingController", "reportingInstance", "action", "reason")
+_NAMESPACES_OF_THE_REST: Final = ("default", "kube-system")
+"""Where events about objects without a namespace are."""
 LONGEST_NOTE: Final = 1024
 
 
@@ -100,9 +102,9 @@ def _admit_event(store: Store, obj: Obj) -> Obj:
         raise Refusal(422, f"{', '.join(missing)}: Required value")
     if len(obj.get("note", "")) > LONGEST_NOTE:
         raise Refusal(422, f"note: can have at most {LONGEST_NOTE} characters")
-    regarding = (obj.get("regarding") or {}).get("namespace") or "default"
-    if obj["metadata"].get("namespace") != regarding:
-        raise Refusal(422, "metadata.namespace: Invalid value: does not match regarding.namespace")
+    about = (obj.get("regarding") or {}).get("namespace")
+    if not about and obj["metadata"]["namespace"] not in _NAMESPACES_OF_THE_REST:
+        raise Refusal(422, "regarding.namespace: Invalid value: does not match event.namespace")
     return obj
 
 

@@ -11,13 +11,14 @@ from attrs import define, field
 
 from .creation import admitted, first_status, new_metadata, new_uid, seconds_text
 from .kinds import ServedKind
-from .patches import patched
+from .patches import check_form, patched
 from .refusals import Refusal
 from .store import Store
 
 Obj = dict[str, Any]
 
 _SET_BY_SERVER: Final = ("uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_FIXED_UID: Final = "metadata.uid: Invalid value: field is immutable"
 POD_GRACE_SECONDS: Final = 30
 """Seconds that a bound pod gets to end, unless it says otherwise."""
 _CHANGEABLE_IN_PODS: Final = frozenset(
@@ -69,9 +70,14 @@ class Objects:
 
     def patch(self, kind: ServedKind, key: str, patch: Any, content_type: str, subresource: str = "") -> Obj:
         """Change an object, or its status, and return it."""
+        check_form(content_type, is_custom=kind.is_custom)
         with self.store.lock:
             present = self.get(kind, key)
-            new = patched(present, patch, content_type, is_custom=kind.is_custom)
+            new = patched(present, patch, content_type)
+            check_version(kind, key, present, new["metadata"])
+            if new["metadata"]["uid"] != present["metadata"]["uid"]:
+                # Not a conflict, for a patch changes the object that it finds.
+                raise Refusal(422, f"{kind.kind} {present['metadata']['name']!r} is invalid: {_FIXED_UID}")
             return self._write(kind, key, present, new, subresource)
 
     def _write(self, kind: ServedKind, key: str, present: Obj, new: Obj, subresource: str) -> Obj:
@@ -85,7 +91,9 @@ class Objects:
             if name in present["metadata"]:
                 metadata[name] = present["metadata"][name]
         if status_only:
-            made = {**present, "metadata": {**present["metadata"]}, "status": new.get("status") or {}}
+            # Labels, annotations and finalizers of kinds that are built in can be written this way, too.
+            kept = {**present["metadata"]} if kind.is_custom else metadata
+            made = {**present, "metadata": kept, "status": new.get("status") or {}}
         else:
             made = {**new, "kind": kind.kind, "apiVersion": kind.api_version, "metadata": metadata}
             if kind.has_status:
@@ -114,14 +122,17 @@ class Objects:
             present = self.get(kind, key)
             check_preconditions(kind, key, present, options.get("preconditions") or {})
             grace = self._grace_of(kind, present, options.get("gracePeriodSeconds"))
-            if not grace and not present["metadata"].get("finalizers"):
-                self.store.drop(kind, key)
-                return None
-            if present["metadata"].get("deletionGracePeriodSeconds") == grace:
+            is_kept = bool(grace or present["metadata"].get("finalizers"))
+            # A pod is shown as terminating before it is gone, even if it gets no time.
+            shows_end = is_kept or kind.kind == "Pod"
+            if shows_end and present["metadata"].get("deletionGracePeriodSeconds") != grace:
+                metadata = {**present["metadata"], "deletionGracePeriodSeconds": grace}
+                metadata.setdefault("deletionTimestamp", seconds_text(self.clock() + grace))
+                present = self.store.put(kind, key, {**present, "metadata": metadata})
+            if is_kept:
                 return present
-            metadata = {**present["metadata"], "deletionGracePeriodSeconds": grace}
-            metadata.setdefault("deletionTimestamp", seconds_text(self.clock() + grace))
-            return self.store.put(kind, key, {**present, "metadata": metadata})
+            self.store.drop(kind, key)
+            return None
 
     def _grace_of(self, kind: ServedKind, obj: Obj, asked: int | None) -> int:
         spec = obj.get("spec") or {}
@@ -133,7 +144,7 @@ class Objects:
         """Give a pod its node, as ``pods/binding`` does."""
         target = binding.get("target") or {}
         if not target.get("name") or target.get("kind", "Node") != "Node":
-            raise Refusal(422, "target: Invalid value: must be a Node with a name")
+            raise Refusal(500, "target.name: Required value")
         with self.store.lock:
             pod = self.get(kind, key)
             check_preconditions(kind, key, pod, binding.get("metadata") or {})
@@ -153,15 +164,24 @@ class Objects:
 
 def check_preconditions(kind: ServedKind, key: str, present: Obj, given: Obj) -> None:
     """Raise :class:`Refusal` (409) if *given* has another uid or resource version than the object."""
-    metadata, name = present["metadata"], key.rpartition("/")[2]
-    uid, version = given.get("uid"), given.get("resourceVersion")
-    problem = ""
-    if uid and uid != metadata["uid"]:
-        problem = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {metadata['uid']}"
-    elif version and version != metadata["resourceVersion"]:
+    uid, actual = given.get("uid"), present["metadata"]["uid"]
+    if uid and uid != actual:
+        problem = f"Precondition failed: UID in precondition: {uid}, UID in object meta: {actual}"
+        raise _conflict(kind, key, problem)
+    check_version(kind, key, present, given)
+
+
+def check_version(kind: ServedKind, key: str, present: Obj, given: Obj) -> None:
+    """Raise :class:`Refusal` (409) if *given* has another resource version than the object."""
+    version = given.get("resourceVersion")
+    if version and version != present["metadata"]["resourceVersion"]:
         problem = "the object has been modified; please apply your changes to the latest version"
-    if problem:
-        raise Refusal(409, f"Operation cannot be fulfilled on {kind.qualified} {name!r}: {problem}")
+        raise _conflict(kind, key, problem)
+
+
+def _conflict(kind: ServedKind, key: str, problem: str) -> Refusal:
+    name = key.rpartition("/")[2]
+    return Refusal(409, f"Operation cannot be fulfilled on {kind.qualified} {name!r}: {problem}")
 
 
 def _check_unbound(kind: ServedKind, pod: Obj) -> None:

@@ -34,16 +34,21 @@ _UNITED: Final = frozenset({"finalizers"})
 _DIRECTIVES: Final = ("$setElementOrder/", "$retainKeys", "$deleteFromPrimitiveList/")
 
 
-def patched(obj: Obj, patch: Any, content_type: str, *, is_custom: bool) -> Obj:
-    """Return *obj* after *patch*. Raises :class:`Refusal` for a form that is not served."""
+def check_form(content_type: str, *, is_custom: bool) -> None:
+    """Raise :class:`Refusal` (415) for a form of patches that is not served."""
+    if content_type == MERGE_PATCH or (content_type == STRATEGIC_PATCH and not is_custom):
+        return
+    raise Refusal(415, f"the body of the request was in an unknown format: {content_type or 'none'}")
+
+
+def patched(obj: Obj, patch: Any, content_type: str) -> Obj:
+    """Return *obj* after *patch*. Raises :class:`Refusal` for what is no patch."""
     if not isinstance(patch, dict):
         raise Refusal(400, "the patch is no object")
     if content_type == MERGE_PATCH:
         merged: Obj = _merged(obj, patch)
         return merged
-    if content_type == STRATEGIC_PATCH and not is_custom:
-        return _strategic(obj, patch)
-    raise Refusal(415, f"the body of the request was in an unknown format: {content_type or 'none'}")
+    return _strategic(obj, patch)
 
 
 def _merged(target: Any, patch: Any) -> Any:

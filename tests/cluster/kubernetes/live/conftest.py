@@ -1,0 +1,38 @@
+"""Every test here runs against the double, and against a real API server if there is one.
+
+``SCHEDFRAME_TEST_KUBECONFIG`` names the kubeconfig of a server on which the tests may create namespaces,
+nodes and pods. They leave everything else alone.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+
+from schedframe.cluster.kubernetes import Access, load_access
+from schedframe.cluster.kubernetes.credentials import StaticToken
+from schedframe.testing.api_server import ApiServer
+
+from .place import Place
+
+KUBECONFIG = os.environ.get("SCHEDFRAME_TEST_KUBECONFIG", "")
+NO_SERVER = "no real API server: SCHEDFRAME_TEST_KUBECONFIG is not set"
+
+
+@pytest.fixture(
+    params=["double", pytest.param("real", marks=pytest.mark.skipif(not KUBECONFIG, reason=NO_SERVER))]
+)
+def place(request: pytest.FixtureRequest) -> Iterator[Place]:
+    """A namespace on a server."""
+    if request.param == "real":
+        made = Place(load_access(KUBECONFIG))
+        yield made
+        made.close()
+        return
+    with ApiServer(graceful=True) as server:
+        token = server.config_of("admin")["users"][0]["user"]["token"]
+        made = Place(Access(server.url, StaticToken(f"Bearer {token}")))
+        yield made
+        made.close()
