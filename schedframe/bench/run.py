@@ -51,6 +51,7 @@ def _scheduling_figures(template: Template, size: Size, options: Options, progre
         _config(template, options),
         score_all_nodes=options.percentage is None,
         plugins=template.plugins,
+        feature_gates=template.feature_gates,
     )
     outcome = WorkloadRunner(options.seed, progress).run(definition)
     figures: Figures = {"nodes": size.nodes, "init": size.init}

@@ -33,6 +33,7 @@ class WorkloadDefinition:
     score_all_nodes: ScoreAllNodes = True
     plugins: Mapping[str, Factory] | None = None
     registry: Registry | None = None
+    feature_gates: Mapping[str, bool] = field(factory=dict)
     wait_together: bool = False
     """As for :class:`Scheduler`; off, because what is measured is attempts, also those that fail."""
 
@@ -73,6 +74,7 @@ class WorkloadRunner:
                 definition.config,
                 plugins=definition.plugins,
                 registry=definition.registry,
+                feature_gates=definition.feature_gates or None,
                 clock=clock.now,
                 seed=self.seed,
                 score_all_nodes=definition.score_all_nodes,

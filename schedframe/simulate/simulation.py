@@ -11,7 +11,7 @@ from attrs import define, evolve
 from .._brief import brief_of, brief_repr
 from ..api import CONTROLLER_KINDS, AnyObject, AnyPod, ClusterObject, Pod, Strict, from_manifest
 from ..cluster import InMemoryCluster
-from ..config import ConfigSource
+from ..config import ConfigSource, FeatureGates
 from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.binding.progress import progress_of
 from ..cycle.options import ScoreAllNodes
@@ -66,6 +66,7 @@ class Simulation:
         registry: Registry | None = None,
         verify: float = 0.0,
         strict: Strict = True,
+        feature_gates: FeatureGates | Mapping[str, bool] | None = None,
     ) -> None:
         self.clock = VirtualClock()
         self.strict = strict
@@ -80,6 +81,7 @@ class Simulation:
             allow_imports=allow_imports,
             registry=registry,
             verify=verify,
+            feature_gates=feature_gates,
             wait_together=False,  # reports show the attempts of each pod, and why each one failed
         )
         self._core = self.scheduler.core

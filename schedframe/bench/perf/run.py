@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from ...config import EffectiveConfig, KubeSchedulerConfiguration, load_config
+from ...config.feature_gates import FEATURE_GATES, GateSupport
 from ...framework import Registry
 from ..measurement import Figures, Measurement
 from ..memory import peak_rss_mb
@@ -27,6 +28,7 @@ def run_workload(workload: Workload, options: Options, progress: Progress = no_p
         _config(workload, options, registry),
         score_all_nodes="auto" if options.percentage is None else False,
         registry=registry,
+        feature_gates=_switched(workload),
     )
     outcome = WorkloadRunner(options.seed, progress).run(definition)
     return {
@@ -36,8 +38,21 @@ def run_workload(workload: Workload, options: Options, progress: Progress = no_p
         **outcome.problems,
         "seed": options.seed,
         "percentage": options.percentage,
-        "ignored": [f"{gate}={str(on).lower()}" for gate, on in sorted(workload.feature_gates.items())],
+        "ignored": [
+            f"{gate}={str(on).lower()}"
+            for gate, on in sorted(workload.feature_gates.items())
+            if gate not in _switched(workload)
+        ],
         "rss_mb": peak_rss_mb(),
+    }
+
+
+def _switched(workload: Workload) -> dict[str, bool]:
+    """Return the feature gates of the workload that take effect here."""
+    return {
+        name: on
+        for name, on in workload.feature_gates.items()
+        if name in FEATURE_GATES and FEATURE_GATES[name].support is GateSupport.SWITCHABLE
     }
 
 
@@ -47,7 +62,7 @@ def _config(workload: Workload, options: Options, registry: Registry) -> Effecti
     )
     if workload.scheduler_config is not None:
         given = workload.folder / workload.scheduler_config
-    return load_config(given, catalogue=registry.full_catalogue())
+    return load_config(given, catalogue=registry.full_catalogue(), feature_gates=_switched(workload))
 
 
 def _figures(measurement: Measurement, workload: Workload) -> Figures:

@@ -9,9 +9,10 @@ from attrs import field, frozen
 
 from ...framework.factories import Factory
 from ..measurement import Figures
+from ..objects import ZONE
 from ..operations import Operation
 from ..options import Progress, Size
-from . import devices, node_by_node, shapes, volumes
+from . import devices, groups, node_by_node, shapes, volumes
 from .backlog import measure_backlog
 from .loading import measure_loading
 from .queue_alone import measure_queue
@@ -29,6 +30,7 @@ class Template:
     """Returns its own figures; set if and only if ``operations`` is ``None``."""
     plugins: Mapping[str, Factory] = field(factory=dict)
     """Plugins that are enabled in addition to the default ones, by name."""
+    feature_gates: Mapping[str, bool] = field(factory=dict)
 
 
 TEMPLATES: Final[Mapping[str, Template]] = {
@@ -111,6 +113,24 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         "a node joins or leaves every ten cycles (SchedulingWithMixedChurn, by cycles instead of time)",
         Size(nodes=5000, init=1000, pods=10_000),
         operations=shapes.node_churn,
+    ),
+    "gang-100": Template(
+        "gangs of 100 equal pods that all fit",
+        Size(nodes=5000, init=0, pods=10_000),
+        operations=groups.gangs_of(100),
+        feature_gates=groups.GANGS,
+    ),
+    "gang-1000": Template(
+        "gangs of 1,000 equal pods that all fit",
+        Size(nodes=5000, init=0, pods=10_000),
+        operations=groups.gangs_of(1000),
+        feature_gates=groups.GANGS,
+    ),
+    "gang-topology": Template(
+        "gangs of 50 equal pods, each within one of 20 zones",
+        Size(nodes=5000, init=0, pods=10_000),
+        operations=groups.gangs_of(50, ZONE),
+        feature_gates=groups.TOPOLOGY,
     ),
     "secrets": Template(
         "pods with a volume that no plugin looks at (SchedulingSecrets)",
