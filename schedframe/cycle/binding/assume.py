@@ -12,8 +12,11 @@ from .failure import handle_failure
 from .pod_status import publish_expected_node
 
 
-def place(core: Core, attempt: Attempt) -> None:
-    """Take the room on the node now, run reserve and permit, then bind, wait or roll back."""
+def place(core: Core, attempt: Attempt, *, publish: bool = True) -> None:
+    """Take the room on the node now, run reserve and permit, then bind, wait or roll back.
+
+    *publish*: whether to write the expected node at once if the pod waits.
+    """
     assumed = attempt.assumed = attempt.pod.with_node_name(attempt.node_name)
     core.cache.assume_pod(assumed)
     nominator = core.queue.nominator
@@ -40,6 +43,7 @@ def place(core: Core, attempt: Attempt) -> None:
     if waits:
         core.waiting.park(assumed, attempt.node_name, attempt.state, attempt, core.clock(), dict(waits))
         core.binding[assumed.uid] = attempt
-        publish_expected_node(core, attempt, next(iter(waits)))
+        if publish:
+            publish_expected_node(core, attempt, next(iter(waits)))
     else:
         start_binding(core, attempt)

@@ -10,6 +10,7 @@ from ...queue import Pool, QueuedPodInfo
 from ..binding.assume import place
 from ..binding.attempt import Attempt
 from ..binding.failure import CLEAR_NOMINATION, handle_failure
+from ..binding.pod_status import publish_expected_node
 from ..core import Core
 from .outcome import (
     UNSCHEDULABLE_TEXT,
@@ -36,6 +37,7 @@ def apply_outcome(
         evict()
     found = {member.pod.uid: member for member in outcome.members}
     requeued: list[Pod] = []
+    waiting: list[Attempt] = []
     for info in infos:
         member = found.get(info.uid)
         state = outcome.state if member is None else member.attempt.state
@@ -45,14 +47,27 @@ def apply_outcome(
             handle_failure(core, attempt, _group_status(outcome))
         elif outcome.result is GroupResult.SCHEDULED and member.result is MemberResult.FITS:
             attempt.node_name, attempt.idle = member.node_name, member.attempt.idle
-            place(core, attempt)
-            if requeued and core.waiting.get(info.uid) is not None:
+            place(core, attempt, publish=False)
+            if core.waiting.get(info.uid) is not None:
+                waiting.append(attempt)
                 core.queue.activate(requeued)
                 requeued.clear()
         else:
             _fail(core, attempt, member, outcome)
         if info.pool is not Pool.IN_FLIGHT:
             requeued.append(info.pod)
+    if waiting:
+        # Behind the permissions of the member that completed the group, after which few still wait.
+        core.inbox.put(_publish, (core, waiting))
+
+
+def _publish(message: tuple[Core, list[Attempt]]) -> None:
+    """Write the expected nodes of the members that still wait in permit."""
+    core, attempts = message
+    for attempt in attempts:
+        waiting = core.waiting.get(attempt.pod.uid)
+        if waiting is not None and waiting.ticket is attempt:
+            publish_expected_node(core, attempt, waiting.pending_plugins[0])
 
 
 def _fail(core: Core, attempt: Attempt, member: MemberOutcome, outcome: GroupOutcome) -> None:
