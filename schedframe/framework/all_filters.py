@@ -7,14 +7,26 @@ from typing import Final
 
 import numpy as np
 import numpy.typing as npt
-from attrs import evolve
+from attrs import field, frozen
 
+from .._brief import brief_repr
 from .results import RowVerdicts
 from .status import Code, Status
 from .verdicts import Verdicts
 
 _PRECEDENCE: Final = (Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING, Code.UNSCHEDULABLE)
 """Of two rejections, the code that comes first here is that of both."""
+
+
+@brief_repr
+@frozen(weakref_slot=False)
+class MergedStatus(Status):
+    """The rejection of a node by several plugins; ``plugin`` is the one whose code it has."""
+
+    parts: tuple[Status, ...] = field(default=(), eq=False, kw_only=True)
+    """The rejection of each plugin, in the order of the calls."""
+
+    __hash__ = Status.__hash__
 
 
 def merged(first: Status, second: Status) -> Status:
@@ -28,10 +40,21 @@ def merged(first: Status, second: Status) -> Status:
     return second if second.code is Code.ERROR else _merged_rejection(first, second)
 
 
+def parts_of(status: Status) -> tuple[Status, ...]:
+    """Return the rejections that *status* was merged from, each with its plugin; *status* itself if none."""
+    return status.parts if isinstance(status, MergedStatus) else (status,)
+
+
 @lru_cache(maxsize=4096)
 def _merged_rejection(first: Status, second: Status) -> Status:
     leading = min(first, second, key=lambda status: _PRECEDENCE.index(status.code))
-    return evolve(leading, reasons=first.reasons + second.reasons, details=None)
+    return MergedStatus(
+        leading.code,
+        first.reasons + second.reasons,
+        leading.plugin,
+        details={**(first.details or {}), **(second.details or {})} or None,
+        parts=parts_of(first) + parts_of(second),
+    )
 
 
 def merge_all(verdicts: Verdicts, plugin: str, answer: RowVerdicts) -> None:

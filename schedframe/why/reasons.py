@@ -10,6 +10,7 @@ from attrs import frozen
 
 from .._brief import brief_repr
 from ..framework import Diagnosis, Verdicts
+from ..framework.all_filters import parts_of
 from ..simulate import Evaluation
 from ..simulate.amounts import amount_text
 from ..state import Rows
@@ -24,7 +25,10 @@ class Reason:
     plugin: str
     reason: str
     nodes: int
-    """Number of nodes on which it is the first obstacle; 0 where no node was filtered."""
+    """Number of nodes on which it is the first obstacle, or one of several if the profile runs all filters.
+
+    0 where no node was filtered.
+    """
     numbers: str = ""
     """``needs 4 cpu, most free 3.2 on n17``, where a resource is short."""
     remark: str = ""
@@ -65,8 +69,9 @@ def _counts(diagnosis: Diagnosis) -> Counter[tuple[str, str]]:
     """Return plugin and reason → number of nodes, nodes that pre_filter excluded included."""
     counts: Counter[tuple[str, str]] = Counter()
     for status, count in diagnosis.verdicts.counts():
-        for reason in status.reasons:
-            counts[status.plugin, reason] += count
+        for part in parts_of(status):
+            for reason in part.reasons:
+                counts[part.plugin, reason] += count
     missing = diagnosis.num_nodes - len(diagnosis)
     if diagnosis.absent is not None and missing > 0:
         for reason in diagnosis.absent.reasons:
@@ -80,9 +85,10 @@ def _numbers(evaluation: Evaluation, verdicts: Verdicts | None, plugin: str, rea
         return "", ""
     codes, resources = [], set()
     for code, status in enumerate(verdicts.statuses, start=1):
-        if status.plugin == plugin and reason in status.reasons:
+        parts = [part for part in parts_of(status) if part.plugin == plugin and reason in part.reasons]
+        if parts:
             codes.append(code)
-            resources.add(short_resource(status, reason))
+            resources.add(short_resource(parts[0], reason))
     rows = verdicts.rows.select(np.flatnonzero(np.isin(verdicts.codes, codes)))
     if not len(rows):
         return "", ""

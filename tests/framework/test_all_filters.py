@@ -18,13 +18,14 @@ from schedframe import (
     Simulation,
     Status,
     VirtualClock,
+    explain,
     from_manifest,
     hookimpl,
 )
 from schedframe.api import Node, ObjectMeta, Pod, PodSpec
 from schedframe.config import ConfigDecodeError, dump_config, load_config
 from schedframe.framework import Code, CycleState
-from schedframe.framework.all_filters import merged
+from schedframe.framework.all_filters import merged, parts_of
 from schedframe.framework.filtering import filter_rows, run_filters
 from schedframe.framework.plan import FilterEntry, Plan
 from schedframe.state import NodeTable
@@ -83,6 +84,16 @@ def test_reasons_of_all_filters(run_all: bool | None, expected: str, options: di
     assert not faults
 
 
+def test_explanations_name_the_plugin_of_each_reason() -> None:
+    found = explain(CORDONED, pod("3"), config(True))
+    assert {(each.plugin, each.reason, each.nodes) for each in found.reasons} == {
+        ("NodeUnschedulable", "node(s) were unschedulable", 2),
+        ("NodeResourcesFit", "Insufficient cpu", 3),
+    }
+    (cpu,) = (each for each in found.reasons if each.plugin == "NodeResourcesFit")
+    assert cpu.numbers == "needs 3 cpu, most free 2 on a"
+
+
 def test_feasible_nodes_are_the_same() -> None:
     for run_all in (False, True):
         with Simulation([*CORDONED, node("d", "8")], config(run_all)) as simulation:
@@ -113,6 +124,9 @@ def test_the_code_that_takes_precedence(first: Status, second: Status, code: Cod
     status = merged(first.with_plugin("a"), second.with_plugin("b"))
     assert (status.code, status.plugin) == (code, plugin)
     assert status.reasons == first.reasons + second.reasons
+    assert parts_of(status) == (first.with_plugin("a"), second.with_plugin("b"))
+    assert parts_of(first) == (first,)
+    assert len({status, merged(first.with_plugin("a"), second.with_plugin("b"))}) == 1
 
 
 def test_an_error_stays_alone() -> None:
