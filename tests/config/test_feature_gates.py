@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from schedframe.config.feature_gates import (
@@ -80,3 +82,13 @@ def test_gates_are_accepted_in_each_form() -> None:
     gates = FeatureGates.of({"OpportunisticBatching": False})
     assert FeatureGates.of(gates) is gates
     assert FeatureGates.of(None) == NO_GATES
+
+
+def test_the_reference_lists_every_gate_under_its_support() -> None:
+    page = (Path(__file__).parents[2] / "docs/reference/feature-gates.md").read_text(encoding="utf-8")
+    sections = dict(zip(GateSupport, page.split("\n## ")[1:], strict=True))
+    for gate in FEATURE_GATES.values():
+        locked = ", locked" if gate.locked else ""
+        depends = ", ".join(f"`{name}`" for name in gate.depends_on)
+        row = f"| `{gate.name}` | {gate.stage.value}{locked} | {str(gate.default).lower()} | {depends} |"
+        assert row in sections[gate.support]
