@@ -47,6 +47,12 @@ class Fault:
     events: int = 0
     """Events that a stream carries before that."""
 
+    def __str__(self) -> str:
+        what = self.kind.name.lower().replace("_", " ")
+        details = [f"{self.status}"] * bool(self.status) + [f"{self.seconds:g} s"] * bool(self.seconds)
+        when = ["after the effect"] if self.applied else []
+        return " ".join([what, *details, *when])
+
     @classmethod
     def answer(cls, status: int, *, retry_after: float | None = None, applied: bool = False) -> Self:
         """Answer with that code of HTTP; *applied*: after the effect, as a proxy that loses patience."""

@@ -1,0 +1,147 @@
+"""A whole scheduler behind an API server through one trouble at a time, in virtual time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from schedframe.testing import node, pod
+from schedframe.testing.api_server import MIX, Fault
+
+from .driven_world import DrivenWorld, node_of
+
+APPLIED = tuple(fault for fault in MIX if fault.applied)
+LATE = (Fault.delay(6.0), Fault.delay(40.0))
+
+
+@pytest.fixture
+def world() -> Iterator[DrivenWorld]:
+    made = DrivenWorld()
+    for name in ("n1", "n2"):
+        made.server.create(node(name).allocatable(cpu="2"))
+    made.scheduler.start()
+    made.drive(1)
+    yield made
+    made.close()
+
+
+def create(world: DrivenWorld, *names: str, cpu: str = "1") -> None:
+    for name in names:
+        world.server.create(pod(name).requests(cpu=cpu))
+
+
+def where(world: DrivenWorld) -> dict[str, str]:
+    return {name: node_of(found) for name, found in world.pods().items()}
+
+
+def binds(world: DrivenWorld) -> list[str]:
+    return [each.name for each in world.server.requests if each.resource == "pods/binding"]
+
+
+@pytest.mark.parametrize("fault", [*APPLIED, *LATE], ids=str)
+def test_room_stays_taken_while_nothing_shows_the_truth(world: DrivenWorld, fault: Fault) -> None:
+    """Binds take effect without an answer, and the watch falls silent before it shows them."""
+    names = [f"p{number}" for number in range(8)]
+    world.server.faults.add(Fault.silence(events=len(names)), "watch", "pods")
+    world.drive(5.5)
+    world.server.faults.add(fault, "create", "pods/binding", times=4)
+    create(world, *names)
+    for _ in range(120):
+        world.drive(1)
+        world.check_history()
+    world.check_quiet()
+    assert sorted(where(world).values()) == ["", "", "", "", "n1", "n1", "n2", "n2"]
+
+
+@pytest.mark.parametrize("fault", LATE, ids=str)
+def test_a_late_bind_does_not_reach_the_next_pod_of_that_name(world: DrivenWorld, fault: Fault) -> None:
+    world.server.faults.add(fault, "create", "pods/binding")
+    create(world, "p")
+    world.drive(0.1)
+    assert binds(world) == ["p"]
+    world.server.delete("Pod", "default/p")
+    create(world, "p", cpu="8")
+    world.drive(100)
+    world.check_history()
+    world.check_quiet()
+    assert where(world) == {"p": ""}
+
+
+def test_silent_connections_are_noticed_within_ten_seconds(world: DrivenWorld) -> None:
+    world.server.faults.add(Fault.silence(), "watch", times=None)
+    world.drive(6)
+    world.server.faults.clear()
+    create(world, "p")
+    world.drive(10)
+    assert where(world)["p"]
+
+
+def test_a_server_that_comes_back_is_used_within_five_seconds(world: DrivenWorld) -> None:
+    world.loop.run(world.server.shut_down())
+    world.drive(60)
+    create(world, "p")
+    world.loop.run(world.server.listen())
+    world.drive(5)
+    assert where(world)["p"]
+
+
+def test_a_hanging_bind_is_given_up_and_read_back(world: DrivenWorld) -> None:
+    world.server.faults.add(Fault.hang(applied=True), "create", "pods/binding")
+    create(world, "p")
+    world.server.faults.add(Fault.silence(events=1), "watch", "pods")
+    world.drive(8)
+    assert where(world)["p"]
+    assert world.scheduler.binds_under_way() == 0
+    assert binds(world) == ["p"]
+
+
+def test_a_hanging_status_or_event_delays_no_bind(world: DrivenWorld) -> None:
+    world.server.faults.add(Fault.hang(), "*", "pods/status", times=None)
+    world.server.faults.add(Fault.hang(), "*", "events", times=None)
+    create(world, "big", cpu="9")
+    for number in range(4):
+        world.server.create(pod(f"p{number}"))
+        world.drive(0.5)
+        assert where(world)[f"p{number}"]
+
+
+def test_a_history_that_is_lost_while_the_server_is_away(world: DrivenWorld) -> None:
+    create(world, "gone", "again", "stays")
+    world.drive(5)
+    world.loop.run(world.server.shut_down())
+    world.drive(1)
+    for name in ("gone", "again"):
+        world.server.delete("Pod", f"default/{name}")
+    create(world, "again", cpu="2")
+    world.server.delete("Node", "n2")
+    world.check_history()
+    world.server.compact()
+    world.loop.run(world.server.listen())
+    world.drive(30)
+    world.check_history()
+    world.check_quiet()
+    world.server.create(node("n3").allocatable(cpu="2"))
+    world.drive(15)
+    world.check_quiet()
+    assert where(world)["again"]
+
+
+def test_half_of_the_status_writes_fail(world: DrivenWorld) -> None:
+    for number in range(6):
+        world.server.faults.add(Fault.answer(500), "patch", "pods/status", times=2)
+        create(world, f"big{number}", cpu="9")
+    world.drive(60)
+    world.check_quiet()
+    for each in world.pods().values():
+        assert each["status"]["conditions"][0]["reason"] == "Unschedulable"
+
+
+def test_a_pod_that_another_scheduler_binds_first(world: DrivenWorld) -> None:
+    world.server.faults.add(Fault.delay(0.5), "create", "pods/binding")
+    create(world, "p")
+    world.drive(0.1)
+    world.server.apply({**pod("p").requests(cpu="1").on_node("n2"), "status": {"phase": "Pending"}})
+    world.drive(20)
+    world.check_quiet()
+    assert where(world) == {"p": "n2"}
