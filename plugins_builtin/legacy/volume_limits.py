@@ -12,11 +12,12 @@ import re
 from collections.abc import Hashable, Iterator, Sequence
 from typing import ClassVar, Final, TypeAlias
 
-from attrs import define
+from attrs import define, field
 
 from schedframe import (
     Action,
     ClusterEvent,
+    CycleState,
     EventRegistration,
     EventResource,
     Handle,
@@ -26,6 +27,7 @@ from schedframe import (
     PersistentVolume,
     PersistentVolumeClaim,
     Pod,
+    StateKey,
     Status,
     StorageClass,
     hookimpl,
@@ -64,6 +66,8 @@ class InTreeLimits:
     """
 
     handle: Handle
+    _incoming: StateKey[tuple[frozenset[_DiskId], Status | None]] = field(init=False)
+    """Disks of the pod, and why they cannot be determined."""
 
     in_tree_plugin: ClassVar[str]
     """Name of the in-tree plugin, by which storage classes and CSINodes call it."""
@@ -82,28 +86,33 @@ class InTreeLimits:
         "CSINode",
     )
 
-    @hookimpl
-    def skip_reads(self) -> Sequence[str]:
-        """Return no kind: only the volumes of the pod decide whether the plugin skips."""
-        return ()
+    def __attrs_post_init__(self) -> None:
+        self._incoming = StateKey(f"{type(self).__name__}/pre_filter")
 
     @hookimpl
-    def pre_filter(self, pod: Pod) -> Status | None:
-        """Skip pods without a claim or a disk of the plugin."""
+    def skip_reads(self, pod: Pod) -> Sequence[str] | None:
+        """Return no kind for a pod without claims; what its claims are may change."""
         volumes = volumes_of(pod.spec)
-        if volumes is None or not (volumes.claiming or any(map(self._disk, volumes.in_tree))):
+        return () if volumes is None or not volumes.claiming else None
+
+    @hookimpl
+    def pre_filter(self, state: CycleState, pod: Pod) -> Status | None:
+        """Determine the disks of the pod; Skip if none is of the plugin. O(volumes of the pod)."""
+        disks: set[_DiskId] = set()
+        problem = self._collect(pod, disks, is_new=True)
+        if problem is None and not disks:
             return _SKIP
+        state.write(self._incoming, (frozenset(disks), problem))
         return None
 
     @hookimpl
-    def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
+    def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
         """Reject a node without room for the disks that are new to it; O(volumes of the node's pods)."""
-        new: set[_DiskId] = set()
-        problem = self._collect(pod, new, is_new=True)
+        new, problem = state.read(self._incoming)
         if problem is not None:
             return problem
         node = node_info.node
-        if not new or self.in_tree_plugin in migrated_plugins(self.handle.objects.get("CSINode", node.name)):
+        if self.in_tree_plugin in migrated_plugins(self.handle.objects.get("CSINode", node.name)):
             return None
         present: set[_DiskId] = set()
         for other in node_info.pods.values():

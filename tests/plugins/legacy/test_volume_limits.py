@@ -8,10 +8,11 @@ import pytest
 from attrs import evolve
 from hypothesis import strategies as st
 
-from plugins_builtin.legacy.volume_limits import ERR_REASON, MAX_VOLUMES_VARIABLE, EBSLimits
-from schedframe import Node
+from plugins_builtin.legacy.volume_limits import ERR_REASON, MAX_VOLUMES_VARIABLE, EBSLimits, GCEPDLimits
+from schedframe import CycleState, Node, Status, from_manifest
 from schedframe.api import Quantity
 from schedframe.testing import check_plugin
+from tests.plugins.agreement import StandInHandle
 from tests.testing import objects
 
 from .cluster import best, message, node, pod
@@ -135,6 +136,15 @@ LIMITED = full("GCEPDLimits", 2, allocatable={"attachable-volumes-gce-pd": "2"})
 )
 def test_a_claim_counts_as_its_disk(more: list[Any], expected: list[str]) -> None:
     assert best([*LIMITED, *more], pod(volumes=uses("c")), "GCEPDLimits") == expected
+
+
+def test_pods_without_a_disk_of_the_plugin_are_skipped() -> None:
+    plugin = GCEPDLimits(StandInHandle())
+    for volumes in ([], disks("EBSLimits", "d")):
+        skipped = from_manifest(pod(volumes=volumes))
+        assert plugin.pre_filter(CycleState(), skipped) == Status.skip()
+        assert plugin.skip_reads(skipped) == ()
+    assert plugin.skip_reads(from_manifest(pod(volumes=uses("c")))) is None
 
 
 def test_the_claim_of_a_new_pod_must_exist() -> None:
