@@ -70,7 +70,7 @@ def wants_gpu(name: str = "gpu") -> Pod:
             "metadata": {"name": name, "namespace": "default", "uid": name},
             "spec": {
                 "schedulerName": "default-scheduler",
-                "containers": [{"name": "c", "image": "i", "resources": {"limits": {GPU: "1"}}}],
+                "containers": [{"name": "c", "image": "i", "resources": {"requests": {GPU: "1"}}}],
             },
         }
     )
