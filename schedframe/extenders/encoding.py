@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from ..api import Node, Pod
+from ..api import Node, Pod, part_to_manifest
 from ..framework import OfferedNodes
 from .wire import document, encode
 
+_SPEC = object()
+"""Key of the JSON of a spec in its memo, which specs that differ in their node share."""
 _NO_NAMES: list[str] = []
 
 
@@ -27,7 +29,7 @@ class Encoding:
         """Return the JSON of *pod*."""
         known, encoded = self._pod
         if known is not pod:
-            encoded = encode(document(pod))
+            encoded = encode(document(pod)) if pod.spec.node_name else _encoded_pending(pod)
             self._pod = pod, encoded
         return encoded
 
@@ -50,3 +52,16 @@ class Encoding:
                 known = kept[node.name] = node, encode(document(node))
             found.append(known[1])
         return found
+
+
+def _encoded_pending(pod: Pod) -> bytes:
+    """Return the JSON of a pod without a node; its spec, the longest part, is kept for pods that share it."""
+    memo = pod.spec.memo
+    spec = memo.get(_SPEC)
+    if spec is None:
+        spec = memo[_SPEC] = encode(part_to_manifest(pod.spec))
+    parts = {"metadata": encode(part_to_manifest(pod.metadata)), "spec": spec}
+    status = part_to_manifest(pod.status)
+    if status:
+        parts["status"] = encode(status)
+    return b"{%b}" % b",".join(b'"%b":%b' % (name.encode(), part) for name, part in parts.items())

@@ -60,6 +60,8 @@ class HttpExtender:
     _target: Target | None = field(default=None, init=False)
     _idle: deque[Connection] = field(factory=deque, init=False)
     _closed: bool = field(default=False, init=False)
+    _heads: dict[str, bytes] = field(factory=dict, init=False)
+    """By verb."""
 
     def __attrs_post_init__(self) -> None:
         config = self.config
@@ -178,6 +180,9 @@ class HttpExtender:
 
     def head(self, verb: str) -> bytes:
         """Return request line and headers up to the length of the body."""
+        known = self._heads.get(verb)
+        if known is not None:
+            return known
         url = self._url()
         path = (
             f"{url.path.rstrip('/')}/{verb}"
@@ -185,10 +190,11 @@ class HttpExtender:
             else f"{url.path}?{url.query.rstrip('/')}/{verb}"
         )
         host = url.netloc.rpartition("@")[2]
-        return (
+        head = self._heads[verb] = (
             f"POST {path} HTTP/1.1\r\nHost: {host}\r\nUser-Agent: schedframe\r\n"
             "Content-Type: application/json\r\nContent-Length: "
         ).encode()
+        return head
 
 
 @define(eq=False)

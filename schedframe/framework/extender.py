@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from enum import Enum
-from typing import Final, NamedTuple, Protocol, TypeVar, runtime_checkable
+from typing import Final, NamedTuple, Protocol, TypeVar
 
 import numpy as np
 from attrs import define, field, frozen
@@ -55,7 +55,7 @@ class OfferedNodes:
     They are rows of the node table, or nodes as an extender before sent them back.
     """
 
-    __slots__ = ("_names", "_nodes", "replaced", "rows")
+    __slots__ = ("_names", "_nodes", "_number_of", "replaced", "rows")
 
     def __init__(
         self, rows: Rows | None, nodes: Sequence[Node] | None = None, names: list[str] | None = None
@@ -66,6 +66,7 @@ class OfferedNodes:
         """Whether these are nodes as an extender sent them back: without pods and images."""
         self._nodes = nodes
         self._names = names
+        self._number_of: dict[str, int] | None = None
 
     @property
     def names(self) -> list[str]:
@@ -101,9 +102,10 @@ class OfferedNodes:
             return OfferedNodes(None, answer.nodes)
         if answer.names is None or answer.names is self.names or answer.names == self.names:
             return self
-        number_of = dict(zip(self.names, range(len(self.names)), strict=True))
+        if self._number_of is None:
+            self._number_of = dict(zip(self.names, range(len(self.names)), strict=True))
         try:
-            positions = [number_of[name] for name in answer.names]
+            positions = list(map(self._number_of.__getitem__, answer.names))
         except KeyError as error:
             raise ExtenderError(
                 f'extender "{extender}" claims a filtered node "{error.args[0]}" which is not found in the '
@@ -210,8 +212,7 @@ class Extender(Protocol):
         ...
 
 
-@runtime_checkable
-class RemoteExtender(Protocol):
+class RemoteExtender(Extender, Protocol):
     """An :class:`Extender` whose requests can be sent before their answers are awaited."""
 
     def send_filter(self, pod: Pod, nodes: OfferedNodes) -> Callable[[], ExtenderFilterResult]:

@@ -24,7 +24,6 @@ from ...framework import (
     Framework,
     HostPriority,
     OfferedNodes,
-    RemoteExtender,
     ScoreTable,
     Status,
 )
@@ -49,8 +48,8 @@ class Extending:
     order: SearchOrder
     report: Callable[[Status, Pod], None] = lambda status, pod: None
     """Called with errors that do not end the cycle."""
-    _last_offer: tuple[bytes, int, list[str]] = field(default=(b"", -1, []), init=False)
-    """Row numbers, version of the node log and names: most offers are equal to the one before."""
+    _last_offer: tuple[bytes, int, OfferedNodes | None] = field(default=(b"", -1, None), init=False)
+    """Row numbers, version of the node log and the nodes: most offers are equal to the one before."""
     _plans: dict[Framework, Plan] = field(factory=dict, init=False)
 
     def interested(self, pod: Pod) -> tuple[Extender, ...]:
@@ -96,11 +95,11 @@ class Extending:
     def _offer(self, feasible: Rows) -> OfferedNodes:
         """Return the *feasible* rows, with their names."""
         key, version = feasible.positions.tobytes(), feasible.table.node_log.version
-        known, known_version, names = self._last_offer
-        if key != known or version != known_version:
-            names = feasible.names()
-            self._last_offer = key, version, names
-        return OfferedNodes(feasible, None, names)
+        known, known_version, offered = self._last_offer
+        if offered is None or key != known or version != known_version:
+            offered = OfferedNodes(feasible, None, feasible.names())
+            self._last_offer = key, version, offered
+        return offered
 
     def _skipped(self, extender: Extender, error: ExtenderError, pod: Pod) -> None:
         self.report(Status.from_error(error, extender.name), pod)
@@ -216,9 +215,10 @@ class Extending:
 
 def _sent(extender: Extender, call: str, pod: Pod, offered: OfferedNodes) -> Callable[[], Any]:
     """Send the request of a remote extender; return what gives the answer of any extender."""
-    if not isinstance(extender, RemoteExtender):
+    # Looked up by name: isinstance with a protocol takes as long as deciding a pod.
+    send: Callable[[Pod, OfferedNodes], Callable[[], Any]] | None = getattr(extender, f"send_{call}", None)
+    if send is None:
         return partial(getattr(extender, call), pod, offered)
-    send: Callable[[Pod, OfferedNodes], Callable[[], Any]] = getattr(extender, f"send_{call}")
     try:
         return send(pod, offered)
     except ExtenderError as error:
