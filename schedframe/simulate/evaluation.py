@@ -12,7 +12,7 @@ from .._renamed import RenamedAttribute
 from .._tables import Cell, Table, Tabular
 from ..api import Pod
 from ..cycle import Decision
-from ..framework import RECORDED, Preemption, Status
+from ..framework import EXTENDER, RECORDED, Preemption, Status
 from . import preemption_report, report
 from .explain import PluginExplanations
 from .record import (
@@ -28,6 +28,8 @@ from .report import Line, Report
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderResult
 
+LEFT_OUT: Final = Status.unresolvable("an extender left the node out").with_plugin(EXTENDER)
+"""The status of a node about which an extender says nothing, and which it does not keep."""
 _NAMED_NODES: Final = 3
 """Best nodes up to which a headline names all of them."""
 
@@ -106,12 +108,25 @@ class Evaluation(Tabular):
         if decision is None or decision.verdicts is None:
             return {}
         verdicts = decision.verdicts
-        return {name: verdicts.status_at(i) for i, name in enumerate(verdicts.rows.names())}
+        statuses = {name: verdicts.status_at(i) for i, name in enumerate(verdicts.rows.names())}
+        return self._with_extenders(decision, statuses) if decision.extenders else statuses
+
+    def _with_extenders(
+        self, decision: Decision, statuses: dict[str, Status | None]
+    ) -> dict[str, Status | None]:
+        """Return *statuses* with what the extenders said, also of nodes that are not there."""
+        kept = set(decision.feasible.names()) if decision.feasible is not None else set()
+        if decision.feasible is not None or decision.diagnosis is not None:
+            for name, status in statuses.items():
+                if status is None and name not in kept:
+                    statuses[name] = LEFT_OUT
+        return statuses | {name: status for name, status in decision.named.items() if name not in kept}
 
     @property
     def explanations(self) -> dict[str, str]:
         """Node → the explanation of its rejection, such as the pod in conflict, where the plugin has one."""
-        return self.plugin_explanations.nodes
+        by = self.decision.named_by if self.decision is not None else {}
+        return {**self.plugin_explanations.nodes, **{n: f"reported by {each}" for n, each in by.items()}}
 
     @property
     def findings(self) -> dict[str, tuple[str, ...]]:
@@ -126,15 +141,16 @@ class Evaluation(Tabular):
 
     @property
     def scores(self) -> dict[str, dict[str, int]]:
-        """Plugin → node → normalised score × weight."""
+        """Plugin or extender → node → normalised score × weight; extenders may leave out nodes."""
         if self.decision is None or self.decision.scores is None:
             return {}
         table = self.decision.scores
         names = table.rows.names()
-        return {
+        by_plugin = {
             plugin: dict(zip(names, scores.tolist(), strict=True))
             for plugin, scores in table.by_plugin.items()
         }
+        return by_plugin | table.by_extender
 
     @property
     def total(self) -> dict[str, int]:
@@ -243,7 +259,7 @@ class Evaluation(Tabular):
                 name,
                 "best" if name in best else "fits",
                 str(total[name]) if name in total else "",
-                ", ".join(f"{plugin} {by_node[name]}" for plugin, by_node in scores.items()),
+                ", ".join(f"{plugin} {each[name]}" for plugin, each in scores.items() if name in each),
             )
             for name in sorted(self.feasible, key=lambda name: (-total.get(name, 0), name))
         ]

@@ -16,7 +16,7 @@ from ..cycle import Decision, Scheduler, VirtualClock
 from ..cycle.binding.progress import progress_of
 from ..cycle.options import ScoreAllNodes
 from ..errors import InputError, Problems
-from ..framework import PluginsToPass, Registry
+from ..framework import Extender, PluginsToPass, Registry
 from .bindings import GivenPlacements
 from .evaluation import Evaluation
 from .evaluator import Evaluator
@@ -64,6 +64,7 @@ class Simulation:
         plugins: PluginsToPass | None = None,
         allow_imports: str | Iterable[str] = (),
         registry: Registry | None = None,
+        extenders: Iterable[Extender] = (),
         verify: float = 0.0,
         strict: Strict = True,
         feature_gates: FeatureGates | Mapping[str, bool] | None = None,
@@ -80,6 +81,7 @@ class Simulation:
             plugins=plugins,
             allow_imports=allow_imports,
             registry=registry,
+            extenders=extenders,
             verify=verify,
             feature_gates=feature_gates,
             wait_together=False,  # reports show the attempts of each pod, and why each one failed
@@ -285,7 +287,11 @@ def evaluate(
     :class:`InputError` for a manifest that cannot be used.
     """
     simulation = Simulation(objects, config, plugins=plugins, allow_imports=allow_imports, strict=strict)
-    return simulation.evaluate(pod)
+    try:
+        return simulation.evaluate(pod)
+    finally:
+        for extender in simulation.scheduler.core.extenders:
+            extender.close()
 
 
 def as_object(obj: Any, kinds: Iterable[type[ClusterObject]] = (), *, strict: Strict = True) -> Any:

@@ -19,6 +19,7 @@ from schedframe import (
     OfferedNodes,
     Pod,
     Scheduler,
+    Simulation,
     Victims,
     VictimUids,
     VirtualClock,
@@ -206,3 +207,25 @@ def test_the_cache_changes_no_decision(remembered: int | None) -> None:
         placed.append([(d.node_name, d.diagnosis and d.diagnosis.message(), d.evaluated) for d in decisions])
         placed[-1].append((str(extender.calls), None, 0))
     assert placed[0] == placed[1]
+
+
+def test_an_evaluation_shows_extenders_like_plugins() -> None:
+    nodes = [make_node(f"node-{i}") for i in range(4)]
+    with Simulation(nodes, extenders=[Even(weight=2)]) as simulation:
+        evaluation = simulation.evaluate(make_pod())
+    assert evaluation.scores["extender"] == {"node-0": 200}
+    assert evaluation.best == ["node-0"]
+    assert {n for n, s in evaluation.statuses.items() if s is not None} == {"node-1", "node-3"}
+    assert "odd: reported by extender" in str(evaluation)
+    assert "extender 200" in str(evaluation)
+
+
+def test_an_evaluation_shows_nodes_that_an_extender_leaves_out() -> None:
+    class Silent(Recording):
+        def filter(self, pod: Pod, nodes: OfferedNodes) -> ExtenderFilterResult:
+            return ExtenderFilterResult(())
+
+    with Simulation([make_node("n")], extenders=[Silent()]) as simulation:
+        evaluation = simulation.evaluate(make_pod())
+    assert evaluation.feasible == []
+    assert "an extender left the node out" in str(evaluation)
