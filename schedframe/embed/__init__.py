@@ -15,6 +15,7 @@ from .translation import Translator
 from .values import (
     Affinity,
     AntiAffinity,
+    Group,
     Limits,
     NotStarted,
     PlacementFailure,
@@ -38,6 +39,7 @@ __all__ = [
     "Embedding",
     "EmbeddingKeywords",
     "EmbeddingOptions",
+    "Group",
     "Limits",
     "NotStarted",
     "PlacementFailure",

@@ -17,10 +17,10 @@ from .amounts import Amounts
 from .embedded_cluster import EmbeddedCluster, Evicted, Placed, PlacementEvent, Unplaced
 from .ledger import Ledger, Placement
 from .options import EmbeddingKeywords, EmbeddingOptions
-from .profile import configuration
+from .profile import GROUP_GATES, configuration
 from .retry import Backoff, Retry, checked_seconds
 from .translation import Translator, failure_text, in_words_of_tasks, pod_key
-from .values import Limits, NotStarted, PlacementFailure, Requirements, T, TaskState, W, Waiting
+from .values import Group, Limits, NotStarted, PlacementFailure, Requirements, T, TaskState, W, Waiting
 
 
 class Embedding(Generic[T, W]):
@@ -67,6 +67,7 @@ class Embedding(Generic[T, W]):
             cluster,
             options.config if options.config is not None else _default_config(workers, options),
             plugins=options.plugins,
+            feature_gates=GROUP_GATES if options.groups else None,
             clock=self.clock,
             seed=options.seed,
             verify=options.verify,
@@ -111,12 +112,26 @@ class Embedding(Generic[T, W]):
 
     def submit(self, task: T, needs: Requirements | None = None) -> None:
         """Add a task. Raises :class:`Conflict` if its key is taken, :class:`InputError`."""
+        self._ledger.submit(task, self._translate.task_to_pod(task, self._needs_of(task, needs)))
+
+    def submit_group(self, group: Group[T], needs: Requirements | None = None) -> None:
+        """Add tasks that start together; *needs* holds for each of them.
+
+        Raises :class:`Conflict` if a key is taken, and :class:`InputError`, without ``groups=True`` too.
+        """
+        if not self.options.groups:
+            raise InputError("group", "groups are off", "make the embedding with groups=True")
+        made, pods = self._translate.group_to_pods(group, lambda task: self._needs_of(task, needs))
+        self._ledger.submit_group(group.tasks, made, pods)
+
+    def _needs_of(self, task: T, needs: Requirements | None) -> Requirements | None:
+        """Return *needs*, or what ``options.needs`` says. Raises :class:`InputError`."""
         if needs is None and self.options.needs is not None:
             needs = self.options.needs(task)
         if needs is not None and needs.profile and needs.profile not in self.profiles:
             known = ", ".join(self.profiles)
             raise InputError("needs.profile", f"there is no profile {needs.profile!r}", f"known are: {known}")
-        self._ledger.submit(task, self._translate.task_to_pod(task, needs))
+        return needs
 
     def finish(self, task: T | str, *, on: str | None = None) -> bool:
         """Remove a task that is done or no longer wanted, and free its room.
@@ -346,6 +361,7 @@ def _default_config(workers: tuple[W, ...], options: EmbeddingOptions[T, W]) -> 
     return configuration(
         resources or ("cpu", "memory"),
         preemption=options.on_evict is not None,
+        groups=options.groups,
     )
 
 

@@ -10,7 +10,7 @@ from typing import Generic
 
 from attrs import define, field, frozen
 
-from ..api import Node, Pod
+from ..api import Node, Pod, PodGroup
 from ..cluster import Conflict, InMemoryCluster, NotFound
 from ..errors import InvariantError
 from .translation import NAMESPACE, pod_key
@@ -33,6 +33,8 @@ class TaskEntry(Generic[T]):
     due: float | None = None
     """When a held task is tried again."""
     why: PlacementFailure | None = None
+    group: str = ""
+    """Key of its group in the cluster; empty: none."""
 
 
 @frozen
@@ -65,6 +67,8 @@ class Ledger(Generic[T, W]):
     clock: Callable[[], float]
     tasks: dict[str, TaskEntry[T]] = field(factory=dict)
     workers: dict[str, WorkerEntry[W]] = field(factory=dict)
+    _groups: dict[str, int] = field(factory=dict)
+    """Key of a group in the cluster → number of its tasks that have not ended."""
     # A heap by due time. An entry whose task has another due time by now is stale and skipped.
     _held: list[tuple[float, int, TaskEntry[T]]] = field(factory=list)
     _sequence: Iterator[int] = field(factory=count)
@@ -115,6 +119,28 @@ class Ledger(Generic[T, W]):
             entry = self.tasks[pod.name] = TaskEntry(task, pod.name, pod)
             self._enqueue(entry)
 
+    def submit_group(self, tasks: tuple[T, ...], group: PodGroup, pods: tuple[Pod, ...]) -> None:
+        """Add the tasks of a group, or none of them. Raises :class:`Conflict` if a key is taken."""
+        with self._lock:
+            names = [pod.name for pod in pods]
+            taken = [name for name in names if name in self.tasks]
+            if taken or len(set(names)) < len(names):
+                raise Conflict(f"tasks {taken or names} are there already; finish them, or choose other keys")
+            self.cluster.create(group)
+            self._groups[group.key] = len(names)
+            for task, pod in zip(tasks, pods, strict=True):
+                entry = self.tasks[pod.name] = TaskEntry(task, pod.name, pod, group=group.key)
+                self._enqueue(entry)
+
+    def _leave_group(self, entry: TaskEntry[T]) -> None:
+        """Remove the group of a task that ended with its last task."""
+        if not entry.group:
+            return
+        self._groups[entry.group] -= 1
+        if not self._groups[entry.group]:
+            del self._groups[entry.group]
+            self.cluster.delete(PodGroup.KIND, entry.group)
+
     def finish(self, key: str, on: str | None) -> bool:
         """Remove a task; return whether it was there (on that worker)."""
         with self._lock:
@@ -123,6 +149,7 @@ class Ledger(Generic[T, W]):
                 return False
             self._withdraw(entry)
             del self.tasks[key]
+            self._leave_group(entry)
             return True
 
     def placement_of(self, key: str, on: str | None) -> Placement | None:
@@ -252,6 +279,8 @@ class Ledger(Generic[T, W]):
             for entry in self.tasks.values():
                 self._check(entry, pods.pop(pod_key(entry.key), None))
             _expect(not pods, f"pods without a task: {sorted(pods)}")
+            groups = {group.key for group in self.cluster.list(PodGroup.KIND)}
+            _expect(groups == self._groups.keys(), f"groups {sorted(groups)} for {sorted(self._groups)}")
             names = {node.name for node in self.cluster.list("Node")}
             _expect(names == set(self.workers), f"nodes {sorted(names)} for workers {sorted(self.workers)}")
             given = {(name, key) for key, entry in self.workers.items() for name in entry.tasks}

@@ -43,6 +43,10 @@ class EmbeddingOptions(Generic[T, W]):
     """A KubeSchedulerConfiguration. ``None``: :func:`configuration` for the resources of the first workers,
     with all of ``plugins`` enabled.
     """
+    groups: bool = False
+    """Whether :meth:`Embedding.submit_group` may be called: the scheduler then counts the members of groups.
+    A ``config`` of your own must enable the plugins of groups, see :func:`configuration`.
+    """
     plugins: PluginsToPass | None = None
     """Further plugins, as for :class:`Scheduler`."""
     steps: Mapping[str, Amount] | None = None
@@ -69,6 +73,7 @@ class EmbeddingKeywords(TypedDict, Generic[T, W], total=False):
     limits: Callable[[W], Limits] | None
     retry: Retry | None
     config: ConfigSource
+    groups: bool
     plugins: PluginsToPass | None
     steps: Mapping[str, Amount] | None
     clock: Clock | None

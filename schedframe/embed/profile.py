@@ -23,6 +23,15 @@ _PLUGINS: Final[tuple[tuple[str, int | None], ...]] = (
 )
 """In the order, and with the weights, of the default profile."""
 _PREEMPTION: Final = ("DefaultPreemption", None)
+GROUP_GATES: Final[Mapping[str, bool]] = dict.fromkeys(
+    ("GenericWorkload", "GangScheduling", "TopologyAwareWorkloadScheduling"), True
+)
+"""Feature gates of an embedding whose tasks may come in groups."""
+_GROUPS: Final[tuple[tuple[str, int | None], ...]] = (
+    ("GangScheduling", None),
+    ("TopologyPlacementGenerator", None),
+    ("PodGroupPodsCount", 1),
+)
 
 
 def configuration(
@@ -30,6 +39,7 @@ def configuration(
     *,
     strategy: Strategy = "spread",
     preemption: bool = False,
+    groups: bool = False,
     plugins: Iterable[str] = (),
     name: str = "default-scheduler",
 ) -> dict[str, Any]:
@@ -37,12 +47,14 @@ def configuration(
 
     ``resources``: whose free room decides between workers, with weights if it is a mapping.
     ``strategy``: see :data:`Strategy`. ``preemption``: whether tasks may evict tasks of lower priority.
+    ``groups``: whether tasks may be submitted in groups.
     ``plugins``: names of further plugins, enabled at all their points with weight 1, after the others.
     ``name``: of the profile. For several profiles, join the ``profiles`` of several of these.
     """
     weights = resources if isinstance(resources, Mapping) else dict.fromkeys(resources, 1)
     scored = [{"name": resource_name(name), "weight": weight} for name, weight in weights.items()]
-    enabled = [*_PLUGINS, *([_PREEMPTION] if preemption else []), *((plugin, 1) for plugin in plugins)]
+    optional = [*([_PREEMPTION] if preemption else []), *(_GROUPS if groups else ())]
+    enabled = [*_PLUGINS, *optional, *((plugin, 1) for plugin in plugins)]
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",

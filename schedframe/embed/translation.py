@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Final
 
-from attrs import field, frozen
+from attrs import evolve, field, frozen
 
 from .._brief import brief_repr
 from ..api import (
@@ -19,6 +19,7 @@ from ..api import (
     SCHEDULE_ANYWAY,
     TAINT_UNSCHEDULABLE,
     Container,
+    GangSchedulingPolicy,
     LabelSelector,
     Node,
     NodeAffinity,
@@ -32,19 +33,25 @@ from ..api import (
     PodAffinity,
     PodAffinityTerm,
     PodAntiAffinity,
+    PodGroup,
+    PodGroupSchedulingConstraints,
+    PodGroupSchedulingPolicy,
+    PodGroupSpec,
+    PodSchedulingGroup,
     PodSpec,
     PreferredSchedulingTerm,
     Quantity,
     ResourceRequirements,
     Taint,
     Toleration,
+    TopologyConstraint,
     TopologySpreadConstraint,
     WeightedPodAffinityTerm,
 )
 from ..api import Affinity as PodAndNodeAffinity
 from ..errors import InputError
 from .amounts import PREFIX, Amounts
-from .values import Affinity, AntiAffinity, Limits, Requirements, TaskLike, Values, WorkerLike
+from .values import Affinity, AntiAffinity, Group, Limits, Requirements, TaskLike, Values, WorkerLike
 
 NAMESPACE: Final = "default"
 _ANY_NUMBER: Final = 2**31 - 1
@@ -68,6 +75,27 @@ class Translator:
     amounts: Amounts = field(factory=Amounts)
     default_profile: str = "default-scheduler"
     _plain_specs: dict[tuple[tuple[str, Quantity], ...], PodSpec] = field(factory=dict, init=False)
+
+    def group_to_pods(
+        self, group: Group[Any], needs: Callable[[Any], Requirements | None]
+    ) -> tuple[PodGroup, tuple[Pod, ...]]:
+        """Return *group* and its tasks, each with what ``needs(task)`` says. Raises :class:`InputError`."""
+        _check_key("key", group.name)
+        constraints = PodGroupSchedulingConstraints((TopologyConstraint(group.within),))
+        spec = PodGroupSpec(
+            PodGroupSchedulingPolicy(gang=GangSchedulingPolicy(group.min_count)),
+            constraints if group.within else None,
+        )
+        member = PodSchedulingGroup(group.name)
+        shared: PodSpec | None = None
+        pods = []
+        for task in group.tasks:
+            pod = self.task_to_pod(task, needs(task))
+            spec_of_pod = evolve(pod.spec, scheduling_group=member)
+            if spec_of_pod != shared:
+                shared = spec_of_pod  # else one object: what is found out about a spec is kept there
+            pods.append(Pod(pod.metadata, shared))
+        return PodGroup(ObjectMeta(name=group.name, namespace=NAMESPACE), spec), tuple(pods)
 
     def task_to_pod(self, task: TaskLike, needs: Requirements | None = None) -> Pod:
         """Return *task* as a pod without a node. Raises :class:`InputError`."""

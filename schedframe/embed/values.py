@@ -179,6 +179,45 @@ class Requirements:
 
 @brief_repr
 @frozen
+class Group(Generic[T]):
+    """Tasks that start together: ``at_least`` of them at a time, or none.
+
+    ``within``: a label of the workers; all tasks of the group go to workers that share one value of it. Tasks
+    beyond ``at_least`` start as there is room. For :meth:`Embedding.submit_group`.
+    """
+
+    tasks: tuple[T, ...] = field(converter=tuple)
+    at_least: int | None = field(default=None)
+    """``None``: all of ``tasks``."""
+    within: str = field(default="", validator=_check_by)
+    key: str = ""
+    """Unique among the groups that are there at the same time; by default that of the first task."""
+
+    @tasks.validator
+    def _not_empty(self, attribute: object, value: tuple[T, ...]) -> None:
+        if not value:
+            raise InputError("tasks", "a group has no task", "give at least one")
+
+    @at_least.validator
+    def _in_reach(self, attribute: object, value: int | None) -> None:
+        if value is not None and not 1 <= value <= len(self.tasks):
+            raise InputError(
+                "at_least", f"{value} is out of range", f"give a number from 1 to {len(self.tasks)}"
+            )
+
+    @property
+    def name(self) -> str:
+        """``key``, or the key of the first task."""
+        return self.key or self.tasks[0].key
+
+    @property
+    def min_count(self) -> int:
+        """How many tasks start together at least."""
+        return len(self.tasks) if self.at_least is None else self.at_least
+
+
+@brief_repr
+@frozen
 class Limits:
     """Limits of a worker besides its capacity. By default none."""
 
