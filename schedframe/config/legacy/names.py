@@ -134,6 +134,8 @@ DEFAULT_PRIORITIES: Final = {
 }
 """Priorities of a policy without a list of priorities, with their weights."""
 
+LATER_PLUGINS: Final = ("DynamicResources", "NodeDeclaredFeatures")
+"""Default plugins of today that decide on fields of pods that came after policies."""
 PRE_FILTERS: Final = frozenset(
     {FIT, "NodePorts", AFFINITY, SPREAD, POD_AFFINITY, "VolumeRestrictions", "VolumeBinding", "VolumeZone"}
     | {"NodeVolumeLimits", "EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits", SERVICE_AFFINITY}

@@ -18,6 +18,7 @@ from .names import (
     FIT,
     LABEL_PREFERENCE,
     LABELS_PRESENCE,
+    LATER_PLUGINS,
     MANDATORY,
     NODE_LABEL,
     POD_AFFINITY,
@@ -68,6 +69,8 @@ class PolicyMigration:
         if self._errors:
             raise ConfigDecodeError(self._errors)
         self._set_labels()
+        later = ", ".join(LATER_PLUGINS)
+        self._note("plugins", f"no policy names {later}; enable them if pods use what came after v1.22")
         profile: dict[str, Any] = {"plugins": self._plugins(), "pluginConfig": self._plugin_config()}
         if policy.get("alwaysCheckAllPredicates"):
             self._note("alwaysCheckAllPredicates", "runAllFilters of the profile")

@@ -10,7 +10,7 @@ import pytest
 from schedframe import InMemoryCluster, Registry, Scheduler, VirtualClock, from_manifest
 from schedframe.config import ConfigDecodeError, load_config
 from schedframe.config.legacy import migrate
-from schedframe.config.legacy.names import DEFAULT_PREDICATES, PREDICATES
+from schedframe.config.legacy.names import DEFAULT_PREDICATES, LATER_PLUGINS, PREDICATES
 
 from .manifests import best, node, pod, policy, thing
 
@@ -30,6 +30,15 @@ def test_mandatory_predicates_come_in_their_order() -> None:
         "NodeAffinity",
         "TaintToleration",
     ]
+
+
+def test_a_note_names_the_default_plugins_that_no_policy_has() -> None:
+    (profile,) = load_config(None).profiles
+    made = migrate(policy())
+    (migrated,) = load_config(made.config, catalogue=Registry.installed().full_catalogue()).profiles
+    missing = set(profile.names) - set(migrated.names)
+    assert missing == set(LATER_PLUGINS)
+    assert any("DynamicResources, NodeDeclaredFeatures" in note.text for note in made.notes)
 
 
 def test_a_policy_without_predicates_has_the_default_ones() -> None:
