@@ -56,6 +56,8 @@ FORMULA_CONSTANTS: Final[dict[str, str]] = {
     "schedframe/cycle/latency.py:BUCKETS_PER_DOUBLING": "the precision of percentiles",
     "schedframe/cycle/latency.py:_SHORTEST": "the unit of a format",
     "schedframe/cycle/latency.py:BATCH": "the memory of a histogram",
+    "schedframe/cycle/reload.py:CLOSE_AFTER": "when former plugins are looked at again",
+    "schedframe/cycle/reload.py:LOOK_AFTER": "when a waiting thread looks again",
     "schedframe/cycle/metering/gaps.py:LONGEST_GAP": "a share of the reference",
     "schedframe/cycle/metering/gaps.py:LONGEST_EVENT_GAP": "which events are measured",
     "schedframe/cycle/metering/meter.py:_FIGURES": "a format: numbers of one pod",

@@ -105,6 +105,11 @@ class PodSpec:
             object.__setattr__(self, "_memo", memo)
         return memo
 
+    def forget(self) -> None:
+        """Empty :attr:`memo`, for all copies."""
+        if self._memo:
+            self._memo.clear()
+
     @property
     def host_ports(self) -> tuple[HostPort, ...]:
         """Host ports of containers and sidecars, in order. Computed once."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
 
@@ -28,7 +28,7 @@ from .equivalence.fast_search import FastSearch
 from .handle import SchedulerHandle
 from .metering.meter import Meter
 from .metering.plugin_calls import EveryCall
-from .options import SchedulerOptions, ScoreAllNodes
+from .options import SchedulerOptions
 from .outcomes import SchedulerObserver
 from .runtime.clock import SystemClock
 from .runtime.executors import AsyncioExecutor, Executor, InlineExecutor
@@ -80,15 +80,11 @@ def build_core(
 ) -> Core:
     """Return a core with its frameworks; nothing is watched or scheduled yet."""
     rng = Random(options.seed)
-    sampled = _samples(config, options.score_all_nodes)
-    extenders = _extenders(config, options)
+    sampled = samples(config, options)
+    extenders = extenders_of(config, options)
     cache = _cache(config, options, ordered=sampled or bool(extenders))
-    sampling = Sampling(cache, config.config.percentage_of_nodes_to_score or 0) if sampled else None
     clock = options.clock if options.clock is not None else SystemClock()
     objects = ObjectStore()
-    fast = None
-    if sampling is None and options.remember != 0:
-        fast = FastSearch(EquivalenceCache(objects, options.remember), rng)
     executor = options.executor if options.executor is not None else _executor_for(cluster)
     core = Core(
         cluster=cluster,
@@ -98,40 +94,40 @@ def build_core(
         executor=executor,
         cache=cache,
         objects=objects,
-        search=_search(cache, rng, sampling, fast, options.verify),
+        search=search_for(cache, objects, rng, config, options),
         waiting=WaitingRoom(lambda uid, plugin, rejection: None),
         on_fault=options.on_fault,
         feature_gates=config.feature_gates,
     )
-    _add_extenders(core, extenders)
+    use_search(core, core.search, extenders)
     _limit_binds(core)
-    _report_faults_of_cache(core)
     _add_observers(core, options)
-    _add_frameworks(core, config, registry, options)
-    core.queue = _queue(core, config)
+    core.watchdog = Watchdog() if options.debug and options.watchdog is None else options.watchdog
+    core.frameworks.update(build_frameworks(core, config, registry, options))
+    queue_class = GroupQueue if config.feature_gates.enabled(GROUPS) else PriorityQueue
+    core.queue = queue_class(queue_options(core, config, core.frameworks, extenders))
     return core
 
 
-def _report_faults_of_cache(core: Core) -> None:
-    def report(status: Status, pod: Pod) -> None:
-        core.report(status, pod, "equivalence cache")
-
-    search = core.search
-    for fast in (search.fast, search.fast_filter):
-        if fast is not None:
-            fast.report = report
-    if isinstance(search, VerifyingSearch):
-        search.report = report
-
-
-def _extenders(config: EffectiveConfig, options: SchedulerOptions) -> tuple[Extender, ...]:
+def extenders_of(config: EffectiveConfig, options: SchedulerOptions) -> tuple[Extender, ...]:
     """The extenders of the configuration and those passed, in the order of their calls."""
     encoding = Encoding()
     configured = [HttpExtender(each, encoding=encoding) for each in config.config.extenders]
     return in_call_order((*configured, *options.extenders))
 
 
-def _add_extenders(core: Core, extenders: tuple[Extender, ...]) -> None:
+def use_search(core: Core, search: Search, extenders: tuple[Extender, ...]) -> None:
+    """Search with *search* and *extenders* from now on."""
+    core.search = search
+
+    def report(status: Status, pod: Pod) -> None:
+        core.report(status, pod, "equivalence cache")
+
+    for fast in (search.fast, search.fast_filter):
+        if fast is not None:
+            fast.report = report
+    if isinstance(search, VerifyingSearch):
+        search.report = report
     core.extenders = extenders
     core.binders = tuple([each for each in extenders if ExtenderVerb.BIND in each.verbs])
     if extenders:
@@ -162,17 +158,26 @@ def _limit_binds(core: Core) -> None:
         cluster.on_limit_change = core.inbox.wake
 
 
-def _search(
-    cache: Cache, rng: Random, sampling: Sampling | None, fast: FastSearch | None, verify: float
+def search_for(
+    cache: Cache, objects: ObjectStore, rng: Random, config: EffectiveConfig, options: SchedulerOptions
 ) -> Search:
+    """Return a search as *config* and *options* ask for it, which remembers nothing yet."""
+    verify = options.verify
     if not 0 <= verify <= 1:
         raise ValueError(f"verify is a share from 0 to 1, not {verify}")
+    sampling = fast = None
+    if samples(config, options):
+        sampling = Sampling(cache, config.config.percentage_of_nodes_to_score or 0)
+    elif options.remember != 0:
+        fast = FastSearch(EquivalenceCache(objects, options.remember), rng)
     if fast is None or not verify:
         return Search(cache, rng, sampling, fast=fast)
     return VerifyingSearch(cache, rng, sampling, fast=fast, share=verify)
 
 
-def _samples(config: EffectiveConfig, score_all_nodes: ScoreAllNodes) -> bool:
+def samples(config: EffectiveConfig, options: SchedulerOptions) -> bool:
+    """Return whether a search looks at some of the nodes only."""
+    score_all_nodes = options.score_all_nodes
     if score_all_nodes != "auto":
         return not score_all_nodes
     return bool(config.config.percentage_of_nodes_to_score) or any(
@@ -200,11 +205,12 @@ def _observer_of(core: Core, profile: str, options: SchedulerOptions) -> Observe
     return Observers(found) if len(found) > 1 else next(iter(found), None)
 
 
-def _add_frameworks(
+def build_frameworks(
     core: Core, config: EffectiveConfig, registry: Registry, options: SchedulerOptions
-) -> None:
+) -> dict[str, Framework]:
+    """Return a framework for each profile. :class:`ConfigError`, and none is left, if a plugin fails."""
     guards: list[Guard] = [TableGuard(core.cache.table)] if options.debug else []
-    core.watchdog = Watchdog() if options.debug and options.watchdog is None else options.watchdog
+    found: dict[str, Framework] = {}
     if core.watchdog is not None:
         guards.append(core.watchdog)
     for profile in config.profiles:
@@ -213,9 +219,20 @@ def _add_frameworks(
             watched = _observer_of(core, profile.scheduler_name, options)
             framework = _framework(core, profile, registry, handle, watched, guards)
         except PluginError as error:
+            close_frameworks(core, found.values())
             raise ConfigError(f"profile {profile.scheduler_name}: {error}") from error
         handle.attach(framework)
-        core.frameworks[profile.scheduler_name] = framework
+        found[profile.scheduler_name] = framework
+    return found
+
+
+def close_frameworks(core: Core, frameworks: Iterable[Framework]) -> None:
+    """Close the plugins of *frameworks*; their faults are reported."""
+    for framework in frameworks:
+        for problem in framework.close():
+            core.report(problem, None, "close")
+        if core.meter is not None:
+            core.meter.by_framework.pop(framework, None)
 
 
 def _framework(
@@ -235,9 +252,14 @@ def _framework(
     return framework
 
 
-def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
-    """The queue of all profiles; validation saw to it that they agree on how it is sorted."""
-    framework = next(iter(core.frameworks.values()))
+def queue_options(
+    core: Core,
+    config: EffectiveConfig,
+    frameworks: Mapping[str, Framework],
+    extenders: Sequence[Extender],
+) -> QueueOptions:
+    """Return the options of the queue of all profiles; they agree on how it is sorted, as was validated."""
+    framework = next(iter(frameworks.values()))
     document, plan = config.config, framework.plan
     sorter = next(name for name, _ in framework.profile.plugins["queueSort"] if name in plan.plugins)
 
@@ -248,27 +270,24 @@ def _queue(core: Core, config: EffectiveConfig) -> PriorityQueue:
         report(Status.from_error(error, plugin), pod)
 
     key, less = plan.queue_sort_key, plan.queue_sort_less
-    queue_class = GroupQueue if config.feature_gates.enabled(GROUPS) else PriorityQueue
-    return queue_class(
-        QueueOptions(
-            sort_key=SortKey(sorter, key, report).of if key is not None else None,
-            less=SortLess(sorter, less, report) if less is not None else None,
-            profiles={name: _queue_profile(each, core) for name, each in core.frameworks.items()},
-            clock=core.clock,
-            # The machine's clock moves on between attempts; a pass over the queue takes less than a second.
-            tolerance=1.0 if isinstance(core.clock, SystemClock) else 0.0,
-            initial_backoff=float(document.pod_initial_backoff_seconds or 0),
-            max_backoff=float(document.pod_max_backoff_seconds or 0),
-            pod_lister=core.pending.get,
-            on_fault=on_fault,
-            counts=None if core.meter is None else core.meter.queue,
-        )
+    return QueueOptions(
+        sort_key=SortKey(sorter, key, report).of if key is not None else None,
+        less=SortLess(sorter, less, report) if less is not None else None,
+        profiles={name: _queue_profile(each, extenders) for name, each in frameworks.items()},
+        clock=core.clock,
+        # The machine's clock moves on between attempts; a pass over the queue takes less than a second.
+        tolerance=1.0 if isinstance(core.clock, SystemClock) else 0.0,
+        initial_backoff=float(document.pod_initial_backoff_seconds or 0),
+        max_backoff=float(document.pod_max_backoff_seconds or 0),
+        pod_lister=core.pending.get,
+        on_fault=on_fault,
+        counts=None if core.meter is None else core.meter.queue,
     )
 
 
-def _queue_profile(framework: Framework, core: Core) -> QueueProfile:
+def _queue_profile(framework: Framework, extenders: Sequence[Extender]) -> QueueProfile:
     rejecting = framework.rejecting_plugins()
-    extenders = {EXTENDER: EVERYTHING} if core.extenders else {}
+    by_extenders = {EXTENDER: EVERYTHING} if extenders else {}
     return QueueProfile(
         tuple((entry.name, entry.call) for entry in framework.plan.pre_enqueue),
         {
@@ -276,7 +295,7 @@ def _queue_profile(framework: Framework, core: Core) -> QueueProfile:
             for name, registered in framework.events().items()
             if registered is not None or name in rejecting
         }
-        | extenders,
+        | by_extenders,
         group_gates=frozenset(
             entry.name
             for entry in framework.plan.pre_enqueue

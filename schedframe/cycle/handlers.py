@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from typing import Any, ClassVar
 
 from attrs import define, field
@@ -54,6 +54,10 @@ class EventHandlers:
     _by_kind: dict[str, Handler] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
+        self.follow_profiles()
+
+    def follow_profiles(self) -> None:
+        """Handle the kinds of the present profiles."""
         self._by_kind = dict.fromkeys(STORED_KINDS, self._stored)
         for framework in self.core.frameworks.values():
             self._by_kind |= dict.fromkeys(framework.kinds(), self._stored)
@@ -66,6 +70,24 @@ class EventHandlers:
             return tuple(self._by_kind)
         read = {kind for each in self.core.frameworks.values() for kind in _kinds_read(each)}
         return tuple(kind for kind in self._by_kind if kind in read or kind in self.ALWAYS)
+
+    def profiles_changed(self, before: Set[str]) -> None:
+        """Forget the pods of profiles that are gone, take in those of new ones. O(pods) if there are any.
+
+        An attempt under way for a forgotten pod goes on; if it fails, the pod is not queued again.
+        """
+        core = self.core
+        self.follow_profiles()
+        after = core.frameworks.keys()
+        if before - after:
+            for pod in [each for each in core.pending.values() if each.spec.scheduler_name not in after]:
+                self._no_longer_pending(pod)
+                core.queue.delete(pod)
+        added = after - before
+        if added:
+            for pod in core.cluster.list("Pod"):
+                if not pod.spec.node_name and pod.spec.scheduler_name in added and self._is_relevant(pod):
+                    self._pod_pending(None, pod)
 
     def on_event(self, event: WatchEvent) -> None:
         """One event of the watch."""

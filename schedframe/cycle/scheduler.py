@@ -11,33 +11,34 @@ from attrs import evolve
 
 from .._brief import brief_of
 from ..api import Pod, group_of
-from ..cluster import ClusterPort, Subscription
+from ..cluster import ClusterPort
 from ..config import ConfigSource, EffectiveConfig
 from ..errors import InputError
-from ..extenders import HttpExtender
-from ..framework import Code, Framework, NominatingInfo, Status
+from ..framework import Framework, Status
 from ..framework.caching import uncached_of
 from ..queue import QueuedPodInfo
 from .binding.assume import place
 from .binding.attempt import Attempt
 from .binding.bind import resume
-from .binding.failure import CLEAR_NOMINATION, handle_failure
+from .binding.failure import handle_failure
 from .binding.permit import PermitDesk
-from .build import GROUPS, build_core, load, registry_with
+from .build import GROUPS, build_core, close_frameworks, load, registry_with
 from .core import Core, logger
 from .handlers import EventHandlers
 from .metering.collect import collect
-from .metering.gaps import event_gap
+from .no_node import end_without_node
 from .observer import DecisionObserver
 from .options import SchedulerKeywords, SchedulerOptions
 from .pending import PendingPods, pending_pods
 from .pod_groups.cycle import GroupCycle
 from .pod_groups.handlers import GroupEventHandlers
-from .rejections import known_rejections
+from .rejections import KnownRejections
+from .reload import Reloader
 from .runtime.executors import InlineExecutor
 from .runtime.socket_wait import SocketWait
 from .search.decision import Decision
 from .statistics import Statistics, statistics_of
+from .watching import Watching
 
 
 class Scheduler:
@@ -64,17 +65,14 @@ class Scheduler:
         options = SchedulerOptions(**keywords) if options is None else evolve(options, **keywords)
         registry, passed = registry_with(options)
         self.registry = registry
+        self._passed = passed
         self.recorder = options.recorder
-        self.config: EffectiveConfig = load(config, registry, passed, options.feature_gates)
-        self.core: Core = build_core(cluster, self.config, registry, options)
+        effective = load(config, registry, passed, options.feature_gates)
+        self.core: Core = build_core(cluster, effective, registry, options)
         if self.core.meter is not None and options.metrics is not None:
             options.metrics.attach(partial(collect, self.core, self.core.meter))
         self._timed = bool(self.core.observers) or self.core.meter is not None
         self._socket_wait = SocketWait(self.core.inbox, self.core.clock, self._do_due, self.next_deadline)
-        for extender in self.core.extenders:
-            if isinstance(extender, HttpExtender):
-                extender.wait = self._socket_wait
-        self.rejections = known_rejections(self.core, options)
         self._waiting = PermitDesk(self.core)
         self.groups: GroupCycle | None = None
         """The cycles of pod groups; ``None`` without the feature gate GenericWorkload."""
@@ -82,9 +80,12 @@ class Scheduler:
             record = None if self.recorder is None else partial(self._record, self.recorder)
             self.groups = GroupCycle(self.core, record)
         self._handlers = EventHandlers(self.core) if self.groups is None else GroupEventHandlers(self.core)
-        self._subscription: Subscription | None = None
+        self._watching = Watching(self.core, self._handlers)
+        self._reloader = Reloader(effective, self.core, registry, options, self._watching, self._socket_wait)
         self._driving = threading.RLock()
         """Held while ``run`` or ``run_until_idle`` is at work, so that ``close`` waits for it."""
+        self._runs = False
+        """Whether one of these was called."""
         self._closed = False
         self._stopping = threading.Event()
         self._woken = threading.Event()
@@ -96,23 +97,17 @@ class Scheduler:
     def start(self) -> None:
         """Begin to follow the cluster; done by the first step otherwise. Nothing once it is closed."""
         self.core.owner = threading.get_ident()
-        if self._subscription is None and not self._closed:
+        if not self._watching.begun and not self._closed:
             if self.core.watchdog is not None:
                 self.core.watchdog.start()
-            inbox, handle = self.core.inbox, self._handlers.on_event
-            meter = self.core.meter
-            if meter is None:
-                tell = inbox.teller(handle)
-            else:
-                tell = inbox.sampling_teller(handle, meter.timed(handle), event_gap)
-            self._subscription = self.core.cluster.watch(tell, self._handlers.kinds)
+            self._watching.follow()
             for framework in self.core.frameworks.values():
                 if uncached := uncached_of(framework.plan.plugins):
                     logger.info("profile %s: %s", framework.profile_name, ". ".join(map(str, uncached)))
 
     def sync(self) -> None:
         """Take in everything that has happened, schedule nothing."""
-        if self._subscription is None:
+        if not self._watching.begun:
             self.start()
         core = self.core
         core.owner = threading.get_ident()
@@ -131,12 +126,14 @@ class Scheduler:
 
     def schedule_one(self) -> Decision | None:
         """Take in what happened, then the scheduling cycle of the next pod; ``None`` if no pod is ready."""
-        if self._subscription is None:
+        if not self._watching.begun:
             self.start()
         core = self.core
         core.owner = threading.get_ident()
         core.inbox.drain()
         self._do_due()
+        if self._reloader.requests:
+            self._reloader.exchange()
         if core.binding_limit is not None and self.binds_under_way() >= core.binding_limit():
             return None
         while (info := core.queue.pop()) is not None:
@@ -164,6 +161,7 @@ class Scheduler:
         Does not wait for backoffs or timeouts.
         """
         cycles = 0
+        self._runs = True
         with self._driving:
             while True:
                 self._woken.clear()
@@ -180,6 +178,7 @@ class Scheduler:
 
     def run(self) -> None:
         """Schedule until :meth:`stop` is called, sleeping when there is nothing to do."""
+        self._runs = True
         with self._driving:
             while True:
                 # In this order: a stop() after the look at the flag also wakes this thread.
@@ -209,16 +208,13 @@ class Scheduler:
             self._closed = True
             self.stop()
             core = self.core
-            if self._subscription is not None:
-                self._subscription.close()
-                self._subscription = None
+            self._watching.close()
             core.executor.close()
             # What is still to be done, such as the status of a failed binding, is done in this thread.
             core.executor = InlineExecutor()
             core.inbox.drain()
-            for framework in core.frameworks.values():
-                for problem in framework.close():
-                    core.report(problem, None, "close")
+            self._reloader.close()
+            close_frameworks(core, core.frameworks.values())
             for extender in core.extenders:
                 extender.close()
             self._socket_wait.close()
@@ -231,6 +227,30 @@ class Scheduler:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+    # ---- another configuration ---------------------------------------------------------------------------
+
+    def reload(self, config: ConfigSource) -> EffectiveConfig:
+        """Go on with *config* from the next cycle on; return it. Any thread, but not within a cycle.
+
+        Plugins passed at the beginning are enabled in it as then. Attempts under way end with the former
+        plugins; all other pods are tried with the new ones, in their order. Raises :class:`ConfigError`, and
+        nothing changes, if it is refused, a plugin cannot be made or the feature gates are others. While
+        another thread drives the scheduler, waits until its next cycle begins.
+        """
+        effective = load(config, self.registry, self._passed, self.core.feature_gates)
+        self._reloader.reload(effective, self._driving if self._runs else None)
+        return effective
+
+    @property
+    def config(self) -> EffectiveConfig:
+        """The configuration in use."""
+        return self._reloader.config
+
+    @property
+    def rejections(self) -> KnownRejections | None:
+        """What lets pods wait together."""
+        return self._reloader.rejections
 
     # ---- one pod -----------------------------------------------------------------------------------------
 
@@ -251,7 +271,7 @@ class Scheduler:
             attempt.node_name, attempt.idle = decision.node_name, decision.idle
             place(core, attempt)
         elif decision.diagnosis is not None:
-            self._unschedulable(attempt, decision)
+            end_without_node(core, attempt, decision, self.rejections)
         else:
             assert decision.error is not None
             handle_failure(core, attempt, decision.error)
@@ -269,25 +289,6 @@ class Scheduler:
             recorder.decided(self.core, framework, info, decision)
         except Exception as error:  # noqa: BLE001 - a note that cannot be taken must not stop the scheduler
             self.core.report(Status.from_error(error), info.pod, "recorder")
-
-    def _unschedulable(self, attempt: Attempt, decision: Decision) -> None:
-        """No node is feasible: run post_filter, then requeue the pod."""
-        diagnosis = decision.diagnosis
-        assert diagnosis is not None
-        nominating: NominatingInfo | None = CLEAR_NOMINATION
-        result = None
-        if attempt.framework.plan.post_filter:
-            result, status = attempt.framework.run_post_filter(attempt.state, attempt.pod, diagnosis)
-            if self.core.meter is not None:
-                self.core.meter.post_filter_ended(result)
-            diagnosis.post_filter_message = status.message
-            nominating = result.nominating_info if result is not None else None
-            if status.code is Code.ERROR:
-                self.core.report(status, attempt.pod, "post_filter")
-        kin = None
-        if self.rejections is not None and not decision.shortcut and not decision.extenders:
-            kin = self.rejections.record(attempt.framework, attempt.pod, diagnosis, result)
-        handle_failure(self.core, attempt, UNSCHEDULABLE, diagnosis, nominating, kin)
 
     # ---- time --------------------------------------------------------------------------------------------
 
@@ -385,6 +386,3 @@ class Scheduler:
         self.refresh_conditions()
         self.core.inbox.drain()
         return pending_pods(self.core)
-
-
-UNSCHEDULABLE = Status.unschedulable()

@@ -234,11 +234,12 @@ class GroupQueue(PriorityQueue):
     _BACKOFF: ClassVar[type[BackoffQueues]] = GroupBackoffQueues
     _pools: GroupPools
 
-    def __init__(self, options: QueueOptions | None = None, **keywords: Any) -> None:
-        PriorityQueue.__init__(self, options, **keywords)
-        profiles = () if options is None else options.profiles.values()
-        self._pools.next_place = self._next_place
-        self._pools.group_gates = frozenset().union(*(each.group_gates for each in profiles))
+    def _make_pools(self, options: QueueOptions) -> Pools:
+        pools = PriorityQueue._make_pools(self, options)
+        assert isinstance(pools, GroupPools)
+        pools.next_place = self._next_place
+        pools.group_gates = frozenset().union(*(each.group_gates for each in options.profiles.values()))
+        return pools
 
     def pop_members(self, pods: Iterable[Pod]) -> list[QueuedPodInfo]:
         """Return those of *pods* that are queued in any pool, in flight from now on. O(log n) each.

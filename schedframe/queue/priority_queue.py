@@ -17,12 +17,14 @@ from .events import (
 )
 from .foresight import Foresight, Kin
 from .hints import RequeueStrategy
+from .options import QueueOptions
 from .passed_over import PassedOver
 from .pools import BACKING_OFF, SCHEDULE_ATTEMPT_FAILURE, WAITING
 from .queued_pod import Pool, QueuedPodInfo, Requeued, identity, interned
-from .view import QueueView, standing
+from .view import QueueView, hint_table, standing
 
 _IN_FLIGHT: Final = Pool.IN_FLIGHT
+_CONFIG_RELOAD = "ConfigReload"
 _BACKOFF_COMPLETE = "BackoffComplete"
 
 
@@ -40,6 +42,26 @@ class PriorityQueue(QueueView):
         """Let pods of one kin wait together from now on; see docs/explanation/waiting-together.md."""
         self._passed = PassedOver(self._pools, self._moments, foresight, self._clock)
         self._unsettled, self._take = self._passed.unsettled, self._passed.pop
+
+    def reconfigure(self, options: QueueOptions) -> None:
+        """Go on with other plugins, another order or other backoffs. O(n log n).
+
+        Pods in flight stay so, nominations stand. All others are asked at the gates again and become active
+        unless one holds them: what rejected them may be gone. They keep their attempts, their age and their
+        place. Clock, ``pod_lister``, ``on_ready`` and ``tolerance`` stay those of the first options.
+        """
+        self._settle()
+        infos = [standing(info) for info in self._pools.by_key.values()]
+        self._passed, self._unsettled = None, ()
+        self._hints = hint_table(options)
+        self._pools = self._make_pools(options)
+        self._take = self._pools.pop
+        now = self._clock()
+        entered = False
+        for info in infos:
+            entered |= self._pools.enter_active(info.as_new(), _CONFIG_RELOAD, now)
+        if entered:
+            self._ready()
 
     # ---- pods come and go --------------------------------------------------------------------------------
 

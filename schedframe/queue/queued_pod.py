@@ -101,6 +101,21 @@ class QueuedPodInfo:
         """The scheduler name of the pod: the profile whose plugins decide about it."""
         return self.pod.spec.scheduler_name
 
+    def as_new(self) -> QueuedPodInfo:
+        """Return the same history without what the last attempt found, in no pool."""
+        return evolve(
+            self,
+            pool=None,
+            unschedulable_plugins=NO_PLUGINS,
+            pending_plugins=NO_PLUGINS,
+            gating_plugin="",
+            backoff_expiry=None,
+            flushed=False,
+            kin=None,
+            line=None,
+            cohort=None,
+        )
+
     def with_pod(self, pod: Pod) -> QueuedPodInfo:
         """Return the same history with another version of the pod."""
         return evolve(self, pod=pod)

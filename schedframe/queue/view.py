@@ -30,10 +30,6 @@ class QueueView:
 
     def __init__(self, options: QueueOptions | None = None, **keywords: Any) -> None:
         options = options_from(options, keywords)
-        if options.sort_key is not None and options.less is not None:
-            raise TypeError("a queue is ordered by sort_key or by less: give at most one of them")
-        less = None if options.less is None else less_order(options.less)
-        sort_key = keyed_order(options.sort_key or by_priority) if less is None else None
         self._next_place = count(1).__next__
         self._moments = Moments(options.tolerance)
         self._passed: PassedOver | None = None
@@ -43,12 +39,21 @@ class QueueView:
         self._closed = False
         self._lister = options.pod_lister
         self._on_ready = options.on_ready
-        self._counts = counts = options.counts
-        self._hints = _hint_table(options)
+        self._counts = options.counts
+        self._hints = hint_table(options)
         self._in_flight = InFlight(options.max_in_flight_events)
         self.nominator = Nominator(self._may_be_nominated)
+        self._pools = self._make_pools(options)
+        self._take: Callable[[], QueuedPodInfo | None] = self._pools.pop
+
+    def _make_pools(self, options: QueueOptions) -> Pools:
+        if options.sort_key is not None and options.less is not None:
+            raise TypeError("a queue is ordered by sort_key or by less: give at most one of them")
+        less = None if options.less is None else less_order(options.less)
+        sort_key = keyed_order(options.sort_key or by_priority) if less is None else None
+        counts = options.counts
         make_pools = self._POOLS if counts is None else counting(self._POOLS, counts.incoming)
-        self._pools: Pools = make_pools(
+        return make_pools(
             Gates(options.profiles, options.on_fault),
             self._hints,
             self.nominator,
@@ -57,7 +62,6 @@ class QueueView:
             sort_key=sort_key,
             less=less,
         )
-        self._take: Callable[[], QueuedPodInfo | None] = self._pools.pop
 
     @property
     def closed(self) -> bool:
@@ -136,7 +140,8 @@ class QueueView:
         return present is not None and not present.spec.node_name
 
 
-def _hint_table(options: QueueOptions) -> HintTable:
+def hint_table(options: QueueOptions) -> HintTable:
+    """Return the hints of all profiles."""
     if options.counts is None:
         return HintTable(options.profiles, options.on_fault)
     return TimingHints(options.profiles, options.on_fault, options.counts.hint_ended)

@@ -167,6 +167,12 @@ class Cache:
         if self.ordered:
             self.order.add(node)
 
+    def keep_order(self) -> None:
+        """Keep the order of nodes from now on. O(nodes)."""
+        self.ordered = True
+        for node in self.table.nodes()[1]:
+            self.order.add(node)
+
     def set_nodes(self, nodes: Iterable[Node]) -> None:
         """Add or replace many nodes."""
         for node in nodes:

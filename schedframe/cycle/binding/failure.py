@@ -90,6 +90,8 @@ def _rejectors(
     None of either after an error, nor once binding has begun: the events since then were not kept, so the pod
     is tried again after its backoff whatever happens.
     """
+    if attempt.framework is not core.frameworks.get(attempt.framework.profile_name):
+        return set(), set()  # plugins of a former configuration register no events any more
     if diagnosis is not None:
         return diagnosis.unschedulable_plugins, diagnosis.pending_plugins
     if not status.is_rejected or not status.plugin or attempt.info.uid not in core.queue.in_flight:

@@ -20,8 +20,9 @@ class GroupEventHandlers(EventHandlers):
 
     ALWAYS: ClassVar[tuple[str, ...]] = (*EventHandlers.ALWAYS, POD_GROUP)
 
-    def __attrs_post_init__(self) -> None:
-        EventHandlers.__attrs_post_init__(self)
+    def follow_profiles(self) -> None:
+        """See :class:`EventHandlers`."""
+        EventHandlers.follow_profiles(self)
         self._by_kind[POD_GROUP] = self._group
 
     def _group(self, old: PodGroup | None, new: PodGroup | None) -> None:

@@ -1,0 +1,176 @@
+"""Another configuration for a running scheduler: compiled aside, then exchanged between two cycles.
+
+Attempts under way end with the plugins that they began with. All other pods are tried with the new ones; the
+cluster is not read again, but for kinds and profiles that are new. A configuration that is refused, or whose
+plugins cannot be made, changes nothing.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from concurrent.futures import Future, wait
+
+from attrs import define, field, frozen
+
+from ..config import EffectiveConfig
+from ..errors import ConfigError, PluginError
+from ..extenders import HttpExtender
+from ..framework import Extender, Framework, Registry
+from ..queue import QueueOptions
+from .build import (
+    build_frameworks,
+    close_frameworks,
+    extenders_of,
+    queue_options,
+    samples,
+    search_for,
+    use_search,
+)
+from .core import Core, logger
+from .options import SchedulerOptions
+from .rejections import KnownRejections, known_rejections
+from .runtime.socket_wait import SocketWait
+from .search.search import Search
+from .watching import Watching
+
+CLOSE_AFTER = 1.0
+"""Seconds between two looks whether attempts of former profiles are still under way."""
+LOOK_AFTER = 0.05
+"""Seconds between two looks whether the thread that drives the scheduler has ended."""
+
+
+@frozen
+class Compiled:
+    """All that a configuration changes, ready to be used."""
+
+    config: EffectiveConfig
+    frameworks: dict[str, Framework]
+    extenders: tuple[Extender, ...]
+    search: Search
+    queue: QueueOptions
+
+
+def compiled(core: Core, config: EffectiveConfig, registry: Registry, options: SchedulerOptions) -> Compiled:
+    """Make the plugins and plans of *config*, and use none of them. Core only.
+
+    Raises :class:`ConfigError` if a plugin fails, or for other feature gates than those of the scheduler.
+    """
+    if config.feature_gates != core.feature_gates:
+        raise ConfigError("feature gates cannot change while a scheduler runs; make a new one")
+    frameworks = build_frameworks(core, config, registry, options)
+    try:
+        extenders = extenders_of(config, options)
+        queue = queue_options(core, config, frameworks, extenders)
+        for framework in frameworks.values():
+            framework.kinds()
+    except PluginError as error:
+        close_frameworks(core, frameworks.values())
+        raise ConfigError(str(error)) from error
+    search = search_for(core.cache, core.objects, core.rng, config, options)
+    return Compiled(config, frameworks, extenders, search, queue)
+
+
+@define(eq=False)
+class Reloader:
+    """Exchanges the profiles of a scheduler. Core only."""
+
+    config: EffectiveConfig
+    """The one in use."""
+    core: Core
+    registry: Registry
+    options: SchedulerOptions
+    watching: Watching
+    socket_wait: SocketWait
+    requests: deque[tuple[EffectiveConfig, Future[None]]] = field(factory=deque, init=False)
+    """Configurations to go on with at the next cycle."""
+    rejections: KnownRejections | None = field(init=False)
+    """What lets pods wait together."""
+    _former: list[Framework] = field(factory=list)
+    """Frameworks of earlier configurations that attempts still use."""
+
+    def __attrs_post_init__(self) -> None:
+        self.rejections = known_rejections(self.core, self.options)
+        self._connect_extenders()
+
+    def reload(self, config: EffectiveConfig, driving: threading.RLock | None) -> None:
+        """Go on with *config*; return when that is so. Any thread.
+
+        *driving* is held by a thread as long as it drives the scheduler; ``None`` if none does so by ``run``.
+        """
+        done = self.request(config)
+        if self.core.owner in (0, threading.get_ident()):
+            self.exchange()
+        while not done.done():
+            if driving is not None and driving.acquire(blocking=False):
+                self.exchange()  # the thread that drove it has ended
+                driving.release()
+            wait([done], LOOK_AFTER)
+        done.result()
+
+    def request(self, config: EffectiveConfig) -> Future[None]:
+        """Ask for *config* from the next cycle on. Any thread; the future gets the error if it fails."""
+        done: Future[None] = Future()
+        self.requests.append((config, done))
+        self.core.inbox.wake()
+        return done
+
+    def exchange(self) -> None:
+        """Go on with the configurations that were asked for, one after another. Between two cycles only."""
+        while self.requests:
+            config, done = self.requests.popleft()
+            try:
+                self.use(compiled(self.core, config, self.registry, self.options))
+            except Exception as error:  # noqa: BLE001 - raised in the thread that asked for it
+                done.set_exception(error)
+            else:
+                done.set_result(None)
+
+    def use(self, new: Compiled) -> None:
+        """Go on with *new*. O(pods · log pods + nodes)."""
+        core = self.core
+        before = frozenset(core.frameworks)
+        for extender in core.extenders:
+            extender.close()
+        self._former += core.frameworks.values()
+        core.frameworks.clear()
+        core.frameworks.update(new.frameworks)
+        if (new.extenders or samples(new.config, self.options)) and not core.cache.ordered:
+            core.cache.keep_order()
+        use_search(core, new.search, new.extenders)
+        self._connect_extenders()
+        self._forget_answers()
+        core.queue.reconfigure(new.queue)
+        self.rejections = known_rejections(core, self.options)
+        self.watching.handlers.profiles_changed(before)
+        if self.watching.begun:
+            self.watching.follow()
+        self._close_former()
+        self.config = new.config
+        logger.info("configuration in use, with the profiles %s", ", ".join(core.frameworks))
+
+    def _connect_extenders(self) -> None:
+        for extender in self.core.extenders:
+            if isinstance(extender, HttpExtender):
+                extender.wait = self.socket_wait
+
+    def _forget_answers(self) -> None:
+        """Drop what former plugins and caches keep with the specs of pods."""
+        core = self.core
+        pods = (*core.pending.values(), *(state.pod for state in core.cache.states.values()))
+        for pod in pods:
+            pod.spec.forget()
+
+    def _close_former(self) -> None:
+        """Close the former plugins that no attempt uses any more, the others as soon as that is so."""
+        core = self.core
+        used = {attempt.framework for attempt in core.binding.values()}
+        close_frameworks(core, [each for each in self._former if each not in used])
+        self._former = [each for each in self._former if each in used]
+        if self._former:
+            core.timers.add(core.clock() + CLOSE_AFTER, self._close_former)
+
+    def close(self) -> None:
+        """Close all former plugins."""
+        close_frameworks(self.core, self._former)
+        self._former = []

@@ -1,0 +1,45 @@
+"""The watches of a scheduler: what it follows of the cluster, more when plugins read more kinds."""
+
+from __future__ import annotations
+
+from attrs import define, field
+
+from ..cluster import Subscription, WatchHandler
+from .core import Core
+from .handlers import EventHandlers
+from .metering.gaps import event_gap
+
+
+@define(eq=False)
+class Watching:
+    """Follows the kinds that the handlers name. Core only."""
+
+    core: Core
+    handlers: EventHandlers
+    _tell: WatchHandler | None = None
+    _kinds: frozenset[str] = frozenset()
+    _subscriptions: list[Subscription] = field(factory=list)
+
+    @property
+    def begun(self) -> bool:
+        """Whether anything is followed."""
+        return bool(self._subscriptions)
+
+    def follow(self) -> None:
+        """Follow the kinds that are not followed yet; their objects arrive in the inbox."""
+        more = tuple(kind for kind in self.handlers.kinds if kind not in self._kinds)
+        if self._tell is None:
+            inbox, handle, meter = self.core.inbox, self.handlers.on_event, self.core.meter
+            if meter is None:
+                self._tell = inbox.teller(handle)
+            else:
+                self._tell = inbox.sampling_teller(handle, meter.timed(handle), event_gap)
+        if more:
+            self._subscriptions.append(self.core.cluster.watch(self._tell, more))
+            self._kinds |= frozenset(more)
+
+    def close(self) -> None:
+        """Follow nothing any more. Safe to call twice."""
+        for subscription in self._subscriptions:
+            subscription.close()
+        self._subscriptions.clear()
