@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable, Coroutine
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ from attrs import define, field
 from ..cluster.kubernetes import KubernetesCluster
 from ..cluster.kubernetes.client import ApiClient
 from ..cluster.kubernetes.errors import NotLeading
+from ..cluster.kubernetes.events import Occurrence
 from ..cluster.kubernetes.fence import Fence
 from ..cluster.kubernetes.leader import ApiLeases, ElectionSettings, Elector, LeaseName, ProcessWatchdog
 from ..config import LeaderElectionConfiguration
@@ -137,9 +139,29 @@ class Leadership:
         """Take note of a change; called on the thread of the loop."""
         self.leads = leads
         logger.info("scheduling begins" if leads else "scheduling pauses; the cluster is still followed")
-        if not leads and self._scheduler is not None:
+        if leads:
+            self._announce()
+        elif self._scheduler is not None:
             self._scheduler.stop()
         self._woken.set()
+
+    def _announce(self) -> None:
+        """Record the event by which kube-scheduler says who leads."""
+        elector, settings = self.elector, self.settings
+        if elector is None or settings is None:
+            return
+        lease = settings.lease
+        regarding = {
+            "apiVersion": "coordination.k8s.io/v1",
+            "kind": "Lease",
+            "namespace": lease.namespace,
+            "name": lease.name,
+            "uid": elector.uid,
+        }
+        note = f"{elector.identity} became leader"
+        self.cluster.recorder.record(
+            Occurrence(regarding, "Normal", "LeaderElection", note, "LeaderElection", lease.name, time.time())
+        )
 
     def _wake(self) -> None:
         if not self._woken.is_set():

@@ -96,6 +96,12 @@ class Elector:
         """Identity of the replica that had the lease when it was last seen; empty if none had it."""
         return self._record.holder
 
+    @property
+    def uid(self) -> str:
+        """The uid of the Lease as it was seen last; empty before."""
+        uid: str = (self._record.manifest.get("metadata") or {}).get("uid", "")
+        return uid
+
     def problem(self) -> str | None:
         """Return why this replica is not healthy: it leads, and its renewals stall. ``None`` if it is."""
         if self._task is not None and self._task.done() and not self._ending.is_set():

@@ -1,0 +1,131 @@
+"""``schedframe run`` as a process, against an API server in this one: replicas, the log, and open ports."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("aiohttp", reason="the extra kubernetes is not installed")
+pytest.importorskip("msgspec", reason="the extra kubernetes is not installed")
+
+from schedframe import Scheduler
+from schedframe.cli.leadership import is_for_want_of_the_lease
+from schedframe.cluster.kubernetes import KubernetesCluster
+from schedframe.cluster.kubernetes.fence import Fence
+from schedframe.testing import node, pod
+from schedframe.testing.api_server import ApiServer
+
+LEASE = "kube-system/kube-scheduler"
+SHORT = ["--leader-elect-lease-duration=4s", "--leader-elect-renew-deadline=3s"]
+SHORT += ["--leader-elect-retry-period=500ms"]
+
+
+def wait(condition: Callable[[], Any], seconds: float = 30.0) -> Any:
+    end = time.monotonic() + seconds
+    while not (found := condition()):
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+    return found
+
+
+def holder(server: ApiServer) -> str | None:
+    lease = server.get("Lease", LEASE)
+    return None if lease is None else lease["spec"]["holderIdentity"]
+
+
+def bound(server: ApiServer, count: int) -> bool:
+    return sum(bool(each["spec"].get("nodeName")) for each in server.list("Pod")) == count
+
+
+@contextmanager
+def replica(kubeconfig: Path, *flags: str) -> Iterator[subprocess.Popen[str]]:
+    command = [sys.executable, "-m", "schedframe", "run", "--kubeconfig", str(kubeconfig), *SHORT, *flags]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def listening_ports(pid: int) -> list[str]:
+    """Return the TCP sockets that a process listens on; on Linux only."""
+    inodes = set()
+    for link in Path(f"/proc/{pid}/fd").iterdir():
+        try:
+            inodes.add(str(link.readlink()).removeprefix("socket:[").removesuffix("]"))
+        except OSError:
+            continue  # closed since
+    tables = [Path(f"/proc/{pid}/net/{name}").read_text() for name in ("tcp", "tcp6")]
+    rows = [line.split() for table in tables for line in table.splitlines()]
+    return [row[1] for row in rows if row[3] == "0A" and row[9] in inodes]
+
+
+def test_the_next_replica_takes_over_when_the_leader_ends(tmp_path: Path) -> None:
+    with ApiServer() as server:
+        server.create(node("n").allocatable(cpu="8", memory="8Gi", pods="50"))
+        kubeconfig = server.kubeconfig(tmp_path / "kubeconfig")
+        with replica(kubeconfig, "-vv") as first:
+            identity = wait(lambda: holder(server))
+            server.create(pod("a").requests(cpu="100m"))
+            wait(lambda: bound(server, 1))
+            if sys.platform == "linux":
+                assert listening_ports(first.pid) == []
+            with replica(kubeconfig) as second:
+                assert second.stderr is not None
+                wait(lambda: "is held by" in (second.stderr.readline() if second.stderr else ""))
+                first.send_signal(signal.SIGTERM)
+                ended = time.monotonic()
+                assert first.wait(10) == 0
+                server.create(pod("b").requests(cpu="100m"))
+                wait(lambda: bound(server, 2))
+                assert time.monotonic() - ended < 4.0  # without waiting for the end of the lease
+                assert holder(server) not in ("", identity)
+                second.send_signal(signal.SIGTERM)
+                assert second.wait(10) == 0
+            assert holder(server) == ""
+            assert first.stderr is not None
+            log = first.stderr.read()
+        binds = [each for each in server.requests if each.resource == "pods/binding"]
+        assert [each.status for each in binds] == [201, 201]
+        assert "scheduling begins" in log
+        events = [each for each in server.list("Event") if each["reason"] == "LeaderElection"]
+        assert [each["regarding"]["name"] for each in events] == ["kube-scheduler"] * 2
+        assert events[0]["note"].endswith("became leader")
+        assert server.access.users
+        assert not [token for token in server.access.users if token in log]
+
+
+def test_nothing_is_written_while_the_fence_is_closed(tmp_path: Path) -> None:
+    fence = Fence()
+    faults: list[Any] = []
+    with ApiServer() as server:
+        server.create(node("n").allocatable(cpu="1", memory="8Gi", pods="50"))
+        server.create(pod("a").requests(cpu="600m"))
+        server.create(pod("too-large").requests(cpu="5"))
+        kubeconfig = server.kubeconfig(tmp_path / "kubeconfig")
+        with (
+            KubernetesCluster.from_kubeconfig(kubeconfig, fence=fence) as cluster,
+            Scheduler(cluster, on_fault=lambda status, _: faults.append(status)) as scheduler,
+        ):
+            scheduler.run_until_idle()
+            writes = [each for each in server.requests if each.body is not None]
+            assert writes == []
+            assert fence.refused >= 2
+            assert faults
+            assert all(is_for_want_of_the_lease(status.error) for status in faults)
+            fence.extend(fence.clock() + 1000.0)
+            server.create(pod("b").requests(cpu="300m"))
+
+            def both() -> bool:
+                scheduler.run_until_idle()
+                return bound(server, 2)
+
+            wait(both)
