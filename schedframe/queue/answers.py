@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..api import Pod
-from .cohort import Cohort
+from .cohort import cohort_of
 from .events import ClusterEvent, EventResource, HintReads
 from .hints import HintPlan, HintTable, RequeueStrategy
 from .in_flight import InFlight
@@ -68,7 +68,7 @@ def answers_of(
 
     Hints run once for a cohort, once for each of its lines or once for each of its pods, as they declare.
     """
-    cohort: Cohort | None = info.cohort
+    cohort = cohort_of(info)
     if cohort is None or plan.reads is HintReads.EVENT:
         strategy = hints.run(plan, info.pod, old, new)
         return [(info, strategy)] if strategy else []

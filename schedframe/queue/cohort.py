@@ -165,7 +165,7 @@ class Cohort:
 
     def release(self, member: QueuedPodInfo) -> None:
         """Remove a member and give it its history: it is in the pool of the cohort, and waits alone. O(1)."""
-        line, history = member.line, self.history
+        line, history = line_of(member), self.history
         member.attempts, member.unschedulable_count = line.attempts_of(member)
         member.place = line.place_of(member)
         self.drop(member)
@@ -176,7 +176,7 @@ class Cohort:
 
     def drop(self, member: QueuedPodInfo) -> None:
         """Remove a member that is gone. O(1)."""
-        line = member.line
+        line = line_of(member)
         member.line = None
         del line.members[member.key]
         if not line.members:
@@ -199,8 +199,8 @@ class Cohort:
         for kin in kins:
             line = self.lines.get(kin)
             member = line.first() if line is not None and must_try(kin) else None
-            if member is not None and (best is None or member.line.place_of(member) < place):
-                best, place = member, member.line.place_of(member)
+            if line is not None and member is not None and (best is None or line.place_of(member) < place):
+                best, place = member, line.place_of(member)
         return best
 
     def first_of_all(self, must_try: Callable[[Kin], bool]) -> QueuedPodInfo | None:
@@ -315,6 +315,26 @@ class Cohort:
             for key, member in line.members.items():
                 if member.line is not line or by_key.get(key) is not member:
                     raise InvariantError(f"{key} is not the member of a cohort that it seems to be")
+
+
+def line_of(member: QueuedPodInfo) -> Line:
+    """Return the line in which a pod waits with others; that has its history."""
+    line = member.line
+    assert isinstance(line, Line)
+    return line
+
+
+def cohort_of(info: QueuedPodInfo) -> Cohort | None:
+    """Return the cohort for which an entry of the pools stands; ``None`` for a pod."""
+    cohort = info.cohort
+    assert cohort is None or isinstance(cohort, Cohort)
+    return cohort
+
+
+def size_of(info: QueuedPodInfo) -> int:
+    """Return for how many pods an entry of the pools stands."""
+    cohort = cohort_of(info)
+    return 1 if cohort is None else cohort.size
 
 
 def _joined(one: Line, other: Line) -> Line:

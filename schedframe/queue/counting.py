@@ -13,6 +13,7 @@ from typing_extensions import override
 
 from .._brief import brief_repr
 from ..api import Pod
+from .cohort import size_of
 from .events import UNSCHEDULABLE_POD_ADD, ClusterEvent, HintFn
 from .hints import FaultFn, HintPlan, HintTable, QueueProfile
 from .pools import SCHEDULE_ATTEMPT_FAILURE, Pools
@@ -59,7 +60,7 @@ class CountingPools(Pools):
     def _count(self, info: QueuedPodInfo, before: Pool | None, cause: str) -> None:
         pool = info.pool
         if pool is not None and (before is None or _QUEUE_OF[pool] != _QUEUE_OF.get(before)):
-            self.incoming[_QUEUE_OF[pool], cause] += 1 if info.cohort is None else info.cohort.size
+            self.incoming[_QUEUE_OF[pool], cause] += size_of(info)
 
     @override
     def enter_active(self, info: QueuedPodInfo, cause: str, now: float, *, admitted: bool = False) -> bool:

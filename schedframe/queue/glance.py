@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
+from .cohort import size_of
 from .in_flight import RecordedEvent
 from .pools import Pools
 from .queued_pod import Pool, QueuedPodInfo
@@ -34,7 +35,7 @@ def pool_sizes(queue: QueueView) -> dict[Pool, int]:
     for cohort in list(pools.cohorts.values()):
         sizes[cohort.history.pool or Pool.ACTIVE] += cohort.size - 1
     passed = queue.passed_over()
-    sizes[Pool.UNSCHEDULABLE] += sum(map(_size, passed))
+    sizes[Pool.UNSCHEDULABLE] += sum(map(size_of, passed))
     return dict(sizes)
 
 
@@ -43,12 +44,12 @@ def rejections(queue: QueueView) -> Counter[tuple[str, str]]:
     pools = queue.parts
     found: Counter[tuple[str, str]] = Counter()
     for group in list(pools.waiting.groups()):
-        size = sum(map(_size, list(group.pods.values())))
+        size = sum(map(size_of, list(group.pods.values())))
         for plugin in group.unschedulable | group.pending:
             found[plugin, group.profile] += size
     for info in (*_others(pools), *queue.passed_over()):
         for plugin in info.unschedulable_plugins | info.pending_plugins:
-            found[plugin, info.profile] += _size(info)
+            found[plugin, info.profile] += size_of(info)
     return found
 
 
@@ -64,7 +65,3 @@ def _others(pools: Pools) -> Iterable[QueuedPodInfo]:
     heaps = pools.active, backoff.rejected, backoff.held, backoff.errors
     infos = [entry[-1] for heap in heaps for entry in list(heap.entries.values())]
     return [info for info in infos if info is not None and info.attempts]
-
-
-def _size(info: QueuedPodInfo) -> int:
-    return 1 if info.cohort is None else int(info.cohort.size)

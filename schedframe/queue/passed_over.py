@@ -14,7 +14,7 @@ from typing import Any
 
 from attrs import define, field
 
-from .cohort import Cohort
+from .cohort import Cohort, cohort_of, line_of, size_of
 from .events import ClusterEvent
 from .foresight import Foresight, Kin
 from .hints import HintTable
@@ -90,12 +90,13 @@ class PassedOver:
 
     def _first_of(self, history: QueuedPodInfo) -> QueuedPodInfo | None:
         """Release the first member that must be tried; ``None``: it is another's turn, or there is none."""
-        cohort: Cohort = history.cohort
+        cohort = cohort_of(history)
+        assert cohort is not None
         best = self._first_to_try(cohort)
         if best is None:
             self._pass_cohort(cohort)
             return None
-        place = best.line.place_of(best)
+        place = line_of(best).place_of(best)
         order = common_order(history)
         if cohort.attempted or place > history.place:
             until = self._turn_of_other(history, place)
@@ -185,7 +186,7 @@ class PassedOver:
         order, place = self._last
         passed, self._passed = self._passed, []
         for each in passed:
-            cohort: Cohort | None = each.info.cohort
+            cohort = cohort_of(each.info)
             if cohort is None or each.order != order or cohort.highest < place:
                 self._passed.append(each)
                 continue
@@ -205,8 +206,9 @@ class PassedOver:
             if each.kin is not None:
                 yield each.info, each.kin.rejectors
         changes = self.foresight.changes_of_rejectors()
-        cohorts = [each.info.cohort for each in self._passed if each.kin is None] + self._begun
-        for cohort in cohorts:
+        for cohort in [*(cohort_of(each.info) for each in self._passed), *self._begun]:
+            if cohort is None:
+                continue
             if cohort.rejectors_as_of == changes:
                 yield cohort.history, cohort.history.unschedulable_plugins
             else:
@@ -242,9 +244,8 @@ class PassedOver:
     def _reject(self, passed: _Passed) -> None:
         """Give a pod or a cohort the history that a rejection leaves, and let it wait."""
         info, kin = passed.info, passed.kin
-        cohort: Cohort | None = info.cohort
-        count = 1 if cohort is None else cohort.size
-        self.moments.cycle += count
+        cohort = cohort_of(info)
+        self.moments.cycle += size_of(info)
         info.attempts += 1
         info.unschedulable_count += 1
         info.error_count, info.backoff_expiry, info.flushed, info.pool = 0, None, False, None
@@ -280,13 +281,14 @@ class PassedOver:
         other = self._find_same(history)
         if other is None:
             return
-        if other.cohort is None:
+        waiting = cohort_of(other)
+        if waiting is None:
             assert other.kin is not None
             self.pools.leave(other)
             cohort.add(other, other.kin)
             self._same_history[self._key(history)] = history
             return
-        small, large = sorted((cohort, other.cohort), key=lambda one: len(one.lines))
+        small, large = sorted((cohort, waiting), key=lambda one: len(one.lines))
         self.pools.leave(small.history)
         large.absorb(small)
         self._same_history[self._key(large.history)] = large.history
@@ -299,15 +301,16 @@ class PassedOver:
             return
         self.pools.leave(info)
         info.pool = None
-        if other.cohort is None:
+        cohort = cohort_of(other)
+        if cohort is None:
             assert other.kin is not None
             cohort = Cohort.like(other)
             self.pools.leave(other)
             cohort.history.pool = None
             cohort.add(other, other.kin)
             self.pools.wait(cohort.history, other.timestamp)
-            self._same_history[self._key(cohort.history)] = other = cohort.history
-        other.cohort.add(info, kin)
+            self._same_history[self._key(cohort.history)] = cohort.history
+        cohort.add(info, kin)
 
     def _find_same(self, info: QueuedPodInfo) -> QueuedPodInfo | None:
         """What waits with the history of *info*; if nothing does, *info* is found from now on."""
@@ -322,7 +325,7 @@ class PassedOver:
             and other is not info
             and other.pool is Pool.UNSCHEDULABLE
             and other.line is None
-            and (other.kin is not None if other.cohort is None else other.cohort.size)
+            and (other.kin is not None if other.cohort is None else size_of(other))
             and self._key(other) == key
         ):
             return other

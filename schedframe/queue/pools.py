@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from ..errors import InvariantError
 from .backoff import BackoffQueues
-from .cohort import Cohort
+from .cohort import Cohort, cohort_of, line_of
 from .events import (
     UNSCHEDULABLE_POD_ADD,
     UNSCHEDULABLE_POD_UPDATE,
@@ -43,7 +43,8 @@ def _pods_of(infos: list[QueuedPodInfo], rank: Callable[[QueuedPodInfo], Any] | 
         return infos
     found: list[QueuedPodInfo] = []
     for info in infos:
-        found += [info] if info.cohort is None else info.cohort.views()
+        cohort = cohort_of(info)
+        found += [info] if cohort is None else cohort.views()
     return found if rank is None else sorted(found, key=rank)
 
 
@@ -97,10 +98,11 @@ class Pools:
         return self.backoff.rejected.pop()
 
     def _file(self, info: QueuedPodInfo) -> None:
-        if info.cohort is None:
+        cohort = cohort_of(info)
+        if cohort is None:
             self.by_key[info.key] = info
         else:
-            self.cohorts[info.key] = info.cohort
+            self.cohorts[info.key] = cohort
 
     def push(self, info: QueuedPodInfo) -> None:
         """Put back what :meth:`pop` returned. O(log n)."""
@@ -138,7 +140,7 @@ class Pools:
 
         *gone*: it does not wait any more.
         """
-        cohort = info.line.cohort
+        cohort = line_of(info).cohort
         history = cohort.history
         pool, held = history.pool, history.key in self.backoff.held
         if gone:
@@ -161,8 +163,11 @@ class Pools:
 
     def alone(self, infos: list[QueuedPodInfo]) -> list[QueuedPodInfo]:
         """Return the pods of *infos*, all of which wait alone from now on."""
-        parts = [[info] if info.cohort is None else self.part(info.cohort) for info in infos]
-        return [info for part in parts for info in part]
+        found = []
+        for info in infos:
+            cohort = cohort_of(info)
+            found += [info] if cohort is None else self.part(cohort)
+        return found
 
     def part(self, cohort: Cohort) -> list[QueuedPodInfo]:
         """Let all members of a waiting cohort wait alone, and return them. O(members)."""
@@ -210,7 +215,7 @@ class Pools:
         if info.cohort is None:
             self.by_key[info.key] = info
         else:
-            self.cohorts[info.key] = info.cohort
+            self._file(info)
         nominated = self._nominator.nominations or info.pod.status.nominated_node_name
         if nominated and cause in _RENOMINATING:
             self._nominator.add(info.pod, mode=NominatingMode.NOOP)
@@ -283,7 +288,7 @@ class Pools:
             wake_at = self.backoff.wake_at(info)
         elif pool in WAITING:
             filed = self.by_key[info.key]
-            wake_at = self.waiting.wake_at(info if filed.line is None else filed.line.cohort.history)
+            wake_at = self.waiting.wake_at(info if filed.line is None else line_of(filed).cohort.history)
         return PendingPod(
             info.key,
             info.uid,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import lru_cache
-from typing import Any
 
 from attrs import define, evolve, field, frozen
 
@@ -86,10 +85,10 @@ class QueuedPodInfo:
     """Order of arrival: its place among pods with an equal sort key whose attempts failed at one moment."""
     kin: Kin | None = None
     """Of which it was when it was rejected; ``None``: it has to be tried."""
-    line: Any = None
-    """The :class:`.Line` in which it waits with others, which has its history; ``None``: it waits alone."""
-    cohort: Any = None
-    """The :class:`.Cohort` for which it stands; ``None``: it is a pod."""
+    line: object | None = None
+    """What :func:`.line_of` returns: where it waits with others; ``None``: it waits alone."""
+    cohort: object | None = None
+    """What :func:`.cohort_of` returns: for which pods it stands; ``None``: it is a pod."""
 
     def __attrs_post_init__(self) -> None:
         pod = self.pod

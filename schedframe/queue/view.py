@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 from ..api import Pod
 from .backoff import BackoffQueues
-from .cohort import Cohort
+from .cohort import Cohort, line_of
 from .counting import TimingHints, counting
 from .gates import Gates
 from .hints import HintTable
@@ -149,7 +149,4 @@ def hint_table(options: QueueOptions) -> HintTable:
 
 def standing(info: QueuedPodInfo) -> QueuedPodInfo:
     """Return *info*, or a copy with its history if it waits with others."""
-    if info.line is None:
-        return info
-    found: QueuedPodInfo = info.line.view(info)
-    return found
+    return info if info.line is None else line_of(info).view(info)

@@ -62,7 +62,7 @@ REASONS: Final[dict[str, str]] = {
         testing.plugin_checks(args)
     """,
     OPAQUE: """
-        queue.Heap.rank(return) queue.QueuedPodInfo.cohort queue.QueuedPodInfo.kin queue.QueuedPodInfo.line
+        queue.Heap.rank(return)
         api.PodSpec.memo(return) framework.PostFilterResult.details
         state.DictionaryColumn.answers(absent)
         state.DictionaryColumn.answers(answer) state.NodeTable.distinct(value_of) state.ObjectStore.memo
