@@ -217,7 +217,6 @@ class Reflector:
         if self.failure is not None:
             logger.info("following %s again", self.resource.plural)
         self.failure = None
-        self._backoff.reset()
 
     # ---- watch -------------------------------------------------------------------------------------------
 
@@ -230,12 +229,15 @@ class Reflector:
         finally:
             self._stream = None
             stream.cancel()
+        is_short = loop_time() - opened < LEAST_SECONDS_OF_WATCH
+        if not is_short:
+            self._backoff.reset()
         if stream.cancelled():
             return
         error = stream.exception()
         if error is not None:
             raise error
-        if loop_time() - opened < LEAST_SECONDS_OF_WATCH:
+        if is_short:
             await asyncio.sleep(self._backoff.next())
 
     async def _follow(self) -> None:
@@ -253,6 +255,7 @@ class Reflector:
                     for line in lines:
                         if line:
                             self._take(*decode(line))
+                    self._backoff.reset()
         except NoAnswer as error:
             if not error.is_quiet:
                 raise

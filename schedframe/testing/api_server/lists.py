@@ -45,8 +45,8 @@ def page_of(store: Store, kind: ServedKind, request: Request) -> Obj:
     selects, limit = matcher_of(request), int(query.get("limit") or 0)
     with store.lock:
         given = query.get("resourceVersion", "")
-        if given:
-            store.since(max(version_of(given), store.compacted))  # refuses a version that is to come
+        if given and version_of(given) > store.version:
+            raise Refusal(504, f"Timeout: Too large resource version: {given}, current: {store.version}")
         token = _read_token(query.get("continue", ""))
         version = token.version if token is not None else store.version
         objects = store.at(kind, version)

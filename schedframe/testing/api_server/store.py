@@ -112,8 +112,6 @@ class Store:
     def _check_version(self, version: int) -> None:
         if version < self.compacted:
             raise Refusal(410, f"too old resource version: {version} ({self.compacted})")
-        if version > self.version:
-            raise Refusal(504, f"Too large resource version: {version}, current: {self.version}")
 
     def notify(self) -> None:
         """Call all listeners."""

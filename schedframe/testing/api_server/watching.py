@@ -119,7 +119,7 @@ class WatchStream:
                 return
             for change in changes:
                 await self._send_change(change)
-            cursor = latest
+            cursor = max(cursor, latest)  # a watch may wait for a version that is to come
             await self._meet_fault()
             try:
                 async with asyncio.timeout(self.options.bookmark_seconds):

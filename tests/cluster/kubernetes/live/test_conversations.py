@@ -189,6 +189,12 @@ def test_a_watch(place: Place) -> None:
     assert versions == sorted(versions)
 
 
+def test_a_watch_waits_for_a_version_that_is_to_come(place: Place) -> None:
+    _, listed = place.ask("GET", place.pods)
+    version = int(listed["metadata"]["resourceVersion"]) + 100_000
+    assert place.watch(f"{place.pods}?watch=true&resourceVersion={version}&timeoutSeconds=1", 1) == []
+
+
 def test_an_object_that_is_no_longer_selected(place: Place) -> None:
     made = place.make_pod("a")
     version = made["metadata"]["resourceVersion"]
