@@ -7,6 +7,7 @@ from .comparison import ScoreComparison, ScoreLine
 from .edits import Edit, EditAction, ObjectEdit, Operation
 from .explain import explain
 from .explanation import Explanation, Verdict
+from .groups import DomainReport, GroupExplanation, explain_group
 from .near_misses import NearMiss, Obstacle, Shortage
 from .reasons import Reason
 from .recorder import RecordedDecision, Recorder
@@ -17,9 +18,11 @@ __all__ = [
     "WEIGHTS",
     "Change",
     "ChangeKind",
+    "DomainReport",
     "Edit",
     "EditAction",
     "Explanation",
+    "GroupExplanation",
     "LabelConflict",
     "MissingLabel",
     "NearMiss",
@@ -37,4 +40,5 @@ __all__ = [
     "WaitedEvents",
     "Waiting",
     "explain",
+    "explain_group",
 ]

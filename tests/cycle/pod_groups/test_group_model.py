@@ -1,0 +1,91 @@
+"""Random small clusters and groups against a model: all or nothing, as member by member, never too much.
+
+The model places members one after another, without the scheduler: it decides whether a gang can run at all,
+by brute force over all assignments, and whether the algorithm, which never moves a member again, finds one.
+"""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from schedframe.api import POD_GROUP_SCHEDULED
+
+from .helpers import TOPOLOGY, ZONE, group, nodes_of, pod, scheduler_of, zoned
+
+sizes = st.integers(1, 3)
+
+
+def can_run(capacities: list[int], members: list[int], at_least: int) -> bool:
+    """Whether some assignment has room for that many members; every one is looked at."""
+    for nodes in product(range(-1, len(capacities)), repeat=len(members)):
+        used = [0] * len(capacities)
+        for cpu, at in zip(members, nodes, strict=True):
+            if at >= 0:
+                used[at] += cpu
+        if sum(at >= 0 for at in nodes) >= at_least and all(
+            one <= room for one, room in zip(used, capacities, strict=True)
+        ):
+            return True
+    return False
+
+
+@st.composite
+def worlds(draw: st.DrawFn) -> dict[str, Any]:
+    zones = draw(st.integers(1, 2))
+    nodes = [(f"n{i}", f"z{i % zones}", draw(st.integers(1, 4))) for i in range(draw(st.integers(1, 3)))]
+    members = draw(st.lists(sizes, min_size=1, max_size=4))
+    return {
+        "nodes": nodes,
+        "members": members,
+        "at_least": draw(st.integers(1, len(members))),
+        "key": draw(st.sampled_from(["", ZONE])),
+        "equal": draw(st.booleans()),
+    }
+
+
+@settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+@given(worlds())
+def test_a_gang_runs_only_as_a_whole_and_where_an_assignment_exists(world: dict[str, Any]) -> None:
+    members = world["members"] if not world["equal"] else [world["members"][0]] * len(world["members"])
+    objects = [zoned(name, zone, cpu) for name, zone, cpu in world["nodes"]]
+    cluster, scheduler, _ = scheduler_of(
+        *objects, group("g", world["at_least"], world["key"]), gates=TOPOLOGY, verify=1.0
+    )
+    faults: list[Any] = []
+    scheduler.core.on_fault = lambda status, pod: faults.append(status)
+    for number, cpu in enumerate(members):
+        cluster.create(pod(f"p{number}", "g", cpu=cpu))
+    scheduler.run_until_idle()
+    placed = nodes_of(cluster)
+
+    # Never some members of a gang that is not there, never too much on a node.
+    assert not placed or len(placed) >= world["at_least"]
+    for name, _, cpu in world["nodes"]:
+        assert sum(members[int(p[1:])] for p, at in placed.items() if at == name) <= cpu
+    if world["key"]:
+        zone_of = {name: zone for name, zone, _ in world["nodes"]}
+        assert len({zone_of[at] for at in placed.values()}) <= 1
+
+    # Placed only if an assignment exists; for equal members if and only if.
+    domains = {zone for _, zone, _ in world["nodes"]} if world["key"] else {""}
+    capacities = [[cpu for _, zone, cpu in world["nodes"] if domain in ("", zone)] for domain in domains]
+    exists = any(can_run(each, members, world["at_least"]) for each in capacities)
+    assert exists or not placed
+    if len(set(members)) == 1:
+        assert bool(placed) == exists
+
+    # The condition says the same, nothing is left of the trial, and nothing was reported.
+    shown = cluster.get("PodGroup", "default/g")
+    assert shown is not None
+    condition = shown.status.condition(POD_GROUP_SCHEDULED)
+    assert condition is not None
+    assert condition.status == str(bool(placed))
+    assert len(scheduler.core.cache.states) == len(placed)
+    assert scheduler.core.members.scheduled_count("default/g") == len(placed)
+    scheduler.core.cache.check_invariants()
+    scheduler.core.queue.check_invariants()
+    assert not faults
