@@ -83,7 +83,7 @@ class ComponentMigration:
                 for i, each in enumerate(profiles)
             ]
         config = document(**kept, profiles=migrated)
-        return Migration(f"KubeSchedulerConfiguration {version}", config, tuple(self._notes))
+        return Migration.of(f"KubeSchedulerConfiguration {version}", config, self._notes)
 
     def _leader_election(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
         election = {_RENAMED_LOCK.get(key, key): value for key, value in (given or {}).items()}
@@ -114,7 +114,7 @@ class ComponentMigration:
         check_policy(data)
         migration = PolicyMigration(data).migrate()
         self._notes.append(Note("algorithmSource.policy", f"that of {path}"))
-        self._notes += migration.notes
+        self._notes += [note for note in migration.notes if note.field != "profiles"]
         return migration
 
     def _profile_of(self, policy: Migration) -> dict[str, Any]:
@@ -286,4 +286,4 @@ def provider(name: str) -> Migration:
     plugins = _with_most_allocated({}) if name == PROVIDERS[1] else {}
     notes: list[Note] = [Note("provider", f"{name} → the default plugins")]
     profile = _ProfileMigration("profiles[0]", VERSIONS[2], notes).migrate({"plugins": plugins})
-    return Migration(f"AlgorithmProvider {name}", document(profiles=[profile]), tuple(notes))
+    return Migration.of(f"AlgorithmProvider {name}", document(profiles=[profile]), notes)

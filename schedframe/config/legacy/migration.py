@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from attrs import frozen
 
 from ..model import GROUP_VERSION, KIND
-from .names import Successor
+from .names import PLUGINS, Successor
 
 
 @frozen
@@ -33,10 +34,33 @@ class Migration:
     """A KubeSchedulerConfiguration as JSON data."""
     notes: tuple[Note, ...] = ()
 
+    @classmethod
+    def of(cls, kind: str, config: dict[str, Any], notes: Iterable[Note]) -> Migration:
+        """Return a migration with a note on what only schedframe has, if *config* needs any of that."""
+        own = sorted(_own_names(config))
+        if own:
+            text = f"the configuration works with schedframe only, because of {', '.join(own)}"
+            return cls(kind, config, (*notes, Note("profiles", text)))
+        return cls(kind, config, tuple(notes))
+
     @property
     def not_kept(self) -> tuple[Note, ...]:
         """The notes about what cannot be kept."""
         return tuple(note for note in self.notes if not note.kept)
+
+
+def _own_names(config: Mapping[str, Any]) -> set[str]:
+    """Return the enabled plugins and the fields of *config* that kube-scheduler does not have."""
+    enabled = {
+        each["name"]
+        for profile in config.get("profiles", ())
+        for lists in profile.get("plugins", {}).values()
+        for each in lists.get("enabled", ())
+    }
+    own = enabled & PLUGINS.keys()
+    if any("runAllFilters" in profile for profile in config.get("profiles", ())):
+        own.add("runAllFilters")
+    return own
 
 
 def document(**fields: Any) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class PolicyMigration:
             self._note("alwaysCheckAllPredicates", "runAllFilters of the profile")
             profile["runAllFilters"] = True
         extenders = [extender(each) for each in policy.get("extenders") or ()]
-        return Migration("Policy v1", document(profiles=[profile], extenders=extenders), tuple(self._notes))
+        return Migration.of("Policy v1", document(profiles=[profile], extenders=extenders), self._notes)
 
     def _note(self, where: str, text: str, *, kept: bool = True) -> None:
         self._notes.append(Note(where, text, kept))

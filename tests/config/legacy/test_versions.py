@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from schedframe import Simulation
-from schedframe.config import ConfigDecodeError
+from schedframe.config import ConfigDecodeError, load_config
 from schedframe.config.legacy import migrate, provider
 from schedframe.config.legacy.names import PLUGINS, STRATEGY_TYPES
 
@@ -236,3 +236,25 @@ def test_documents_of_a_wrong_shape(document: dict[str, Any], fields: list[str])
     with pytest.raises(ConfigDecodeError) as error:
         migrate(document)
     assert [each.field for each in error.value.errors] == fields
+
+
+@pytest.mark.parametrize(
+    ("document", "own"),
+    [
+        (component("v1beta3"), None),
+        (
+            component("v1beta3", profiles=[{"plugins": {"filter": {"disabled": [{"name": "EBSLimits"}]}}}]),
+            None,
+        ),
+        (component("v1beta2", profiles=[{"plugins": scores(enabled=["NodeLabel"])}]), "NodeLabel"),
+        (component("v1alpha1"), "NodePreferAvoidPods, SelectorSpread"),
+        (policy(predicates=[], priorities=[]), None),
+        (policy(predicates=[], priorities=[], alwaysCheckAllPredicates=True), "runAllFilters"),
+    ],
+)
+def test_a_note_says_what_only_schedframe_has(document: dict[str, Any], own: str | None) -> None:
+    notes = [note.text for note in migrate(document).notes if note.field == "profiles"]
+    expected = f"the configuration works with schedframe only, because of {own}"
+    assert notes == ([] if own is None else [expected])
+    if own is None:
+        load_config(migrate(document).config)
