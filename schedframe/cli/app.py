@@ -17,6 +17,7 @@ from .flags_of_kube_scheduler import in_own_notation, inapplicable_flag
 from .former_flags import former_flag
 from .forms import ExplainForm, Form, render
 from .grouped_help import GroupedCommand
+from .live import LiveSource, live_source
 from .options import with_explain_value
 from .run_command import run, snapshot
 from .sources import Validate
@@ -83,6 +84,23 @@ ExplainPod = Annotated[
         "that stay pending.",
     ),
 ]
+Kubeconfig = Annotated[
+    list[str] | None,
+    typer.Option(
+        metavar="FILE", help="Read this real cluster too, and change nothing of it. May be repeated."
+    ),
+]
+Context = Annotated[
+    str | None,
+    typer.Option(
+        metavar="NAME", help="Read the real cluster of this context; of --kubeconfig, or where kubectl looks."
+    ),
+]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="With a real cluster: say where the pods would go.")]
+Changes = Annotated[
+    int, typer.Option("--changes", metavar="N", min=0, help="Kinds of changes to find that would help.")
+]
+Nearest = Annotated[int, typer.Option("--nearest", metavar="N", min=0, help="Nearest nodes to report.")]
 After = Annotated[
     bool, typer.Option("--after", help="First place the pending pods, and explain the pod after that.")
 ]
@@ -102,11 +120,26 @@ def dispatch(arguments: Sequence[str]) -> int:
     return exits.SUCCESS
 
 
-def _named(files: list[str] | None) -> list[str]:
-    """Return *files*; an error of usage if there are none."""
-    if not files:
+def _check_form(explain: str | None, output: Form) -> None:
+    """Raise an error of usage for an output that has no place for an explanation."""
+    if explain is not None and output is Form.BINDINGS:
+        raise typer.BadParameter("--explain has no place among bindings; use -o table, wide, json or yaml")
+
+
+def _for_dry_run(live: LiveSource | None, dry_run: bool) -> LiveSource | None:
+    """Return *live*; an error of usage if it is not said that nothing is to be bound there."""
+    if live is not None and not dry_run:
+        raise typer.BadParameter(
+            "schedule changes nothing of a real cluster; say that this is meant by --dry-run"
+        )
+    return live
+
+
+def _named(files: list[str] | None, live: LiveSource | None) -> list[str]:
+    """Return *files*; an error of usage if there are none, and no real cluster either."""
+    if not files and live is None:
         raise typer.BadParameter("name at least one file with manifests, or - for standard input")
-    return files
+    return files or []
 
 
 def _version(asked: bool) -> None:
@@ -136,17 +169,21 @@ def schedule(
     validate: ValidateOption = Validate.STRICT,
     verbose: Verbose = False,
     workloads: HowWorkloads = Workloads.AUTO,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
+    dry_run: DryRun = False,
 ) -> None:
-    """Place every pending pod of the manifests, and say where each went or why it did not."""
+    """Place every pending pod of the manifests, and say where each went or why it did not.
+
+    With --kubeconfig or --context and --dry-run the nodes and other pods are those of a real cluster.
+    """
     with exits.reporting():
         from .commands import ScheduleRequest, run_schedule
 
-        if explain is not None and output is Form.BINDINGS:
-            raise typer.BadParameter(
-                "--explain has no place among bindings; use -o table, wide, json or yaml"
-            )
+        live = _for_dry_run(live_source(kubeconfig, context), dry_run)
+        _check_form(explain, output)
         request = ScheduleRequest(
-            _named(files),
+            _named(files, live),
             config,
             allow_import or [],
             explain,
@@ -155,6 +192,7 @@ def schedule(
             verbose,
             workloads,
             validate,
+            live,
         )
         outcome = run_schedule(request)
         text = render(outcome, output)
@@ -173,26 +211,28 @@ def explain(
     output: Annotated[
         ExplainForm, typer.Option("--output", "-o", help="How the answer is written.")
     ] = ExplainForm.TEXT,
-    changes: Annotated[
-        int, typer.Option(metavar="N", min=0, help="Kinds of changes to find that would help.")
-    ] = 5,
-    nearest: Annotated[int, typer.Option(metavar="N", min=0, help="Nearest nodes to report.")] = 5,
+    changes: Changes = 5,
+    nearest: Nearest = 5,
     after: After = False,
     seed: Seed = 0,
     validate: ValidateOption = Validate.STRICT,
     verbose: Verbose = False,
     workloads: HowWorkloads = Workloads.AUTO,
+    kubeconfig: Kubeconfig = None,
+    context: Context = None,
 ) -> None:
     """Why a pod stays pending, and the smallest change that would help; or why it has the node it has.
 
-    The cluster is that of the manifests; with --after, other pending pods are placed first, as schedule does.
+    The cluster is that of the manifests, or a real one with --kubeconfig or --context; with --after, other
+    pending pods are placed first, as schedule does.
     """
     with exits.reporting():
         from .explain import ExplainRequest, form, has_node, run_explain
 
+        live = live_source(kubeconfig, context)
         request = ExplainRequest(
             pod,
-            _named(files),
+            _named(files, live),
             config,
             allow_import or [],
             changes,
@@ -202,6 +242,7 @@ def explain(
             validate,
             after,
             seed,
+            live,
         )
         explanation = run_explain(request)
         emit(form(explanation, output))

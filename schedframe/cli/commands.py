@@ -14,6 +14,7 @@ from ..cycle import Scheduler
 from ..framework import Registry
 from ..simulate.workloads import Workloads
 from .exits import reading, writing
+from .live import LiveSource
 from .outcome import Outcome
 from .scheduling import faults_shown, left_out, schedule
 from .sources import Validate, read_manifests
@@ -33,6 +34,8 @@ class ScheduleRequest:
     verbose: bool
     workloads: Workloads = Workloads.AUTO
     validate: Validate = Validate.STRICT
+    live: LiveSource | None = None
+    """The real cluster to place the pods in, of which nothing is changed."""
 
 
 def run_schedule(request: ScheduleRequest) -> Outcome:
@@ -41,8 +44,9 @@ def run_schedule(request: ScheduleRequest) -> Outcome:
     config = configuration(request.config, registry)
     if request.write_config_to is not None:
         write_text(request.write_config_to, dump_config(config))
+    live = request.live.read("schedule --kubeconfig") if request.live is not None else ()
     with progress("reading manifests") as advance:
-        manifests = read_manifests(request.files, advance, request.workloads, request.validate)
+        manifests = read_manifests(request.files, advance, request.workloads, request.validate, live)
     for line in manifests.notes():
         note(line)
     _note_left_out(config, registry)

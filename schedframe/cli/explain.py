@@ -1,4 +1,4 @@
-"""``schedframe explain POD FILE…``: why one pod is where it is, in the cluster of the manifests."""
+"""``schedframe explain POD``: why one pod is where it is, in the cluster of manifests or in a real one."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..why import Explanation, explain
 from ..why.explanation import Verdict
 from .commands import configuration
 from .forms import ExplainForm
+from .live import LiveSource
 from .scheduling import faults_shown
 from .sources import Validate, read_manifests
 from .terminal import note, progress
@@ -35,13 +36,16 @@ class ExplainRequest:
     validate: Validate = Validate.STRICT
     after: bool = False
     seed: int = 0
+    live: LiveSource | None = None
+    """The real cluster of the pod, of which nothing is changed."""
 
 
 def run_explain(request: ExplainRequest) -> Explanation:
     """Read, and explain. Raises ConfigError, InputError."""
     config = configuration(request.config, Registry.installed(request.allow_imports))
+    live = request.live.read("explain --kubeconfig") if request.live is not None else ()
     with progress("reading manifests") as advance:
-        manifests = read_manifests(request.files, advance, request.workloads, request.validate)
+        manifests = read_manifests(request.files, advance, request.workloads, request.validate, live)
     for line in manifests.notes():
         note(line)
     with faults_shown(request.verbose):

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 import inspect
-from importlib.util import find_spec
 from typing import Annotated, Any, get_type_hints
 
 import typer
 from attrs import fields
 
-from ..errors import InputError
 from . import exits
+from .live import LiveSource, check_extra
 from .run_options import RunOptions
-
-EXTRA = ("aiohttp", "msgspec")
-"""Packages that the extra ``kubernetes`` brings."""
 
 
 def run(**options: Any) -> None:
@@ -23,7 +19,7 @@ def run(**options: Any) -> None:
     A second signal ends the process at once.
     """
     with exits.reporting():
-        _check_extra("run")
+        check_extra("run")
         from .run import run as run_scheduler
 
         run_scheduler(RunOptions(**options))
@@ -69,14 +65,7 @@ def snapshot(
     Secrets, environment variables and the like are never in it.
     """
     with exits.reporting():
-        _check_extra("snapshot")
+        check_extra("snapshot")
         from .snapshot import take_snapshot
 
-        take_snapshot(kubeconfig or [], context, output, anonymize=anonymize)
-
-
-def _check_extra(command: str) -> None:
-    missing = [name for name in EXTRA if find_spec(name) is None]
-    if missing:
-        needed = f"{command} needs {' and '.join(missing)}"
-        raise InputError("", needed, "pip install 'schedframe[cli,kubernetes]'")
+        take_snapshot(LiveSource(kubeconfig or [], context), output, anonymize=anonymize)

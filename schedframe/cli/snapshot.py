@@ -3,37 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from ..api.manifest import KINDS, to_manifest
-from ..cluster.kubernetes import ApiError, KubernetesCluster
+from ..api.manifest import to_manifest
 from .anonymize import Anonymizer
 from .commands import write_text
+from .live import LiveSource
 from .terminal import emit, note
 
-_UNLISTED = (403, 404)
-"""HTTP codes of kinds that this user may not list, or this cluster does not serve."""
 
-
-def read_cluster(cluster: KubernetesCluster) -> list[dict[str, Any]]:
-    """Return the manifests of all objects that scheduling reads; a note names kinds that cannot be listed."""
-    manifests: list[dict[str, Any]] = []
-    for kind in KINDS:
-        try:
-            manifests += [to_manifest(obj) for obj in cluster.list(kind)]
-        except ApiError as error:
-            if error.status not in _UNLISTED:
-                raise
-            note(f"{kind} is left out: {error.message or error.reason}")
-    return manifests
-
-
-def take_snapshot(kubeconfig: Sequence[str], context: str | None, output: str, *, anonymize: bool) -> None:
+def take_snapshot(source: LiveSource, output: str, *, anonymize: bool) -> None:
     """Write the snapshot to the file *output*, or to standard output for ``-``."""
-    with KubernetesCluster.from_kubeconfig(kubeconfig or None, context=context) as cluster:
-        manifests = read_cluster(cluster)
+    manifests = [to_manifest(obj) for obj in source.read("snapshot")]
     if anonymize:
         hidden = Anonymizer()
         manifests = [hidden.manifest(each) for each in manifests]

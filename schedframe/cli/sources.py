@@ -85,10 +85,12 @@ def read_manifests(
     advance: Advance,
     workloads: Workloads = Workloads.AUTO,
     validate: Validate = Validate.STRICT,
+    live: Sequence[ClusterObject] = (),
 ) -> Manifests:
     """All objects of *files* (``-`` is standard input, a folder all its manifests); *advance* at each.
 
-    Workloads are replaced by their pods as *workloads* says. Raises :class:`InputError` with
+    Objects of *live*, a real cluster, are there too, unless a file has one of the same kind and name.
+    Workloads of the files are replaced by their pods as *workloads* says. Raises :class:`InputError` with
     ``file:line: object: path`` for a file that cannot be read, a manifest that cannot be used, two objects of
     one kind and name, and if there is no object at all; :class:`InputErrors` for several problems.
     """
@@ -101,11 +103,14 @@ def read_manifests(
                 advance()
     _check_names(located, problems)
     problems.raise_any()
-    if not located and not manifests.skipped:
+    if not located and not manifests.skipped and not live:
         fix = "name files with manifests of nodes and pods"
         raise InputError("", "there are no objects in it", fix, location=", ".join(map(_shown, files)))
-    admission = Admission.of(obj for _, obj in located)
-    expander = Expander.among((obj for _, obj in located), workloads)
+    replaced = {(obj.KIND, obj.key) for _, obj in located}
+    beside = [obj for obj in live if (obj.KIND, obj.key) not in replaced]
+    every = [*beside, *(obj for _, obj in located)]
+    admission, expander = Admission.of(every), Expander.among(every, workloads)
+    manifests.objects = _as_they_are(beside)
     for location, obj in located:
         with problems.collecting():
             made = _expanded(expander, location, obj)
@@ -115,6 +120,12 @@ def read_manifests(
     manifests.made = expander.made
     manifests.skipped += expander.left_alone
     return manifests
+
+
+def _as_they_are(live: Sequence[ClusterObject]) -> list[ClusterObject]:
+    """Return the objects of a real cluster so that no pods are made of them: its controllers do that."""
+    expander = Expander.among((), Workloads.IGNORE)
+    return [each for obj in live for each in expander.expand(obj)]
 
 
 def _shown(file: str) -> str:

@@ -83,7 +83,8 @@ class Binder:
         try:
             while True:
                 try:
-                    async with self.lanes.turn(Priority.BIND):
+                    priority = Priority.BIND_AGAIN if attempt.is_unknown else Priority.BIND
+                    async with self.lanes.turn(priority):
                         await self._bind_once(attempt)
                     self.bound += 1
                     return

@@ -26,6 +26,7 @@ from attrs import define, field
 from yarl import URL
 
 from ..._version import __version__
+from .credentials import ClientCertificate
 from .errors import (
     SERVICE_UNAVAILABLE,
     TOO_MANY_REQUESTS,
@@ -38,6 +39,7 @@ from .errors import (
 from .fence import Fence, FencedBody
 from .kubeconfig import Access
 from .loop_time import loop_time
+from .rights import MissingRights
 
 logger = logging.getLogger("schedframe.kubernetes")
 
@@ -85,23 +87,20 @@ class ApiClient:
     fence: Fence | None = None
     """Until when requests with a body may be written; ``None`` for ever."""
     _tls: ssl.SSLContext | None = field(default=None, init=False)
+    _certificate: ClientCertificate | None = field(default=None, init=False, repr=False)
+    """The certificate of the token source that ``_tls`` has."""
     _pool: _Connections | None = field(default=None, init=False)
     _streams: aiohttp.ClientSession | None = field(default=None, init=False)
     """Makes a new connection for each watch: an idle one may be as dead as the one that it replaces."""
     _retired: set[_Connections] = field(factory=set, init=False)
     _sockets: WeakSet[socket.socket] = field(factory=WeakSet, init=False)
     """Those of the pools, to cut them off."""
+    _rights: MissingRights = field(factory=MissingRights, init=False)
     _closed: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         if self.access.server.startswith("https:"):
-            try:
-                self._tls = tls_context(self.access)
-            except ssl.SSLError as error:
-                raise CredentialsError(
-                    f"{self.access.source}: certificate-authority, client-certificate or client-key "
-                    f"cannot be used: {error}"
-                ) from None
+            self._tls = tls_context(self.access)
 
     async def request(
         self,
@@ -127,7 +126,9 @@ class ApiClient:
                 return answer
             if status == UNAUTHORIZED and self._may_have_another(headers) and not last:
                 continue
-            raise _api_error(f"{method} {path}", status, reply, answer)
+            error = _api_error(f"{method} {path}", status, reply, answer)
+            self._rights.note(error)
+            raise error
         raise AssertionError("unreachable: the second round returns or raises")
 
     async def _exchange(
@@ -199,7 +200,13 @@ class ApiClient:
         if pool is None or pool.born > since or loop_time() - pool.born < DISTRUST_SECONDS:
             return
         logger.info("connections that are %.1f s old are given up", loop_time() - pool.born)
-        self._pool = None
+        self._retire()
+
+    def _retire(self) -> None:
+        """Use new connections from now on; those in use end with their last request."""
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
         pool.retired = True
         self._retired.add(pool)
         if not pool.users:
@@ -236,6 +243,18 @@ class ApiClient:
         value = await self.access.tokens.header()
         if value is not None:
             headers["Authorization"] = value
+        certificate = self.access.tokens.certificate
+        if certificate is not self._certificate:
+            await self._change_certificate(certificate)
+
+    async def _change_certificate(self, certificate: ClientCertificate | None) -> None:
+        """Prove with *certificate* from now on who the user is: on new connections, also of watches."""
+        self._tls = tls_context(self.access, certificate)
+        self._certificate = certificate
+        self._retire()
+        streams, self._streams = self._streams, None
+        if streams is not None:
+            await streams.close()
 
     def _may_have_another(self, headers: Mapping[str, str]) -> bool:
         """Note that the server refused the credential of a request; return whether another may be had."""
@@ -274,8 +293,8 @@ class ApiClient:
             socket_factory=self._socket if reuse else _socket,
         )
         headers = {"User-Agent": self.user_agent, "Accept-Encoding": "identity"}
-        headers |= dict(self.access.impersonate or {})
-        return aiohttp.ClientSession(connector=connector, headers=headers, auto_decompress=True)
+        every = [*headers.items(), *self.access.impersonate]
+        return aiohttp.ClientSession(connector=connector, headers=every, auto_decompress=True)
 
     def _socket(self, address: Any) -> socket.socket:
         made = _socket(address)
@@ -311,8 +330,21 @@ def _socket(address: Any) -> socket.socket:
     return made
 
 
-def tls_context(access: Access) -> ssl.SSLContext:
-    """Return what verifies the server, and proves who the client is. Raises :class:`ssl.SSLError`."""
+def tls_context(access: Access, certificate: ClientCertificate | None = None) -> ssl.SSLContext:
+    """Return what verifies the server, and proves who the client is: *certificate*, or that of *access*.
+
+    Raises :class:`CredentialsError` for what cannot be used.
+    """
+    try:
+        return _tls_context(access, certificate)
+    except ssl.SSLError as error:
+        raise CredentialsError(
+            f"{access.source}: certificate-authority, client-certificate or client-key "
+            f"cannot be used: {error}"
+        ) from None
+
+
+def _tls_context(access: Access, certificate: ClientCertificate | None) -> ssl.SSLContext:
     context = ssl.create_default_context(cadata=access.ca_data)
     if access.insecure:
         logger.warning(
@@ -322,14 +354,16 @@ def tls_context(access: Access) -> ssl.SSLContext:
             access.server,
         )
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    if access.client_cert is not None and access.client_key is not None:
+    if certificate is None and access.client_cert is not None and access.client_key is not None:
+        certificate = ClientCertificate(access.client_cert, access.client_key)
+    if certificate is not None:
         # The ssl module reads certificates from files only.
         with tempfile.TemporaryDirectory(prefix="schedframe-") as folder:
-            certificate, key = Path(folder, "cert"), Path(folder, "key")
-            certificate.write_bytes(access.client_cert)
-            key.touch(mode=0o600)
-            key.write_bytes(access.client_key)
-            context.load_cert_chain(certificate, key)
+            public, private = Path(folder, "cert"), Path(folder, "key")
+            public.write_bytes(certificate.certificate)
+            private.touch(mode=0o600)
+            private.write_bytes(certificate.key)
+            context.load_cert_chain(public, private)
     return context
 
 

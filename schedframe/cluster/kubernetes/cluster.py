@@ -42,8 +42,8 @@ DEFAULT_BURST: Final = 100
 BINDS_AT_A_TIME: Final = 128
 """Binds that are decided and not answered, at most: enough to keep all connections busy, and so few that none
 is decided long before it is sent."""
-BINDS_IN_DOUBT: Final = 384
-"""Binds of unknown outcome that do not count among :data:`BINDS_AT_A_TIME`, at most."""
+LATE_BINDS: Final = 384
+"""Binds without an answer for a while that do not count among :data:`BINDS_AT_A_TIME`, at most."""
 FLUSH_SECONDS: Final = 3.0
 """Seconds in which events that still wait are written when the cluster is closed."""
 
@@ -95,7 +95,7 @@ class KubernetesCluster(RemoteCluster):
 
     def __attrs_post_init__(self) -> None:
         self.client = ApiClient(self.access, fence=self.fence)
-        self._lanes = Lanes(self.qps, self.burst)
+        self._lanes = Lanes(self.qps, self.burst, on_slow=self._limit_grew)
         self.binder = Binder(
             client=self.client,
             lanes=self._lanes,
@@ -133,7 +133,8 @@ class KubernetesCluster(RemoteCluster):
     @property
     def binding_limit(self) -> int:
         """Binds under way at a time; those without an answer for a while do not count, up to a number."""
-        return self._binding_limit + min(self.binder.in_doubt, BINDS_IN_DOUBT)
+        late = max(self.binder.in_doubt, self._lanes.slow())
+        return self._binding_limit + min(late, LATE_BINDS)
 
     @property
     def loop(self) -> asyncio.AbstractEventLoop:

@@ -21,11 +21,26 @@ REREAD_SECONDS: Final = 60.0
 """Seconds after which a token file is read again; the kubelet rotates tokens long before they expire."""
 RENEWAL_MARGIN_SECONDS: Final = 30.0
 """Seconds before its expiry at which a credential of an exec plugin is renewed."""
+REFUSED_AGAIN_SECONDS: Final = 5.0
+"""Seconds after its renewal in which a refused certificate may be an earlier one: a request was under way."""
 EXEC_TIMEOUT_SECONDS: Final = 60.0
 
 
+@frozen
+class ClientCertificate:
+    """A certificate that says who the user is, and its private key, both as PEM."""
+
+    certificate: bytes
+    key: bytes = field(repr=False)
+
+
 class TokenSource(Protocol):
-    """Gives the ``Authorization`` header."""
+    """Gives the ``Authorization`` header, and the client certificate if it changes while the client runs."""
+
+    @property
+    def certificate(self) -> ClientCertificate | None:
+        """The certificate as of the last :meth:`header`; ``None``: that of the kubeconfig, if it has one."""
+        ...
 
     async def header(self) -> str | None:
         """Return the present value, ``None`` for no header. Raises :class:`CredentialsError`."""
@@ -36,8 +51,17 @@ class TokenSource(Protocol):
         ...
 
 
+class _WithoutCertificate:
+    """A source of tokens alone."""
+
+    @property
+    def certificate(self) -> None:
+        """None: the source has no certificate."""
+        return None
+
+
 @frozen
-class NoToken:
+class NoToken(_WithoutCertificate):
     """No header: the client certificate says who the user is."""
 
     async def header(self) -> str | None:
@@ -50,7 +74,7 @@ class NoToken:
 
 
 @frozen
-class StaticToken:
+class StaticToken(_WithoutCertificate):
     """A header that stays."""
 
     value: str = field(repr=False)
@@ -65,7 +89,7 @@ class StaticToken:
 
 
 @define(eq=False)
-class FileToken:
+class FileToken(_WithoutCertificate):
     """A bearer token in a file that is replaced from time to time."""
 
     path: Path
@@ -128,48 +152,62 @@ def exec_plugin(spec: Mapping[str, Any], folder: Path, cluster: Mapping[str, Any
 
 
 @define(eq=False)
-class ExecToken:
-    """The token that a command prints; the command runs again before the token expires."""
+class ExecCredentials:
+    """The token, the certificate, or both that a command prints; it runs again before they expire."""
 
     plugin: ExecPlugin
-    _value: str = field(default="", init=False, repr=False)
+    certificate: ClientCertificate | None = field(default=None, init=False)
+    _header: str | None = field(default=None, init=False, repr=False)
+    _has_any: bool = field(default=False, init=False)
+    _renewed_at: float = field(default=0.0, init=False)
     _expires: float | None = field(default=None, init=False)
     """Seconds since the epoch, ``None``: never."""
     _lock: asyncio.Lock = field(factory=asyncio.Lock, init=False, repr=False)
 
     async def header(self) -> str | None:
-        """Return the token. Raises :class:`CredentialsError` if the command fails."""
+        """Return the token, ``None`` beside a certificate. Raises :class:`CredentialsError`."""
         if self._is_stale():
             async with self._lock:
                 if self._is_stale():
                     await self._renew()
-        return self._value
+        return self._header
 
     def refused(self, header: str | None) -> bool:
         """Run the command again next time, unless that was done since *header* was sent."""
-        if header == self._value:
-            self._value = ""
+        is_old = time.monotonic() - self._renewed_at >= REFUSED_AGAIN_SECONDS
+        if header == self._header and (header is not None or is_old):
+            self._has_any = False
         return True
 
     def _is_stale(self) -> bool:
-        if not self._value:
+        if not self._has_any:
             return True
         return self._expires is not None and time.time() > self._expires - RENEWAL_MARGIN_SECONDS
 
     async def _renew(self) -> None:
         status = _status_of(self.plugin, await asyncio.to_thread(_run, self.plugin))
-        token = status.get("token")
-        if not token:
-            raise CredentialsError(
-                f"exec plugin {self.plugin.command[0]} gave no token; one that gives client certificates "
-                "is not supported: put the certificate into the kubeconfig"
-            )
-        self._value = f"Bearer {token}"
+        token, certificate = status.get("token"), _certificate_of(self.plugin, status)
+        if not token and certificate is None:
+            raise CredentialsError(f"exec plugin {self.plugin.command[0]} gave neither token nor certificate")
         try:
             stamp = status.get("expirationTimestamp")
             self._expires = parse_time(stamp) if stamp else None
         except InputError as error:
             raise CredentialsError(f"exec plugin {self.plugin.command[0]}: {error}") from None
+        self._header = f"Bearer {token}" if token else None
+        if certificate != self.certificate:
+            self.certificate = certificate
+        self._has_any, self._renewed_at = True, time.monotonic()
+
+
+def _certificate_of(plugin: ExecPlugin, status: Mapping[str, Any]) -> ClientCertificate | None:
+    certificate, key = status.get("clientCertificateData"), status.get("clientKeyData")
+    if not certificate and not key:
+        return None
+    if not certificate or not key:
+        missing = "clientKeyData" if certificate else "clientCertificateData"
+        raise CredentialsError(f"exec plugin {plugin.command[0]} gave no {missing}")
+    return ClientCertificate(str(certificate).encode(), str(key).encode())
 
 
 def _run(plugin: ExecPlugin) -> bytes:

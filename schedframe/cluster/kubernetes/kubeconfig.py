@@ -9,18 +9,22 @@ from __future__ import annotations
 import base64
 import binascii
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
+from urllib.parse import quote, urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import yaml
 from attrs import field, frozen
 
-from .credentials import ExecToken, FileToken, NoToken, StaticToken, TokenSource, exec_plugin
+from .credentials import ExecCredentials, FileToken, NoToken, StaticToken, TokenSource, exec_plugin
 from .errors import CredentialsError
 
 SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 """Folder that the kubelet mounts into a pod."""
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+"""Hosts that no proxy of the environment is used for, as in Go."""
 DEFAULT_FILE: Final = "~/.kube/config"
 
 
@@ -39,7 +43,7 @@ class Access:
     """Whether the certificate of the server is not verified, because the kubeconfig says so."""
     tls_server_name: str | None = None
     proxy_url: str | None = None
-    impersonate: Mapping[str, str] | None = None
+    impersonate: Sequence[tuple[str, str]] = ()
     """Headers of requests on behalf of another user."""
     source: str = ""
     """Where this was read, for messages."""
@@ -166,10 +170,36 @@ def _access(merged: dict[str, Any], context: str | None, server: str | None, sou
         client_key=client_key,
         insecure=bool(cluster.get("insecure-skip-tls-verify")),
         tls_server_name=cluster.get("tls-server-name") or None,
-        proxy_url=cluster.get("proxy-url") or None,
-        impersonate={"Impersonate-User": str(user["as"])} if user.get("as") else None,
+        proxy_url=_proxy(cluster, url, source),
+        impersonate=_impersonation(user),
         source=source,
     )
+
+
+def _impersonation(user: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Return the headers of requests on behalf of the user, groups and extra fields that *user* names."""
+    if not user.get("as"):
+        return []
+    headers = [("Impersonate-User", str(user["as"]))]
+    headers += [("Impersonate-Group", str(group)) for group in user.get("as-groups") or ()]
+    if user.get("as-uid"):
+        headers.append(("Impersonate-Uid", str(user["as-uid"])))
+    for key, values in (user.get("as-user-extra") or {}).items():
+        headers += [(f"Impersonate-Extra-{quote(str(key), safe='')}", str(value)) for value in values]
+    return headers
+
+
+def _proxy(cluster: Mapping[str, Any], server: str, source: str) -> str | None:
+    """Return the proxy on the way to *server*: that of the kubeconfig, else that of the environment."""
+    named = str(cluster.get("proxy-url") or "")
+    if named:
+        if urlsplit(named).scheme not in ("http", "https"):
+            raise CredentialsError(f"{source}: proxy-url {named}: only http and https proxies are supported")
+        return named
+    parts = urlsplit(server if "://" in server else f"https://{server}")
+    if proxy_bypass(parts.netloc) or parts.hostname in _LOOPBACK:
+        return None
+    return getproxies().get(parts.scheme)
 
 
 def _body(merged: dict[str, Any], section: str, name: Any, what: str, source: str) -> dict[str, Any]:
@@ -209,7 +239,7 @@ def _tokens(
         pair = f"{user['username']}:{user.get('password', '')}".encode()
         return StaticToken(f"Basic {base64.b64encode(pair).decode()}")
     if isinstance(user.get("exec"), dict):
-        return ExecToken(
+        return ExecCredentials(
             exec_plugin(user["exec"], Path(entry.get("_folder", ".")), {**cluster, "server": server})
         )
     if isinstance(user.get("auth-provider"), dict):

@@ -1,14 +1,15 @@
 """The order in which requests are sent: by priority, no more at a time and no more a second than allowed.
 
-A request that is not answered for a while, because a webhook or the network holds it up, no longer counts
-among those under way. So some that hang do not hold up all others.
+A request that hangs while others are answered, because of a webhook or the network, no longer counts among
+those under way, so it does not hold up the others. When no request is answered at all, more are tried little
+by little. A server that is merely slow answers all of them late, and gets no more at a time than allowed.
 """
 
 from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from enum import IntEnum
 from typing import Final
@@ -19,8 +20,12 @@ from .loop_time import loop_time
 
 REQUESTS_AT_A_TIME: Final = 48
 """Writes under way at a time, each on its own connection."""
-SLOW_SECONDS: Final = 2.0
-"""Seconds without an answer after which a request does not count among those under way."""
+SLOW_SECONDS: Final = 1.0
+"""Seconds without an answer after which a request may hang, and the server too if it answers none."""
+PROBE_SECONDS: Final = 0.02
+"""Seconds between two further requests while the server answers none."""
+OVERTAKEN: Final = 2
+"""A slow request hangs if requests have ended since it began that are so many times those at a time."""
 SLOW_AT_A_TIME: Final = 464
 """Slow requests at a time that do not count; with those that do, there are 512 connections at most."""
 
@@ -29,9 +34,11 @@ class Priority(IntEnum):
     """Of the requests that wait, the first of the least number is sent next."""
 
     BIND = 0
-    WRITE = 1
+    BIND_AGAIN = 1
+    """A bind whose answer did not come, or that failed: others must not wait for it."""
+    WRITE = 2
     """Status, evictions, claims: what pods wait for, besides binds."""
-    EVENT = 2
+    EVENT = 3
 
 
 class Closed(Exception):
@@ -41,7 +48,12 @@ class Closed(Exception):
 class Turn:
     """The right to send one request."""
 
-    __slots__ = ()
+    __slots__ = ("began", "ended_before")
+
+    def __init__(self, began: float, ended_before: int) -> None:
+        self.began = began
+        self.ended_before = ended_before
+        """Number of requests that had ended when it began."""
 
 
 @define(eq=False)
@@ -51,13 +63,19 @@ class Lanes:
     qps: float
     burst: int
     width: int = REQUESTS_AT_A_TIME
+    on_slow: Callable[[], None] | None = None
+    """Called when :meth:`slow` grows."""
     _waiting: tuple[deque[asyncio.Future[Turn]], ...] = field(
         factory=lambda: tuple(deque[asyncio.Future[Turn]]() for _ in Priority), init=False
     )
-    _begun: dict[Turn, float] = field(factory=dict, init=False)
-    """Requests that count → when each began, oldest first."""
+    _begun: dict[Turn, None] = field(factory=dict, init=False)
+    """Requests that count, oldest first."""
     _slow: set[Turn] = field(factory=set, init=False)
     """Requests under way that do not count."""
+    _ended_count: int = field(default=0, init=False)
+    _ended_at: float = field(default=0.0, init=False)
+    """When the last request ended."""
+    _probed_at: float = field(default=0.0, init=False)
     _tokens: float = field(init=False)
     _filled_at: float = field(default=0.0, init=False)
     _timer: asyncio.TimerHandle | None = field(default=None, init=False)
@@ -94,9 +112,17 @@ class Lanes:
 
     def give_back(self, turn: Turn) -> None:
         """End the turn."""
-        if self._begun.pop(turn, None) is None:
+        if turn in self._begun:
+            del self._begun[turn]
+        else:
             self._slow.discard(turn)
+        self._ended_count += 1
+        self._ended_at = loop_time()
         self._send_next()
+
+    def slow(self) -> int:
+        """Return the number of requests under way that do not count, because they are slow."""
+        return len(self._slow)
 
     async def pause(self, seconds: float) -> None:
         """Wait so long before another attempt; end at once when nothing is sent any more."""
@@ -115,8 +141,8 @@ class Lanes:
 
     def _begin(self) -> Turn:
         self._tokens -= 1.0
-        turn = Turn()
-        self._begun[turn] = loop_time()
+        turn = Turn(loop_time(), self._ended_count)
+        self._begun[turn] = None
         return turn
 
     def _may_send(self) -> bool:
@@ -131,13 +157,23 @@ class Lanes:
         return self._tokens >= 1.0
 
     def _set_slow_aside(self) -> bool:
-        """Stop counting the oldest request if it is slow; return whether there is room for another."""
-        turn, began = next(iter(self._begun.items()))
-        if loop_time() - began < SLOW_SECONDS or len(self._slow) >= SLOW_AT_A_TIME:
+        """Stop counting the oldest request if it hangs; return whether there is room for another."""
+        turn = next(iter(self._begun))
+        if len(self._slow) >= SLOW_AT_A_TIME or loop_time() < turn.began + SLOW_SECONDS:
             return False
+        if self._ended_count - turn.ended_before < OVERTAKEN * self.width:
+            if loop_time() < self._next_probe():
+                return False
+            self._probed_at = loop_time()
         del self._begun[turn]
         self._slow.add(turn)
+        if self.on_slow is not None:
+            self.on_slow()
         return True
+
+    def _next_probe(self) -> float:
+        """Return when another request may be tried although those under way are not answered."""
+        return max(self._ended_at + SLOW_SECONDS, self._probed_at + PROBE_SECONDS)
 
     def _send_next(self) -> None:
         while (lane := next((lane for lane in self._waiting if lane), None)) is not None:
@@ -154,7 +190,7 @@ class Lanes:
         if len(self._begun) < self.width:
             moment = loop_time() + (1.0 - self._tokens) / self.qps
         elif len(self._slow) < SLOW_AT_A_TIME:
-            moment = next(iter(self._begun.values())) + SLOW_SECONDS
+            moment = max(next(iter(self._begun)).began + SLOW_SECONDS, self._next_probe())
         else:
             return
         if self._timer is not None:

@@ -24,6 +24,7 @@ from .decoding import BOOKMARK, DELETED, LISTED, Decoder, WatchFailure
 from .errors import FORBIDDEN, GONE, NOT_FOUND, UNAUTHORIZED, ApiError, NoAnswer
 from .loop_time import loop_time
 from .resources import Resource
+from .rights import rule
 
 logger = logging.getLogger("schedframe.kubernetes")
 
@@ -121,10 +122,7 @@ class Reflector:
         code = _code_of(error)
         resource = self.resource
         if code == FORBIDDEN:
-            return (
-                f"{error}; add a rule to the ClusterRole of the scheduler: apiGroups: [{resource.group!r}], "
-                f"resources: [{resource.plural!r}], verbs: ['get', 'list', 'watch']"
-            )
+            return f"{error}; {rule(resource.group, resource.plural, 'get', 'list', 'watch')}"
         if code == UNAUTHORIZED:
             return f"{error}; the credentials of {self.client.access.source} are refused"
         if code == NOT_FOUND:

@@ -243,7 +243,7 @@ def test_an_exec_plugin_runs_again_when_its_token_expires(tmp_path: Path) -> Non
     [
         ("exit 3", "ended with code 3"),
         ("echo nonsense", "printed no ExecCredential"),
-        ('echo \'{"kind": "ExecCredential", "status": {}}\'', "gave no token"),
+        ('echo \'{"kind": "ExecCredential", "status": {}}\'', "neither token nor certificate"),
     ],
 )
 def test_an_exec_plugin_that_fails(tmp_path: Path, body: str, message: str) -> None:

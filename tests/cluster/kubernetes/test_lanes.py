@@ -170,3 +170,43 @@ def test_a_token_that_comes_first_is_not_waited_for_longer() -> None:
         return loop_time() - began
 
     assert run(send) < 1.0
+
+
+@pytest.mark.parametrize(("seconds", "most"), [(0.004, 2), (0.06, 3)])
+def test_a_server_that_is_merely_slow_gets_no_more(
+    monkeypatch: pytest.MonkeyPatch, seconds: float, most: int
+) -> None:
+    """Answers that come one after the other show that it is not hung; without any, more are tried."""
+    monkeypatch.setattr(lanes_module, "SLOW_SECONDS", 0.02)
+    lanes, under_way, answers = Lanes(0, 1, width=2), [0, 0], asyncio.Lock()
+
+    async def send() -> None:
+        async with lanes.turn(Priority.BIND):
+            under_way[0] += 1
+            under_way[1] = max(under_way)
+            async with answers:  # one at a time, in order
+                await asyncio.sleep(seconds)
+            under_way[0] -= 1
+
+    async def many() -> None:
+        await asyncio.gather(*[send() for _ in range(4)])
+
+    run(many)
+    assert (under_way[1] > 2) == (most > 2)
+
+
+def test_a_request_that_many_overtake_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes_module, "SLOW_SECONDS", 0.02)
+    monkeypatch.setattr(lanes_module, "PROBE_SECONDS", 1000.0)
+    lanes = Lanes(0, 1, width=2)
+
+    async def overtake() -> None:
+        await lanes.take(Priority.BIND)
+        for _ in range(lanes_module.OVERTAKEN * 2):
+            async with lanes.turn(Priority.BIND):
+                await asyncio.sleep(0.006)
+        await lanes.take(Priority.BIND)
+        await asyncio.wait_for(lanes.take(Priority.BIND), 0.1)
+        assert lanes.slow() == 1
+
+    run(overtake)
