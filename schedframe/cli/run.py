@@ -18,6 +18,7 @@ from ..config import EffectiveConfig, dump_config
 from ..cycle import Scheduler
 from ..framework import Registry
 from .commands import write_text
+from .config_watch import ConfigWatch, following
 from .exits import INTERRUPTED
 from .leadership import Leadership, election_settings, new_fence, quiet
 from .logs import DecisionLog, set_up
@@ -41,14 +42,22 @@ class _Ending:
     """What drives the scheduler; ``None`` before."""
     observed: Observed | None = None
     """What SIGUSR2 writes to the log; ``None`` before."""
+    watch: ConfigWatch | None = None
+    """What SIGHUP asks to read the configuration again; ``None`` without a file."""
     came: bool = False
 
     def actions(self) -> dict[signal.Signals, Callable[[], None]]:
         """Return what each signal does."""
         actions = {each: partial(self.begin, each) for each in (signal.SIGTERM, signal.SIGINT)}
         if hasattr(signal, "SIGUSR2"):
-            return {**actions, signal.SIGUSR2: self._log_state}
+            return {**actions, signal.SIGUSR2: self._log_state, signal.SIGHUP: self._reload}
         return {**actions}
+
+    def _reload(self) -> None:
+        if self.watch is None:
+            logger.info("there is no file to read the configuration from again")
+        else:
+            self.watch.ask()
 
     def _log_state(self) -> None:
         if self.observed is not None:
@@ -114,7 +123,9 @@ def _schedule(
     observed = ending.observed = Observed(
         cluster, scheduler, leadership, None if metrics is None else metrics.exposition
     )
-    with scheduler, serving(options, observed):
+    if options.config is not None:
+        ending.watch = ConfigWatch(options.config, partial(configured, options, registry), scheduler)
+    with scheduler, serving(options, observed), following(ending.watch):
         if config.config.delay_cache_until_active:
             leadership.join()
             if not leadership.wait_until_it_leads():

@@ -1,0 +1,32 @@
+"""The tables of docs/reference/metrics.md, from the definitions: ``python docs/_tools/metrics_page.py``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Final
+
+from schedframe.metrics import ABSENT, METRICS
+
+PAGE: Final = Path(__file__).resolve().parents[1] / "reference" / "metrics.md"
+BEGIN: Final = "<!-- tables -->"
+
+
+def tables() -> str:
+    """Return both tables as Markdown."""
+    lines = ["", "| metric | type | labels | what |", "| --- | --- | --- | --- |"]
+    for metric in METRICS:
+        labels = ", ".join(f"`{label}`" for label in metric.labels)
+        lines.append(f"| `{metric.name}` | {metric.kind} | {labels} | {metric.help} |")
+    lines += ["", "## Not here", "", "| metric of kube-scheduler | why |", "| --- | --- |"]
+    lines += [f"| `{name}` | {reason} |" for name, reason in ABSENT.items()]
+    return "\n".join(lines) + "\n"
+
+
+def main() -> None:
+    """Write the tables into the page."""
+    head = PAGE.read_text(encoding="utf-8").partition(BEGIN)[0]
+    PAGE.write_text(f"{head}{BEGIN}\n{tables()}", encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()
