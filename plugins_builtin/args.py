@@ -332,16 +332,35 @@ def _constraint(constraint: TopologySpreadConstraint, path: str) -> Iterator[Fie
 
 @frozen
 class VolumeBindingArgs:
-    """Seconds that binding volumes may take; ``shape`` needs a feature that is off."""
+    """Seconds that binding volumes may take, and the score by storage capacity.
+
+    ``shape`` belongs to the feature gate StorageCapacityScoring.
+    """
 
     bind_timeout_seconds: int = 600
     shape: tuple[UtilizationShapePoint, ...] | None = None
 
 
 def check_volume_binding(args: VolumeBindingArgs, path: str) -> Iterator[FieldError]:
-    """Check that the timeout is not negative and that there is no shape."""
+    """Check that the timeout is not negative."""
     if args.bind_timeout_seconds < 0:
         yield FieldError.invalid(f"{path}.bindTimeoutSeconds", args.bind_timeout_seconds, "must be 0 or more")
+
+
+def with_capacity_shape(args: VolumeBindingArgs) -> VolumeBindingArgs:
+    """Return *args* with a shape that prefers storage of which little is requested, if they have none."""
+    if args.shape:
+        return args
+    return evolve(args, shape=(UtilizationShapePoint(0, MAX_SHAPE_SCORE), UtilizationShapePoint(100, 0)))
+
+
+def check_capacity_shape(args: VolumeBindingArgs, path: str) -> Iterator[FieldError]:
+    """Check the shape."""
+    yield from check_shape(args.shape or (), f"{path}.shape")
+
+
+def refuse_capacity_shape(args: VolumeBindingArgs, path: str) -> Iterator[FieldError]:
+    """Check that there is no shape."""
     if args.shape is not None:
         detail = "storage capacity is not scored (StorageCapacityScoring is off); remove it"
         yield FieldError.invalid(f"{path}.shape", [(p.utilization, p.score) for p in args.shape], detail)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from schedframe.config import CatalogueEntry, PluginCatalogue, RegisteredEvent, RemovedPlugin
+from schedframe.config import CatalogueEntry, GatedArgs, PluginCatalogue, RegisteredEvent, RemovedPlugin
 
 from .args import (
     DefaultPreemptionArgs,
@@ -21,6 +21,7 @@ from .args import (
     PodTopologySpreadArgs,
     VolumeBindingArgs,
     check_balanced_allocation,
+    check_capacity_shape,
     check_default_preemption,
     check_dynamic_resources,
     check_inter_pod_affinity,
@@ -28,6 +29,8 @@ from .args import (
     check_node_resources_fit,
     check_pod_topology_spread,
     check_volume_binding,
+    refuse_capacity_shape,
+    with_capacity_shape,
     with_ignored_resources,
 )
 
@@ -128,6 +131,9 @@ ENTRIES: Final = (
         args_class=VolumeBindingArgs,
         args_kind="VolumeBindingArgs",
         check_args=check_volume_binding,
+        gated_args=GatedArgs(
+            "StorageCapacityScoring", with_capacity_shape, check_capacity_shape, refuse_capacity_shape
+        ),
         events=(
             _on(_CLASS, "Add", "Update"),
             _on(_CLAIM, "Add", "Update"),

@@ -1,7 +1,6 @@
 """Score by storage capacity: the requested share of the matched volumes, or of the storage for new ones.
 
-The reference needs the feature gate StorageCapacityScoring; here the score is on if the arguments have a
-shape.
+The feature gate StorageCapacityScoring gives the arguments a shape; without one nothing is scored.
 """
 
 from __future__ import annotations

@@ -62,6 +62,22 @@ def _in_order(points: Iterable[str]) -> tuple[str, ...]:
 
 @brief_repr
 @frozen
+class GatedArgs:
+    """What a feature gate changes about the arguments of a plugin.
+
+    :param with_defaults: gives the args with what is filled in when the gate is on.
+    :param check_enabled: finds what types cannot express when the gate is on.
+    :param check_disabled: finds what must not be set when it is off.
+    """
+
+    gate: str
+    with_defaults: Callable[[Any], Any]
+    check_enabled: ArgsCheck
+    check_disabled: ArgsCheck
+
+
+@brief_repr
+@frozen
 class CatalogueEntry:
     """One plugin. PluginError for extension points that do not exist.
 
@@ -76,6 +92,7 @@ class CatalogueEntry:
     :param args_checked: ``validate``: whenever they are configured; ``build``: only if the plugin is enabled.
     :param events: the cluster events it registers.
     :param feature_gate: the gate without which it is not enabled by default; empty: none.
+    :param gated_args: how a feature gate changes its arguments.
     :param with_ignored_resources: gives the args with these resources ignored. Set for the plugin that has to
         leave alone what extenders manage (``ignoredByScheduler``).
     """
@@ -90,6 +107,7 @@ class CatalogueEntry:
     args_checked: Literal["validate", "build"] = "validate"
     events: tuple[RegisteredEvent, ...] = ()
     feature_gate: str = ""
+    gated_args: GatedArgs | None = None
     with_ignored_resources: Callable[[Any, tuple[str, ...]], Any] | None = None
 
 

@@ -120,7 +120,7 @@ _TABLE: Final = (
     _ga("SidecarContainers"),
     _alpha("TaintTolerationComparisonOperators", _MISSING),
     # Storage
-    _alpha("StorageCapacityScoring", _MISSING),
+    _alpha("StorageCapacityScoring", _SWITCHABLE),
     _ga("VolumeAttributesClass"),
     _alpha("VolumeLimitScaling", _MISSING),
     # The scheduler itself

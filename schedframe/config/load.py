@@ -14,6 +14,7 @@ from .defaults import apply_defaults
 from .effective import EffectiveConfig
 from .errors import ConfigBuildError, ConfigValidationError
 from .feature_gates import FeatureGates
+from .gated_args import apply_gates
 from .passed import PassedPlugin, enable_passed
 from .validation import validate
 
@@ -50,7 +51,8 @@ def load_config(
     config, document = decode(source, plugins)
     gates = FeatureGates.of(feature_gates)
     config, errors = resolve_args(apply_defaults(enable_passed(config, passed), plugins, gates), plugins)
-    errors.extend(validate(config, plugins))
+    config, problems = apply_gates(config, plugins, gates)
+    errors.extend((*validate(config, plugins), *problems))
     if errors:
         raise ConfigValidationError(evolve(error, location=document.locate(error.field)) for error in errors)
     try:
