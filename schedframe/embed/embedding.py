@@ -63,7 +63,17 @@ class Embedding(Generic[T, W]):
             can_evict=options.on_evict is not None,
         )
         self._ledger: Ledger[T, W] = Ledger(cluster, self.clock)
-        self.scheduler = Scheduler(
+        self.scheduler = self._scheduler_of(cluster, workers)
+        self.profiles: tuple[str, ...] = tuple(self.scheduler.core.frameworks)
+        self._translate = Translator(Amounts(options.steps or {}), self.profiles[0])
+        for worker in workers:
+            self.add_worker(worker)
+        for task in tasks:
+            self.submit(task)
+
+    def _scheduler_of(self, cluster: EmbeddedCluster, workers: tuple[W, ...]) -> Scheduler:
+        options = self.options
+        return Scheduler(
             cluster,
             options.config if options.config is not None else _default_config(workers, options),
             plugins=options.plugins,
@@ -75,12 +85,6 @@ class Embedding(Generic[T, W]):
             wake_up=self._wake,
             on_fault=options.on_fault,
         )
-        self.profiles: tuple[str, ...] = tuple(self.scheduler.core.frameworks)
-        self._translate = Translator(Amounts(options.steps or {}), self.profiles[0])
-        for worker in workers:
-            self.add_worker(worker)
-        for task in tasks:
-            self.submit(task)
 
     # ---- workers -----------------------------------------------------------------------------------------
 
