@@ -152,7 +152,9 @@ def read_filter_result(
     if answer is None:
         answer = members(read_json(body))
     names, nodes = answer.get("nodenames"), answer.get("nodes")
-    kept_names = None if names is None else _texts(names, "NodeNames")
+    kept_names: Sequence[str] | None = None
+    if names is not None:
+        kept_names = names if sent is not None and names is sent[0] else _texts(names, "NodeNames")
     kept_nodes = None if nodes is None else read_nodes(nodes)
     failed = mapping(answer.get("failednodes"), "FailedNodes", text)
     unresolvable = mapping(answer.get("failedandunresolvablenodes"), "FailedAndUnresolvableNodes", text)
