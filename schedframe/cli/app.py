@@ -13,6 +13,7 @@ from .._version import __version__
 from ..simulate.workloads import Workloads
 from . import exits
 from .bench_app import bench_app
+from .extender import extender
 from .flags_of_kube_scheduler import in_own_notation, inapplicable_flag
 from .former_flags import former_flag
 from .forms import ExplainForm, Form, render
@@ -252,6 +253,7 @@ def explain(
 
 app.command(cls=GroupedCommand, epilog=exits.CODES, short_help="Schedule the pods of a real cluster.")(run)
 app.command(epilog=exits.OTHER_CODES, short_help="Write what scheduling reads of a real cluster.")(snapshot)
+app.command(epilog=exits.OTHER_CODES, short_help="Serve plugins as an extender.")(extender)
 
 
 @app.command(epilog=exits.OTHER_CODES, short_help="List the plugins that are installed or known.")
