@@ -92,6 +92,8 @@ class DrivenWorld:
     """Server, cluster and scheduler; nothing moves but in :meth:`drive`."""
 
     config: Any = None
+    graceful: bool = False
+    """Whether evicted pods live on until :meth:`end_pods`."""
     loop: VirtualLoop = field(factory=VirtualLoop, init=False)
     server: ApiServer = field(init=False)
     cluster: KubernetesCluster = field(init=False)
@@ -101,7 +103,7 @@ class DrivenWorld:
 
     def __attrs_post_init__(self) -> None:
         backoff._rng.seed(0)
-        self.server = ApiServer(clock=self.clock)
+        self.server = ApiServer(clock=self.clock, graceful=self.graceful)
         self.loop.run(self.server.listen())
         token = self.server.config_of("scheduler")["users"][0]["user"]["token"]
         access = Access(self.server.url, StaticToken(f"Bearer {token}"))
@@ -164,6 +166,13 @@ class DrivenWorld:
         self.cluster.close()
         self.loop.run(self.server.shut_down())
         self.loop.finish()
+
+    def end_pods(self) -> int:
+        """End all pods that are being deleted, as kubelets do; return their number."""
+        ending = [each for each in self.server.list("Pod") if "deletionTimestamp" in each["metadata"]]
+        for each in ending:
+            self.server.delete("Pod", f"{each['metadata']['namespace']}/{each['metadata']['name']}")
+        return len(ending)
 
     # ---- the truth ---------------------------------------------------------------------------------------
 

@@ -151,3 +151,55 @@ def test_a_pod_that_another_scheduler_binds_first(world: DrivenWorld) -> None:
     world.drive(20)
     world.check_quiet()
     assert where(world) == {"p": "n2"}
+
+
+def add_volume(world: DrivenWorld, name: str) -> None:
+    """Add a volume, and a claim that waits for a pod."""
+    amount = {"storage": "1Gi"}
+    modes = {"accessModes": ["ReadWriteOnce"], "storageClassName": "local"}
+    claim = modes | {"resources": {"requests": amount}}
+    volume = modes | {"capacity": amount, "persistentVolumeReclaimPolicy": "Delete"}
+    there = {"metadata": {"name": name}, "status": {"phase": "Available"}}
+    world.server.create({"kind": "PersistentVolume", "spec": volume, **there})
+    world.server.create({"kind": "PersistentVolumeClaim", "metadata": {"name": name}, "spec": claim})
+
+
+def bind_claims(world: DrivenWorld) -> None:
+    """Finish what the scheduler decided about volumes, as the volume controller does."""
+    for volume in world.server.list("PersistentVolume"):
+        reference = volume["spec"].get("claimRef")
+        claim = (
+            world.server.get("PersistentVolumeClaim", "default/" + reference["name"]) if reference else None
+        )
+        if reference is None or claim is None or claim["spec"].get("volumeName"):
+            continue
+        name = volume["metadata"]["name"]
+        metadata = claim["metadata"]
+        done = {**metadata, "annotations": {"pv.kubernetes.io/bind-completed": "yes"}}
+        world.server.apply({**volume, "status": {"phase": "Bound"}})
+        spec = {**claim["spec"], "volumeName": name}
+        world.server.apply({**claim, "metadata": done, "spec": spec, "status": {"phase": "Bound"}})
+
+
+@pytest.mark.parametrize("fault", MIX, ids=str)
+@pytest.mark.parametrize("resource", ["persistentvolumes", "pods/binding"])
+def test_a_claim_is_bound_through_trouble(world: DrivenWorld, fault: Fault, resource: str) -> None:
+    mode = {"provisioner": "kubernetes.io/no-provisioner", "volumeBindingMode": "WaitForFirstConsumer"}
+    world.server.create({"kind": "StorageClass", "metadata": {"name": "local"}, **mode})
+    for name in ("v0", "v1"):
+        add_volume(world, name)
+    world.drive(1)
+    world.server.faults.add(fault, "*", resource, when=lambda request: request.is_write, times=2)
+    for number in range(2):
+        manifest = dict(pod(f"p{number}"))
+        volumes = [{"name": "v", "persistentVolumeClaim": {"claimName": f"v{number}"}}]
+        world.server.create({**manifest, "spec": {**manifest["spec"], "volumes": volumes}})
+    for _ in range(120):
+        world.drive(1)
+        bind_claims(world)
+    world.check_history()
+    world.check_quiet()
+    assert all(where(world).values())
+    assert world.server.faults.waiting == 0
+    references = [each["spec"]["claimRef"]["name"] for each in world.server.list("PersistentVolume")]
+    assert sorted(references) == ["v0", "v1"]

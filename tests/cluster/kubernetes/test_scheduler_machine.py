@@ -38,7 +38,7 @@ class BehindServerMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         logging.disable(logging.ERROR)
-        self.world = DrivenWorld()
+        self.world = DrivenWorld(graceful=True)
         self.server = self.world.server
         self.is_up = True
 
@@ -239,6 +239,12 @@ class BehindServerMachine(RuleBasedStateMachine):
         self.world.loop.run(self.server.listen())
         self.world.drive(after)
 
+    @rule(after=seconds)
+    def end_pods(self, after: float) -> None:
+        """Kubelets end the pods that are being deleted."""
+        self.world.end_pods()
+        self.world.drive(after)
+
     @rule(after=st.sampled_from((0.3, 1.5, 6.0, 40.0)))
     def pass_time(self, after: float) -> None:
         """Time passes."""
@@ -254,6 +260,8 @@ class BehindServerMachine(RuleBasedStateMachine):
         self.server.faults.clear()
         self.server.hooks.clear()
         self.world.drive(QUIET_SECONDS)
+        while self.world.end_pods():
+            self.world.drive(QUIET_SECONDS)
         self.world.check_quiet()
         for pod in self.server.list("Pod"):
             if not pod["spec"].get("nodeName"):
