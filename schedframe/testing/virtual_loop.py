@@ -108,7 +108,8 @@ class _PatientSelector(selectors.BaseSelector):
         ready = self._real.select(0)
         if ready or (timeout is not None and timeout <= 0):
             return ready
-        ready = self._real.select(SETTLE_SECONDS)
+        if len(self._real.get_map()) > 1:  # the first one is the loop's own, which wakes it
+            ready = self._real.select(SETTLE_SECONDS)
         if not ready:
             self._idle(timeout)
         return ready
