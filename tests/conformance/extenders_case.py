@@ -14,7 +14,7 @@ from attrs import define, field
 import schedframe
 from schedframe import Pod
 from schedframe.api import PodCondition
-from schedframe.cycle import Decision, scheduler
+from schedframe.cycle import Decision, no_node, scheduler
 from schedframe.cycle.binding import assume, bind
 from schedframe.cycle.binding.failure import CLEAR_NOMINATION, handle_failure
 from schedframe.cycle.search import search
@@ -139,7 +139,7 @@ def _attempt(case: Case, config: dict[str, Any]) -> dict[str, Any]:
     seen = _Seen()
     with ExitStack() as stack:
         simulation = stack.enter_context(schedframe.Simulation(objects, config=config, score_all_nodes=False))
-        for module in (scheduler, bind, assume):
+        for module in (scheduler, no_node, bind, assume):
             stack.enter_context(patch.object(module, "handle_failure", seen.handle_failure))
         stack.enter_context(patch.object(search, "select", _first_by_name))
         core, cluster = simulation.scheduler.core, simulation.cluster
