@@ -46,6 +46,7 @@ class DefaultPreemption:
     evaluator: PreemptionEvaluator = field(init=False)
 
     looks_up: ClassVar[tuple[str, ...]] = ("PodDisruptionBudget",)
+    writes: ClassVar[tuple[str, ...]] = ("delete Pod",)
 
     def __attrs_post_init__(self) -> None:
         self.evaluator = PreemptionEvaluator(

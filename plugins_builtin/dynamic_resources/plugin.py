@@ -70,6 +70,12 @@ class DynamicResources:
 
     depends_on: ClassVar[Depends] = Depends.NODE_OBJECT
     reads: ClassVar[tuple[str, ...]] = (DEVICE_CLASS,)
+    writes: ClassVar[tuple[str, ...]] = (
+        "create ResourceClaim",
+        "patch ResourceClaim",
+        "patch ResourceClaim/status",
+        "delete ResourceClaim",
+    )
     normalization: ClassVar[Normalization] = Normalization.BY_MAX
 
     def __attrs_post_init__(self) -> None:

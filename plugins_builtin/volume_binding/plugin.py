@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -41,6 +42,8 @@ class VolumeBinding:
     Bound claims need a node that can use their volumes. Claims that wait for their first consumer get an
     existing volume, or one that is provisioned. A pod without claims is skipped in O(1).
     """
+
+    writes: ClassVar[tuple[str, ...]] = ("patch PersistentVolume", "patch PersistentVolumeClaim")
 
     args: VolumeBindingArgs
     handle: Handle

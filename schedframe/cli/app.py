@@ -256,6 +256,22 @@ app.command(epilog=exits.OTHER_CODES, short_help="Write what scheduling reads of
 app.command(epilog=exits.OTHER_CODES, short_help="Serve plugins as an extender.")(extender)
 
 
+@app.command(epilog=exits.OTHER_CODES, short_help="Print the rights that a scheduler needs in a cluster.")
+def rbac(
+    config: ConfigFile = None,
+    name: Annotated[
+        str, typer.Option(metavar="NAME", help="Of service account and roles.")
+    ] = "python-scheduler",
+    namespace: Annotated[str, typer.Option(metavar="NAME", help="Of the service account.")] = "kube-system",
+    allow_import: AllowImports = None,
+) -> None:
+    """Print a service account with the rights that the plugins of a configuration need, and no more."""
+    with exits.reporting():
+        from .rbac import manifests
+
+        sys.stdout.write(manifests(config, name, namespace, allow_import or []))
+
+
 @app.command(epilog=exits.OTHER_CODES, short_help="List the plugins that are installed or known.")
 def plugins(
     as_json: Annotated[bool, typer.Option("--json", help="Write JSON.")] = False,

@@ -68,7 +68,7 @@ class EventHandlers:
         """Kinds to watch: of a remote cluster, only those that enabled plugins read."""
         if not isinstance(self.core.cluster, RemoteCluster):
             return tuple(self._by_kind)
-        read = {kind for each in self.core.frameworks.values() for kind in _kinds_read(each)}
+        read = {kind for each in self.core.frameworks.values() for kind in kinds_read(each)}
         return tuple(kind for kind in self._by_kind if kind in read or kind in self.ALWAYS)
 
     def profiles_changed(self, before: Set[str]) -> None:
@@ -296,7 +296,7 @@ class EventHandlers:
         self._emit(old, new)
 
 
-def _kinds_read(framework: Framework) -> set[str]:
+def kinds_read(framework: Framework) -> set[str]:
     """Return the kinds that the plugins of a profile read.
 
     Those of their events, those that they declare in ``reads`` and ``looks_up``, and their own ``kinds``.

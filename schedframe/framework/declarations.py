@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 import warnings
 from collections.abc import Callable, Iterator
 from difflib import get_close_matches
@@ -38,6 +39,7 @@ DECLARATIONS: Final[dict[str, str]] = {
     "normalization": "a member of Normalization",
     "reads_snapshot": "True or False",
     "looks_up": "a tuple of kinds, such as ('Namespace',)",
+    "writes": "a tuple of rights, such as ('patch PersistentVolume', 'patch ResourceClaim/status')",
     "bind_returns_at_once": "True or False",
     "sorts_by_priority": "True or False",
     "admits_for_good": "True or False",
@@ -45,6 +47,8 @@ DECLARATIONS: Final[dict[str, str]] = {
     "requires_schedframe": "versions such as '>=0.3,<0.5'",
 }
 """Class attribute → what to write."""
+_RIGHT: Final = re.compile(r"(create|update|patch|delete) [A-Za-z./0-9-]+")
+"""A verb, and a kind with or without a part of it."""
 
 _FORMER: Final = ("row_local", "node_only", "amounts_only")
 """Attributes that ``depends_on`` replaces. Those with the value True, in this order, → what they mean now."""
@@ -105,6 +109,7 @@ _FITS: Final[dict[str, Callable[[Any], bool]]] = {
     "normalization": lambda value: isinstance(value, Normalization),
     "reads_snapshot": _is_bool,
     "looks_up": _is_kinds,
+    "writes": lambda value: _is_kinds(value) and all(_RIGHT.fullmatch(each) for each in value),
     "bind_returns_at_once": _is_bool,
     "sorts_by_priority": _is_bool,
     "admits_for_good": _is_bool,

@@ -1,0 +1,121 @@
+"""``schedframe rbac``: the rights that a scheduler with a configuration needs in a cluster, and no more.
+
+They are those of its plugins, which declare what they read and write, and of the scheduler itself: pods and
+nodes, bindings, conditions, events, its lease, and the reviews of those who read its pages.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from pathlib import Path
+from typing import Any, Final
+
+import yaml
+
+from ..api import KINDS, ClusterObject
+from ..cluster import InMemoryCluster
+from ..cycle import Scheduler
+from ..cycle.handlers import kinds_read
+from ..framework import Framework, Registry
+from .commands import configuration
+
+READ: Final = ("get", "list", "watch")
+_ALWAYS_READ: Final = ("Node", "Pod")
+_OWN: Final = (
+    ("create", "", "pods/binding"),
+    ("patch", "", "pods/status"),
+    ("create", "events.k8s.io", "events"),
+    ("patch", "events.k8s.io", "events"),
+    ("create", "authentication.k8s.io", "tokenreviews"),
+    ("create", "authorization.k8s.io", "subjectaccessreviews"),
+)
+"""(verb, group, resource) of what the scheduler itself writes."""
+
+
+def manifests(config: Path | None, name: str, namespace: str, allow_imports: list[str]) -> str:
+    """Return service account, roles and bindings as YAML. Raises ConfigError, InputError."""
+    registry = Registry.installed(allow_imports)
+    effective = configuration(config, registry)
+    with Scheduler(InMemoryCluster(), effective, registry=registry) as scheduler:
+        rules = _rules(list(scheduler.core.frameworks.values()))
+    lease = effective.config.leader_election
+    objects = [
+        _object("ServiceAccount", name, namespace),
+        {**_object("ClusterRole", name), "rules": rules},
+        _binding("ClusterRole", name, name, namespace),
+    ]
+    if lease.leader_elect is not False:
+        objects += [
+            {
+                **_object("Role", name, lease.resource_namespace or namespace),
+                "rules": _lease_rules(lease.resource_name or name),
+            },
+            _binding("Role", name, name, namespace, lease.resource_namespace or namespace),
+        ]
+    return yaml.safe_dump_all(objects, sort_keys=False)
+
+
+def _rules(frameworks: list[Framework]) -> list[dict[str, Any]]:
+    """Return the rules of the cluster role, one for each group and set of verbs."""
+    verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
+    own = {kind: cls for each in frameworks for kind, cls in each.kinds().items()}
+    places = {kind: _place(kind, cls) for kind, cls in {**KINDS, **own}.items()}
+    for kind in {*_ALWAYS_READ, *(kind for each in frameworks for kind in kinds_read(each))}:
+        if kind in places:  # events have other names, too
+            verbs[places[kind]].update(READ)
+    for verb, group, resource in _OWN:
+        verbs[group, resource].add(verb)
+    for framework in frameworks:
+        for plugin in framework.plan.plugins.values():
+            for right in getattr(plugin, "writes", ()):
+                verb, _, what = right.partition(" ")
+                kind, _, part = what.partition("/")
+                group, plural = places[kind]
+                verbs[group, f"{plural}/{part}" if part else plural].add(verb)
+    by_verbs: dict[tuple[str, tuple[str, ...]], list[str]] = defaultdict(list)
+    for (group, resource), allowed in sorted(verbs.items()):
+        by_verbs[group, tuple(sorted(allowed))].append(resource)
+    return [
+        {"apiGroups": [group], "resources": resources, "verbs": list(allowed)}
+        for (group, allowed), resources in by_verbs.items()
+    ]
+
+
+def _place(kind: str, cls: type[ClusterObject]) -> tuple[str, str]:
+    """Return API group and resource of a kind; for kinds of plugins, the resource that most kinds have."""
+    group, slash, _ = cls.API_VERSION.partition("/")
+    return group if slash else "", plural_of(kind)
+
+
+def plural_of(kind: str) -> str:
+    """Return the resource of a kind, by the rule that Kubernetes' own kinds follow."""
+    name = kind.rpartition("/")[2].lower()
+    if name.endswith("y"):
+        return f"{name[:-1]}ies"
+    return f"{name}es" if name.endswith("s") else f"{name}s"
+
+
+def _lease_rules(name: str) -> list[dict[str, Any]]:
+    return [
+        {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["create"]},
+        {
+            "apiGroups": ["coordination.k8s.io"],
+            "resources": ["leases"],
+            "resourceNames": [name],
+            "verbs": ["get", "update"],
+        },
+    ]
+
+
+def _object(kind: str, name: str, namespace: str = "") -> dict[str, Any]:
+    version = "v1" if kind == "ServiceAccount" else "rbac.authorization.k8s.io/v1"
+    where = {"namespace": namespace} if namespace else {}
+    return {"apiVersion": version, "kind": kind, "metadata": {"name": name, **where}}
+
+
+def _binding(role: str, name: str, account: str, namespace: str, where: str = "") -> dict[str, Any]:
+    return {
+        **_object(f"{role}Binding", name, where),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": role, "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": account, "namespace": namespace}],
+    }
