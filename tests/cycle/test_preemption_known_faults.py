@@ -13,6 +13,7 @@ from schedframe.api import (
     PodDisruptionBudgetSpec,
     PodDisruptionBudgetStatus,
 )
+from schedframe.framework.preemption.execution import PREEMPTIONS_AT_A_TIME
 
 from .build import World, make_node, make_pod, plugin_class
 from .executors import ManualExecutor
@@ -324,3 +325,37 @@ def test_a_budget_that_changed_since_the_last_preemption() -> None:
     world.create(make_pod("second", cpu=2, priority=10))
     world.settle()
     assert world.pod("second").status.nominated_node_name == "c"
+
+
+def test_a_victim_whose_deletion_is_not_seen_yet_is_not_chosen_again() -> None:
+    """The response to the eviction arrives before its event: the preemptor must wait for the event."""
+    world, watch = flaky_world()
+    world.create(make_node(cpu=2), make_pod("victim", cpu=2, node_name="n"))
+    world.create(make_pod("preemptor", cpu=2, priority=10))
+    watch.deliver()
+    world.settle()
+    assert world.cluster.get("Pod", "default/victim") is None
+    world.scheduler.core.queue.activate([world.pod("preemptor")])
+    assert world.where("preemptor") == "gated"
+    watch.deliver()
+    world.pass_time(20)
+    watch.deliver()
+    world.settle()
+    assert world.node_of("preemptor") == "n"
+
+
+def test_preemptions_make_room_in_the_order_in_which_they_began() -> None:
+    """The first preemptor does not wait until the victims of all others but their last ones are evicted."""
+    count = PREEMPTIONS_AT_A_TIME + 2
+    executor = ManualExecutor()
+    world = World(executor=executor)
+    for number in range(count):
+        node = f"n{number}"
+        victims = [make_pod(f"{node}-{each}", cpu=1, node_name=node) for each in "ab"]
+        world.create(make_node(node, cpu=2), *victims, make_pod(f"p{number}", cpu=2, priority=10))
+    for _ in range(count):
+        world.cycle()
+    evictions = [job for job in executor.waiting if "evict" in repr(job.work)]
+    assert len(evictions) == PREEMPTIONS_AT_A_TIME
+    come_to_rest(world, executor)
+    assert len(world.cluster.list("Pod")) == count

@@ -53,7 +53,7 @@ Lookup = Callable[[str, str], Any]
 """``(kind, key)`` → the object as the watch shows it, ``None`` without one."""
 
 _encode: Final = msgspec.json.Encoder().encode
-_pods: Final = Decoder(Pod)
+PODS: Final = Decoder(Pod)
 
 
 @define(eq=False)
@@ -154,7 +154,7 @@ class Binder:
                 raise BindNotFound(f"{pod.key} is gone") from None
             raise
         attempt.unanswered = 0
-        present: Pod = _pods.one(body)
+        present: Pod = PODS.one(body)
         if pod.uid and present.uid != pod.uid:
             raise BindConflict(f"{pod.key} has uid {present.uid} now, not {pod.uid}")
         there = present.spec.node_name

@@ -25,7 +25,7 @@ SLOW_SECONDS: Final = 1.0
 PROBE_SECONDS: Final = 0.02
 """Seconds between two further requests while the server answers none."""
 OVERTAKEN: Final = 2
-"""A slow request hangs if requests have ended since it began that are so many times those at a time."""
+"""A slow request hangs if, for each request at a time, this number has ended since it began."""
 SLOW_AT_A_TIME: Final = 464
 """Slow requests at a time that do not count; with those that do, there are 512 connections at most."""
 

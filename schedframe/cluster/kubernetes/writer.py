@@ -19,7 +19,7 @@ from ...api.manifest import to_manifest
 from ...errors import ClusterError
 from ..port import Conflict, NotFound, OutcomeUnknown
 from .backoff import Backoff
-from .binder import Lookup, shown
+from .binder import PODS, Lookup, shown
 from .client import JSON, MERGE_PATCH, METADATA_ONLY, STRATEGIC_PATCH, ApiClient
 from .decoding import Decoder
 from .errors import CONFLICT, INVALID, NOT_FOUND, ApiError, NotLeading, is_without_effect
@@ -56,10 +56,25 @@ class Writer:
     async def patch_pod_status(
         self, pod: Pod, condition: PodCondition | None, nominated_node_name: str | None
     ) -> None:
-        """Write a condition and the nominated node. Raises :class:`NotFound`, :class:`Conflict`."""
+        """Write a condition and the nominated node. Raises :class:`NotFound`, :class:`Conflict`.
+
+        Nothing is written to a pod that has a node by now: what it says is out of date.
+        """
         patch = status_patch(shown(self.lookup, pod) or pod, condition, nominated_node_name, time.time())
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
-        await self._send("PATCH", path, _encode(patch), content_type=STRATEGIC_PATCH, accept=METADATA_ONLY)
+        try:
+            await self._send(
+                "PATCH", path, _encode(patch), content_type=STRATEGIC_PATCH, accept=METADATA_ONLY
+            )
+        except ApiError as error:
+            if error.status != INVALID or not await self._has_node(pod):
+                raise
+
+    async def _has_node(self, pod: Pod) -> bool:
+        """Whether the server has that very pod on a node."""
+        path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
+        present: Pod = PODS.one(await self._send("GET", path, None))
+        return present.uid == pod.uid and bool(present.spec.node_name)
 
     async def evict(self, pod: Pod, condition: PodCondition | None) -> None:
         """Write the condition, then delete the pod. Raises :class:`NotFound`, :class:`Conflict`."""

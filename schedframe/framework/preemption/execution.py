@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import logging
+from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from attrs import define, field, frozen
 
@@ -19,6 +20,9 @@ if TYPE_CHECKING:
 logger = logging.getLogger("schedframe")
 
 REASON = "PreemptionByScheduler"
+PREEMPTIONS_AT_A_TIME: Final = 8
+"""Preemptions whose victims are evicted at a time. Writes take turns, so with more of them each would get
+its room as late as the last one, and would be tried at every deletion until then."""
 PREEMPTED = "preempted"
 
 
@@ -58,15 +62,25 @@ class Eviction:
     plugin: str
     _last: dict[str, Pod | None] = field(factory=dict)
     """Uid of a preemptor → the last of its victims, ``None`` as long as there are others to evict."""
+    _under_way: int = 0
+    """Number of preemptions whose victims are being evicted."""
+    _later: deque[Callable[[], None]] = field(factory=deque)
+    """Evictions that begin when others have ended."""
+    _evicted: deque[str] = field(factory=deque)
+    """Uids of preemptors whose last victim was evicted, and perhaps not yet seen to go; oldest first."""
 
     def is_in_progress(self, preemptor: Pod) -> bool:
         """Whether some victim of *preemptor* is still to be evicted; O(1)."""
-        if preemptor.uid not in self._last:
-            return False
-        last = self._last[preemptor.uid]
+        return preemptor.uid in self._last and self._is_present(self._last[preemptor.uid])
+
+    def _is_present(self, last: Pod | None) -> bool:
+        """Whether the last victim is not yet seen to go.
+
+        The event may arrive before the response to the request, or after it. A preemptor that is tried before
+        the event would not see that its room is being made, and could choose other victims.
+        """
         if last is None:
             return True
-        # The event of the deletion may arrive before the response to the request.
         table = self.handle.table
         row = table.row_of(last.spec.node_name)
         present = table.pods_at(row).get(last.uid) if row is not None else None
@@ -92,7 +106,7 @@ class Eviction:
             self.handle.off_core(partial(_tell, self.handle.cluster, victim, note), _nothing)
         if evicted:
             self._last[preemptor.uid] = None
-            self._evict(_Preemptors((preemptor,)), evicted, _note(preemptor, candidate))
+            self._begin(_Preemptors((preemptor,)), evicted, _note(preemptor, candidate))
         return Orders(tuple(evicted), tuple(stopped), cleared)
 
     def start_for_group(self, uid: str, members: Sequence[Pod], candidate: Candidate) -> None:
@@ -103,7 +117,7 @@ class Eviction:
         for member in members:
             self._last[member.uid] = None
         note = f"Preempted by podgroup {uid} on node {candidate.node_name}"
-        self._evict(_Preemptors(tuple(members)), evicted, note)
+        self._begin(_Preemptors(tuple(members)), evicted, note)
 
     def _stop(self, victim: Pod) -> bool:
         waiting = self.handle.waiting_pods.get(victim.uid)
@@ -119,6 +133,25 @@ class Eviction:
         for pod in lower:
             self.handle.withdraw_nomination(pod)
         return lower
+
+    def _begin(self, preemptors: _Preemptors, victims: list[Pod], note: str) -> None:
+        """Evict the victims as soon as earlier preemptions have ended."""
+        self._forget_gone()
+        self._later.append(partial(self._evict, preemptors, victims, note))
+        self._begin_later()
+
+    def _begin_later(self) -> None:
+        while self._later and self._under_way < PREEMPTIONS_AT_A_TIME:
+            self._under_way += 1
+            self._later.popleft()()
+
+    def _forget_gone(self) -> None:
+        """Forget preemptors whose last victim is seen to go; O(1) for each preemption."""
+        while self._evicted:
+            uid = self._evicted[0]
+            if uid in self._last and self._is_present(self._last[uid]):
+                return
+            self._last.pop(self._evicted.popleft(), None)
 
     def _evict(self, preemptors: _Preemptors, victims: list[Pod], note: str) -> None:
         """Evict all but the last victim together, then the last; after a failure activate the preemptors."""
@@ -161,10 +194,15 @@ class Eviction:
             others_done()
 
     def _finish(self, preemptors: _Preemptors, *, again: bool) -> None:
-        for pod in preemptors.pods:
-            self._last.pop(pod.uid, None)
         if again:
+            for pod in preemptors.pods:
+                self._last.pop(pod.uid, None)
             self.handle.activate(preemptors.pods)
+        else:
+            self._evicted.extend(pod.uid for pod in preemptors.pods)
+            self._forget_gone()
+        self._under_way -= 1
+        self._begin_later()
 
 
 def _note(preemptor: Pod, candidate: Candidate) -> str:

@@ -10,7 +10,7 @@ from attrs import evolve
 from schedframe.api import PersistentVolumeClaim, Pod, PodCondition, from_manifest
 from schedframe.cluster import Conflict, NotFound, OutcomeUnknown
 from schedframe.cluster.kubernetes import writer as writer_module
-from schedframe.cluster.kubernetes.errors import NoAnswer, Unreachable
+from schedframe.cluster.kubernetes.errors import ApiError, NoAnswer, Unreachable
 from schedframe.cluster.kubernetes.lanes import Lanes
 from schedframe.cluster.kubernetes.resources import Resource, known_resource
 from schedframe.cluster.kubernetes.writer import Writer
@@ -78,6 +78,22 @@ def test_a_status_patch_has_the_uid_and_keeps_the_time_of_transition() -> None:
             "nominatedNodeName": None,
         },
     }
+
+
+@pytest.mark.parametrize("node", ["n1", ""])
+def test_a_status_that_comes_after_the_bind_is_dropped(node: str) -> None:
+    """The server refuses a nomination of a pod that has a node."""
+    client = ScriptedClient([refusal(422, "Invalid"), pod("a", node=node)])
+
+    async def write() -> None:
+        await writer_of(client).patch_pod_status(value(pod("a")), None, "n2")
+
+    if node:
+        run(write)
+    else:
+        with pytest.raises(ApiError, match="422"):
+            run(write)
+    assert client.methods() == ["PATCH", "GET"]
 
 
 def test_an_eviction_says_why_then_deletes_that_very_pod() -> None:
