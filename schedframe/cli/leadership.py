@@ -107,6 +107,11 @@ class Leadership:
         elector = self.elector
         return None if elector is None else elector.problem()
 
+    def role(self) -> str | None:
+        """Return what this replica does in the election; ``None`` outside of one. Safe in any thread."""
+        elector = self.elector
+        return None if elector is None else elector.role.value
+
     def wait_until_it_leads(self) -> bool:
         """Wait; return whether this replica leads, which it does not when :meth:`end` was called."""
         while not (self.leads or self._ended):

@@ -124,7 +124,8 @@ def _schedule(
         cluster, scheduler, leadership, None if metrics is None else metrics.exposition
     )
     if options.config is not None:
-        ending.watch = ConfigWatch(options.config, partial(configured, options, registry), scheduler)
+        watch = ConfigWatch(options.config, partial(configured, options, registry), scheduler)
+        ending.watch, observed.refused = watch, lambda: watch.problem is not None
     with scheduler, serving(options, observed), following(ending.watch):
         if config.config.delay_cache_until_active:
             leadership.join()

@@ -40,6 +40,8 @@ class Observed:
     leadership: Leadership
     metrics: Callable[[], bytes] | None = None
     """The text of ``/metrics``."""
+    refused: Callable[[], bool] = lambda: False
+    """Whether the file of the configuration, as it is now, is refused."""
     is_synced: bool = False
     """Whether the first lists are complete; set by ``run``."""
 
@@ -51,11 +53,17 @@ class Observed:
 
         scheduler, leadership = self.scheduler, self.leadership
         probes = SchedulerProbes(scheduler, lambda: leadership.leads)
-        election = Check("leader-election", leadership.problem)
+        election = Check("leader-election", leadership.problem, leadership.role)
+        configuration = Check("configuration", lambda: None, self._refusal)
         return Endpoints(
             checks=HealthChecks(
                 live=[PING, election],
-                ready=[Check("informer-sync", self._unsynced), probes.alive(), probes.queue()],
+                ready=[
+                    Check("informer-sync", self._unsynced),
+                    probes.alive(),
+                    probes.queue(),
+                    configuration,
+                ],
             ),
             metrics=self.metrics,
             pod_resources=lambda: pod_resource_metrics(self.cluster.list("Pod")),
@@ -64,6 +72,13 @@ class Observed:
             queue=lambda: on_core(scheduler, lambda: scheduler.pending().to_dict()),
             comparison=lambda: on_core(scheduler, lambda: compare(scheduler)),
             profiling=profiling,
+        )
+
+    def _refusal(self) -> str | None:
+        return (
+            "the file as it is now is refused, the former one is in use; see the log"
+            if self.refused()
+            else None
         )
 
     def _unsynced(self) -> str | None:

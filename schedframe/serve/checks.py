@@ -13,6 +13,8 @@ class Check:
 
     name: str
     problem: Callable[[], str | None]
+    note: Callable[[], str | None] | None = None
+    """What a verbose answer adds to a condition that is met."""
 
     def result(self) -> str | None:
         """Return the problem, that of an exception included."""
@@ -20,6 +22,11 @@ class Check:
             return self.problem()
         except Exception as error:  # noqa: BLE001 - a check that fails is a condition that is not met
             return f"{type(error).__name__}: {error}"
+
+
+def _met(check: Check) -> str:
+    note = None if check.note is None else check.note()
+    return f"[+]{check.name} ok{f': {note}' if note else ''}"
 
 
 def _no_problem() -> str | None:
@@ -60,7 +67,7 @@ class HealthChecks:
                 continue
             problem = check.result()
             is_ok = is_ok and problem is None
-            lines.append(f"[+]{check.name} ok" if problem is None else f"[-]{check.name} failed: {problem}")
+            lines.append(_met(check) if problem is None else f"[-]{check.name} failed: {problem}")
         if is_ok and not verbose:
             return Answer(True, "ok")
         return Answer(is_ok, "\n".join([*lines, f"{endpoint} check {'passed' if is_ok else 'failed'}", ""]))

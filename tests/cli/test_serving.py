@@ -70,7 +70,11 @@ def test_it_is_ready_when_the_cluster_was_read() -> None:
             "informer-sync",
             "scheduling-loop",
             "scheduling-queue",
+            "configuration",
         ]
+        observed.refused = lambda: True
+        assert get(options, "/readyz") == (200, "ok")
+        assert "[+]configuration ok: the file as it is now is refused" in get(options, "/readyz?verbose")[1]
 
 
 def test_a_standby_is_ready() -> None:

@@ -22,6 +22,14 @@ def test_a_success_is_short_unless_it_is_verbose() -> None:
     assert CHECKS.answer("healthz", verbose=True).text == "[+]ping ok\n[+]a ok\nhealthz check passed\n"
 
 
+def test_a_note_is_in_verbose_answers_only() -> None:
+    checks = HealthChecks(
+        [Check("a", lambda: None, lambda: "standby"), Check("b", lambda: None, lambda: None)]
+    )
+    assert checks.answer("livez").text == "ok"
+    assert checks.answer("livez", verbose=True).text.splitlines()[:2] == ["[+]a ok: standby", "[+]b ok"]
+
+
 def test_a_failure_names_every_check() -> None:
     answer = CHECKS.answer("readyz")
     assert not answer.is_ok
