@@ -63,7 +63,7 @@ class _Group:
 
     def _evaluate(self, row: int) -> Numbers:
         assert self._batch is not None
-        return self._all[self._batch.evaluate(row) >= 0]
+        return self._all[self._batch.passing(row)]
 
 
 @brief_repr

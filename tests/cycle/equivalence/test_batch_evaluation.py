@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from schedframe import (
+    Code,
     CycleState,
     Depends,
     NodeInfo,
@@ -19,8 +20,10 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.cycle.equivalence.evaluate.batch import PreparedPlugin
-from schedframe.cycle.equivalence.status_codes import EvaluationFailed
+from schedframe.cycle.equivalence.evaluate.batch import BatchEvaluator, PreparedPlugin
+from schedframe.cycle.equivalence.evaluate.query import Query
+from schedframe.cycle.equivalence.status_codes import EvaluationFailed, StatusCodes
+from schedframe.framework.plan import FilterEntry
 
 from ..build import make_pod
 from .comparison import lowered
@@ -161,6 +164,39 @@ def test_batched_scores_are_checked_and_weighted(kind: Any) -> None:
     for wrong in ([1], [1, 101], [0, -1], [0.5, 1.0], [5, -1]):
         with pytest.raises(EvaluationFailed, match="P scored"):
             plugin(wrong).scores(0)
+
+
+VERDICTS: tuple[Any, ...] = (
+    None,
+    RowVerdicts(np.array([0, 1, 0]), (FULL,)),
+    RowVerdicts(np.array([2, 1, 0]), (Status.unresolvable("never"), Status(Code.SUCCESS))),
+    [None, FULL, Status.unresolvable("never")],
+    [FULL, FULL, FULL],
+)
+"""Of three pods about a row."""
+
+
+def _batch(*verdicts: Any) -> BatchEvaluator:
+    """Filters, one a row of answers, for three classes."""
+    filters = tuple(
+        FilterEntry(f"P{number}", None, None, prepare_filter=lambda *_, answer=answer: lambda row: answer)
+        for number, answer in enumerate(verdicts)
+    )
+    codes = StatusCodes({entry.name: number for number, entry in enumerate(filters)})
+    table = NodeTable()
+    return BatchEvaluator([Query(table, codes, make_pod(), CycleState(), filters) for _ in range(3)])
+
+
+@pytest.mark.parametrize("first", VERDICTS)
+@pytest.mark.parametrize("second", VERDICTS)
+def test_a_row_passes_for_the_classes_that_no_filter_rejects(first: Any, second: Any) -> None:
+    assert _batch(first, second).passing(0).tolist() == (_batch(first, second).evaluate(0) >= 0).tolist()
+
+
+@pytest.mark.parametrize("wrong", [[None], [None, None, Status.from_error("broken")]])
+def test_wrong_answers_about_a_row_are_not_taken(wrong: Any) -> None:
+    with pytest.raises(EvaluationFailed, match="P0"):
+        _batch(wrong).passing(0)
 
 
 class Breaks(HalfOfSeveral):

@@ -16,6 +16,7 @@ from .query import Query
 Column = npt.NDArray[np.int64]
 
 _SUCCESS: Final = Code.SUCCESS
+_REJECTIONS: Final = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE})
 
 
 @frozen(eq=False)
@@ -109,13 +110,21 @@ class BatchEvaluator:
                 totals[plugin.places[rejected]] = -codes[rejected]
         return totals
 
+    def passing(self, row: int) -> npt.NDArray[np.bool_]:
+        """By class whether all filters pass *row*, which the node columns let pass."""
+        passing = np.ones(len(self.queries), np.bool_)
+        for plugin in self._filters:
+            verdicts = plugin.of_row(row)
+            if verdicts is not None:
+                given = _row_verdicts(plugin, verdicts)
+                plain = all(status is not None and status.code in _REJECTIONS for status in given.statuses)
+                rejected = given.codes if plain else self._codes(plugin, given)
+                passing[plugin.places[rejected.nonzero()[0]]] = False
+        return passing
+
     def _codes(self, plugin: PreparedPlugin, verdicts: Any) -> Column:
         """By class of the plugin the code of its rejection, or 0."""
-        if not isinstance(verdicts, RowVerdicts):
-            places = {status: place for place, status in enumerate(dict.fromkeys(verdicts))}
-            verdicts = RowVerdicts(np.array([1 + places[status] for status in verdicts]), list(places))
-        if verdicts.codes.shape != plugin.places.shape:
-            raise EvaluationFailed(f"{plugin.name} gave {verdicts} for {len(plugin.places)} pods")
+        verdicts = _row_verdicts(plugin, verdicts)
         codes = [0]
         for status in verdicts.statuses:
             if status is not None and status.code is Code.ERROR:
@@ -124,3 +133,15 @@ class BatchEvaluator:
             codes.append(0 if passes else self.queries[0].codes.code_of(status.with_plugin(plugin.name)))
         by_class: Column = np.array(codes, np.int64)[verdicts.codes]
         return by_class
+
+
+def _row_verdicts(plugin: PreparedPlugin, verdicts: Any) -> RowVerdicts:
+    """Return what *plugin* gave as numbers; :class:`EvaluationFailed` if that is not one for each pod."""
+    if isinstance(verdicts, RowVerdicts):
+        found = verdicts
+    else:
+        places = {status: place for place, status in enumerate(dict.fromkeys(verdicts))}
+        found = RowVerdicts(np.array([1 + places[status] for status in verdicts]), list(places))
+    if found.codes.shape != plugin.places.shape:
+        raise EvaluationFailed(f"{plugin.name} gave {verdicts} for {len(plugin.places)} pods")
+    return found
