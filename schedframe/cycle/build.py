@@ -118,7 +118,12 @@ def extenders_of(config: EffectiveConfig, options: SchedulerOptions) -> tuple[Ex
 
 def use_search(core: Core, search: Search, extenders: tuple[Extender, ...]) -> None:
     """Search with *search* and *extenders* from now on."""
-    core.search = search
+    core.search, core.extenders = search, extenders
+    core.binders = tuple([each for each in extenders if ExtenderVerb.BIND in each.verbs])
+    if extenders:
+        search.extending = Extending(extenders, SearchOrder(core.cache), core.report_extender)
+        if search.fast is not None:
+            search.fast_filter = FastSearch(search.fast.cache, Random(0))
 
     def report(status: Status, pod: Pod) -> None:
         core.report(status, pod, "equivalence cache")
@@ -128,13 +133,6 @@ def use_search(core: Core, search: Search, extenders: tuple[Extender, ...]) -> N
             fast.report = report
     if isinstance(search, VerifyingSearch):
         search.report = report
-    core.extenders = extenders
-    core.binders = tuple([each for each in extenders if ExtenderVerb.BIND in each.verbs])
-    if extenders:
-        search = core.search
-        search.extending = Extending(extenders, SearchOrder(core.cache), core.report_extender)
-        if search.fast is not None:
-            search.fast_filter = FastSearch(search.fast.cache, Random(0))
 
 
 def _cache(config: EffectiveConfig, options: SchedulerOptions, *, ordered: bool) -> Cache:

@@ -130,8 +130,10 @@ class Reloader:
         """Go on with *new*. O(pods · log pods + nodes)."""
         core = self.core
         before = frozenset(core.frameworks)
+        kept = {id(extender) for extender in new.extenders}
         for extender in core.extenders:
-            extender.close()
+            if id(extender) not in kept:  # those that were passed stay
+                extender.close()
         self._former += core.frameworks.values()
         core.frameworks.clear()
         core.frameworks.update(new.frameworks)

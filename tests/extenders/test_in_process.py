@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from typing import Any
+from unittest.mock import patch
 
 import pytest
 from attrs import define, field
@@ -25,6 +26,7 @@ from schedframe import (
     VirtualClock,
 )
 from schedframe.cycle import Decision
+from schedframe.cycle.equivalence.cache import EquivalenceCache
 from tests.cycle.build import make_node, make_pod
 
 
@@ -229,3 +231,29 @@ def test_an_evaluation_shows_nodes_that_an_extender_leaves_out() -> None:
         evaluation = simulation.evaluate(make_pod())
     assert evaluation.feasible == []
     assert "an extender left the node out" in str(evaluation)
+
+
+def test_an_extender_that_was_passed_outlives_a_reload() -> None:
+    class Closing(Recording):
+        closed = 0
+
+        def close(self) -> None:
+            self.closed += 1
+
+    extender = Closing()
+    made = scheduler(extender)
+    made.reload(None)
+    assert decide(made, make_pod()).node_name is not None
+    assert [call for call, _, _ in extender.calls] == ["filter", "prioritize"]
+    assert extender.closed == 0
+    made.close()
+    assert extender.closed == 1
+
+
+def test_a_fault_of_the_cache_is_reported() -> None:
+    faults: list[str] = []
+    made = scheduler(Recording(), on_fault=lambda status, pod: faults.append(status.message))
+    with patch.object(EquivalenceCache, "lookup", side_effect=ZeroDivisionError):
+        assert decide(made, make_pod()).node_name is not None
+    assert len(faults) == 1
+    assert "the equivalence class was dropped" in faults[0]
