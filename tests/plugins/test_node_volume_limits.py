@@ -15,11 +15,10 @@ from schedframe import (
     ClusterEvent,
     ConfigError,
     EventResource,
-    InMemoryCluster,
     InputError,
     Pod,
-    Scheduler,
     Status,
+    load_config,
 )
 from schedframe.api import (
     AWSElasticBlockStore,
@@ -371,14 +370,16 @@ def test_filter_works_without_pre_filter() -> None:
         ("pluginConfig[0]", lambda entry: {"pluginConfig": [entry]}),
     ],
 )
-def test_removed_limit_plugins_are_refused_with_their_successor(name: str, where: str, profile: Any) -> None:
+def test_the_catalogue_refuses_removed_limit_plugins_with_their_successor(
+    name: str, where: str, profile: Any
+) -> None:
     config = {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
         "profiles": [profile({"name": name})],
     }
     with pytest.raises(ConfigError) as caught:
-        Scheduler(InMemoryCluster(), config)
+        load_config(config)
     message = str(caught.value)
     assert name in message
     assert "NodeVolumeLimits" in message
