@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from .binding.activation import PODS_TO_ACTIVATE
+from .events import EventRecorder, EventSeries
 from .latency import Distribution, Latency
 from .metering.families import Metric, MetricFamily, MetricKind, MetricsSink
 from .options import SchedulerOptions
@@ -23,6 +24,8 @@ __all__ = [
     "Clock",
     "Decision",
     "Distribution",
+    "EventRecorder",
+    "EventSeries",
     "Executor",
     "InlineExecutor",
     "Latency",

@@ -19,6 +19,7 @@ from ..state import Cache, GroupCache, GroupMembers, ObjectStore, Snapshot
 from .binding.api_writes import PodWriteQueue, WrittenStatus
 from .binding.attempt import Attempt
 from .binding.paused import PausedBindings
+from .events import EventRecorder
 from .metering.meter import Meter
 from .metering.plugin_calls import EveryCall
 from .outcomes import SchedulerObserver
@@ -80,6 +81,8 @@ class Core:
     feature_gates: FeatureGates = NO_GATES
     members: GroupMembers = field(factory=GroupMembers)
     """Of pod groups; kept only with the feature gate GenericWorkload."""
+    events: EventRecorder = field(init=False)
+    """What plugins and programs tell people."""
     meter: Meter | None = None
     """Counts for metrics and statistics."""
     calls: dict[str, EveryCall] = field(factory=dict)
@@ -88,6 +91,7 @@ class Core:
 
     def __attrs_post_init__(self) -> None:
         self.writes = PodWriteQueue(self)
+        self.events = EventRecorder(self.cluster, self.clock)
         if isinstance(self.cache, GroupCache):
             self.members, self.cache.pending = self.cache.members, self.pending
 

@@ -136,4 +136,4 @@ class SchedulerHandle:
 
     def record_event(self, obj: ClusterObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Tell people what happened to *obj*."""
-        self._core.cluster.record_event(obj, "Warning" if warning else "Normal", reason, message)
+        self._core.events.record(obj, reason, message, warning=warning)

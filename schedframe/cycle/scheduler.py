@@ -24,6 +24,7 @@ from .binding.failure import handle_failure
 from .binding.permit import PermitDesk
 from .build import GROUPS, build_core, close_frameworks, load, registry_with
 from .core import Core, logger
+from .events import EventRecorder
 from .handlers import EventHandlers
 from .metering.collect import collect
 from .no_node import end_without_node
@@ -246,6 +247,11 @@ class Scheduler:
     def config(self) -> EffectiveConfig:
         """The configuration in use."""
         return self._reloader.config
+
+    @property
+    def events(self) -> EventRecorder:
+        """Records events for people: in series, a few for each object."""
+        return self.core.events
 
     @property
     def rejections(self) -> KnownRejections | None:
