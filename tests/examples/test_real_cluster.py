@@ -1,0 +1,54 @@
+"""The example of a real cluster, as a program of its own against an API server in this process."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("aiohttp", reason="the extra kubernetes is not installed")
+pytest.importorskip("msgspec", reason="the extra kubernetes is not installed")
+
+from schedframe.testing.api_server import ApiServer
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "10-real-cluster" / "scheduler.py"
+DEADLINE_SECONDS = 60.0
+
+
+def pod(name: str, scheduler: str) -> dict[str, Any]:
+    return {
+        "kind": "Pod",
+        "apiVersion": "v1",
+        "metadata": {"name": name, "namespace": "default", "labels": {"team": "blue"}},
+        "spec": {"schedulerName": scheduler, "containers": [{"name": "c", "image": "pause"}]},
+    }
+
+
+def test_the_example_binds_its_own_pods_by_its_own_plugin(tmp_path: Path) -> None:
+    with ApiServer() as server:
+        for team in ("red", "blue"):
+            room = {"cpu": "4", "memory": "8Gi", "pods": "10"}
+            metadata = {"name": f"{team}-node", "labels": {"team": team}}
+            node = {"kind": "Node", "apiVersion": "v1", "metadata": metadata, "status": {"allocatable": room}}
+            server.create(node)
+        server.create(pod("ours", "python-scheduler"))
+        server.create(pod("another", "default-scheduler"))
+        command = [sys.executable, str(EXAMPLE), "--kubeconfig", str(server.kubeconfig(tmp_path / "config"))]
+        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            deadline = time.monotonic() + DEADLINE_SECONDS
+            while not node_of(server, "ours") and time.monotonic() < deadline and process.poll() is None:
+                time.sleep(0.05)
+            process.send_signal(signal.SIGINT)
+            process.wait(DEADLINE_SECONDS)
+        assert (node_of(server, "ours"), node_of(server, "another")) == ("blue-node", "")
+
+
+def node_of(server: ApiServer, name: str) -> str:
+    present = server.get("Pod", f"default/{name}")
+    assert present is not None
+    return str(present["spec"].get("nodeName", ""))
