@@ -15,6 +15,7 @@ from typing import Final
 
 from attrs import field, frozen
 
+from .._brief import brief_repr
 from ..errors import InputError, InputErrors
 from .other_feature_gates import OTHER_GATES
 
@@ -28,8 +29,11 @@ class GateStage(StrEnum):
     """Maturity of a feature."""
 
     ALPHA = "ALPHA"
+    """Off by default, and may vanish."""
     BETA = "BETA"
+    """Complete; mostly on by default."""
     GA = "GA"
+    """Stable; on, and to be removed as a gate later."""
 
 
 class GateSupport(Enum):
@@ -45,6 +49,7 @@ class GateSupport(Enum):
     """The gate chooses between implementations of kube-scheduler; decisions are the same."""
 
 
+@brief_repr
 @frozen
 class FeatureGate:
     """One feature gate. ``default`` is that of kube-scheduler; a locked gate keeps it."""
@@ -145,6 +150,7 @@ _BOOLEANS: Final = dict.fromkeys(("true", "True", "TRUE", "t", "T", "1"), True) 
 )
 
 
+@brief_repr
 @frozen
 class FeatureGates:
     """Which features are on. :meth:`of` and :meth:`parse` check names and dependencies."""

@@ -55,7 +55,8 @@ REASONS: Final[dict[str, str]] = {
         testing.PluginCall.result
     """,
     ARGS: """
-        config.CatalogueEntry.with_ignored_resources config.EffectiveConfig.args_manifest(args)
+        config.CatalogueEntry.with_ignored_resources config.GatedArgs.with_defaults
+        config.EffectiveConfig.args_manifest(args)
         config.EffectiveConfig.args_manifest(return) config.PassedPlugin.args config.PluginConfig.args
         config.Profile.args(args) config.Profile.args(fields) config.structure_args(args)
         config.structure_args(return) framework.Enabled.args testing.check_plugin(args)
