@@ -303,7 +303,20 @@ class Run:
             wanted = {name: value for name, value in theirs.items() if name != "popped" and value is not None}
             found = {name: value for name, value in ours.items() if name in wanted}
             lines += differences(f"cycles[{number}]", wanted, found)
+            if "best_placements" in theirs:
+                lines += self._misplaced(theirs)
         return lines
+
+    def _misplaced(self, cycle: dict[str, Any]) -> list[str]:
+        """Members that are not together in one of the best placements."""
+        group = self.cluster.get("PodGroup", cycle["group"])
+        key = "" if group is None else group.spec.topology_key
+        pods = [self.cluster.get("Pod", member) for member in cycle["members"]]
+        nodes = [self.cluster.get("Node", pod.node_name) for pod in pods if pod is not None and pod.node_name]
+        domains = {node.labels.get(key, "") for node in nodes if node is not None} if key else set()
+        if len(domains) <= 1 and domains <= set(cycle["best_placements"]):
+            return []
+        return [f"members are in {sorted(domains)}, the best placements are {cycle['best_placements']}"]
 
     def _shown(self, key: str) -> dict[str, Any]:
         core, pod = self.scheduler.core, self.cluster.get("Pod", key)

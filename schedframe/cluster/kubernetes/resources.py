@@ -5,12 +5,14 @@ from __future__ import annotations
 from typing import Final
 
 import msgspec
-from attrs import frozen
+from attrs import evolve, frozen
 
 from ...api import ClusterObject
 from ...api.manifest import KINDS
+from ...api.validation.published import LATER_VERSIONS
 from ...errors import ClusterError
 from .client import ApiClient
+from .errors import NOT_FOUND, ApiError
 
 _PLURALS: Final = {
     "Pod": "pods",
@@ -121,7 +123,7 @@ async def find_resource(client: ApiClient, cls: type[ClusterObject]) -> Resource
     """Return the place of *cls*, asking the server for kinds of packages. Raises :class:`ClusterError`."""
     known = known_resource(cls.KIND)
     if known is not None and known.cls is cls:
-        return known
+        return await _of_served_version(client, known) if cls.KIND in LATER_VERSIONS else known
     base, short = base_of(cls.API_VERSION), cls.KIND.rpartition("/")[2]
     served = msgspec.json.decode(await client.request("GET", base), type=_ServedList)
     for each in served.resources:
@@ -130,3 +132,22 @@ async def find_resource(client: ApiClient, cls: type[ClusterObject]) -> Resource
     raise ClusterError(
         f"the API server does not serve {short} in {cls.API_VERSION}; install its CustomResourceDefinition"
     )
+
+
+async def _of_served_version(client: ApiClient, known: Resource) -> Resource:
+    """Return *known* in the first version that the server has; *known* itself if it has none.
+
+    For kinds whose versions one class reads, and of which a release serves some only.
+    """
+    own = known.cls.API_VERSION.rpartition("/")
+    for version in (own[2], *LATER_VERSIONS[known.kind]):
+        base = base_of(f"{own[0]}/{version}")
+        try:
+            served = msgspec.json.decode(await client.request("GET", base), type=_ServedList)
+        except ApiError as error:
+            if error.status != NOT_FOUND:
+                raise
+            continue
+        if any(each.kind == known.kind for each in served.resources):
+            return evolve(known, base=base)
+    return known
