@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..queue import EventRegistration, QueuedPodInfo
     from ..state import NodeInfo, NodeTable, Rows
     from .cycle_state import CycleState
-    from .placements import GroupPlacement, GroupPreemption, PodGroupInfo
+    from .placements import CanRun, GroupPlacement, GroupPreemption, PodGroupInfo
     from .results import GroupScores, GroupVerdicts, PostFilterResult, PreFilterResult, RowVerdicts
     from .status import Status
 
@@ -284,6 +284,30 @@ class Hookspecs(Protocol):
         A rejection or an error ends the point, and every plugin's unreserve runs.
         """
 
+    # ---- binding cycle (off the core) ------------------------------------------------------------------
+
+    @_hook("preBind", tier=Tier.FAST, needs=("pre_bind",))
+    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+        """In the core, before the hand-off: ``Status.skip()`` if pre_bind has nothing to do for this pod."""
+
+    @_hook("preBind")
+    def pre_bind(
+        self, state: CycleState, pod: Pod, node_name: str
+    ) -> Status | Awaitable[Status | None] | None:
+        """Prepare the outside world for the pod (attach, provision). Off the core; may be ``async``.
+
+        ``None`` goes on; ``Status.wait(seconds, events=…)`` asks to be called again after one of the events,
+        at the latest at the deadline; any other status fails the attempt.
+        """
+
+    @_hook("bind")
+    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None:
+        """Bind the pod. Off the core; may be ``async``. ``Status.skip()`` leaves it to the next plugin."""
+
+    @_hook("postBind")
+    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
+        """After a successful bind, in the core: clean up. Informational."""
+
     # ---- groups of pods, behind the feature gate GenericWorkload -----------------------------------------
 
     @_hook("placementGenerate", tier=Tier.FAST)
@@ -314,7 +338,7 @@ class Hookspecs(Protocol):
 
     @_hook("postFilter", tier=Tier.FAST, auxiliary=True)
     def post_filter_group(
-        self, state: CycleState, group: PodGroupInfo, can_run: Callable[[], Mapping[str, str] | Status]
+        self, state: CycleState, group: PodGroupInfo, can_run: CanRun
     ) -> GroupPreemption | Status:
         """After *group* was found unschedulable, behind WorkloadAwarePreemption: try to make room for it.
 
@@ -331,30 +355,6 @@ class Hookspecs(Protocol):
         Before and after each member. A rejection ends the attempt in this placement: the members that are
         left are not tried, and the group is unschedulable for that reason.
         """
-
-    # ---- binding cycle (off the core) ------------------------------------------------------------------
-
-    @_hook("preBind", tier=Tier.FAST, needs=("pre_bind",))
-    def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """In the core, before the hand-off: ``Status.skip()`` if pre_bind has nothing to do for this pod."""
-
-    @_hook("preBind")
-    def pre_bind(
-        self, state: CycleState, pod: Pod, node_name: str
-    ) -> Status | Awaitable[Status | None] | None:
-        """Prepare the outside world for the pod (attach, provision). Off the core; may be ``async``.
-
-        ``None`` goes on; ``Status.wait(seconds, events=…)`` asks to be called again after one of the events,
-        at the latest at the deadline; any other status fails the attempt.
-        """
-
-    @_hook("bind")
-    def bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | Awaitable[Status | None] | None:
-        """Bind the pod. Off the core; may be ``async``. ``Status.skip()`` leaves it to the next plugin."""
-
-    @_hook("postBind")
-    def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """After a successful bind, in the core: clean up. Informational."""
 
     # ---- explanations ----------------------------------------------------------------------------------
 

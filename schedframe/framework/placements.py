@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeAlias
 
 from attrs import field, frozen
 
@@ -11,7 +11,10 @@ from .._brief import brief_repr
 from ..api import Pod, PodGroup
 from ..state import Rows
 from .cycle_state import StateKey
+from .status import Status
 
+CanRun: TypeAlias = Callable[[], "Mapping[str, str] | Status"]
+"""Tries a group on the table as it is: uid → node of the members that would be placed, or why it cannot."""
 GROUP_TRIAL: StateKey[bool] = StateKey("PodGroupTrial")
 """Set while the members of a group are placed on trial: reserve and permit run again when they are placed."""
 DEFERRED_EVICTIONS: StateKey[list[Callable[[], Any]]] = StateKey("DeferredEvictions")

@@ -110,7 +110,7 @@ class GroupMembers:
                 raise InvariantError(f"group {key} is kept without members")
 
 
-@define(eq=False)
+@define(eq=False, repr=False)
 class GroupCache(Cache):
     """A cache that also keeps the members of groups, and counts the changes of nodes and their pods.
 

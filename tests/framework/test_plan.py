@@ -110,6 +110,8 @@ def test_every_hook_finds_its_place(hook: str) -> None:
         "explain": lambda: plan.explain["P"],
         "explain_pod": lambda: plan.explain_pod["P"],
         "skip_reads": lambda: plan.skip_reads["P"],
+        "placement_score": lambda: plan.placement_score[0].score,
+        "normalize_placement_scores": lambda: plan.placement_score[0].normalize,
     }
     call = attribute.get(hook, lambda: getattr(plan, hook)[0].call)()
     assert call is not None
@@ -178,7 +180,7 @@ def test_tables_are_derived_from_the_specifications() -> None:
     assert list(HOOKS) == list(HOOK_ARGUMENTS)
     assert HOOKS_OF_POINT["filter"] == ("filter", "filter_rows", "prepare_filter", "filter_groups")
     assert HOOKS_OF_POINT["preFilter"] == ("pre_filter", "add_pod", "remove_pod")
-    assert tuple(HOOKS_OF_POINT) == tuple(point for point in ALL_POINTS if not point.startswith("placement"))
+    assert tuple(HOOKS_OF_POINT) == tuple(ALL_POINTS)
     forms = {name for name, hook in HOOKS.items() if hook.spec.form_of}
     assert forms == {"prepare_filter", "filter_groups", "prepare_score", "score_groups"}
     assert forms <= HOT_HOOKS

@@ -63,7 +63,10 @@ def test_patience_ends_once_per_pod() -> None:
     park(room, "p", A=5.0, B=3.0)
     park(room, "q", A=4.0)
     park(room, "r", A=9.0)
-    assert [(waiting.pod.name, plugin) for waiting, plugin in room.expired(106.0)] == [("p", "B"), ("q", "A")]
+    assert [(waiting.pod.name, plugin) for waiting, plugin, _ in room.expired(106.0)] == [
+        ("p", "B"),
+        ("q", "A"),
+    ]
     assert [waiting.pod.name for waiting in room] == ["r"]
 
 
@@ -138,7 +141,7 @@ class WaitingRoomMachine(RuleBasedStateMachine):
     def time_passes(self, seconds: float, one: bool) -> None:
         """Possibly the core handles just the first pod and comes back for the others."""
         self.now += seconds
-        for waiting, plugin in self.room.expired(self.now):
+        for waiting, plugin, _ in self.room.expired(self.now):
             deadlines = self.model.pop(waiting.pod.uid)
             assert deadlines[plugin] == min(deadlines.values()) <= self.now
             if one:

@@ -19,7 +19,7 @@ from ...state import NodeInfo
 from ..cycle_state import CycleState
 from ..extender import ExtenderError
 from ..handle import Handle
-from ..placements import DEFERRED_EVICTIONS, GroupPreemption, PodGroupInfo
+from ..placements import DEFERRED_EVICTIONS, CanRun, GroupPreemption, PodGroupInfo
 from ..results import NominatingInfo, PostFilterResult
 from ..status import SUCCESS, Code, Status
 from ..verdicts import Diagnosis
@@ -28,7 +28,7 @@ from .candidates import Candidate, Preemption, standing
 from .dry_run import NO_VICTIMS, select_victims
 from .execution import Eviction
 from .extending import candidates_of_extenders
-from .groups import CanRun, preempt_for_group
+from .groups import preempt_for_group
 from .memory import DryRuns, Results, visit
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"

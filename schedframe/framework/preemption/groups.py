@@ -6,14 +6,14 @@ v1.36 with the feature gate WorkloadAwarePreemption.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from math import inf
 
 from attrs import define
 
 from ...api import DISRUPT_GROUP, Pod, PodDisruptionBudget, PodGroup, group_of
 from ..handle import Handle
-from ..placements import GroupPreemption, PodGroupInfo
+from ..placements import CanRun, GroupPreemption, PodGroupInfo
 from ..status import Status
 from .budgets import read_budgets, split_by_budgets
 from .candidates import Candidate, start_time
@@ -24,8 +24,6 @@ NEVER = "not eligible due to preemptionPolicy=Never."
 NO_VICTIMS = "No preemption victims found for incoming preemptor"
 EVERYWHERE = "cluster"
 """Stands for the name of the node in the note on victims."""
-
-CanRun = Callable[[], Mapping[str, str] | Status]
 
 
 @define(eq=False)
