@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any, Final
+from typing import Final
 
 from attrs import evolve, field, frozen
 
@@ -51,7 +51,7 @@ from ..api import (
 from ..api import Affinity as PodAndNodeAffinity
 from ..errors import InputError
 from .amounts import PREFIX, Amounts
-from .values import Affinity, AntiAffinity, Group, Limits, Requirements, TaskLike, Values, WorkerLike
+from .values import Affinity, AntiAffinity, Group, Limits, Requirements, T, TaskLike, Values, WorkerLike
 
 NAMESPACE: Final = "default"
 _ANY_NUMBER: Final = 2**31 - 1
@@ -77,7 +77,7 @@ class Translator:
     _plain_specs: dict[tuple[tuple[str, Quantity], ...], PodSpec] = field(factory=dict, init=False)
 
     def group_to_pods(
-        self, group: Group[Any], needs: Callable[[Any], Requirements | None]
+        self, group: Group[T], needs: Callable[[T], Requirements | None]
     ) -> tuple[PodGroup, tuple[Pod, ...]]:
         """Return *group* and its tasks, each with what ``needs(task)`` says. Raises :class:`InputError`."""
         _check_key("key", group.name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from attrs import field, frozen
 
@@ -17,7 +17,7 @@ CanRun: TypeAlias = Callable[[], "Mapping[str, str] | Status"]
 """Tries a group on the table as it is: uid → node of the members that would be placed, or why it cannot."""
 GROUP_TRIAL: StateKey[bool] = StateKey("PodGroupTrial")
 """Set while the members of a group are placed on trial: reserve and permit run again when they are placed."""
-DEFERRED_EVICTIONS: StateKey[list[Callable[[], Any]]] = StateKey("DeferredEvictions")
+DEFERRED_EVICTIONS: StateKey[list[Callable[[], object]]] = StateKey("DeferredEvictions")
 """Evictions that post_filter chose on trial; they begin only if the group can run without the victims."""
 
 
@@ -51,7 +51,7 @@ class GroupPlacement:
 class GroupPreemption:
     """Room that can be made for a group."""
 
-    evict: Callable[[], Any] = field(repr=False)
+    evict: Callable[[], None] = field(repr=False)
     """Begins to evict the victims."""
     nominations: Mapping[str, str]
     """By uid: the node of each member that would be placed."""

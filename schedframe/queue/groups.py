@@ -260,7 +260,16 @@ class GroupQueue(PriorityQueue):
                 found.append(info)
         return found
 
-    def move_all(self, event: ClusterEvent, old: Any = None, new: Any = None, **limits: Any) -> None:
+    def move_all(
+        self,
+        event: ClusterEvent,
+        old: Any = None,
+        new: Any = None,
+        *,
+        max_priority: int | None = None,
+        except_uid: str | None = None,
+        rolled_back: int | None = None,
+    ) -> None:
         """See :class:`PriorityQueue`; members that *event* may help are not held any more."""
         key = _group_named_by(old if new is None else new) if self._pools.gated else ""
         if key in self._pools.gated and self._open_gates(event, key):
@@ -271,7 +280,9 @@ class GroupQueue(PriorityQueue):
             released = [self._backoff.release_group(key) for key in hopeful]
             if any(released):
                 self._ready()
-        PriorityQueue.move_all(self, event, old, new, **limits)
+        PriorityQueue.move_all(
+            self, event, old, new, max_priority=max_priority, except_uid=except_uid, rolled_back=rolled_back
+        )
 
     def reconsider(self, key: str) -> None:
         """Ask the gates again about the members of a group, and hold those that back off no longer."""

@@ -33,6 +33,7 @@ REASONS: Final[dict[str, str]] = {
         cluster.InMemoryCluster.update(return) cluster.RemoteCluster.get_latest(return)
         cluster.WatchEvent.new cluster.WatchEvent.old queue.InFlight.record(new)
         queue.InFlight.record(old) queue.ObjectEvent.new queue.ObjectEvent.old
+        queue.GroupQueue.move_all(new) queue.GroupQueue.move_all(old)
         queue.PriorityQueue.move_all(new) queue.PriorityQueue.move_all(old) queue.RecordedEvent.new
         queue.RecordedEvent.old queue.derive_events(new) queue.derive_events(old)
         queue.derive_object_events(new) queue.derive_object_events(old) simulate.DryRunCluster.get(return)

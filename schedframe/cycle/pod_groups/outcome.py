@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, auto
-from typing import Any
 
 from attrs import define, field, frozen
 
@@ -86,7 +85,7 @@ class GroupOutcome:
     members: list[MemberOutcome] = field(factory=list)
     """Those that were tried, in order."""
     placement: GroupPlacement | None = None
-    evictions: list[Callable[[], Any]] = field(factory=list)
+    evictions: list[Callable[[], object]] = field(factory=list)
     """To be begun if the group waits for preemption."""
     state: CycleState = field(factory=CycleState)
     """Of members that were not tried."""

@@ -8,7 +8,6 @@ undone in the end: pods in the table, reservations and nominations. Behaviour: k
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
 
 from attrs import define, field
 
@@ -54,7 +53,7 @@ class Trial:
     record: Callable[[QueuedPodInfo, Decision], None] | None = None
     _placed: list[MemberOutcome] = field(factory=list, init=False)
     _nominated: list[tuple[MemberOutcome, str]] = field(factory=list, init=False)
-    _evictions: list[Callable[[], Any]] = field(factory=list, init=False)
+    _evictions: list[Callable[[], object]] = field(factory=list, init=False)
 
     def run(self, infos: Sequence[QueuedPodInfo]) -> GroupOutcome:
         """Try the members in order; undo everything; return what became of them."""
