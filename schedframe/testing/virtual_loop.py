@@ -55,7 +55,7 @@ class VirtualLoop(asyncio.SelectorEventLoop):
         self._now = max(self._now, moment)
 
     def advance(self, seconds: float) -> None:
-        """Let so much time pass, with all that is due in it, in order."""
+        """Let *seconds* pass, with all that is due in them, in order."""
         end = self._now + seconds
         while (due := self.pump()) is not None and due <= end:
             self.advance_to(due)
