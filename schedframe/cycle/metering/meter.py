@@ -111,7 +111,7 @@ class ProfileMeter:
             self._count_ages(np.maximum(ended + offset - entered, 0), attempts.astype(np.int64))
 
     def _count_ages(self, ages: npt.NDArray[np.float64], attempts: npt.NDArray[np.int64]) -> None:
-        for number in np.unique(attempts).tolist():
+        for number in set(attempts.tolist()):
             with_as_many = ages[attempts == number]
             self.attempts[number] += len(with_as_many)
             label = str(number) if number < _MOST_ATTEMPTS else LAST_LABEL
