@@ -99,15 +99,15 @@ def test_the_layout_changes_when_columns_are_given_up_or_a_resource_appears() ->
     resources.get("example.com/0")  # the last one asked for now
     resources.get(f"example.com/{policy.KEPT_COLUMNS}")
     assert resources.layout > before
-    assert not resources._resources["example.com/1"].has_columns
-    assert resources._resources["example.com/0"].has_columns
+    assert not resources.resources["example.com/1"].has_columns
+    assert resources.resources["example.com/0"].has_columns
 
 
 def test_a_resource_that_many_rows_have_gets_columns_without_a_read() -> None:
     resources = SparseResources(CAPACITY)
     for row in range(CAPACITY):
         resources.set_allocatable(row, {NAMES[0]: 1}, {})
-    assert resources._resources[NAMES[0]].has_columns
+    assert resources.resources[NAMES[0]].has_columns
     assert resources.by_row(NAMES[0])[0] == dict.fromkeys(range(CAPACITY), 1)
 
 
