@@ -60,13 +60,25 @@ def test_values_have_the_text_below_their_assignment(pages: Path) -> None:
     assert ".. py:data:: KINDS\n\n   Kind → class, for all kinds that the scheduler reads." in text
 
 
+def _split_arguments(declared: str) -> list[str]:
+    """Split at the commas outside of brackets."""
+    found, depth = [""], 0
+    for character in declared:
+        depth += (character == "[") - (character == "]")
+        if character == "," and not depth:
+            found.append("")
+        else:
+            found[-1] += character
+    return found
+
+
 def test_arguments_of_hooks_have_types(pages: Path) -> None:
     text = (pages / "hooks-1-essential.rst").read_text(encoding="utf-8")
     wanted = "filter(state: CycleState, pod: Pod, node_info: NodeInfo) -> Status | None"
     assert f".. py:function:: {wanted}" in text
     for path in pages.glob("hooks-*.rst"):
         for declared in re.findall(r"py:function:: \w+\((.*)\) -> \S", path.read_text(encoding="utf-8")):
-            arguments = re.split(r", (?![^\[]*\])", declared)
+            arguments = _split_arguments(declared)
             assert all(": " in each for each in arguments if each), declared
 
 
