@@ -14,17 +14,12 @@ from .plan import Plan
 EVICTS_FOR_NOTHING: Final = (
     "v1.36 evicts for members of a group that cannot run even then; here that is decided first"
 )
-STALE_AFFINITY: Final = (
-    "v1.36 scores pod affinity without the terms of members placed in the same attempt, on nodes that had "
-    "no pod with terms before"
-)
 
 EXCLUDED: Final = {
     "preemption-230": EVICTS_FOR_NOTHING,
     "preemption-243": EVICTS_FOR_NOTHING,
     "preemption-244": EVICTS_FOR_NOTHING,
     "no_preemption-175": EVICTS_FOR_NOTHING,
-    "rules-194": STALE_AFFINITY,
 }
 """Name → reason."""
 

@@ -7,7 +7,7 @@ from operator import attrgetter
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define
+from attrs import define, field
 
 from ...api import Pod
 from ...framework import CycleState, Framework, GroupPlacement, PodGroupInfo, Status
@@ -15,6 +15,7 @@ from ...framework.placing import PlacedGroup, PlacementScores, generate_placemen
 from ...queue import QueuedPodInfo
 from ..core import Core
 from ..search.decision import Decision
+from .listed_terms import ListedTerms
 from .outcome import UNSCHEDULABLE_TEXT, GroupOutcome, GroupResult, MemberResult
 from .trial import Trial
 
@@ -28,6 +29,7 @@ class PlacementChoice:
     core: Core
     framework: Framework
     record: Callable[[QueuedPodInfo, Decision], None] | None = None
+    terms: ListedTerms = field(kw_only=True)
 
     def run(
         self, group: PodGroupInfo, infos: Sequence[QueuedPodInfo], *, preempts: bool = True
@@ -71,9 +73,8 @@ class PlacementChoice:
         preempts: bool,
     ) -> GroupOutcome:
         everywhere = len(placement.rows) == self.core.cache.table.num_nodes
-        trial = Trial(
-            self.core, self.framework, group, None if everywhere else placement, preempts, self.record
-        )
+        among = None if everywhere else placement
+        trial = Trial(self.core, self.framework, group, among, preempts, self.record, terms=self.terms)
         outcome = trial.run(infos)
         outcome.placement = placement
         return outcome

@@ -19,6 +19,7 @@ from ..search.decision import Decision
 from .apply import apply_outcome
 from .choice import PlacementChoice
 from .condition import write_condition
+from .listed_terms import ListedTerms
 from .outcome import GroupAttempt, GroupOutcome, GroupResult
 from .preemption import preempt_for_group
 from .trial import Trial
@@ -124,10 +125,12 @@ class GroupCycle:
             tuple(core.members.scheduled(key)),
         )
         self.searches += 1
-        outcome = self.algorithm(framework, group, infos)
+        terms = ListedTerms(core.cache.table)
+        outcome = self.algorithm(framework, group, infos, terms)
         hopeless = outcome.result is GroupResult.UNSCHEDULABLE
         if hopeless and core.feature_gates.enabled("WorkloadAwarePreemption"):
-            again = partial(self.algorithm, framework, group, infos, preempts=False)
+            terms.remember()
+            again = partial(self.algorithm, framework, group, infos, terms, preempts=False)
             hopeless = not preempt_for_group(core, framework, group, outcome, again)
         if hopeless:
             self._known[key] = Known(self._stamp(), pod_group, group.pods, outcome)
@@ -138,10 +141,15 @@ class GroupCycle:
         framework: Framework,
         group: PodGroupInfo,
         infos: Sequence[QueuedPodInfo],
+        terms: ListedTerms | None = None,
         *,
         preempts: bool = True,
     ) -> GroupOutcome:
-        """Return what would become of the group, without any effect."""
+        """Return what would become of the group, without any effect.
+
+        *terms*: of the attempt; ``None`` makes those of an attempt that begins now.
+        """
+        terms = terms or ListedTerms(self.core.cache.table)
         record = None
         if self.record is not None and preempts:
             note = self.record
@@ -150,8 +158,9 @@ class GroupCycle:
                 note(framework, info, decision)
 
         if self.core.feature_gates.enabled("TopologyAwareWorkloadScheduling"):
-            return PlacementChoice(self.core, framework, record).run(group, infos, preempts=preempts)
-        return Trial(self.core, framework, group, None, preempts, record).run(infos)
+            choice = PlacementChoice(self.core, framework, record, terms=terms)
+            return choice.run(group, infos, preempts=preempts)
+        return Trial(self.core, framework, group, None, preempts, record, terms=terms).run(infos)
 
     def _stamp(self) -> tuple[int, ...]:
         core = self.core

@@ -26,6 +26,7 @@ from ..binding.attempt import Attempt
 from ..binding.failure import CLEAR_NOMINATION
 from ..core import Core
 from ..search.decision import Decision
+from .listed_terms import ListedTerms
 from .outcome import (
     UNSCHEDULABLE_TEXT,
     WAITING_TEXT,
@@ -51,6 +52,7 @@ class Trial:
     preempts: bool = True
     """Whether post_filter runs for members that do not fit."""
     record: Callable[[QueuedPodInfo, Decision], None] | None = None
+    terms: ListedTerms = field(kw_only=True)
     _placed: list[MemberOutcome] = field(factory=list, init=False)
     _nominated: list[tuple[MemberOutcome, str]] = field(factory=list, init=False)
     _evictions: list[Callable[[], object]] = field(factory=list, init=False)
@@ -66,6 +68,7 @@ class Trial:
             for member in reversed(self._placed):
                 self._unreserve(member)
             table.rollback(mark)
+            self.terms.end()
             for member, node_name in self._nominated:
                 self.core.queue.nominator.add(member.pod, node_name)
         outcome.evictions = self._evictions
@@ -105,6 +108,7 @@ class Trial:
 
     def _try(self, info: QueuedPodInfo) -> MemberOutcome:
         core, pod = self.core, info.pod
+        self.terms.prepare(pod)
         if self.placement is None:
             decision = core.search.decide(self.framework, pod)
         else:
@@ -149,7 +153,7 @@ class Trial:
         core, attempt = self.core, member.attempt
         assumed = attempt.assumed = member.pod.with_node_name(member.node_name)
         state = attempt.state
-        core.cache.table.add_pod(member.node_name, assumed)
+        self.terms.add(member.node_name, assumed)
         core.members.set_scheduled(self.group.key, assumed)
         nominator = core.queue.nominator
         if nominator.nominations and (nominated := nominator.node_of(member.pod)) is not None:
@@ -175,7 +179,7 @@ class Trial:
         self._placed.pop()
         self._unreserve(member)
         assert member.attempt.assumed is not None
-        self.core.cache.table.remove_pod(member.node_name, member.attempt.assumed.uid)
+        self.terms.remove(member.node_name, member.attempt.assumed.uid)
         member.result = MemberResult.REJECTED if status.is_rejected else MemberResult.FAILED
         member.node_name, member.status, member.diagnosis = "", status, None
         member.nominating = CLEAR_NOMINATION
