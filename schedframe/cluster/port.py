@@ -169,6 +169,13 @@ class RemoteCluster(ClusterPort, Protocol):
         """The loop that the requests run on."""
         ...
 
+    def check_may_write(self) -> None:
+        """Raise :class:`ClusterError` if nothing may be written now, by others on its behalf either.
+
+        A cluster without leader election has nothing to check.
+        """
+        return
+
     def get_latest(self, kind: str, key: str) -> Any | None:
         """The object as the server has it now, where ``get`` may answer from what the watch has shown."""
         ...

@@ -15,6 +15,8 @@ from schedframe import InMemoryCluster, Pod, Scheduler, hookimpl
 from schedframe.api import PodCondition
 from schedframe.cluster import OutcomeUnknown, RemoteCluster
 from schedframe.cycle.runtime.executors import AsyncioExecutor, InlineExecutor
+from schedframe.errors import ClusterError
+from schedframe.framework import BaseExtender, ExtenderVerb
 
 
 @define(eq=False)
@@ -30,6 +32,7 @@ class Remote(InMemoryCluster, RemoteCluster):
     under_way: int = field(default=0, init=False)
     watched: tuple[str, ...] = field(default=(), init=False)
     latest: list[str] = field(factory=list, init=False)
+    check: Callable[[], None] | None = field(default=None, init=False)
 
     def _later(self, call: Callable[[], None]) -> Awaitable[None] | None:
         self.threads.append(threading.current_thread().name)
@@ -62,6 +65,10 @@ class Remote(InMemoryCluster, RemoteCluster):
     def watch(self, handler: Any, kinds: Any = None) -> Any:
         self.watched = tuple(kinds)
         return InMemoryCluster.watch(self, handler, kinds)
+
+    def check_may_write(self) -> None:
+        if self.check is not None:
+            self.check()
 
     def get_latest(self, kind: str, key: str) -> Any | None:
         self.latest.append(key)
@@ -135,6 +142,35 @@ def test_only_kinds_that_plugins_read_are_watched(cluster: Remote) -> None:
         scheduler.start()
         assert "PriorityClass" not in cluster.watched
         assert {"PersistentVolume", "PodDisruptionBudget", "Service"} <= {*cluster.watched}
+
+
+@define(eq=False)
+class Binder(BaseExtender):
+    """Notes what it is to bind."""
+
+    verbs: frozenset[ExtenderVerb] = frozenset({ExtenderVerb.BIND})
+    bound: list[str] = field(factory=list)
+
+    def bind(self, pod: Pod, node_name: str) -> None:
+        self.bound.append(pod.name)
+
+
+@pytest.mark.parametrize("may_write", [True, False])
+def test_an_extender_binds_only_while_the_replica_may_write(cluster: Remote, may_write: bool) -> None:
+    def check() -> None:
+        if not may_write:
+            raise ClusterError("this replica does not hold the lease")
+
+    cluster.check = check
+    create(cluster, 1)
+    binder = Binder("binder")
+    with Scheduler(cluster, extenders=[binder]) as scheduler:
+        scheduler.run_until_idle()
+    assert binder.bound == (["p0"] if may_write else [])
+    condition = cluster.list("Pod")[0].status.condition("PodScheduled")
+    assert (condition is None) == may_write
+    if condition is not None:
+        assert condition.message == "this replica does not hold the lease"
 
 
 def test_an_unknown_outcome_is_verified_at_the_server(cluster: Remote) -> None:

@@ -160,6 +160,11 @@ class KubernetesCluster(RemoteCluster):
             return self._lookup(kind, key)
         return self.get_latest(kind, key)
 
+    def check_may_write(self) -> None:
+        """Raise :class:`NotLeading` if this replica may not write now."""
+        if self.fence is not None:
+            self.fence.check()
+
     def get_latest(self, kind: str, key: str) -> Any | None:
         """The object as the server has it now, or None."""
         return self._run(self._get(kind, key))

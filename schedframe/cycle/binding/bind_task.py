@@ -135,6 +135,8 @@ class BindingTask:
         attempt = self.attempt
         assert attempt.assumed is not None
         try:
+            if isinstance(self.cluster, RemoteCluster):
+                self.cluster.check_may_write()  # the extender writes on behalf of this replica
             extender.bind(attempt.assumed, attempt.node_name)
         except Exception as error:  # noqa: BLE001 - the extender's, reported with the pod
             return Status.from_error(error)
