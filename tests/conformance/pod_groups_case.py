@@ -16,6 +16,7 @@ from schedframe import (
     ConfigError,
     CycleState,
     InMemoryCluster,
+    InputError,
     Pod,
     Pool,
     Registry,
@@ -23,11 +24,11 @@ from schedframe import (
     Status,
     hookimpl,
 )
-from schedframe.api import from_manifest
+from schedframe.api import from_manifest, group_of
 from schedframe.cycle.binding.bind_task import BindingTask
 from schedframe.cycle.pod_groups.outcome import GroupAttempt
 from schedframe.framework import GROUP_TRIAL
-from schedframe.queue import GroupQueue
+from schedframe.queue import GroupQueue, QueuedPodInfo
 
 from .corpus import Case
 from .difference import differences
@@ -111,7 +112,7 @@ def compare(case: Case) -> list[str]:
     expect = case["expect"]
     try:
         run = Run.of(case)
-    except ConfigError as error:
+    except (ConfigError, InputError) as error:
         return [] if isinstance(expect, dict) else [f"config_error: expected none, got {error}"]
     if isinstance(expect, dict):
         return [f"config_error: expected {expect['config_error']!r}, got a scheduler"]
@@ -134,6 +135,9 @@ class Run:
     executor: LateExecutor
     scheduler: Scheduler
     cycles: list[dict[str, Any]] = field(factory=list)
+    _popped: QueuedPodInfo | None = None
+    """In the present cycle."""
+    _take: Callable[[], QueuedPodInfo | None] = field(init=False)
 
     @classmethod
     def of(cls, case: Case) -> Run:
@@ -152,8 +156,10 @@ class Run:
             feature_gates=dict.fromkeys(case["gates"], True),
         )
         run = cls(clock, cluster, executor, scheduler)
+        queue = scheduler.core.queue
+        run._take, queue.pop = queue.pop, run._pop  # type: ignore[method-assign]
         # Of the two flushes, that of the unschedulable pods happens every 30 s only.
-        scheduler.core.queue.flush = run._flush  # type: ignore[method-assign]
+        queue.flush = run._flush  # type: ignore[method-assign]
         if scheduler.groups is not None:
             scheduler.groups.observe = run.note
         scheduler.sync()
@@ -207,7 +213,7 @@ class Run:
         if stored is None:
             return
         new: Any = from_manifest(manifest, strict=False)
-        meta = evolve(new.metadata, resource_version="", uid=new.metadata.uid or stored.metadata.uid)
+        meta = evolve(new.metadata, resource_version="", uid=stored.metadata.uid)
         changes = {"metadata": meta}
         if hasattr(stored, "status"):
             changes["status"] = stored.status
@@ -243,11 +249,21 @@ class Run:
             self._one_cycle()
 
     def _one_cycle(self) -> None:
-        before = len(self.cycles)
-        decision = self.scheduler.schedule_one()
-        if decision is not None and len(self.cycles) == before:
-            self.cycles.append({"pod": decision.pod.key})
+        before, self._popped = len(self.cycles), None
+        self.scheduler.schedule_one()
+        if self._popped is not None and len(self.cycles) == before:
+            # A pod without a group, or a group of which all members were dropped.
+            pod = self._popped.pod
+            group = group_of(pod) if self.scheduler.groups is not None else ""
+            self.cycles.append({"group": group, "members": [], "order": []} if group else {"pod": pod.key})
         self._advance_to(self.clock.ms + SETTLE_MS)
+
+    def _pop(self) -> QueuedPodInfo | None:
+        """Pop one pod in a cycle: a pod that is dropped takes the cycle, as in the reference."""
+        if self._popped is None:
+            self._popped = self._take()
+            return self._popped
+        return None
 
     def _advance_to(self, end: int) -> None:
         """Let time pass, with all that happens meanwhile."""
@@ -284,8 +300,10 @@ class Run:
         return lines + found
 
     def _state_differences(self, expected: dict[str, Any]) -> list[str]:
-        shown = {key: self._shown(key) for key in expected["pods"]}
+        shown = {pod.key: self._shown(pod.key) for pod in self.cluster.list("Pod")}
         for key, theirs in expected["pods"].items():
+            if key not in shown:
+                continue
             for name in ("node", "nominated_node"):
                 if theirs.get(name) == "*" and shown[key].get(name, ""):
                     shown[key][name] = "*"

@@ -48,3 +48,24 @@ def test_wrong_scores_of_placements_are_found(bundled: Corpus) -> None:
             for name in cycle.get("placement_totals", {}):
                 cycle["placement_totals"][name] += 1
     assert any("placement_totals" in line for line in pod_groups_case.compare(case))
+
+
+def test_a_pod_that_should_be_gone_is_found(bundled: Corpus) -> None:
+    case = next(case for case in bundled.cases("pod_groups") if case["topic"] == "gang_fits")
+    del case["expect"][0]["pods"]["default/p1"]
+    (line,) = pod_groups_case.compare(case)
+    assert "p1" in line
+
+
+def test_a_pod_that_is_dropped_takes_a_cycle(bundled: Corpus) -> None:
+    case = next(case for case in bundled.cases("pod_groups") if case["topic"] == "gang_fits")
+    steps = [step for step in case["steps"] if step["op"] == "create"]
+    members = [each for step in steps for each in step["objects"] if each["kind"] == "Pod"]
+    run = pod_groups_case.Run.of(case)
+    for step in steps:
+        run.do(step)
+    for pod in members:
+        metadata = pod["metadata"] | {"deletionTimestamp": "2000-01-01T00:00:10Z"}
+        run.do({"op": "update", "object": pod | {"metadata": metadata}})
+    run.do({"op": "run"})
+    assert run.cycles == [{"group": "default/g", "members": [], "order": []}]
