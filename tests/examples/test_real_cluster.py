@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -39,13 +41,26 @@ def test_the_example_binds_its_own_pods_by_its_own_plugin(tmp_path: Path) -> Non
         server.create(pod("ours", "python-scheduler"))
         server.create(pod("another", "default-scheduler"))
         command = [sys.executable, str(EXAMPLE), "--kubeconfig", str(server.kubeconfig(tmp_path / "config"))]
-        with subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
-            deadline = time.monotonic() + DEADLINE_SECONDS
-            while not node_of(server, "ours") and time.monotonic() < deadline and process.poll() is None:
-                time.sleep(0.05)
-            process.send_signal(signal.SIGINT)
-            process.wait(DEADLINE_SECONDS)
+        with interrupts_not_ignored(), subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
+            try:
+                deadline = time.monotonic() + DEADLINE_SECONDS
+                while not node_of(server, "ours") and time.monotonic() < deadline and process.poll() is None:
+                    time.sleep(0.05)
+                process.send_signal(signal.SIGINT)
+                process.wait(DEADLINE_SECONDS)
+            finally:
+                process.kill()
         assert (node_of(server, "ours"), node_of(server, "another")) == ("blue-node", "")
+
+
+@contextmanager
+def interrupts_not_ignored() -> Iterator[None]:
+    """A program that a shell starts in the background ignores SIGINT, and so do the programs it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def node_of(server: ApiServer, name: str) -> str:
