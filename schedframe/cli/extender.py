@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -9,6 +10,7 @@ import typer
 
 from ..errors import InputError
 from . import exits
+from .signals import handling
 from .terminal import note
 
 if TYPE_CHECKING:
@@ -26,7 +28,7 @@ def extender(
         typer.Option(metavar="FILE", help="Follow this cluster; without, nodes come with the requests."),
     ] = None,
 ) -> None:
-    """Serve the plugins of a configuration as an extender, at /filter and /prioritize, until SIGINT.
+    """Serve plugins as an extender, at /filter and /prioritize, until SIGINT or SIGTERM.
 
     For a scheduler that is not this one. Without --kubeconfig plugins see the nodes of a request and no pods.
     """
@@ -52,8 +54,8 @@ def _serve(plugins: PluginExtender, address: str, port: int) -> None:
         raise InputError("--port", f"cannot listen on {address}:{port}: {error.strerror}") from error
     try:
         note(f"listening on http://{address}:{server.server_port}")
-        server.serve_forever()
-    except KeyboardInterrupt:
+        with handling({signal.SIGTERM: server.shutdown, signal.SIGINT: server.shutdown}):
+            server.serve_forever()
         note("ending")
     finally:
         server.server_close()

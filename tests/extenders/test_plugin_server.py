@@ -108,7 +108,8 @@ def test_a_cluster_may_be_followed(server: ExtenderServer) -> None:
     plugins.close()
 
 
-def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_command_serves_until_a_signal(tmp_path: Path, number: signal.Signals) -> None:
     file = tmp_path / "config.json"
     file.write_text(json.dumps({**META, "profiles": [{"plugins": ONLY}]}))
     command = [sys.executable, "-m", "schedframe", "extender", "--config", str(file), "--port", "0"]
@@ -121,5 +122,8 @@ def test_the_command_serves_until_it_is_interrupted(tmp_path: Path) -> None:
         }
         with urlopen(Request(f"{address}/filter", json.dumps(body).encode())) as answer:
             assert json.load(answer)["Nodes"] == body["Nodes"]
-        process.send_signal(signal.SIGINT)
-        assert process.wait(30) == 0
+        process.send_signal(number)
+        try:
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
