@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import HealthCheck, settings
 
 from tests.conformance.reporting import (  # noqa: F401 - hooks must live where pytest looks before collection
@@ -24,3 +28,12 @@ settings.register_profile(
     stateful_step_count=100,
 )
 settings.load_profile("schedframe")
+
+
+@pytest.fixture(autouse=True)
+def _logger() -> Iterator[None]:
+    """Restore the logger: a command that runs in this process makes it write to a stream of its test."""
+    logger = logging.getLogger("schedframe")
+    before = logger.handlers, logger.propagate, logger.level
+    yield
+    logger.handlers, logger.propagate, logger.level = before

@@ -22,6 +22,8 @@ from schedframe.errors import InputError
 NODES, INIT, PODS = 12, 6, 20
 FULL = {"anti-affinity": NODES - INIT, "unschedulable-attempts": 0, "preemption": NODES}
 """Pods that find a node, where not all do."""
+GANGS = {"gang-100": 100, "gang-1000": 1000, "gang-topology": 50}
+"""Pods of a gang, for the templates with gangs: they have whole gangs only."""
 
 
 def run_operations(template: Template, size: Size) -> BenchRun:
@@ -40,11 +42,13 @@ SCHEDULING = [name for name, template in TEMPLATES.items() if template.operation
 
 @pytest.mark.parametrize("name", SCHEDULING)
 def test_a_template_places_what_it_should(name: str) -> None:
-    figures = run(name, Options(nodes=NODES, init=INIT, pods=PODS))
-    assert (figures["template"], figures["nodes"], figures["pods"]) == (name, NODES, PODS)
-    assert figures["scheduled"] == FULL.get(name, PODS)
-    assert figures["scheduled"] + figures["unschedulable"] == PODS
-    assert figures["attempts"] >= PODS
+    pods = GANGS.get(name, PODS)
+    nodes = NODES if pods == PODS else NODES * 20  # a gang has room in one of 20 zones
+    figures = run(name, Options(nodes=nodes, init=INIT, pods=PODS))
+    assert (figures["template"], figures["nodes"], figures["pods"]) == (name, nodes, pods)
+    assert figures["scheduled"] == FULL.get(name, pods)
+    assert figures["scheduled"] + figures["unschedulable"] == pods
+    assert figures["attempts"] >= (1 if name in GANGS else pods)
 
 
 @pytest.mark.parametrize("name", SCHEDULING)
@@ -56,7 +60,7 @@ def test_all_templates_have_the_same_figures(name: str) -> None:
 def test_a_template_ends_in_a_cluster_without_nodes(name: str) -> None:
     """Pods without any node fail with an error, which is retried after each backoff for ever."""
     figures = run(name, Options(nodes=0, init=1, pods=2))
-    assert (figures["pods"], figures["scheduled"]) == (2, 0)
+    assert (figures["pods"], figures["scheduled"]) == (GANGS.get(name, 2), 0)
 
 
 def spread(name: str, key: str) -> dict[str, int]:

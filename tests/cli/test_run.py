@@ -11,7 +11,6 @@ import sys
 import threading
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -26,14 +25,6 @@ from schedframe.errors import ClusterError
 
 pytest.importorskip("aiohttp", reason="the extra kubernetes is not installed")
 pytest.importorskip("msgspec", reason="the extra kubernetes is not installed")
-
-
-@pytest.fixture(autouse=True)
-def _logger() -> Iterator[None]:
-    logger = logging.getLogger("schedframe")
-    before = logger.handlers, logger.propagate, logger.level
-    yield
-    logger.handlers, logger.propagate, logger.level = before
 
 
 def unreachable(folder: Path) -> Path:
