@@ -266,7 +266,7 @@ class Run:
         return None
 
     def _advance_to(self, end: int) -> None:
-        """Let time pass, with all that happens meanwhile."""
+        """Move the clock to *end*, with all that is due until then."""
         self._settle()
         while self.clock.ms < end:
             moments = [

@@ -125,7 +125,7 @@ class DrivenWorld:
     # ---- driving -----------------------------------------------------------------------------------------
 
     def drive(self, seconds: float = 0.0) -> None:
-        """Let so much time pass, with all that happens in it."""
+        """Move the time forward by *seconds*, with all that is due until then."""
         end = self.loop.time() + seconds
         while True:
             due = self.loop.pump()

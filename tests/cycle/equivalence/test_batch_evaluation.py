@@ -205,7 +205,7 @@ class Breaks(HalfOfSeveral):
     @hookimpl
     def filter(self, pod: Pod, node_info: NodeInfo) -> Status | None:
         if node_info.requested.get("cpu", 0) >= 1000 and pod.requests["cpu"] == 100:
-            raise LookupError("nobody knows that state")
+            raise LookupError("no such state")
         return None
 
 
