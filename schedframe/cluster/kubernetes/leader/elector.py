@@ -206,6 +206,13 @@ class Elector:
             self._is_fresh = False
             self._failed(error)
             return False
+        except Exception as error:
+            # A lease of an unexpected form, edited by hand for example, is as good as no answer.
+            self._is_fresh = False
+            if not self._failure:
+                logger.exception("a fault in the election for %s; trying again", self.settings.lease)
+            self._failure = f"{type(error).__name__}: {error}"
+            return False
         return True
 
     async def _claim(self) -> None:

@@ -337,6 +337,29 @@ def test_no_two_fences_are_open_at_a_time(seed: int) -> None:
     run_virtually(work)
 
 
+def test_a_lease_of_an_unexpected_form_ends_no_election() -> None:
+    """As long as it is there no replica leads; once it can be read again one does."""
+
+    async def work() -> None:
+        store = Store()
+        a, b = Replica(store, "a"), Replica(store, "b")
+        await asyncio.sleep(30)
+        leader = a if a.leads else b
+        assert store.manifest is not None
+        metadata = {**store.manifest["metadata"], "resourceVersion": "edited"}
+        store.manifest = {**store.manifest, "metadata": metadata, "spec": ["not", "an", "object"]}
+        await asyncio.sleep(30)
+        assert [leads for _, leads in leader.changes] == [True, False]
+        assert not any(each.fence.is_open() for each in (a, b))
+        store.manifest = {**store.manifest, "spec": {}}
+        await asyncio.sleep(30)
+        assert a.leads != b.leads
+        assert a.elector.problem() is None
+        assert b.elector.problem() is None
+
+    run_virtually(work)
+
+
 def test_settings_that_cannot_work_are_refused() -> None:
     with pytest.raises(InputError, match="leaseDuration"):
         ElectionSettings(lease_duration=10.0)
