@@ -37,6 +37,9 @@ class GroupMembers:
 
     # ---- looking -----------------------------------------------------------------------------------------
 
+    def __len__(self) -> int:
+        return len(self._groups)
+
     def __contains__(self, key: object) -> bool:
         return key in self._groups
 

@@ -59,6 +59,7 @@ class GroupCycle:
     searches: int = 0
     """Attempts in which members were tried; in the others the outcome was known."""
     _known: dict[str, Known] = field(factory=dict)
+    """Outcomes of failed attempts by group; those of groups that are gone are dropped now and then."""
 
     def run(self, popped: QueuedPodInfo, key: str) -> Decision | None:
         """Attempt to place the group *key*, of which *popped* was popped; ``None`` if no member is left."""
@@ -133,8 +134,15 @@ class GroupCycle:
             again = partial(self.algorithm, framework, group, infos, terms, preempts=False)
             hopeless = not preempt_for_group(core, framework, group, outcome, again)
         if hopeless:
+            self._drop_gone()
             self._known[key] = Known(self._stamp(), pod_group, group.pods, outcome)
         return outcome
+
+    def _drop_gone(self) -> None:
+        """Drop the outcomes of groups without a member; O(1) for each attempt on average."""
+        members = self.core.members
+        if len(self._known) > 2 * len(members):
+            self._known = {key: known for key, known in self._known.items() if key in members}
 
     def algorithm(
         self,

@@ -203,3 +203,22 @@ def test_gates_that_depend_on_others_are_refused_alone() -> None:
     with pytest.raises(Exception, match="depends on GenericWorkload"):
         scheduler_of(node("n"), gates={"GangScheduling": True})
     assert GANGS["GenericWorkload"]
+
+
+def test_outcomes_of_groups_that_are_gone_are_dropped() -> None:
+    cluster, scheduler, _ = scheduler_of(node("n", cpu=1))
+    cycle = scheduler.groups
+    assert cycle is not None
+    kept = []
+    for number in range(200):
+        name = f"g{number}"
+        cluster.create(group(name, 2))
+        for member in "ab":
+            cluster.create(pod(f"{name}-{member}", name))
+        scheduler.run_until_idle()
+        kept.append(len(cycle._known))
+        for member in "ab":
+            cluster.delete("Pod", f"default/{name}-{member}")
+        cluster.delete("PodGroup", f"default/{name}")
+    assert kept[0] == 1
+    assert max(kept) <= 3
