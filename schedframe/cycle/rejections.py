@@ -25,8 +25,8 @@ from .binding.pod_status import REASON_UNSCHEDULABLE, refresh_unschedulable, rep
 from .core import Core
 from .equivalence.cache import EquivalenceCache
 from .equivalence.fast_search import FastSearch
-from .equivalence.rejected_classes import RejectedClass, RejectedClasses, Stamp
 from .options import SchedulerOptions
+from .rejected_classes import RejectedClass, RejectedClasses, Stamp
 
 _KINS = object()
 """Key in the memo of a spec: the scheduler's mark, and its kins of the spec by metadata."""

@@ -12,7 +12,7 @@ from attrs import evolve
 
 from schedframe import Pod, Status
 from schedframe.cycle.equivalence.cache import EquivalenceCache
-from schedframe.cycle.equivalence.rejected_classes import RejectedClasses
+from schedframe.cycle.rejected_classes import RejectedClasses
 from schedframe.cycle.rejections import KnownRejections
 from schedframe.errors import CacheFault
 

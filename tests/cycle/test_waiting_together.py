@@ -18,7 +18,7 @@ from schedframe.api import (
     PodAntiAffinity,
     Taint,
 )
-from schedframe.cycle.equivalence.rejected_classes import RejectedClass
+from schedframe.cycle.rejected_classes import RejectedClass
 
 from .build import make_node, make_pod
 from .scale import examples

@@ -23,13 +23,12 @@ from .dependencies import Stamp, Versions, change_stamp, dependency_versions
 from .evaluate.columnar import partial_scores
 from .evaluate.query import Query
 from .evaluate.rowwise import RowwiseEvaluator
-from .index.base import ScoreIndex
+from .index.base import OnlyRow, ScoreIndex
 from .index.group_max import GroupMaxCache
 from .index.score_matrix import MatrixSlot
 from .index.state_index import StateIndex
 from .nominated import NominatedOverlay
 from .policy import BYTES_A_CLASS, IndexKind
-from .rejected_classes import RejectedClass
 from .row_memo import RowMemo
 from .shared import SharedIndexes
 from .status_codes import EvaluationFailed
@@ -61,7 +60,7 @@ class EquivalenceClass:
     """Verdict and score of each row; ``None``: index only, or not cacheable."""
     index: ScoreIndex | None
     """Finds the best rows without the columns; ``None``: these do."""
-    rejected: RejectedClass | None
+    rejected: OnlyRow | None
     """Finds the only feasible row for pods that waited; ``None``: none waited."""
 
     def __init__(

@@ -21,8 +21,8 @@ from ...framework import (
     Verdicts,
 )
 from ...state import Cache, Rows
-from ..equivalence.among import decide_among, feasible_codes
 from ..equivalence.fast_search import FastSearch
+from .among import decide_among, feasible_codes
 from .decision import Decision
 from .diagnosis import Refused, diagnose, refuse
 from .extending import Extending

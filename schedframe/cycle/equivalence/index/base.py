@@ -12,6 +12,18 @@ from ....state import Rows
 from ...search.tie_breaking import Scores
 
 
+class OnlyRow(Protocol):
+    """Finds the one feasible row for pods that waited, among the rows that changed since."""
+
+    def only_row(self) -> int | None:
+        """Return that row; ``None`` to search."""
+        ...
+
+    def feasible_rows(self) -> Rows:
+        """Return the row that :meth:`only_row` found last."""
+        ...
+
+
 class ScoreIndex(Protocol):
     """Finds the rows with the highest score.
 

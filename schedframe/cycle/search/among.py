@@ -8,11 +8,11 @@ import numpy.typing as npt
 from ...api import Pod
 from ...framework import Framework, Verdicts
 from ...state import Rows
-from ..search.decision import Decision
-from ..search.tie_breaking import one_of
-from .fast_search import FastSearch
-from .live_search import columns_of
-from .spec_memo import SpecMemo
+from ..equivalence.fast_search import FastSearch
+from ..equivalence.live_search import columns_of
+from ..equivalence.spec_memo import SpecMemo
+from .decision import Decision
+from .tie_breaking import one_of
 
 Codes = npt.NDArray[np.integer]
 

@@ -13,13 +13,13 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ..._brief import brief_repr
-from ...state import NodeTable, Rows
-from .evaluate.batch import BatchEvaluator
-from .evaluate.query import Query
-from .node_columns import NodeColumns
-from .row_memo import RowMemo
-from .status_codes import EvaluationFailed
+from .._brief import brief_repr
+from ..state import NodeTable, Rows
+from .equivalence.evaluate.batch import BatchEvaluator
+from .equivalence.evaluate.query import Query
+from .equivalence.node_columns import NodeColumns
+from .equivalence.row_memo import RowMemo
+from .equivalence.status_codes import EvaluationFailed
 
 Stamp = tuple[int, ...]
 Numbers = npt.NDArray[np.intp]
