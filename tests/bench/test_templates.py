@@ -11,6 +11,7 @@ import pytest
 from schedframe.bench import TEMPLATES, Options, compare, compare_text, run
 from schedframe.bench.bench_run import BenchRun
 from schedframe.bench.clock import SkippingClock
+from schedframe.bench.delayed_answers import answer_to
 from schedframe.bench.fixture import ClusterFixture
 from schedframe.bench.objects import ZONE, make_node, make_pod
 from schedframe.bench.options import Size, no_progress
@@ -168,3 +169,18 @@ def test_files_that_cannot_be_compared_are_refused(tmp_path: Path) -> None:
         compare(basic, tmp_path / "list")
     with pytest.raises(InputError, match="cannot be read"):
         compare(basic, tmp_path / "none")
+
+
+@pytest.mark.parametrize("name", ["extender", "extender-rejects"])
+def test_the_extender_in_another_process_answers(name: str) -> None:
+    figures = run(name, Options(nodes=NODES, init=INIT, pods=PODS))
+    assert figures["scheduled"] == PODS
+    assert "fault" not in figures
+    assert figures["p50_us"] > 1000 * figures["answer_ms"]
+
+
+@pytest.mark.parametrize(("rejected", "kept"), [(0, ["a", "b", "c"]), (2, ["a", "c"])])
+def test_what_the_extender_answers(rejected: int, kept: list[str]) -> None:
+    answer = json.loads(answer_to(b'{"NodeNames":["a","b","c"]}', rejected))
+    assert answer["NodeNames"] == kept
+    assert list(answer["FailedNodes"]) == [name for name in "abc" if name not in kept]

@@ -14,6 +14,7 @@ from ..operations import Operation
 from ..options import Progress, Size
 from . import devices, groups, node_by_node, shapes, volumes
 from .backlog import measure_backlog
+from .extender import measure_extender
 from .loading import measure_loading
 from .queue_alone import measure_queue
 
@@ -157,6 +158,16 @@ TEMPLATES: Final[Mapping[str, Template]] = {
         Size(nodes=500, init=500, pods=2000),
         operations=shapes.basic,
         plugins={node_by_node.NAME: node_by_node.NodeByNode},
+    ),
+    "extender": Template(
+        "equal pods, and an extender in another process that keeps all nodes and answers after 1 ms",
+        Size(nodes=5000, init=1000, pods=2000),
+        measure=measure_extender(rejected=0),
+    ),
+    "extender-rejects": Template(
+        "the same, and the extender rejects one node of ten",
+        Size(nodes=5000, init=1000, pods=2000),
+        measure=measure_extender(rejected=10),
     ),
     "load": Template(
         "only loading: nodes from an iterator, then --init running pods; time and memory",
