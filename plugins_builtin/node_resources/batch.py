@@ -22,6 +22,7 @@ from .shortage import (
     UNRESOLVABLE,
     WORD,
     Demand,
+    Mask,
     numbered,
     status_of,
 )
@@ -35,48 +36,67 @@ _NOT_ASKED_FOR = int(np.iinfo(np.int64).min)
 """Less than is left anywhere."""
 
 
-def shortages_of_pods(
-    demands: Sequence[Demand], table: NodeTable
-) -> Callable[[int], RowVerdicts | None] | None:
-    """:meth:`.Demand.shortage` by row number for a batch of demands; ``None`` for a row with room for each.
+@define(eq=False)
+class ShortagesOfPods:
+    """:meth:`.Demand.shortage` by row number for a batch of demands; good for one ``table.layout``."""
 
-    ``None`` if resources of other plugins are among them, or too many.
-    """
-    asked = {name for demand in demands for name in demand.names}
-    if len(asked) >= WORD - 2 or any(demand.delegated for demand in demands):
-        return None
-    # The order in which each demand names what is missing.
-    names = (*[name for name in STANDARD if name in asked], *sorted(asked.difference(STANDARD)))
-    amounts = np.full((len(names), len(demands)), _NOT_ASKED_FOR, np.int64)
-    place = {name: i for i, name in enumerate(names)}
-    for pod, demand in enumerate(demands):
-        for name, amount in demand.amounts:
-            amounts[place[name], pod] = amount
-    cells = [
-        (table.allocatable(name).data, table.requested(name).data, of_name, int(of_name.max()))
-        for name, of_name in zip(names, amounts, strict=True)
-    ]
-    kind = np.uint8 if len(names) + OTHER_BITS <= BYTE else np.int64
-    users, allowed = table.pod_count.data, table.allowed_pods.data
+    names: tuple[str, ...]
+    """Of the resources, in the order in which each demand names what is missing."""
+    cells: Sequence[tuple[memoryview, memoryview, Column, int]]
+    """Of each resource: what there is and what is used by row, what each pod asks for, the most of that."""
+    pod_count: memoryview
+    allowed_pods: memoryview
+    pods: int
+    """In the batch."""
 
-    def of_row(row: int) -> RowVerdicts | None:
-        full = users[row] >= allowed[row]
+    @classmethod
+    def of(cls, demands: Sequence[Demand], table: NodeTable) -> Self | None:
+        """``None`` if resources of other plugins are among them, or too many."""
+        asked = {name for demand in demands for name in demand.names}
+        if len(asked) >= WORD - 2 or any(demand.delegated for demand in demands):
+            return None
+        names = (*[name for name in STANDARD if name in asked], *sorted(asked.difference(STANDARD)))
+        amounts = np.full((len(names), len(demands)), _NOT_ASKED_FOR, np.int64)
+        place = {name: i for i, name in enumerate(names)}
+        for pod, demand in enumerate(demands):
+            for name, amount in demand.amounts:
+                amounts[place[name], pod] = amount
+        cells = [
+            (table.allocatable(name).data, table.requested(name).data, of_name, int(of_name.max()))
+            for name, of_name in zip(names, amounts, strict=True)
+        ]
+        return cls(names, cells, table.pod_count.data, table.allowed_pods.data, len(demands))
+
+    def __call__(self, row: int) -> RowVerdicts | None:
+        """What *row* lacks for each pod; ``None`` if there is room for each."""
+        full = self.pod_count[row] >= self.allowed_pods[row]
         if not full:
-            for capacity, used, _, most in cells:
+            for capacity, used, _, most in self.cells:
                 if most > capacity[row] - used[row]:
                     break
             else:
                 return None
-        bits: npt.NDArray[Any] = np.full(len(demands), PODS if full else 0, kind)
-        for i, (capacity, used, of_name, _) in enumerate(cells):
+        kind = np.uint8 if len(self.names) + OTHER_BITS <= BYTE else np.int64
+        bits: npt.NDArray[Any] = np.full(self.pods, PODS if full else 0, kind)
+        for i, (capacity, used, of_name, _) in enumerate(self.cells):
             short = of_name > capacity[row] - used[row]
             bits |= short * kind(FIRST_RESOURCE << i)
             # Of what is not left at all a node that has less than none has too little, too.
             bits |= ((of_name > capacity[row]) & short) * kind(UNRESOLVABLE)
         present, codes = numbered(bits)
-        return RowVerdicts(codes, [status_of(names, one) for one in present])
+        return RowVerdicts(codes, [status_of(self.names, one) for one in present])
 
-    return of_row
+    def rejects(self, row: int) -> Mask | None:
+        """By pod whether *row* lacks anything; ``None`` if there is room for each."""
+        if self.pod_count[row] >= self.allowed_pods[row]:
+            return np.ones(self.pods, np.bool_)
+        lacking: Mask | None = None
+        for capacity, used, of_name, most in self.cells:
+            left = capacity[row] - used[row]
+            if most > left:
+                short = of_name > left
+                lacking = short if lacking is None else np.logical_or(lacking, short, out=lacking)
+        return lacking
 
 
 def scores_of_pods(
@@ -85,23 +105,23 @@ def scores_of_pods(
     """The scores of a batch of *pods* by row number, good for one ``table.layout``.
 
     Pods that are scored by the same resources are scored at once, by what follows from usage as in *kind*.
-    *per_node* scores them on rows that lack a resource, or have amounts that floats do not hold exactly.
+    *per_node* scores them on rows that lack all resources, or have amounts that floats do not hold exactly.
     """
     places: dict[Any, list[int]] = {}
     for place, scored in enumerate(pods):
         resources = tuple([(type(each), each.name, each.weight, each.non_zero) for each in scored])
         places.setdefault(resources, []).append(place)
-    parts: list[tuple[Any, Sequence[Sequence[Scored]], RowUsage | None]] = []
+    parts: list[tuple[Any, Sequence[Sequence[Scored]], RowUsages | None]] = []
     for group in places.values():
         part = [pods[place] for place in group]
         where = slice(None) if len(places) == 1 else np.array(group)
-        parts.append((where, part, RowUsage.of(part, table, kind)))
+        parts.append((where, part, RowUsages.of(part, table, kind)))
 
     def of_row(row: int) -> Column:
         scores: Column = np.empty(len(pods), np.int64)
-        for where, part, usage in parts:
-            if usage is not None and usage.move_to(row):
-                scores[where] = score(part[0], usage)
+        for where, part, usages in parts:
+            if usages is not None and (usage := usages.at(row)) is not None:
+                scores[where] = score(usage.scored, usage)
             else:
                 scores[where] = [per_node(each, table.info(row)) for each in part]
         return scores
@@ -110,16 +130,14 @@ def scores_of_pods(
 
 
 @define(eq=False)
-class RowUsage:
-    """How one row is used, for a batch of pods that are scored by the same resources."""
+class RowUsages:
+    """How one row is used, for a batch of pods that are scored by the same resources.
 
-    kind: type[Usage]
-    amounts: Amounts
-    """``of_used`` of *kind* x what each pod asks for of each resource; shape ``(resources, pods)``."""
-    cells: tuple[Cells, ...]
-    capacity: list[int] = field(factory=list)
-    used: list[int] = field(factory=list)
-    """By resource, without the pod."""
+    A resource that the row lacks is left out: there is a :class:`RowUsage` for each set that rows have.
+    """
+
+    whole: RowUsage
+    _parts: dict[tuple[bool, ...], RowUsage] = field(factory=dict)
 
     @classmethod
     def of(cls, pods: Sequence[Sequence[Scored]], table: NodeTable, kind: type[Usage]) -> Self | None:
@@ -127,13 +145,49 @@ class RowUsage:
         if not pods[0] or any(type(each) is not Scored for each in pods[0]):
             return None
         amounts = np.array([[each.amount for each in scored] for scored in pods], np.float64).T
-        return cls(kind, np.ascontiguousarray(amounts) * kind.of_used, cells_of(pods[0], table))
+        cells = cells_of(pods[0], table)
+        return cls(RowUsage(kind, pods[0], np.ascontiguousarray(amounts) * kind.of_used, cells))
 
-    def move_to(self, row: int) -> bool:
-        """Take the numbers of *row*; ``False`` if it lacks a resource, or they are no exact floats."""
+    def at(self, row: int) -> RowUsage | None:
+        """Return the usage of *row*; ``None`` if it has none of them, or the numbers are no exact floats."""
+        usage = self.whole
+        usage.move_to(row)
+        least = min(usage.capacity)
+        if max(usage.capacity) >= EXACT or least < 0:
+            return None
+        if least == 0:
+            has = tuple([capacity > 0 for capacity in usage.capacity])
+            if not any(has):
+                return None
+            usage = self._parts.get(has) or self._parts.setdefault(has, self.whole.part(has))
+            usage.move_to(row)
+        return usage
+
+
+@define(eq=False)
+class RowUsage:
+    """How one row that has some of each resource is used, for a batch of pods."""
+
+    kind: type[Usage]
+    scored: Sequence[Scored]
+    """The resources, as one of the pods asks for them."""
+    amounts: Amounts
+    """``of_used`` of *kind* x what each pod asks for of each resource; shape ``(resources, pods)``."""
+    cells: tuple[Cells, ...]
+    capacity: list[int] = field(factory=list)
+    used: list[int] = field(factory=list)
+    """By resource, without the pod."""
+
+    def part(self, has: Sequence[bool]) -> RowUsage:
+        """Return the same for those of the resources that *has* names."""
+        places = [place for place, present in enumerate(has) if present]
+        scored, cells = [self.scored[place] for place in places], [self.cells[place] for place in places]
+        return RowUsage(self.kind, scored, self.amounts[places], tuple(cells))
+
+    def move_to(self, row: int) -> None:
+        """Take the numbers of *row*."""
         self.capacity = [capacity[row] for capacity, _, _, _ in self.cells]
         self.used = [used[row] for _, used, _, _ in self.cells]
-        return min(self.capacity) > 0 and max(self.capacity) < EXACT
 
     def with_pods(self) -> Amounts:
         """As :meth:`.Usage.with_pod`, for one row and many pods; shape ``(resources, pods)``."""

@@ -31,7 +31,7 @@ from schedframe import (
 from schedframe.api import scoring_requests
 
 from ..args import NodeResourcesFitArgs
-from .batch import shortages_of_pods
+from .batch import ShortagesOfPods
 from .device_classes import DEVICE_CLASS, DeviceClassNames
 from .hints import FitHints
 from .placement import fullness
@@ -98,7 +98,7 @@ class NodeResourcesFit:
         self, states: Sequence[CycleState], table: NodeTable
     ) -> Callable[[int], RowVerdicts | None] | None:
         """As :meth:`filter` for a batch of pods; one comparison if there is room for the largest of them."""
-        return shortages_of_pods([state.read(_DEMAND) for state in states], table)
+        return ShortagesOfPods.of([state.read(_DEMAND) for state in states], table)
 
     @hookimpl
     def pre_score(self, state: CycleState, pod: Pod) -> None:

@@ -201,7 +201,8 @@ class Hookspecs(Protocol):
         code for each pod, or a list with a status for each; ``None`` from the function: all pods pass;
         ``None`` from the hook: use ``filter``, with which this must agree. The function may hold columns of
         *table*: the hook runs again when ``table.layout`` changes. What it works out for the row should serve
-        all pods of the batch.
+        all pods of the batch. An object that has a method ``rejects(row)``, too, is asked by that where no
+        reasons are needed: a boolean array, true for each pod that is rejected, or ``None`` if all pass.
         """
 
     @_hook("filter", tier=Tier.KERNEL, hot=True, form_of="filter", needs=_FILTERS)

@@ -120,6 +120,10 @@ def check_pods_agreement(plugin: Any, table: NodeTable, pods: list[Pod]) -> None
             assert (
                 [OPEN] * len(asking) if answers is None else [each or OPEN for each in answers]
             ) == verdicts
+            if hasattr(prepared_filter, "rejects"):
+                rejected = prepared_filter.rejects(row)
+                wanted = [each is not OPEN for each in verdicts]
+                assert ([False] * len(asking) if rejected is None else rejected.tolist()) == wanted
         if prepared_score is not None:
             scores = [call(plugin, "score", state=s, pod=p, node_info=info) for s, p in asking]
             assert list(prepared_score(row)) == scores

@@ -293,7 +293,10 @@ def test_one_of_several_pods_may_lack_something() -> None:
         plugin.pre_filter(state, each)
     check_pods_agreement(plugin, table, some)
     lacks = ("Insufficient cpu",)
-    full, roomy = map(plugin.prepare_filter(states, table), (0, 1))
+    prepared = plugin.prepare_filter(states, table)
+    full, roomy = map(prepared, (0, 1))
+    assert [prepared.rejects(row).tolist() for row in (0, 1)] == [[True] * 4, [False, False, True, True]]
     assert (roomy.codes.tolist(), roomy.statuses[0].reasons) == ([0, 0, 1, 2], lacks)
     assert [full.statuses[code - 1].reasons[0] for code in full.codes] == ["Too many pods"] * 4
-    assert plugin.prepare_filter(states[:2], table)(1) is None
+    few = plugin.prepare_filter(states[:2], table)
+    assert few(1) is None is few.rejects(1)

@@ -67,6 +67,15 @@ def _prepared_filter(subject: Subject, world: World) -> None:
         for i, (row, name) in enumerate(zip(rows.positions.tolist(), rows.names(), strict=True)):
             verdicts = [probe.checked("filter", answer) for answer in statuses_of(prepared(row), len(batch))]
             _same_of_all(batch, name, verdicts, [each[i] for each in alone], "prepare_filter")
+            if hasattr(prepared, "rejects"):
+                rejected = prepared.rejects(row)
+                short = ["passes" if passed else "does not pass" for passed in _passed(rejected, len(batch))]
+                wanted = ["passes" if each[i] == PASSES else "does not pass" for each in alone]
+                _same_of_all(batch, name, short, wanted, "prepare_filter(...).rejects")
+
+
+def _passed(rejected: Any, pods: int) -> list[bool]:
+    return [True] * pods if rejected is None else [not each for each in rejected]
 
 
 def statuses_of(answer: Any, pods: int) -> Sequence[Any]:

@@ -199,6 +199,30 @@ def test_wrong_answers_about_a_row_are_not_taken(wrong: Any) -> None:
         _batch(wrong).passing(0)
 
 
+class Masked:
+    """Rejects by a mask where no reasons are needed."""
+
+    def __init__(self, mask: Any) -> None:
+        self.rejects = lambda row: mask
+
+    def __call__(self, row: int) -> RowVerdicts:
+        raise AssertionError("nothing reads the reasons")
+
+
+def test_a_mask_without_reasons_says_which_classes_pass() -> None:
+    def passing(mask: Any) -> list[bool]:
+        entry = FilterEntry("P", None, None, prepare_filter=lambda *_: Masked(mask))
+        codes = StatusCodes({"P": 0})
+        query = Query(NodeTable(), codes, make_pod(), CycleState(), (entry,))
+        return BatchEvaluator([query] * 3).passing(0).tolist()
+
+    assert passing(None) == [True] * 3
+    assert passing(np.array([True, False, True])) == [False, True, False]
+    for wrong in ([True, False, True], np.array([1, 0, 1]), np.array([True])):
+        with pytest.raises(EvaluationFailed, match="P gave"):
+            passing(wrong)
+
+
 class Breaks(HalfOfSeveral):
     """Fails for small pods at a node on which a core and more is used."""
 

@@ -33,6 +33,7 @@ from .precomputing import (
 )
 from .shortcuts import (
     NO,
+    RejectsOfPodsDisagree,
     ScoresOfGroupsDisagree,
     ScoresOfPodsDisagree,
     TooFewVerdictsOfPods,
@@ -314,6 +315,7 @@ DECIDING: Final[tuple[tuple[Any, str], ...]] = (
     (ScoresOfGroupsDisagree, "score_forms_agree"),
     (VerdictsOfGroupsDisagree, "filter_forms_agree"),
     (VerdictsOfPodsDisagree, "filter_forms_agree"),
+    (RejectsOfPodsDisagree, "filter_forms_agree"),
     (TooFewVerdictsOfPods, "filter_forms_agree"),
     (ScoresOfPodsDisagree, "score_forms_agree"),
     (RowsTakenForAll, "filter_forms_agree"),

@@ -97,6 +97,23 @@ class VerdictsOfPodsDisagree(Prepared):
 
 
 @define(eq=False)
+class RejectsOfPodsDisagree(Prepared):
+    """Gives the right reasons, and rejects the last pod only."""
+
+    @hookimpl
+    def prepare_filter(self, pods: Sequence[Pod], table: NodeTable) -> Callable[[int], list[Status] | None]:
+        @define(eq=False)
+        class Full:
+            def __call__(self, row: int) -> list[Status] | None:
+                return [NO] * len(pods) if table.pod_count[row] > 1 else None
+
+            def rejects(self, row: int) -> npt.NDArray[np.bool_] | None:
+                return np.arange(len(pods)) == len(pods) - 1 if table.pod_count[row] > 1 else None
+
+        return Full()
+
+
+@define(eq=False)
 class TooFewVerdictsOfPods(Prepared):
     """Says for the first pod what goes for all."""
 

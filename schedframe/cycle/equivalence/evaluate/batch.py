@@ -29,6 +29,8 @@ class PreparedPlugin:
     answers: Callable[[int], Any]
     """Prepared form: the answers about a row for each of them."""
     weight: int = 1
+    rejects: Callable[[int], Any] | None = None
+    """Of a filter that has it: by class whether a row is rejected, without reasons."""
 
     def of_row(self, row: int) -> Any:
         """The answers about *row*; :class:`EvaluationFailed` if the plugin raises."""
@@ -36,6 +38,20 @@ class PreparedPlugin:
             return self.answers(row)
         except Exception as error:
             raise EvaluationFailed(self.name) from error
+
+    def rejected(self, row: int) -> npt.NDArray[np.bool_] | None:
+        """The answer of ``rejects``; :class:`EvaluationFailed` if it raises, or is no mask of the classes."""
+        assert self.rejects is not None
+        try:
+            mask = self.rejects(row)
+        except Exception as error:
+            raise EvaluationFailed(self.name) from error
+        if mask is None:
+            return None
+        if getattr(mask, "dtype", None) != np.bool_ or mask.shape != self.places.shape:
+            raise EvaluationFailed(f"{self.name} gave {mask} for {len(self.places)} pods")
+        rejected: npt.NDArray[np.bool_] = mask
+        return rejected
 
     def scores(self, row: int) -> Column:
         """The weighted scores of *row*; :class:`EvaluationFailed` if they are not valid."""
@@ -87,7 +103,8 @@ class BatchEvaluator:
             raise EvaluationFailed(name) from error
         if answers is None:
             raise EvaluationFailed(f"{name} has no prepared form")
-        return PreparedPlugin(name, np.array(places, np.intp), answers, weight)
+        rejects = getattr(answers, "rejects", None)
+        return PreparedPlugin(name, np.array(places, np.intp), answers, weight, rejects)
 
     def evaluate(self, row: int) -> Column:
         """By class the sum of the scores, or the negated code of the first rejection.
@@ -114,8 +131,11 @@ class BatchEvaluator:
         """By class whether all filters pass *row*, which the node columns let pass."""
         passing = np.ones(len(self.queries), np.bool_)
         for plugin in self._filters:
-            verdicts = plugin.of_row(row)
-            if verdicts is not None:
+            if plugin.rejects is not None:
+                mask = plugin.rejected(row)
+                if mask is not None:
+                    passing[plugin.places[mask]] = False
+            elif (verdicts := plugin.of_row(row)) is not None:
                 given = _row_verdicts(plugin, verdicts)
                 plain = all(status is not None and status.code in _REJECTIONS for status in given.statuses)
                 rejected = given.codes if plain else self._codes(plugin, given)
