@@ -99,6 +99,7 @@ from .devices import (
     ResourceSlice,
     ResourceSliceSpec,
 )
+from .fieldcodecs import LABEL_HOSTNAME
 from .groups import (
     DISRUPT_GROUP,
     DISRUPT_PODS,
@@ -156,7 +157,6 @@ from .metadata import (
     OwnerReference,
 )
 from .node import (
-    LABEL_HOSTNAME,
     LABEL_REGION,
     LABEL_REGION_BETA,
     LABEL_ZONE,

@@ -143,8 +143,11 @@ def list_of(item: Codec) -> Codec:
     return Codec(None, decode, list if encode is None else lambda values: [encode(value) for value in values])
 
 
-def map_of(item: Codec) -> Codec:
-    """Return the codec of objects with members of any name, each an *item*. Null members count as absent."""
+def map_of(item: Codec, *, share: bool = False) -> Codec:
+    """Return the codec of objects with members of any name, each an *item*. Null members count as absent.
+
+    *share*: equal texts among the values become one object, as equal names always do.
+    """
     expected, convert, encode = item
 
     def decode(value: Any) -> Mapping[str, Any]:
@@ -152,11 +155,12 @@ def map_of(item: Codec) -> Codec:
         for key, entry in _members(value):
             if entry is None:
                 continue
+            name = _share(key) if type(key) is str else key
             if type(entry) is expected:
-                result[key] = entry
+                result[name] = _share(entry) if share else entry
                 continue
             try:
-                result[key] = convert(entry)
+                result[name] = convert(entry)
             except InputError as error:
                 raise at_key(error, key) from None
         return result or EMPTY
@@ -203,21 +207,29 @@ def _codec(hint: Any, bits: int = 64) -> Codec:
     raise TypeError(f"no codec for {hint!r}: declare one with wire(decode=…, encode=…)")
 
 
-def sharing(decode: Decode) -> Decode:
-    """Return *decode* with a memo: equal input gives one object, at a tenth of the cost of decoding."""
+def sharing(decode: Decode, values: int = 0) -> Decode:
+    """Return *decode* with a memo: equal input gives one object, at a tenth of the cost of decoding.
+
+    The memo keeps *values* at most (0: the default), in two generations. When the younger one is full, it
+    takes the place of the older one, so values that keep coming stay.
+    """
     memo: dict[bytes, Any] = {}
+    older: dict[bytes, Any] = {}
 
     def shared(value: Any) -> Any:
+        nonlocal memo, older
         try:
             key = marshal.dumps(value, 2)  # version 2 writes equal values as equal bytes
         except ValueError:
             return decode(value)  # not made of plain containers, so not from a file
         decoded = memo.get(key)
         if decoded is None:
-            decoded = decode(value)
+            decoded = older.get(key)
+            if decoded is None:
+                decoded = decode(value)
             if len(key) <= _MAX_SHARED_BYTES:
-                if len(memo) >= _MAX_SHARED_VALUES:
-                    memo.clear()
+                if len(memo) >= (values or _MAX_SHARED_VALUES) // 2:
+                    memo, older = {}, memo
                 memo[key] = decoded
         return decoded
 
@@ -227,7 +239,7 @@ def sharing(decode: Decode) -> Decode:
 _MAX_SHARED_BYTES: Final = 8192
 """Bytes of the longest marshalled value that a memo of :func:`sharing` keeps."""
 _MAX_SHARED_VALUES: Final = 2048
-"""Values in one memo of :func:`sharing`; a full memo is emptied."""
+"""Values in one memo of :func:`sharing`."""
 
 
 def _fields(cls: type[Any]) -> tuple[_Field, ...]:

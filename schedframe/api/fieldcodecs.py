@@ -12,20 +12,26 @@ from .codec import Codec, at_key, decode_text, list_of, map_of
 from .quantity import Quantity, parse_quantity
 from .times import format_time, parse_time
 
+LABEL_HOSTNAME: Final = "kubernetes.io/hostname"
 TIME: Final = wire(decode=parse_time, encode=format_time)
 """Metadata of a field with a timestamp."""
-_texts: Final[Callable[[Any], Mapping[str, str]]] = map_of(Codec(str, decode_text, None)).decode
+_texts: Final[Callable[[Any], Mapping[str, str]]] = map_of(Codec(str, decode_text, None), share=True).decode
 _MAX_SHARED: Final = 63
 """Characters of the longest label value that is shared; Kubernetes allows no longer ones."""
 
 
 def decode_labels(value: Any) -> Mapping[str, str]:
-    """Return labels. Equal labels become one mapping, because all pods of a workload have the same."""
+    """Return labels. Equal labels become one mapping, because all pods of a workload have the same.
+
+    Those of a node contain its name, so of these only the texts are shared.
+    """
     if not isinstance(value, Mapping) or len(value) > 16:
         return _texts(value)
     for entry in value.values():
         if type(entry) is not str or len(entry) > _MAX_SHARED:
             return _texts(value)
+    if LABEL_HOSTNAME in value:
+        return _texts(value)
     return _shared_texts(tuple(value.items()))
 
 

@@ -17,7 +17,6 @@ from .metadata import NO_META, ClusterObject, ObjectMeta
 from .quantity import Quantity
 from .resources import whole_amounts
 
-LABEL_HOSTNAME: Final = "kubernetes.io/hostname"
 LABEL_ZONE: Final = "topology.kubernetes.io/zone"
 LABEL_REGION: Final = "topology.kubernetes.io/region"
 LABEL_ZONE_BETA: Final = "failure-domain.beta.kubernetes.io/zone"
@@ -35,7 +34,10 @@ class ContainerImage:
     size_bytes: int = 0
 
 
-_images: Final = list_of(Codec(None, sharing(decoder(ContainerImage)), encoder(ContainerImage)))
+_DISTINCT_IMAGES: Final = 16_384
+"""Images that are shared: a large cluster runs thousands. The entry of one takes some 400 bytes."""
+_image: Final = Codec(None, sharing(decoder(ContainerImage), _DISTINCT_IMAGES), encoder(ContainerImage))
+_images: Final = list_of(_image)
 SHARED_IMAGES: Final = wire(decode=_images.decode, encode=_images.encode)
 """Metadata of a field with images. Equal ones are one object, because many nodes have the same."""
 

@@ -98,7 +98,7 @@ class NodeInfo:
         if self.images is None:
             return None
         state = self.images.get(name)
-        return state if state is not None and self.row in state.rows else None
+        return state if state is not None and state.has(self.row) else None
 
     def clone(self) -> NodeInfo:
         """Return an independent copy for a dry run in the core; O(pods + resources)."""

@@ -19,6 +19,7 @@ from schedframe.api import (
     parse_quantity,
     to_manifest,
 )
+from schedframe.api.codec import sharing
 
 
 def pod(name: str, **spec: Any) -> Pod:
@@ -106,3 +107,11 @@ def test_statuses_are_alike_but_for_what_schedulers_write() -> None:
 def test_a_condition_without_its_times() -> None:
     condition = PodCondition("PodScheduled", "False", "Unschedulable", "no room", 3, 1.0, 2.0)
     assert condition.timeless() == PodCondition("PodScheduled", "False", "Unschedulable", "no room", 3)
+
+
+def test_values_that_keep_coming_stay_shared_however_often_the_memo_is_full() -> None:
+    shared = sharing(lambda value: [value], values=8)
+    first = shared("often")
+    for number in range(100):
+        shared(f"once {number}")
+        assert shared("often") is first

@@ -8,7 +8,8 @@ from typing import Any, Final
 from attrs import evolve
 
 from ...api import Node, NodeSpec, NodeStatus, ObjectMeta, Quantity
-from ...api.node import LABEL_HOSTNAME, TAINT_UNSCHEDULABLE
+from ...api.fieldcodecs import LABEL_HOSTNAME
+from ...api.node import TAINT_UNSCHEDULABLE
 from ...simulate.amounts import BYTES, COUNT, unit_of
 from ..change import Change, ChangeKind, doublings
 from ..near_misses import PODS, Shortage

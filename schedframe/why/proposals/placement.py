@@ -23,7 +23,8 @@ from ...api import (
     Toleration,
     compile_node_selector,
 )
-from ...api.node import LABEL_HOSTNAME, TAINT_UNSCHEDULABLE, Node
+from ...api.fieldcodecs import LABEL_HOSTNAME
+from ...api.node import TAINT_UNSCHEDULABLE, Node
 from ..change import Change, ChangeKind
 from ..selection import MissingLabel, expression_text, missing_labels, satisfies
 from .case import Case
