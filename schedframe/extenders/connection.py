@@ -10,7 +10,8 @@ import select
 import socket
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from time import monotonic
 from typing import Final
 
@@ -36,6 +37,10 @@ class Timeout(ExtenderError):
 
 class Broken(ExtenderError):
     """The connection failed, or what came is not HTTP."""
+
+
+class NothingSent(Broken):
+    """The connection was broken before any byte of a request was sent."""
 
 
 def wait_blocking(sock: socket.socket, writing: bool, deadline: float) -> bool:
@@ -138,8 +143,12 @@ class Connection:
 
     _socket: socket.socket
     _received: bytearray = field(factory=bytearray)
+    """What was read and not yet used."""
+    _buffer: bytearray = field(factory=lambda: bytearray(_CHUNK))
     keeps: bool = True
     """Whether another request may be sent after the answer."""
+    is_reused: bool = False
+    """Whether an earlier request was answered on it."""
 
     def is_idle(self) -> bool:
         """Return whether the server left the connection open, and sent nothing unasked."""
@@ -151,19 +160,36 @@ class Connection:
             return False
         return False
 
-    def send(self, request: bytes, deadline: float, wait: Wait) -> None:
-        """Send *request*. Raises :class:`ExtenderError`."""
-        rest = memoryview(request)
+    def send(self, parts: Sequence[bytes], deadline: float, wait: Wait) -> None:
+        """Send a request, given in *parts*.
+
+        Raises :class:`ExtenderError`; :class:`NothingSent` if the connection was broken before.
+        """
         sock = self._socket
-        while rest:
-            try:
-                rest = rest[sock.send(rest) :]
-            except (BlockingIOError, ssl.SSLWantWriteError):
-                self._wait(wait, True, deadline)
-            except ssl.SSLWantReadError:
-                self._wait(wait, False, deadline)
-            except OSError as error:
-                raise Broken(str(error)) from error
+        sent, rest = 0, memoryview(b"")
+        try:
+            if not isinstance(sock, ssl.SSLSocket):  # TLS sends one part only
+                with suppress(BlockingIOError):
+                    sent = sock.sendmsg(parts)
+                if sent == sum(map(len, parts)):
+                    return
+            rest = memoryview(b"".join(parts))[sent:]
+            while rest:
+                sent, rest = self._send_some(sent, rest, deadline, wait)
+        except OSError as error:
+            raise (Broken if sent else NothingSent)(str(error)) from error
+
+    def _send_some(self, sent: int, rest: memoryview, deadline: float, wait: Wait) -> tuple[int, memoryview]:
+        """Send a part of *rest*, or wait; return how much was sent by now, and what is left."""
+        try:
+            count = self._socket.send(rest)
+        except (BlockingIOError, ssl.SSLWantWriteError):
+            self._wait(wait, True, deadline)
+        except ssl.SSLWantReadError:
+            self._wait(wait, False, deadline)
+        else:
+            return sent + count, rest[count:]
+        return sent, rest
 
     def receive(self, deadline: float, wait: Wait) -> Response:
         """Return the answer to the request. Raises :class:`ExtenderError`."""
@@ -247,8 +273,10 @@ class Connection:
         """Read more; return ``False`` at the end of what the server sends."""
         sock = self._socket
         while True:
+            if monotonic() >= deadline:
+                raise Timeout("no answer in time")
             try:
-                read = sock.recv(_CHUNK)
+                count = sock.recv_into(self._buffer)
             except (BlockingIOError, ssl.SSLWantReadError):
                 self._wait(wait, False, deadline)
             except ssl.SSLWantWriteError:
@@ -256,8 +284,8 @@ class Connection:
             except OSError as error:
                 raise Broken(str(error)) from error
             else:
-                self._received += read
-                return bool(read)
+                self._received += memoryview(self._buffer)[:count]
+                return bool(count)
 
     def _wait(self, wait: Wait, writing: bool, deadline: float) -> None:
         if monotonic() >= deadline or not wait(self._socket, writing, deadline):

@@ -41,8 +41,11 @@ class Encoding:
             self._names = nodes.names, encoded
         return encoded
 
-    def nodes(self, nodes: OfferedNodes) -> list[bytes]:
-        """Return the JSON of each node; O(1) for each that was sent before and did not change."""
+    def nodes(self, nodes: OfferedNodes) -> bytes:
+        """Return the JSON of the nodes with commas between them.
+
+        A node that was sent before and did not change is not encoded again.
+        """
         kept, found = self._nodes, []
         if len(kept) > 2 * len(nodes) + 1024:
             kept.clear()  # most are gone from the cluster
@@ -51,7 +54,7 @@ class Encoding:
             if known is None or known[0] is not node:
                 known = kept[node.name] = node, encode(document(node))
             found.append(known[1])
-        return found
+        return b",".join(found)
 
 
 def _encoded_pending(pod: Pod) -> bytes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
 from time import monotonic
@@ -25,7 +25,7 @@ from ..framework import (
     VictimUids,
 )
 from . import wire
-from .connection import Broken, Connection, Target, Timeout, Wait, connect, wait_blocking
+from .connection import Broken, Connection, NothingSent, Target, Timeout, Wait, connect, wait_blocking
 from .encoding import Encoding
 from .tls import tls_context
 
@@ -33,6 +33,8 @@ T = TypeVar("T")
 
 DEFAULT_TIMEOUT: Final = 5.0
 """Seconds for an answer where ``httpTimeout`` is 0."""
+LARGEST_KEPT_ANSWER: Final = 1 << 20
+"""Bytes of an answer to filter up to which it is compared to the next one."""
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -62,6 +64,8 @@ class HttpExtender:
     _closed: bool = field(default=False, init=False)
     _heads: dict[str, bytes] = field(factory=dict, init=False)
     """By verb."""
+    _last_answer: tuple[bytes, ExtenderFilterResult | None] = field(default=(b"", None), init=False)
+    """The last answer to filter, as it came and decoded."""
 
     def __attrs_post_init__(self) -> None:
         config = self.config
@@ -92,7 +96,16 @@ class HttpExtender:
         exchange = self._send(self.config.filter_verb, self._args(pod, nodes), self.wait)
         by_name = self.config.node_cache_capable
         sent = (nodes.names, self.encoding.names(nodes)) if by_name else None
-        return partial(exchange.read, partial(wire.read_filter_result, by_name=by_name, sent=sent))
+        return lambda: self._filter_result(exchange.receive(), sent)
+
+    def _filter_result(self, body: bytes, sent: tuple[Sequence[str], bytes] | None) -> ExtenderFilterResult:
+        """Return the answer in *body*; an answer like the last one is not decoded again."""
+        last, result = self._last_answer
+        if result is None or body != last:
+            result = wire.read_filter_result(body, by_name=self.config.node_cache_capable, sent=sent)
+            if len(body) <= LARGEST_KEPT_ANSWER:
+                self._last_answer = body, result
+        return result
 
     def prioritize(self, pod: Pod, nodes: OfferedNodes) -> list[HostPriority]:
         """Return scores of *nodes*."""
@@ -106,13 +119,13 @@ class HttpExtender:
     def bind(self, pod: Pod, node_name: str) -> None:
         """Bind *pod*. Any thread, which waits."""
         body = wire.binding_args(pod, node_name)
-        self._send(self.config.bind_verb, body, wait_blocking).read(wire.read_binding_result)
+        self._send(self.config.bind_verb, (body,), wait_blocking).read(wire.read_binding_result)
 
     def process_preemption(self, pod: Pod, victims: Mapping[str, Victims]) -> dict[str, VictimUids]:
         """Return the nodes on which preemption may take place and the pods to remove there."""
         by_uid = self.config.node_cache_capable
         body = wire.preemption_args(self.encoding.pod(pod), victims, by_uid=by_uid)
-        return self._send(self.config.preempt_verb, body, self.wait).read(wire.read_preemption_result)
+        return self._send(self.config.preempt_verb, (body,), self.wait).read(wire.read_preemption_result)
 
     def close(self) -> None:
         """Close the kept connections, and those in use as soon as they are not."""
@@ -127,14 +140,14 @@ class HttpExtender:
 
     # ---- requests ----------------------------------------------------------------------------------------
 
-    def _args(self, pod: Pod, nodes: OfferedNodes) -> bytes:
+    def _args(self, pod: Pod, nodes: OfferedNodes) -> tuple[bytes, ...]:
         encoding = self.encoding
         if self.config.node_cache_capable:
             return wire.extender_args(encoding.pod(pod), None, encoding.names(nodes))
         return wire.extender_args(encoding.pod(pod), encoding.nodes(nodes), None)
 
-    def _send(self, verb: str, body: bytes, wait: Wait) -> _Exchange:
-        """Send a request. Raises :class:`ExtenderError`."""
+    def _send(self, verb: str, body: Sequence[bytes], wait: Wait) -> _Exchange:
+        """Send a request, the body in parts. Raises :class:`ExtenderError`."""
         exchange = _Exchange(self, verb, monotonic() + self.timeout, wait)
         exchange.send(body)
         return exchange
@@ -153,6 +166,7 @@ class HttpExtender:
 
     def put_back(self, connection: Connection) -> None:
         """Keep a connection for the next request, if it may be used again."""
+        connection.is_reused = True
         if connection.keeps and not self._closed:
             self._idle.append(connection)
         else:
@@ -208,15 +222,27 @@ class _Exchange:
     _connection: Connection | None = field(default=None, init=False)
     _body: bytes | None = field(default=None, init=False)
 
-    def send(self, body: bytes) -> None:
+    def send(self, body: Sequence[bytes]) -> None:
         """Send the request. Raises :class:`ExtenderError`."""
         extender = self.extender
-        request = b"%b%d\r\n\r\n%b" % (extender.head(self.verb), len(body), body)
+        length = sum(map(len, body))
+        request = (b"%b%d\r\n\r\n" % (extender.head(self.verb), length), *body)
         try:
-            self._connection = extender.take(self.deadline, self.wait)
-            self._connection.send(request, self.deadline, self.wait)
+            while self._connection is None:
+                self._connection = extender.take(self.deadline, self.wait)
+                self._try_to_send(self._connection, request)
         except (Broken, Timeout) as error:
             raise self._failed(error) from error
+
+    def _try_to_send(self, connection: Connection, request: Sequence[bytes]) -> None:
+        """Send *request*; a kept connection that the server has closed is dropped, as in Go."""
+        try:
+            connection.send(request, self.deadline, self.wait)
+        except NothingSent:
+            if not connection.is_reused:
+                raise
+            connection.close()
+            self._connection = None
 
     def read(self, decode: Callable[[bytes], T]) -> T:
         """Return what *decode* makes of the answer. Raises :class:`ExtenderError`."""

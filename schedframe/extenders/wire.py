@@ -22,13 +22,16 @@ from ..framework import (
 
 try:  # several times as fast, and there where schedframe talks to an API server
     from msgspec.json import decode as _fast_decode
+    from msgspec.json import encode as _fast_encode
 except ImportError:
-    _fast_decode = None  # type: ignore[assignment]  # a module that need not be installed
+    _fast_decode = _fast_encode = None  # type: ignore[assignment]  # a module that need not be installed
 
 T = TypeVar("T")
 Decode = Callable[[Any], T]
 
 _INT64_MAX: Final = 2**63 - 1
+_PROBE: Final = 64
+"""Bytes of a list of names by which its place in an answer is found."""
 _TYPE_NAMES: Final = {dict: "an object", list: "a list", str: "text", bool: "a boolean", type(None): "null"}
 
 
@@ -166,10 +169,11 @@ def read_filter_result(
 
 def _without_names(body: bytes, names: Sequence[str], encoded: bytes) -> dict[str, Any] | None:
     """Return the members of an answer with *names* as they were sent; ``None`` for any other answer."""
-    before, found, after = body.partition(encoded)
-    if not found:
+    # Comparing at one place is several times as fast as a search for tens of kilobytes.
+    start = body.find(encoded[:_PROBE])
+    if start < 0 or not body.startswith(encoded, start):
         return None
-    answer = members(read_json(b"%btrue%b" % (before, after)))
+    answer = members(read_json(b"%btrue%b" % (body[:start], body[start + len(encoded) :])))
     if answer.get("nodenames") is not True:
         return None
     answer["nodenames"] = names
@@ -214,6 +218,8 @@ def _victim_uids(value: Any, where: str) -> VictimUids:
 
 def encode(value: Any) -> bytes:
     """Return *value* as compact JSON."""
+    if _fast_encode is not None:
+        return _fast_encode(value)
     return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
 
 
@@ -243,7 +249,11 @@ def preemption_args(pod: bytes, victims: Mapping[str, Victims], *, by_uid: bool)
     return b'{"Pod":%b,"NodeNameToVictims":%b,"NodeNameToMetaVictims":%b}' % (pod, whole, short)
 
 
-def extender_args(pod: bytes, nodes: Sequence[bytes] | None, names: bytes | None) -> bytes:
-    """Return the body of a request to filter or prioritize, from encoded parts; give one of the last two."""
-    listed = b"null" if nodes is None else b'{"metadata":{},"items":[%b]}' % b",".join(nodes)
-    return b'{"Pod":%b,"Nodes":%b,"NodeNames":%b}' % (pod, listed, b"null" if names is None else names)
+def extender_args(pod: bytes, nodes: bytes | None, names: bytes | None) -> tuple[bytes, ...]:
+    """Return the body of a request to filter or prioritize in parts; give one of the last two arguments.
+
+    All arguments are JSON; *nodes* is a list without its brackets.
+    """
+    if names is not None:
+        return b'{"Pod":', pod, b',"Nodes":null,"NodeNames":', names, b"}"
+    return b'{"Pod":', pod, b',"Nodes":{"metadata":{},"items":[', nodes or b"", b']},"NodeNames":null}'

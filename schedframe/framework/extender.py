@@ -55,7 +55,7 @@ class OfferedNodes:
     They are rows of the node table, or nodes as an extender before sent them back.
     """
 
-    __slots__ = ("_names", "_nodes", "_number_of", "replaced", "rows")
+    __slots__ = ("_names", "_nodes", "_number_of", "likely", "replaced", "rows")
 
     def __init__(
         self, rows: Rows | None, nodes: Sequence[Node] | None = None, names: list[str] | None = None
@@ -67,6 +67,8 @@ class OfferedNodes:
         self._nodes = nodes
         self._names = names
         self._number_of: dict[str, int] | None = None
+        self.likely: OfferedNodes | None = None
+        """What the last answer kept of these nodes; ``None``: all, or there was no answer."""
 
     @property
     def names(self) -> list[str]:
@@ -101,17 +103,24 @@ class OfferedNodes:
         if answer.nodes is not None:
             return OfferedNodes(None, answer.nodes)
         if answer.names is None or answer.names is self.names or answer.names == self.names:
+            self.likely = None
             return self
+        if self.likely is None or answer.names != self.likely.names:
+            self.likely = self._chosen(extender, answer.names)
+        return self.likely
+
+    def _chosen(self, extender: str, kept: Sequence[str]) -> OfferedNodes:
+        """Return the nodes with the names *kept*. Raises :class:`ExtenderError`."""
         if self._number_of is None:
             self._number_of = dict(zip(self.names, range(len(self.names)), strict=True))
         try:
-            positions = list(map(self._number_of.__getitem__, answer.names))
+            positions = list(map(self._number_of.__getitem__, kept))
         except KeyError as error:
             raise ExtenderError(
                 f'extender "{extender}" claims a filtered node "{error.args[0]}" which is not found in the '
                 "input node list"
             ) from None
-        names = list(answer.names)
+        names = list(kept)
         if self.rows is None:
             nodes = self.nodes
             return OfferedNodes(None, [nodes[position] for position in positions], names)

@@ -114,8 +114,7 @@ class Rows:
 
     def names(self) -> list[str]:
         """Return node names, in order; O(rows)."""
-        name_of = self.table.name_of
-        return [name_of(row) for row in self.positions.tolist()]
+        return self.table.names_of(self.positions.tolist())
 
 
 class LazyRows(Rows):

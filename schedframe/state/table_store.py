@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any, Protocol, cast
 
 import numpy as np
@@ -121,6 +121,14 @@ class TableStore:
         if name is None:
             raise InvariantError(f"row {row} is not in use")
         return name
+
+    def names_of(self, rows: Iterable[int]) -> list[str]:
+        """Return the node names of rows in use; O(rows)."""
+        known = self._names
+        names = [known[row] for row in rows]
+        if None in names:
+            raise InvariantError(f"a row of {rows} is not in use")
+        return cast("list[str]", names)
 
     def node_at(self, row: int) -> Node | None:
         """Return the node of a row, ``None`` for a hole."""

@@ -6,12 +6,12 @@ Names are therefore read before a call, and the nodes are filtered again after i
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
 import numpy as np
-from attrs import define, field
+from attrs import define, field, frozen
 
 from ...api import Pod
 from ...framework import (
@@ -39,6 +39,29 @@ from .sampling import SearchOrder
 _IN_SEARCH = frozenset({ExtenderVerb.FILTER, ExtenderVerb.PRIORITIZE})
 
 
+@frozen
+class _Failures:
+    """The failures of one answer, as statuses."""
+
+    failed: Mapping[str, str]
+    failed_and_unresolvable: Mapping[str, str]
+    statuses: Mapping[str, Status]
+    reported_by: Mapping[str, str]
+    """Node → the extender."""
+
+    @classmethod
+    def of(cls, answer: ExtenderFilterResult, extender: str) -> _Failures:
+        """Return the failures of *answer*; those that removing pods cannot help have precedence."""
+        failed, unresolvable = dict(answer.failed), dict(answer.failed_and_unresolvable)
+        statuses = {name: Status.unschedulable(reason) for name, reason in failed.items()}
+        statuses |= {name: Status.unresolvable(reason) for name, reason in unresolvable.items()}
+        return cls(failed, unresolvable, statuses, dict.fromkeys(statuses, extender))
+
+    def are_of(self, answer: ExtenderFilterResult) -> bool:
+        """Return whether *answer* reports the same."""
+        return self.failed == answer.failed and self.failed_and_unresolvable == answer.failed_and_unresolvable
+
+
 @define(eq=False)
 class Extending:
     """Asks the extenders of a scheduler. One for all profiles; core only."""
@@ -48,8 +71,12 @@ class Extending:
     order: SearchOrder
     report: Callable[[Status, Pod], None] = lambda status, pod: None
     """Called with errors that do not end the cycle."""
-    _last_offer: tuple[bytes, int, OfferedNodes | None] = field(default=(b"", -1, None), init=False)
-    """Row numbers, version of the node log and the nodes: most offers are equal to the one before."""
+    _last_offer: tuple[int, OfferedNodes | None] = field(default=(-1, None), init=False)
+    """Version of the node log and the nodes: most offers are equal to the one before."""
+    _left: OfferedNodes | None = field(default=None, init=False)
+    """What the last :meth:`filter` left."""
+    _failures: dict[str, _Failures] = field(factory=dict, init=False)
+    """Extender → what it last reported: many report the same for each pod."""
     _plans: dict[Framework, Plan] = field(factory=dict, init=False)
 
     def interested(self, pod: Pod) -> tuple[Extender, ...]:
@@ -82,8 +109,9 @@ class Extending:
                     return None
                 self._skipped(extender, error, decision.pod)
                 continue
-            _add_failures(decision, extender, answer)
+            self._add_failures(decision, extender, answer)
             offered = kept
+        self._left = offered
         rows = offered.rows if offered.rows is not None else ReplacedRows.of(offered.nodes)
         if decision.pre_filter is None and not self._run_pre_filter(framework, decision):
             return None
@@ -94,12 +122,22 @@ class Extending:
 
     def _offer(self, feasible: Rows) -> OfferedNodes:
         """Return the *feasible* rows, with their names."""
-        key, version = feasible.positions.tobytes(), feasible.table.node_log.version
-        known, known_version, offered = self._last_offer
-        if offered is None or key != known or version != known_version:
-            offered = OfferedNodes(feasible, None, feasible.names())
-            self._last_offer = key, version, offered
+        version, (known_version, known) = feasible.table.node_log.version, self._last_offer
+        if known is not None and version == known_version and _are_equal(known.rows, feasible):
+            return known
+        offered = OfferedNodes(feasible)
+        self._last_offer = version, offered
         return offered
+
+    def _add_failures(self, decision: Decision, extender: Extender, answer: ExtenderFilterResult) -> None:
+        """Add the failures that *extender* reports, also for nodes that it keeps or that do not exist."""
+        if not answer.failed and not answer.failed_and_unresolvable:
+            return
+        failures = self._failures.get(extender.name)
+        if failures is None or not failures.are_of(answer):
+            failures = self._failures[extender.name] = _Failures.of(answer, extender.name)
+        decision.named = {**decision.named, **failures.statuses}
+        decision.named_by = {**decision.named_by, **failures.reported_by}
 
     def _skipped(self, extender: Extender, error: ExtenderError, pod: Pod) -> None:
         self.report(Status.from_error(error, extender.name), pod)
@@ -134,9 +172,11 @@ class Extending:
         return Rows.at(table, np.array([row_of[names[i]] for i in kept], np.intp)), kept
 
     def _prepare(self, framework: Framework, decision: Decision, offered: OfferedNodes) -> None:
-        """Do what is needed if all of *offered* remain, which is likely, before the answer is awaited."""
+        """Do what is needed if the answer is that of the last time, before it is awaited."""
         if decision.pre_filter is None and not self._run_pre_filter(framework, decision):
             return
+        if offered.likely is not None:
+            offered = offered.likely
         if offered.rows is not None and len(offered) > 1:
             decision.prepared = offered.rows, self._plugin_scores(framework, decision, offered.rows)
 
@@ -190,7 +230,14 @@ class Extending:
         """Add the scores of the extenders to those of the plugins."""
         rows, table = scores.rows, framework.handle.table
         version = table.row_log.version
-        offered = OfferedNodes(None, rows.nodes) if isinstance(rows, ReplacedRows) else self._offer(rows)
+        if not any(ExtenderVerb.PRIORITIZE in each.verbs for each in decision.extenders):
+            decision.scores = scores
+            return
+        if isinstance(rows, ReplacedRows):
+            offered = OfferedNodes(None, rows.nodes)
+        else:
+            left = self._left
+            offered = left if left is not None and left.rows is rows else self._offer(rows)
         names = offered.names
         present = {name for name in names if table.live_row(name) is not None} if offered.replaced else set()
         calls = [
@@ -237,12 +284,6 @@ def _sums(priorities: Iterable[HostPriority], factor: int) -> dict[str, int]:
     return sums
 
 
-def _add_failures(decision: Decision, extender: Extender, answer: ExtenderFilterResult) -> None:
-    """Add the failures that *extender* reports, also for nodes that it keeps or that do not exist."""
-    if not answer.failed and not answer.failed_and_unresolvable:
-        return
-    named = {name: Status.unschedulable(reason) for name, reason in answer.failed.items()}
-    for name, reason in answer.failed_and_unresolvable.items():
-        named[name] = Status.unresolvable(reason)
-    decision.named = {**decision.named, **named}
-    decision.named_by = {**decision.named_by, **dict.fromkeys(named, extender.name)}
+def _are_equal(rows: Rows | None, others: Rows) -> bool:
+    """Return whether both are the same rows in the same order."""
+    return rows is others or (rows is not None and np.array_equal(rows.positions, others.positions))

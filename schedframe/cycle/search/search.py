@@ -346,8 +346,7 @@ def select(decision: Decision, rng: Random) -> str:
     """One of the nodes with the highest total, as :mod:`~.tie_breaking` says."""
     scores = decision.scores
     assert scores is not None
-    best = np.zeros(len(scores.rows), np.bool_)
-    best[scores.best()] = True
+    best = scores.total == scores.total.max()
     return scores.rows.table.name_of(one_of(scores.rows, best, rng))
 
 
