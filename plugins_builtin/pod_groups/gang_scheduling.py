@@ -32,7 +32,7 @@ class GangScheduling:
     # What it says of a pod without a group never changes, and pods with one do not wait together.
     admits_for_good: ClassVar = True
     admits_by_group: ClassVar = True
-    """pre_enqueue reads nothing of a pod but the group that it names."""
+    """pre_enqueue reads nothing of a pod but the group that it names, and of others only its members."""
     reads_no_nodes_of_members: ClassVar = True
 
     handle: Handle

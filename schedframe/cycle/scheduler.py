@@ -80,6 +80,7 @@ class Scheduler:
         if self.core.feature_gates.enabled(GROUPS):
             record = None if self.recorder is None else partial(self._record, self.recorder)
             self.groups = GroupCycle(self.core, record)
+            self.groups.queue.scale_backoff(self.groups.backoff_size)
         self._handlers = EventHandlers(self.core) if self.groups is None else GroupEventHandlers(self.core)
         self._watching = Watching(self.core, self._handlers)
         self._reloader = Reloader(effective, self.core, registry, options, self._watching, self._socket_wait)

@@ -66,7 +66,11 @@ class BackoffQueues:
         if count == 0 or self._maximum == 0:
             return 0
         # Beyond 2^64 the maximum is reached for any configuration; a larger exponent only costs memory.
-        return min(self._initial << min(count - 1, 64), self._maximum)
+        return min(self._initial << min(count - 1, 64), self._longest(info))
+
+    def _longest(self, info: QueuedPodInfo) -> int:
+        """Return the longest backoff of *info*, in microseconds."""
+        return self._maximum
 
     @property
     def steps(self) -> int:

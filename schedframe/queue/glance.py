@@ -62,6 +62,6 @@ def events_in_flight(queue: QueueView) -> Counter[str]:
 def _others(pools: Pools) -> Iterable[QueuedPodInfo]:
     """Return what is active or backs off and was rejected before."""
     backoff = pools.backoff
-    heaps = pools.active, backoff.rejected, backoff.held, backoff.errors
-    infos = [entry[-1] for heap in heaps for entry in list(heap.entries.values())]
+    heaps = pools.active, *backoff.heaps_of(Pool.BACKOFF), *backoff.heaps_of(Pool.ERROR_BACKOFF)
+    infos = [info for heap in heaps for info in heap.list()]
     return [info for info in infos if info is not None and info.attempts]

@@ -1,15 +1,19 @@
-"""The queue with pod groups: all members of a group are popped together, and a failed group waits.
+"""The queue with pod groups: a group is one entry, its members are popped together, and a failed group waits.
 
-A group has its place in the queue by its foremost member. Behaviour: kube-scheduler v1.36 with the feature
-gate GenericWorkload, but for what v1.37 mends: there a rejected member may be popped again at once while the
+In each pool a group is one entry, with the place of its foremost member there: the priority of the group is
+the highest of its members, its time the earliest. Behaviour: kube-scheduler v1.36 with the feature gate
+GenericWorkload, but for what v1.37 mends. In v1.36 a rejected member may be popped again at once while the
 scheduler is idle, and all other members with it, over and over. Here the members of a group that failed are
-held until their backoff is over, or until an event comes that a hint of their rejectors accepts.
+held until their backoff is over, or until an event comes that a hint of their rejectors accepts. As in v1.37
+the longest backoff grows with the square root of the group's size.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from itertools import count
+from math import sqrt
+from operator import attrgetter
 from typing import Any, ClassVar
 
 from ..api import Pod, PodGroup, group_of
@@ -17,6 +21,7 @@ from ..errors import InvariantError
 from .answers import strategy_since_pop
 from .backoff import BackoffQueues
 from .events import FORCE_ACTIVATE, ClusterEvent, HintReads
+from .grouped_heap import GroupedHeap
 from .heap import Heap
 from .hints import HintPlan, HintTable, RequeueStrategy
 from .options import QueueOptions
@@ -39,6 +44,7 @@ class HeldMembers:
 
     def add(self, info: QueuedPodInfo) -> None:
         """File *info*, in place of an older version of it. O(1)."""
+        self.remove(info)
         rejectors, key = _rejectors(info), group_of(info.pod)
         self._by_rejectors.setdefault(rejectors, {}).setdefault(key, {})[info.key] = info
         self._filed[info.key] = rejectors, key
@@ -55,10 +61,6 @@ class HeldMembers:
             del groups[key]
         if not groups:
             del self._by_rejectors[rejectors]
-
-    def of(self, key: str) -> list[QueuedPodInfo]:
-        """Return the members of one group. O(sets of rejectors + members)."""
-        return [info for groups in self._by_rejectors.values() for info in groups.get(key, {}).values()]
 
     def hopeful(self, hints: HintTable, event: ClusterEvent, old: Any, new: Any) -> list[str]:
         """Return the groups with a member that *event* may help.
@@ -96,14 +98,19 @@ def _rejectors(info: QueuedPodInfo) -> _Rejectors:
 
 
 class GroupBackoffQueues(BackoffQueues):
-    """Backoff queues in which members of groups are held apart from other pods."""
+    """Backoff queues with one entry for each group; members of groups are held apart from other pods.
 
-    __slots__ = ("held_group", "held_members")
+    The longest backoff of a member is the configured one times the square root of the size of its group.
+    """
+
+    __slots__ = ("held_group", "held_members", "size_of")
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         BackoffQueues.__init__(self, *arguments, **keywords)
+        self.errors = GroupedHeap(attrgetter("key"), _group_of, sort_key=self.expiry)
         self.held_group = self._new_heap()
         self.held_members = HeldMembers()
+        self.size_of: Callable[[str], int] = _one
 
     def add(self, info: QueuedPodInfo, *, held: bool = False) -> Pool:
         """See :class:`BackoffQueues`."""
@@ -131,13 +138,20 @@ class GroupBackoffQueues(BackoffQueues):
             yield info
 
     def release_group(self, key: str) -> bool:
-        """Let the held members of a group be popped early; return whether there are any."""
-        infos = self.held_members.of(key)
+        """Let the held members of a group be popped early; return whether there are any. O(members log n)."""
+        infos = self.held_group.take_group(key)
         for info in infos:
             self.held_members.remove(info)
-            self.held_group.delete(info.key)
             self.rejected.add(info)
         return bool(infos)
+
+    def _longest(self, info: QueuedPodInfo) -> int:
+        key = group_of(info.pod)
+        size = self.size_of(key) if key else 1
+        return self._maximum if size <= 1 else int(self._maximum * sqrt(size))
+
+    def _new_heap(self) -> GroupedHeap[QueuedPodInfo]:
+        return GroupedHeap(attrgetter("key"), _group_of, **self._order)
 
     def _heaps(self) -> tuple[Heap[QueuedPodInfo], ...]:
         return self.rejected, self.held, self.held_group, self.errors
@@ -187,6 +201,13 @@ class GroupPools(Pools):
         self._unfile(info)
         Pools.leave(self, info)
 
+    def _new_heap(
+        self,
+        sort_key: Callable[[QueuedPodInfo], Any] | None,
+        less: Callable[[QueuedPodInfo, QueuedPodInfo], bool] | None,
+    ) -> GroupedHeap[QueuedPodInfo]:
+        return GroupedHeap(attrgetter("key"), _group_of, sort_key=sort_key, less=less)
+
     def _unfile(self, info: QueuedPodInfo) -> None:
         if info.pool is Pool.GATED and (members := self.gated.get(key := group_of(info.pod))):
             members.pop(info.key, None)
@@ -223,6 +244,15 @@ class GroupPools(Pools):
             raise InvariantError("members that a gate holds back are not filed under their groups")
 
 
+def _group_of(info: QueuedPodInfo) -> str:
+    return group_of(info.pod)
+
+
+def _one(key: str) -> int:
+    """Return the size of a group as if it were a single pod."""
+    return 1
+
+
 def _not_of_groups(infos: list[QueuedPodInfo]) -> list[QueuedPodInfo]:
     return [info for info in infos if not group_of(info.pod)]
 
@@ -234,9 +264,19 @@ class GroupQueue(PriorityQueue):
     _BACKOFF: ClassVar[type[BackoffQueues]] = GroupBackoffQueues
     _pools: GroupPools
 
+    def __init__(self, options: QueueOptions | None = None, **keywords: Any) -> None:
+        self._size_of: Callable[[str], int] = _one
+        PriorityQueue.__init__(self, options, **keywords)
+
+    def scale_backoff(self, size_of: Callable[[str], int]) -> None:
+        """Let the longest backoff grow with the square root of what *size_of* returns for a group."""
+        self._size_of = self._backoff.size_of = size_of
+
     def _make_pools(self, options: QueueOptions) -> Pools:
         pools = PriorityQueue._make_pools(self, options)
         assert isinstance(pools, GroupPools)
+        assert isinstance(pools.backoff, GroupBackoffQueues)
+        pools.backoff.size_of = self._size_of
         pools.next_place = self._next_place
         pools.group_gates = frozenset().union(*(each.group_gates for each in options.profiles.values()))
         return pools
@@ -247,11 +287,12 @@ class GroupQueue(PriorityQueue):
         A pod that a gate holds stays behind. One that backs off is popped without asking the gates again.
         """
         now = self._clock()
+        queued = ((self._pools.by_key.get(pod.key), identity(pod)) for pod in pods)
+        infos = [info for info, uid in queued if info is not None and info.uid == uid]
+        # Backwards, so that the entry of the group changes with the last one only.
+        taken = [info for info in reversed(infos) if self._pools.take(info, now)]
         found = []
-        for pod in pods:
-            info = self._pools.by_key.get(pod.key)
-            if info is None or info.uid != identity(pod) or not self._pools.take(info, now):
-                continue
+        for info in reversed(taken):
             info.attempts += 1
             if self._in_flight.start(info):
                 info.pool = Pool.IN_FLIGHT
@@ -259,6 +300,15 @@ class GroupQueue(PriorityQueue):
                 info.popped = self._moments.cycle
                 found.append(info)
         return found
+
+    def update(self, old: Pod, new: Pod, *, echo: bool = False) -> None:
+        """See :class:`PriorityQueue`; a queued pod that names another group now is new there."""
+        info = self._pools.by_key.get(new.key)
+        if info is not None and group_of(info.pod) != group_of(new):
+            self.delete(info.pod)
+            self.add(new)
+        else:
+            PriorityQueue.update(self, old, new, echo=echo)
 
     def move_all(
         self,
@@ -292,7 +342,7 @@ class GroupQueue(PriorityQueue):
 
     def release_all(self) -> None:
         """Let all members that are held be popped early."""
-        for key in list(dict.fromkeys(group_of(info.pod) for info in self._backoff.held_group)):
+        for key in list(self._backoff.held_group.groups()):
             self._backoff.release_group(key)
 
     @property

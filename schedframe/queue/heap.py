@@ -138,8 +138,8 @@ class Heap(Generic[T]):
         return [entry[-1] for entry in sorted(self.entries.values())]
 
     def list(self) -> list[T]:
-        """Return all items in no particular order. O(n)."""
-        return [entry[-1] for entry in self.entries.values()]
+        """Return all items in no particular order; also for a thread that is not the owner's. O(n)."""
+        return [entry[-1] for entry in list(self.entries.values())]
 
     def clear(self) -> None:
         """Remove everything."""

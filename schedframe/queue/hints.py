@@ -59,7 +59,10 @@ class QueueProfile:
     pre_enqueue: Sequence[tuple[str, PreEnqueueFn]] = ()
     events: Mapping[str, tuple[EventRegistration, ...]] = field(factory=dict, converter=_with_implied)
     group_gates: frozenset[str] = frozenset()
-    """Plugins of ``pre_enqueue`` that read nothing of a pod but the pod group that it names."""
+    """Plugins of ``pre_enqueue`` that read nothing of a pod but the pod group that it names.
+
+    Events of the group itself and of its members make them answer again, other events do not.
+    """
     read_answer: ReadAnswerFn = answer_as_given
     """Called for answers of pre_enqueue other than ``None``."""
 

@@ -73,9 +73,17 @@ class Pools:
         self._nominator = nominator
         self.by_key: dict[str, QueuedPodInfo] = {}
         self.cohorts: dict[str, Cohort] = {}
-        self.active: Heap[QueuedPodInfo] = Heap(attrgetter("key"), sort_key=sort_key, less=less)
+        self.active = self._new_heap(sort_key, less)
         self.backoff = backoff
         self.waiting = waiting
+
+    def _new_heap(
+        self,
+        sort_key: Callable[[QueuedPodInfo], Any] | None,
+        less: Callable[[QueuedPodInfo, QueuedPodInfo], bool] | None,
+    ) -> Heap[QueuedPodInfo]:
+        """Return the heap of active pods."""
+        return Heap(attrgetter("key"), sort_key=sort_key, less=less)
 
     def any_waits(self) -> bool:
         """Return whether any pod is outside of the active pool. O(1)."""

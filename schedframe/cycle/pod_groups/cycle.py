@@ -64,7 +64,7 @@ class GroupCycle:
     def run(self, popped: QueuedPodInfo, key: str) -> Decision | None:
         """Attempt to place the group *key*, of which *popped* was popped; ``None`` if no member is left."""
         started = perf_counter() if self.core.observers else 0.0
-        queue = self._queue
+        queue = self.queue
         others = [pod for pod in self.core.members.unscheduled(key) if pod.uid != popped.uid]
         infos = sorted([popped, *queue.pop_members(others)], key=_order)
         framework = self.core.frameworks[popped.pod.spec.scheduler_name]
@@ -138,6 +138,16 @@ class GroupCycle:
             self._known[key] = Known(self._stamp(), pod_group, group.pods, outcome)
         return outcome
 
+    def backoff_size(self, key: str) -> int:
+        """Return the size of a group by which its longest backoff is scaled; 1: not at all.
+
+        A group is scaled only if a plugin rejected a member: an event that helps it ends the backoff then.
+        """
+        known = self._known.get(key)
+        if known is None or not any(member.diagnosis is not None for member in known.outcome.members):
+            return 1
+        return len(known.members)
+
     def _drop_gone(self) -> None:
         """Drop the outcomes of groups without a member; O(1) for each attempt on average."""
         members = self.core.members
@@ -183,7 +193,8 @@ class GroupCycle:
             self.observe(GroupAttempt(key, popped.key, tried, outcome))
 
     @property
-    def _queue(self) -> GroupQueue:
+    def queue(self) -> GroupQueue:
+        """The queue of the scheduler."""
         queue = self.core.queue
         assert isinstance(queue, GroupQueue)
         return queue

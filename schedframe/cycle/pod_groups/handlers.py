@@ -32,6 +32,13 @@ class GroupEventHandlers(EventHandlers):
             assert isinstance(queue, GroupQueue)
             queue.reconsider(new.key)
 
+    def _pod(self, old: Pod | None, new: Pod | None) -> None:
+        if old is not None and new is not None and group_of(old) != group_of(new):
+            # No API server lets a pod change its group: to either group it is another pod.
+            self._pod(old, None)
+            old = None
+        EventHandlers._pod(self, old, new)
+
     def _pod_pending(self, old: Pod | None, new: Pod) -> None:
         is_new = new.key not in self.core.pending
         if key := group_of(new):

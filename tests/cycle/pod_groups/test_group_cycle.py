@@ -68,7 +68,7 @@ def test_a_gang_is_searched_again_only_if_something_changed() -> None:
         cluster.create(pod(name, "g"))
     scheduler.run_until_idle()
     for _ in range(20):
-        clock.advance(12)
+        clock.advance(20)  # longer than the longest backoff of a group of three
         scheduler.run_until_idle()
     assert scheduler.groups.searches == 1
     attempts = {each.attempts for each in scheduler.pending()}
@@ -77,6 +77,34 @@ def test_a_gang_is_searched_again_only_if_something_changed() -> None:
     scheduler.run_until_idle()
     assert scheduler.groups.searches == 2
     assert len(nodes_of(cluster)) == 3
+
+
+def longest_wait(scheduler, clock, seconds: int) -> float:  # type: ignore[no-untyped-def]
+    """The longest backoff of a pod after attempts over so many seconds."""
+    for _ in range(seconds // 20):
+        clock.advance(20)
+        scheduler.run_until_idle()
+    return max(each.wake_at - each.since for each in scheduler.pending() if each.wake_at is not None)
+
+
+@pytest.mark.parametrize(("members", "longest"), [(1, 10), (4, 20), (16, 40)])
+def test_the_longest_backoff_grows_with_the_square_root_of_the_size(members: int, longest: int) -> None:
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", members))
+    for i in range(members):
+        cluster.create(pod(f"p{i}", "g", cpu=3))
+    assert longest <= longest_wait(scheduler, clock, 400) <= longest + 1
+
+
+def test_a_group_that_no_event_can_wake_backs_off_no_longer_than_a_pod() -> None:
+    cluster, scheduler, clock = scheduler_of(node("n"), group("g", 16, ZONE), gates=TOPOLOGY)
+    for i in range(16):
+        cluster.create(pod(f"p{i}", "g", cpu=0.1))
+    assert longest_wait(scheduler, clock, 400) <= 11
+    assert condition(cluster).message == "no feasible placements found"
+    cluster.create(zoned("labelled", "a"))
+    clock.advance(11)
+    scheduler.run_until_idle()
+    assert len(nodes_of(cluster)) == 16
 
 
 def test_an_event_that_helps_ends_the_wait_at_once_and_others_do_not() -> None:
