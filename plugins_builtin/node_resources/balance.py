@@ -111,7 +111,7 @@ def balances_of_pods(pods: Sequence[Sequence[Scored]], table: NodeTable) -> Call
     """:func:`balance_score` for a batch of *pods* by row number, good for one ``table.layout``."""
 
     def changes(_: Sequence[Scored], usage: RowUsage) -> Column:
-        fractions = usage.with_pods()
+        fractions: Fractions = usage.with_pods().astype(np.float64, copy=False)
         np.minimum(fractions, 1.0, out=fractions)
         change = _balances(list(fractions), fractions.shape[1])
         numbers = zip(usage.used, usage.capacity, strict=True)

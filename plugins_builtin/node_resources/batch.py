@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -9,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from schedframe import NodeInfo, NodeTable, RowVerdicts
+from schedframe import MAX_SCORE, NodeInfo, NodeTable, RowVerdicts
 
 from .arithmetic import EXACT, Column
 from .scored import Cells, Scored, cells_of
@@ -34,6 +35,8 @@ ByUsage = Callable[[Sequence[Scored], "RowUsage"], Column]
 
 _NOT_ASKED_FOR = int(np.iinfo(np.int64).min)
 """Less than is left anywhere."""
+_LARGEST = int(np.iinfo(np.int64).max) // MAX_SCORE
+"""Up to this 100 times an amount is an integer of 64 bits."""
 
 
 @define(eq=False)
@@ -105,7 +108,7 @@ def scores_of_pods(
     """The scores of a batch of *pods* by row number, good for one ``table.layout``.
 
     Pods that are scored by the same resources are scored at once, by what follows from usage as in *kind*.
-    *per_node* scores them on rows that lack all resources, or have amounts that floats do not hold exactly.
+    *per_node* scores them on rows that lack all resources, or have amounts that are too large for that.
     """
     places: dict[Any, list[int]] = {}
     for place, scored in enumerate(pods):
@@ -136,32 +139,50 @@ class RowUsages:
     A resource that the row lacks is left out: there is a :class:`RowUsage` for each set that rows have.
     """
 
-    whole: RowUsage
-    _parts: dict[tuple[bool, ...], RowUsage] = field(factory=dict)
+    kind: type[Usage]
+    pods: Sequence[Sequence[Scored]]
+    cells: tuple[Cells, ...]
+    _usages: dict[tuple[tuple[int, ...], bool], RowUsage] = field(factory=dict)
+    """By the places of the resources that a row has, and whether its amounts are exact floats."""
+    _all: tuple[int, ...] = field(init=False)
+    _most: list[int] = field(init=False)
+    """By resource what a pod asks for at most."""
+
+    def __attrs_post_init__(self) -> None:
+        self._all = tuple(range(len(self.cells)))
+        self._most = [max([scored[place].amount for scored in self.pods]) for place in self._all]
 
     @classmethod
     def of(cls, pods: Sequence[Sequence[Scored]], table: NodeTable, kind: type[Usage]) -> Self | None:
         """``None`` if there are no such resources, or nodes do not count them themselves."""
         if not pods[0] or any(type(each) is not Scored for each in pods[0]):
             return None
-        amounts = np.array([[each.amount for each in scored] for scored in pods], np.float64).T
-        cells = cells_of(pods[0], table)
-        return cls(RowUsage(kind, pods[0], np.ascontiguousarray(amounts) * kind.of_used, cells))
+        return cls(kind, pods, cells_of(pods[0], table))
 
     def at(self, row: int) -> RowUsage | None:
-        """Return the usage of *row*; ``None`` if it has none of them, or the numbers are no exact floats."""
-        usage = self.whole
-        usage.move_to(row)
-        least = min(usage.capacity)
-        if max(usage.capacity) >= EXACT or least < 0:
-            return None
-        if least == 0:
-            has = tuple([capacity > 0 for capacity in usage.capacity])
-            if not any(has):
+        """Return the usage of *row*; ``None`` if it has no resource, or numbers that would not be exact."""
+        there = [capacity[row] for capacity, _, _, _ in self.cells]
+        used = [used[row] for _, used, _, _ in self.cells]
+        places = self._all
+        if min(there) <= 0:
+            if min(there) < 0 or not any(there):
                 return None
-            usage = self._parts.get(has) or self._parts.setdefault(has, self.whole.part(has))
-            usage.move_to(row)
+            places = tuple([place for place in places if there[place]])
+        exact = max(there) < EXACT
+        if not exact and not self._divides(there, used):
+            return None
+        usage = self._usages.get((places, exact))
+        if usage is None:
+            usage = self._usages[places, exact] = RowUsage.of(self.kind, self.pods, places, exact=exact)
+        if len(places) < len(there):
+            there, used = [there[place] for place in places], [used[place] for place in places]
+        usage.capacity, usage.used = there, used
         return usage
+
+    def _divides(self, there: Sequence[int], used: Sequence[int]) -> bool:
+        """Whether a percentage of each amount can be taken in 64 bits."""
+        amounts = max(map(operator.add, used, self._most))
+        return self.kind.is_percentage and max(amounts, *there) <= _LARGEST
 
 
 @define(eq=False)
@@ -171,30 +192,31 @@ class RowUsage:
     kind: type[Usage]
     scored: Sequence[Scored]
     """The resources, as one of the pods asks for them."""
-    amounts: Amounts
-    """``of_used`` of *kind* x what each pod asks for of each resource; shape ``(resources, pods)``."""
-    cells: tuple[Cells, ...]
-    capacity: list[int] = field(factory=list)
-    used: list[int] = field(factory=list)
+    amounts: Amounts | Column
+    """``of_used`` of *kind* x what each pod asks for of each resource; shape ``(resources, pods)``.
+
+    Floats if all amounts are exact as floats, integers if not.
+    """
+    capacity: Sequence[int] = ()
+    used: Sequence[int] = ()
     """By resource, without the pod."""
 
-    def part(self, has: Sequence[bool]) -> RowUsage:
-        """Return the same for those of the resources that *has* names."""
-        places = [place for place, present in enumerate(has) if present]
-        scored, cells = [self.scored[place] for place in places], [self.cells[place] for place in places]
-        return RowUsage(self.kind, scored, self.amounts[places], tuple(cells))
+    @classmethod
+    def of(
+        cls, kind: type[Usage], pods: Sequence[Sequence[Scored]], places: Sequence[int], *, exact: bool
+    ) -> Self:
+        """For the resources at these *places*."""
+        asked = [[kind.of_used * scored[place].amount for scored in pods] for place in places]
+        amounts = np.array(asked, np.float64) if exact else np.array(asked, np.int64)
+        return cls(kind, [pods[0][place] for place in places], amounts)
 
-    def move_to(self, row: int) -> None:
-        """Take the numbers of *row*."""
-        self.capacity = [capacity[row] for capacity, _, _, _ in self.cells]
-        self.used = [used[row] for _, used, _, _ in self.cells]
-
-    def with_pods(self) -> Amounts:
+    def with_pods(self) -> Amounts | Column:
         """As :meth:`.Usage.with_pod`, for one row and many pods; shape ``(resources, pods)``."""
-        found = np.empty(self.amounts.shape)
+        found = np.empty_like(self.amounts)
         of_capacity, of_used = self.kind.of_capacity, self.kind.of_used
+        divide = np.true_divide if found.dtype == np.float64 else np.floor_divide
         for i, (capacity, used) in enumerate(zip(self.capacity, self.used, strict=True)):
             out = found[i]
             np.add(self.amounts[i], of_capacity * capacity + of_used * used, out=out)
-            out /= capacity
+            divide(out, capacity, out=out)
         return found

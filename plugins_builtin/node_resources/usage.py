@@ -39,6 +39,8 @@ class Usage(DerivedArrays):
 
     of_capacity: ClassVar[int]
     of_used: ClassVar[int]
+    is_percentage: ClassVar[bool] = False
+    """Whether only the whole part of its quotients by ``capacity`` counts."""
 
     resources: tuple[Resource, ...] = ()
     capacity: Amounts = field(init=False)
@@ -164,6 +166,7 @@ class Taken(Usage):
 
     __slots__ = ()
     of_capacity, of_used = 0, MAX_SCORE
+    is_percentage = True
 
 
 class Left(Usage):
@@ -171,6 +174,7 @@ class Left(Usage):
 
     __slots__ = ()
     of_capacity, of_used = MAX_SCORE, -MAX_SCORE
+    is_percentage = True
 
 
 @define(eq=False)

@@ -18,6 +18,12 @@ from ..errors import InputError
 Amount = int | float | str | Decimal | Fraction | Quantity
 """A number, or text such as ``"500m"`` and ``"1.5Gi"``. A float means its shortest notation: 0.1 is 1/10."""
 
+_Given = tuple[str, type, Amount]
+"""Name of a resource, type of an amount and the amount."""
+_PLAIN: Final = frozenset({int, float, str})
+_MOST_KNOWN: Final = 4096
+"""Translated amounts that are kept."""
+
 PREFIX: Final = "embed/"
 """Prefix of resource names without a domain, which the core does not count."""
 _NATIVE_STEPS: Final[Mapping[str, Fraction]] = {
@@ -59,6 +65,8 @@ class Amounts:
 
     steps: Mapping[str, Amount] = field(factory=dict)
     _steps: dict[str, Fraction] = field(init=False)
+    _known: dict[_Given, tuple[str, Quantity] | None] = field(factory=dict)
+    """Of amounts that were translated lately, which most tasks share; ``None``: zero."""
 
     @_steps.default
     def _exact_steps(self) -> dict[str, Fraction]:
@@ -75,16 +83,34 @@ class Amounts:
     def quantities(self, amounts: Mapping[str, Amount], path: str) -> dict[str, Quantity]:
         """Return the amounts under the core's names, without zeros. Raises :class:`InputError`."""
         quantities = {}
+        known = self._known
         for name, amount in amounts.items():
-            where = f"{path}[{name!r}]"
-            exact = _exact(amount, where)
-            try:
-                core_name = resource_name(name)
-            except InputError as error:
-                raise error.at(path) from None
-            if exact:
-                quantities[core_name] = self._quantity(name, exact, where)
+            kind = type(amount)
+            if kind not in _PLAIN:
+                translated = self._translated(name, amount, path)
+            else:
+                # With its type, as True is no amount and equal to 1.
+                given = name, kind, amount
+                if given in known:
+                    translated = known[given]
+                else:
+                    translated = self._translated(name, amount, path)
+                    if len(known) >= _MOST_KNOWN:
+                        known.clear()
+                    known[given] = translated
+            if translated is not None:
+                quantities[translated[0]] = translated[1]
         return quantities
+
+    def _translated(self, name: str, amount: Amount, path: str) -> tuple[str, Quantity] | None:
+        """Return the name in the core and the amount; ``None`` for zero."""
+        where = f"{path}[{name!r}]"
+        exact = _exact(amount, where)
+        try:
+            core_name = resource_name(name)
+        except InputError as error:
+            raise error.at(path) from None
+        return (core_name, self._quantity(name, exact, where)) if exact else None
 
     def _quantity(self, name: str, amount: Fraction, path: str) -> Quantity:
         native = _NATIVE_STEPS.get(name)

@@ -220,3 +220,39 @@ def test_pods_of_the_usual_sizes_are_scored_at_once(weights: Mapping[str, int] |
     check_pods_agreement(plugin, table, some[:1])
     at_once = plugin.prepare_score([CycleState() for _ in some], some, table)
     assert at_once is not None
+
+
+_AMOUNTS = st.one_of(st.integers(1, 5000), st.integers(EXACT - 3, 8 * EXACT), st.integers(2**56, 2**61))
+
+
+@settings(max_examples=60)
+@given(
+    st.sampled_from((LEAST_ALLOCATED, MOST_ALLOCATED)),
+    st.lists(st.tuples(_AMOUNTS, st.integers(0, 3), _AMOUNTS), min_size=1, max_size=3),
+    st.lists(st.tuples(_AMOUNTS, _AMOUNTS), min_size=1, max_size=3),
+)
+def test_amounts_that_floats_do_not_hold_are_scored_exactly(
+    kind: str, sizes: list[tuple[int, int, int]], asked: list[tuple[int, int]]
+) -> None:
+    plugin = plugin_of(kind, {GPU: 2, EXTENDED[1]: 1, "cpu": 1})
+    infos = [
+        NodeInfo.of(
+            make_node({GPU: gpus, EXTENDED[1]: nics, "cpu": 2}, f"n{i}"),
+            [make_pod({GPU: used}, name=f"r{i}")],
+        )
+        for i, (gpus, nics, used) in enumerate(sizes)
+    ]
+    some = [make_pod({GPU: gpus, EXTENDED[1]: nics}, name=f"p{i}") for i, (gpus, nics) in enumerate(asked)]
+    check_pods_agreement(plugin, table_of(*infos), some)
+
+
+def test_large_amounts_and_lacking_resources_are_scored_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    plugin = plugin_of(LEAST_ALLOCATED, {"cpu": 1, GPU: 1})
+    nodes = [{"cpu": 4, GPU: 2 * EXACT}, {"cpu": 4}]
+    table = table_of(*[NodeInfo.of(make_node(node, f"n{i}")) for i, node in enumerate(nodes)])
+    some = [make_pod({"cpu": cpu, GPU: EXACT}, name=f"p{cpu}") for cpu in (1, 2)]
+    at_once = plugin.prepare_score([CycleState() for _ in some], some, table)
+    assert at_once is not None
+    # Node by node nothing is scored.
+    monkeypatch.setattr(NodeTable, "info", None)
+    assert [at_once(row).tolist() for row in (0, 1)] == [[62, 50], [75, 50]]
