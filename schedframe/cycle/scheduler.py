@@ -302,14 +302,12 @@ class Scheduler:
     def next_deadline(self) -> float | None:
         """When something is due without any message: a backoff, a timeout, an expiry."""
         core = self.core
-        deadlines = (
-            core.queue.next_deadline(),
-            core.waiting.next_deadline(),
-            core.paused.next_deadline(),
-            core.cache.next_deadline(),
-            core.timers.next_deadline(),
-        )
-        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+        first = core.queue.next_deadline() if core.queue.is_timed() else None
+        for part in (core.waiting, core.paused, core.cache, core.timers):
+            deadline = part.next_deadline()
+            if deadline is not None and (first is None or deadline < first):
+                first = deadline
+        return first
 
     def _do_due(self) -> None:
         core = self.core

@@ -254,8 +254,8 @@ class Embedding(Generic[T, W]):
         That is the end of a retry or of a delay of the scheduler. What can be done now has no deadline:
         :meth:`step` tells. Between steps, in the thread that drives.
         """
-        deadlines = (self._ledger.next_due(), self.scheduler.next_deadline())
-        return min((deadline for deadline in deadlines if deadline is not None), default=None)
+        held, queued = self._ledger.next_due(), self.scheduler.next_deadline()
+        return queued if held is None else held if queued is None else min(held, queued)
 
     def run_until_idle(self) -> int:
         """Step until nothing is left that can be done now; return the number of steps. Never sleeps."""
@@ -298,15 +298,16 @@ class Embedding(Generic[T, W]):
         self.close()
 
     def _wake(self) -> None:
-        self._woken.set()
+        if not self._woken.is_set():  # looking is cheaper than setting, and each event comes here
+            self._woken.set()
         if self.options.wake_up is not None:
             self.options.wake_up()
 
     # ---- callbacks ---------------------------------------------------------------------------------------
 
     def _dispatch_all(self, decision: Decision | None) -> None:
-        if self._dispatching:
-            return  # a callback drives: the dispatch that runs it goes on when it returns
+        if self._dispatching or not self._events:
+            return  # if a callback drives: the dispatch that runs it goes on when it returns
         self._dispatching = True
         try:
             while self._events:

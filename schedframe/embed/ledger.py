@@ -240,15 +240,21 @@ class Ledger(Generic[T, W]):
 
     def release_due(self) -> None:
         """Give the held tasks that are due to the scheduler. O(log n) each."""
+        held = self._held
+        # Without the lock: only the thread that drives takes entries out, and an entry that another thread
+        # just put in is seen at the next step. A stale entry comes before those that follow.
+        if not held or held[0][0] > (now := self.clock()):
+            return
         with self._lock:
-            now = self.clock()
             while (due := self.next_due()) is not None and due <= now:
                 self._enqueue(heappop(self._held)[2])
 
     def next_due(self) -> float | None:
         """When the first held task is tried again; ``None`` if no task is held."""
+        held = self._held
+        if not held:
+            return None
         with self._lock:
-            held = self._held
             while held and held[0][2].due != held[0][0]:
                 heappop(held)
             return held[0][0] if held else None

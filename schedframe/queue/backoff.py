@@ -129,8 +129,13 @@ class BackoffQueues:
 
     def deadline(self) -> float | None:
         """Return when the first backoff is over: the instant after the second of its expiry. O(1)."""
-        ends = [self.wake_at(head) for heap in self._heaps() if (head := heap.peek()) is not None]
-        return min(ends) if ends else None
+        first = None
+        for heap in (self.rejected, self.held, self.errors):
+            if heap.entries and (head := heap.peek()) is not None:
+                end = self.wake_at(head)
+                if first is None or end < first:
+                    first = end
+        return first
 
     def wake_at(self, info: QueuedPodInfo) -> float:
         """Return when the backoff of *info* is over."""
