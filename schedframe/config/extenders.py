@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .errors import FieldError
+from .extender_tls import tls_context
 from .model import Extender, ExtenderTLSConfig
 
 
@@ -28,9 +29,9 @@ def transport_problems(extenders: Iterable[Extender]) -> Iterator[FieldError]:
     """Yield the errors in the settings of connections to extenders. Reads certificate files."""
     for index, extender in enumerate(extenders):
         if extender.tls_config is not None:
-            yield from _tls_problems(
-                extender.tls_config, f"extenders[{index}].tlsConfig", extender.enable_https
-            )
+            path = f"extenders[{index}].tlsConfig"
+            problems = list(_tls_problems(extender.tls_config, path, extender.enable_https))
+            yield from problems or _unusable(extender, path)
 
 
 def _tls_problems(tls: ExtenderTLSConfig, path: str, https: bool) -> Iterator[FieldError]:
@@ -60,3 +61,11 @@ def _tls_problems(tls: ExtenderTLSConfig, path: str, https: bool) -> Iterator[Fi
                 yield FieldError.invalid(
                     f"{path}.{name if not data else name.replace('File', 'Data')}", file, detail
                 )
+
+
+def _unusable(extender: Extender, path: str) -> Iterator[FieldError]:
+    """Yield an error for certificates that are PEM and nevertheless no certificates, or of another key."""
+    try:
+        tls_context(extender.tls_config, extender.enable_https)
+    except (OSError, ValueError) as error:
+        yield FieldError.forbidden(path, f"cannot be used: {error}")

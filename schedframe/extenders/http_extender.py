@@ -6,6 +6,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from http import HTTPStatus
+from ssl import SSLContext
 from time import monotonic
 from typing import Final, TypeVar
 from urllib.parse import SplitResult, urlsplit
@@ -15,6 +16,7 @@ from attrs import define, field
 from .._brief import brief_repr
 from ..api import Pod
 from ..config import Extender as ExtenderConfig
+from ..config.extender_tls import tls_context
 from ..framework import (
     ExtenderError,
     ExtenderFilterResult,
@@ -27,7 +29,6 @@ from ..framework import (
 from . import wire
 from .connection import Broken, Connection, NothingSent, Target, Timeout, Wait, connect, wait_blocking
 from .encoding import Encoding
-from .tls import tls_context
 
 T = TypeVar("T")
 
@@ -178,10 +179,16 @@ class HttpExtender:
         if self._target is None:
             url = self._url()
             tls = self.config.tls_config
-            context = tls_context(tls, self.config.enable_https) if url.scheme == "https" else None
+            context = self._tls_context() if url.scheme == "https" else None
             host, port = url.hostname or "", url.port or _PORTS[url.scheme]
             self._target = Target(host, port, context, tls.server_name if tls is not None else "")
         return self._target
+
+    def _tls_context(self) -> SSLContext:
+        try:
+            return tls_context(self.config.tls_config, self.config.enable_https)
+        except (OSError, ValueError) as error:  # the files changed since the configuration was checked
+            raise ExtenderError(f"cannot use the certificates of tlsConfig: {error}") from error
 
     def _url(self) -> SplitResult:
         try:

@@ -24,6 +24,8 @@ from schedframe.config import (
 from schedframe.config.codec import StructureError
 from schedframe.errors import PluginError
 
+from .certificate import CERTIFICATE
+
 META = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
 
@@ -268,9 +270,12 @@ def test_certificates(tls: dict[str, Any], field: str, tmp_path: Path) -> None:
 
 def test_certificate_files_are_read(tmp_path: Path) -> None:
     path = tmp_path / "ca.pem"
-    path.write_text("-----BEGIN CERTIFICATE-----\n", encoding="ascii")
     document = {"extenders": [{"urlPrefix": "https://a", "tlsConfig": {"caFile": str(path)}}]}
+    path.write_bytes(CERTIFICATE)
     load(document)
+    path.write_bytes(b"-----BEGIN CERTIFICATE-----\n")
+    with pytest.raises(ConfigBuildError, match=r"extenders\[0\].tlsConfig: .*cannot be used"):
+        load(document)
 
 
 # Catalogues

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,8 @@ from schedframe.config import (
     load_config,
 )
 from schedframe.errors import ConfigError, SchedframeError
+
+from .certificate import CERTIFICATE
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
 META = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
@@ -157,7 +160,7 @@ def test_python_values_and_document_agree() -> None:
                     filter_verb="f",
                     enable_https=True,
                     http_timeout=Duration.of(3),
-                    tls_config=ExtenderTLSConfig(ca_data=b"-----BEGIN CERTIFICATE-----"),
+                    tls_config=ExtenderTLSConfig(ca_data=CERTIFICATE),
                 ),
             ),
         ),
@@ -175,8 +178,8 @@ extenders:
   filterVerb: f
   enableHTTPS: true
   httpTimeout: 3s
-  tlsConfig: {caData: LS0tLS1CRUdJTiBDRVJUSUZJQ0FURS0tLS0t}
-""",
+  tlsConfig: {caData: $CERTIFICATE}
+""".replace("$CERTIFICATE", b64encode(CERTIFICATE).decode()),
     )
     assert from_values == from_document
 

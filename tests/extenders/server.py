@@ -1,10 +1,12 @@
-"""A server that plays extenders: it answers as it is told, and keeps what it was asked."""
+"""A server that plays extenders: it gives prepared answers, and keeps the requests."""
 
 from __future__ import annotations
 
 import json
+import ssl
 import threading
 from collections.abc import Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
@@ -33,6 +35,8 @@ class FakeExtender:
     """A server on a port of its own. ``answers``: path → answers in order; the last one is repeated."""
 
     answers: dict[str, list[Answer]] = field(factory=dict)
+    tls: ssl.SSLContext | None = None
+    """Serve HTTPS with these settings."""
     requests: list[Request] = field(factory=list)
     """All of all servers that share this list, in order."""
     connections: int = 0
@@ -46,12 +50,17 @@ class FakeExtender:
     def __attrs_post_init__(self) -> None:
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(self))
         self._server.daemon_threads = True
+        if self.tls is not None:
+            # The handshake belongs to the thread of the connection, not to the one that accepts.
+            self._server.socket = self.tls.wrap_socket(
+                self._server.socket, server_side=True, do_handshake_on_connect=False
+            )
         threading.Thread(target=self._server.serve_forever, args=(0.02,), daemon=True).start()
 
     @property
     def url(self) -> str:
         """Where it is."""
-        return f"http://127.0.0.1:{self._server.server_port}"
+        return f"{'http' if self.tls is None else 'https'}://127.0.0.1:{self._server.server_port}"
 
     def next_answer(self, path: str) -> Answer:
         """The answer to the present request for *path*."""
@@ -76,6 +85,10 @@ def _handler(extender: FakeExtender) -> type[BaseHTTPRequestHandler]:
         def setup(self) -> None:
             super().setup()
             extender.connections += 1
+
+        def handle(self) -> None:
+            with suppress(ssl.SSLError, ConnectionError):  # a client that is refused, or refuses
+                super().handle()
 
         def do_POST(self) -> None:
             raw = self.rfile.read(int(self.headers["Content-Length"]))

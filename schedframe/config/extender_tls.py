@@ -6,29 +6,28 @@ import ssl
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from ..config import ExtenderTLSConfig
-from ..framework import ExtenderError
+from .model import ExtenderTLSConfig
 
 
 def tls_context(tls: ExtenderTLSConfig | None, enable_https: bool) -> ssl.SSLContext:
     """Return the settings of connections to an ``https`` URL.
 
-    As in the reference, ``enableHTTPS`` without a certificate authority trusts any server. Raises
-    :class:`ExtenderError` for certificates that cannot be used.
+    As in the reference, ``enableHTTPS`` without a certificate authority trusts any server, and a certificate
+    without a key is left out. Raises ``OSError`` or ``ValueError`` for certificates that cannot be used.
     """
     tls = tls if tls is not None else ExtenderTLSConfig()
     has_ca = bool(tls.ca_data or tls.ca_file)
     context = ssl.create_default_context()
-    try:
-        if tls.insecure or (enable_https and not has_ca):
-            context.check_hostname = False
-            context.verify_mode = ssl.CERT_NONE
-        elif has_ca:
-            context = ssl.create_default_context(cadata=_text(tls.ca_data, tls.ca_file))
-        if tls.cert_data or tls.cert_file:
-            _load_pair(context, tls)
-    except (OSError, ValueError) as error:
-        raise ExtenderError(f"cannot use the certificates of tlsConfig: {error}") from error
+    if tls.insecure or (enable_https and not has_ca):
+        context.check_hostname = False
+        context.verify_mode = ssl.CERT_NONE
+    elif has_ca:
+        context = ssl.create_default_context(cadata=_text(tls.ca_data, tls.ca_file))
+    # The rules of Go: common names do not count, and an authority may lack optional extensions.
+    context.hostname_checks_common_name = False
+    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
+    if (tls.cert_data or tls.cert_file) and (tls.key_data or tls.key_file):
+        _load_pair(context, tls)
     return context
 
 
