@@ -14,7 +14,7 @@ from ..simulate.workloads import Workloads
 from . import exits
 from .bench_app import bench_app
 from .extender import extender
-from .flags_of_kube_scheduler import in_own_notation, inapplicable_flag
+from .flags_of_kube_scheduler import in_own_notation, inapplicable_flag, wants_version
 from .former_flags import former_flag
 from .forms import ExplainForm, Form, render
 from .grouped_help import GroupedCommand
@@ -112,6 +112,9 @@ def dispatch(arguments: Sequence[str]) -> int:
     if (refused := former_flag(arguments) or inapplicable_flag(arguments)) is not None:
         sys.stderr.write(f"Error: {refused}\n")
         return exits.BAD_INPUT
+    if wants_version(arguments):
+        sys.stdout.write(f"schedframe {__version__}\n")
+        return exits.SUCCESS
     try:
         app(args=with_explain_value(in_own_notation(arguments)), prog_name="schedframe")
     except SystemExit as end:

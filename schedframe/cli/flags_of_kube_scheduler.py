@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Sequence
 from typing import Final
 
 _BEARER: Final = "clients of the server identify themselves by bearer tokens"
@@ -55,33 +56,58 @@ _BOOLEAN: Final = frozenset({"--leader-elect", "--profiling", "--contention-prof
 """Flags that mean true without a value."""
 _LEVELS: Final = ((6, ["-vv"]), (3, ["-v"]), (0, list[str]()))
 """Least level of kube-scheduler's log → the options that come nearest."""
+_VERSION_FLAGS: Final = frozenset({"--version", "--version=true", "--version=raw"})
 
 
 def inapplicable_flag(arguments: Sequence[str]) -> str | None:
     """Return what is wrong with the first flag without a use for ``run``; ``None`` if there is none."""
-    if list(arguments[:1]) != ["run"]:
+    if not _is_run(arguments):
         return None
-    for argument in arguments:
+    for argument in map(_with_hyphens, arguments):
         flag = argument.partition("=")[0]
         if flag in INAPPLICABLE:
             return f"{flag} does not apply: {INAPPLICABLE[flag]}"
     return None
 
 
+def wants_version(arguments: Sequence[str]) -> bool:
+    """Return whether ``run`` is to print the version and end."""
+    return _is_run(arguments) and not _VERSION_FLAGS.isdisjoint(arguments)
+
+
 def in_own_notation(arguments: Sequence[str]) -> list[str]:
-    """Return *arguments* of ``run`` with a value after each flag, and ``-v`` in place of ``--v=LEVEL``."""
-    if list(arguments[:1]) != ["run"]:
+    """Return *arguments* of ``run`` in the notation of its options.
+
+    A flag without a value gets one, ``--v=LEVEL`` and ``-v LEVEL`` become ``-v`` or ``-vv``, and underscores
+    in names of flags become hyphens, as in kube-scheduler.
+    """
+    if not _is_run(arguments):
         return list(arguments)
-    return [each for index in range(len(arguments)) for each in _own(arguments, index)]
+    own: list[str] = []
+    left = deque(map(_with_hyphens, arguments))
+    while left:
+        argument = left.popleft()
+        following = left[0] if left else "-"
+        flag, equals, value = argument.partition("=")
+        if argument in _BOOLEAN and following.startswith("-"):
+            own.append(f"{argument}=true")
+        elif flag in ("--v", "-v") and equals and value.isdigit():
+            own += _verbosity(int(value))
+        elif argument in ("--v", "-v") and following.isdigit():
+            own += _verbosity(int(left.popleft()))
+        else:
+            own.append(argument)
+    return own
 
 
-def _own(arguments: Sequence[str], index: int) -> Iterator[str]:
-    argument = arguments[index]
-    following = arguments[index + 1] if index + 1 < len(arguments) else "-"
+def _is_run(arguments: Sequence[str]) -> bool:
+    return list(arguments[:1]) == ["run"]
+
+
+def _with_hyphens(argument: str) -> str:
     flag, equals, value = argument.partition("=")
-    if argument in _BOOLEAN and following.startswith("-"):
-        yield f"{argument}=true"
-    elif flag in ("--v", "-v") and equals and value.isdigit():
-        yield from next(options for least, options in _LEVELS if int(value) >= least)
-    else:
-        yield argument
+    return flag.replace("_", "-") + equals + value if flag.startswith("--") else argument
+
+
+def _verbosity(level: int) -> list[str]:
+    return next(options for least, options in _LEVELS if level >= least)

@@ -22,9 +22,11 @@ from .config_watch import ConfigWatch, following
 from .exits import INTERRUPTED
 from .leadership import Leadership, election_settings, new_fence, quiet
 from .logs import DecisionLog, set_up
+from .observed import Observed
 from .run_config import configured, connected
 from .run_options import RunOptions
-from .serving import Observed, new_metrics, serving
+from .serving import new_metrics, serving
+from .serving_settings import ServingSettings, serving_settings
 from .signals import handling
 from .status import StatusDisplay
 
@@ -69,6 +71,8 @@ class _Ending:
             os._exit(INTERRUPTED)
         self.came = True
         logger.info("%s: ending", number.name)
+        if self.observed is not None:
+            self.observed.is_ending = True
         if self.leadership is not None:
             self.leadership.end()
             self.leadership.cluster.interrupt()
@@ -77,6 +81,7 @@ class _Ending:
 def run(options: RunOptions) -> None:
     """Run until a signal comes. Raises :class:`SchedframeError` if it cannot begin."""
     set_up(options.log_format, options.verbose)
+    settings = serving_settings(options)
     registry = Registry.installed(options.allow_import or [])
     config = configured(options, registry)
     if options.write_config_to is not None:
@@ -92,7 +97,7 @@ def run(options: RunOptions) -> None:
             leadership.end()
             cluster.interrupt()
         try:
-            _schedule(options, config, registry, leadership, ending)
+            _schedule(options, settings, config, registry, leadership, ending)
         except CancelledError:
             logger.info("nothing was scheduled yet")
         finally:
@@ -103,13 +108,14 @@ def run(options: RunOptions) -> None:
 
 def _schedule(
     options: RunOptions,
+    settings: ServingSettings,
     config: EffectiveConfig,
     registry: Registry,
     leadership: Leadership,
     ending: _Ending,
 ) -> None:
     cluster = leadership.cluster
-    display, metrics = StatusDisplay(cluster), new_metrics(options, leadership)
+    display, metrics = StatusDisplay(cluster), new_metrics(settings, leadership)
     scheduler = Scheduler(
         cluster,
         config,
@@ -126,14 +132,9 @@ def _schedule(
     if options.config is not None:
         watch = ConfigWatch(options.config, partial(configured, options, registry), scheduler)
         ending.watch, observed.refused = watch, lambda: watch.problem is not None
-    with scheduler, serving(options, observed), following(ending.watch):
-        if config.config.delay_cache_until_active:
-            leadership.join()
-            if not leadership.wait_until_it_leads():
-                return
-        _read(scheduler, cluster)
-        observed.is_synced = True
-        leadership.join()
+    with scheduler, serving(settings, observed), following(ending.watch):
+        if not _joined(leadership, observed, delays=config.config.delay_cache_until_active):
+            return
         display.begin(scheduler)
         try:
             leadership.drive(scheduler)
@@ -141,6 +142,21 @@ def _schedule(
             display.end()
         _finish_binds(scheduler, cluster, options.grace)
         leadership.resign()
+
+
+def _joined(leadership: Leadership, observed: Observed, *, delays: bool) -> bool:
+    """Read the cluster and take part in the election, first in the latter if that *delays* the caches.
+
+    Return whether to go on: not if the process ended while it waited for the lease.
+    """
+    if delays:
+        leadership.join()
+        if not leadership.wait_until_it_leads():
+            return False
+    _read(observed.scheduler, leadership.cluster)
+    observed.is_synced = True
+    leadership.join()
+    return True
 
 
 def _read(scheduler: Scheduler, cluster: KubernetesCluster) -> None:

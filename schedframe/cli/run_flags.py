@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from typing import Any, Final
 
-import typer
 from attrs import evolve
 
 from ..config import (
@@ -20,7 +19,10 @@ from .run_options import RunOptions
 
 logger = logging.getLogger("schedframe.run")
 
-_BOOLEANS: Final = {"true": True, "false": False}
+_BOOLEANS: Final = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
+    ("0", "f", "F", "false", "FALSE", "False"), False
+)
+"""The spellings that Go accepts."""
 _TEXTS: Final = ("resource_lock", "resource_name", "resource_namespace")
 _DURATIONS: Final = ("lease_duration", "renew_deadline", "retry_period")
 _DEPRECATED: Final = {
@@ -83,19 +85,19 @@ def feature_gates(options: RunOptions) -> FeatureGates:
 
 
 def boolean(flag: str, text: str) -> bool:
-    """Return what *flag* is set to. Raises :class:`typer.BadParameter` unless it is true or false."""
-    value = _BOOLEANS.get(text.lower())
+    """Return what *flag* is set to. Raises :class:`InputError` unless it is true or false."""
+    value = _BOOLEANS.get(text)
     if value is None:
-        raise typer.BadParameter(f"{flag} is {text!r}; write true or false")
+        raise InputError(flag, f"{text!r} is no truth value", "write true or false")
     return value
 
 
-def duration(flag: str, text: str) -> Duration:
-    """Return what *flag* is set to. Raises :class:`InputError`."""
+def duration(flag: str, text: str, *, zero: bool = False) -> Duration:
+    """Return what *flag* is set to: more than zero, or zero if that has a meaning. Raises InputError."""
     try:
         value = Duration.parse(text)
     except ValueError as error:
         raise InputError(flag, str(error), "write a duration such as 15s") from None
-    if value <= Duration():
+    if value < Duration() or (value == Duration() and not zero):
         raise InputError(flag, f"{text} is no wait", "write a duration such as 15s")
     return value

@@ -81,7 +81,7 @@ class ServingOptions:
         _option(ACCESS, "FILE", "Of a user that may create SubjectAccessReviews. Default: the scheduler."),
     ] = None
     authorization_always_allow_paths: Annotated[
-        str, _option(ACCESS, "PATH,…", "Read without a review; /* at the end means all below.")
+        str, _option(ACCESS, "PATH,…", "Read without a review; * at the end means all that begin so.")
     ] = "/healthz,/readyz,/livez"
     authorization_webhook_cache_authorized_ttl: Annotated[
         str, _option(ACCESS, "DURATION", "How long it is remembered what a user may read.")

@@ -88,8 +88,10 @@ class ApiReviewer:
     """Asks the API server, as kube-scheduler does. A server that does not answer admits no one."""
 
     client: ApiClient
-    """For TokenReviews and SubjectAccessReviews; used on the loop of the server alone."""
+    """For TokenReviews; used on the loop of the server alone."""
     times: ReviewTimes = field(factory=ReviewTimes)
+    access_client: ApiClient | None = None
+    """For SubjectAccessReviews; ``None``: the same."""
     _tokens: Remembered[Identity | None] = field(factory=Remembered, init=False)
     _access: Remembered[bool] = field(factory=Remembered, init=False)
 
@@ -99,7 +101,8 @@ class ApiReviewer:
         known = self._tokens.get(key)
         if known is not None:
             return known[0]
-        review = await self._review(
+        review = await _review(
+            self.client,
             "/apis/authentication.k8s.io/v1/tokenreviews",
             {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": token}},
         )
@@ -120,7 +123,8 @@ class ApiReviewer:
             "extra": dict(user.extra),
             "nonResourceAttributes": {"path": path, "verb": verb},
         }
-        review = await self._review(
+        review = await _review(
+            self.access_client or self.client,
             "/apis/authorization.k8s.io/v1/subjectaccessreviews",
             {"apiVersion": "authorization.k8s.io/v1", "kind": "SubjectAccessReview", "spec": spec},
         )
@@ -128,10 +132,11 @@ class ApiReviewer:
         self._access.put(key, allowed, self.times.allowed if allowed else self.times.denied)
         return allowed
 
-    async def _review(self, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
-        answer = await self.client.request("POST", path, _encode(body), seconds=REVIEW_SECONDS)
-        status: Mapping[str, Any] = _decode(answer).get("status") or {}
-        return status
+
+async def _review(client: ApiClient, path: str, body: Mapping[str, Any]) -> Mapping[str, Any]:
+    answer = await client.request("POST", path, _encode(body), seconds=REVIEW_SECONDS)
+    status: Mapping[str, Any] = _decode(answer).get("status") or {}
+    return status
 
 
 def _identity(user: Mapping[str, Any]) -> Identity:

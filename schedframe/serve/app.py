@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import platform
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from attrs import field, frozen
@@ -15,16 +15,16 @@ from starlette.routing import Route
 
 from .._version import __version__
 from ..cycle.inspection import CoreBusy
-from ..errors import ClusterError
-from .access import ANONYMOUS, AccessReviewer
+from .access import AccessReviewer
 from .checks import Answer, HealthChecks
+from .guard import Guard, Surrounded
 from .profiling import profile, threads
 
 EMULATED: Final = ("1", "36")
 """Version of kube-scheduler that the behaviour is that of."""
 EXPOSITION: Final = "text/plain; version=0.0.4; charset=utf-8"
 ALWAYS_ALLOWED: Final = ("/healthz", "/readyz", "/livez")
-"""Paths that need no authorization by default; ``/*`` at the end of one admits all below it."""
+"""Paths that need no authorization by default; ``*`` at the end admits all paths that begin so."""
 
 
 @frozen(kw_only=True)
@@ -51,8 +51,13 @@ def application(
     always_allowed: tuple[str, ...] = ALWAYS_ALLOWED,
 ) -> Any:
     """Return the ASGI application; without a *reviewer* all requests are answered."""
-    app = Starlette(routes=_routes(endpoints))
-    return app if reviewer is None else _Guard(app, reviewer, always_allowed)
+    app = Starlette(routes=_routes(endpoints), exception_handlers={404: _absent})
+    app.router.redirect_slashes = False
+    return Surrounded(app if reviewer is None else Guard(app, reviewer, always_allowed))
+
+
+def _absent(*_: object) -> Response:
+    return PlainTextResponse("404 page not found\n", 404)
 
 
 def _routes(endpoints: Endpoints) -> list[Route]:
@@ -88,14 +93,13 @@ def _health_routes(checks: HealthChecks, name: str) -> list[Route]:
 
     def one_check(request: Request) -> Response:
         answer = checks.single(name, request.path_params["check"])
-        return PlainTextResponse("no such check\n", 404) if answer is None else _health(answer)
+        return _absent() if answer is None else _health(answer)
 
     return [Route(f"/{name}", all_checks), Route(f"/{name}/{{check}}", one_check)]
 
 
 def _health(answer: Answer) -> Response:
-    headers = {"Cache-Control": "no-cache", "X-Content-Type-Options": "nosniff"}
-    return PlainTextResponse(answer.text, 200 if answer.is_ok else 500, headers)
+    return PlainTextResponse(answer.text, 200 if answer.is_ok else 500)
 
 
 def _text(value: Callable[[], bytes]) -> Callable[[Request], Response]:
@@ -132,48 +136,3 @@ def _index(paths: list[str]) -> Callable[[Request], Response]:
         return JSONResponse({"paths": paths})
 
     return page
-
-
-@frozen
-class _Guard:
-    """Lets through what the reviewer allows, and the paths that need no review."""
-
-    app: Any
-    reviewer: AccessReviewer
-    always_allowed: tuple[str, ...]
-
-    async def __call__(
-        self,
-        scope: dict[str, Any],
-        receive: Callable[[], Awaitable[Any]],
-        send: Callable[[Any], Awaitable[None]],
-    ) -> None:
-        if scope["type"] != "http":
-            return
-        refusal = None if self._is_free(scope["path"]) else await self._refusal(Request(scope))
-        await (self.app if refusal is None else refusal)(scope, receive, send)
-
-    def _is_free(self, path: str) -> bool:
-        return any(
-            path == each or (each.endswith("/*") and path.startswith(each[:-1]))
-            for each in self.always_allowed
-        )
-
-    async def _refusal(self, request: Request) -> Response | None:
-        """Return the answer to a request that is not allowed; ``None`` if it is."""
-        path, verb = request.url.path, "get" if request.method in ("GET", "HEAD") else request.method.lower()
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        try:
-            user = ANONYMOUS
-            if scheme:
-                known = (
-                    await self.reviewer.authenticate(token.strip()) if scheme.lower() == "bearer" else None
-                )
-                if known is None:
-                    return PlainTextResponse("Unauthorized\n", 401, {"WWW-Authenticate": "Bearer"})
-                user = known
-            if await self.reviewer.may(user, verb, path):
-                return None
-        except ClusterError:
-            return PlainTextResponse("the API server did not answer the review\n", 503)
-        return PlainTextResponse(f'User "{user.name}" cannot {verb} path "{path}"\n', 403)

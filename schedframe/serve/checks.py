@@ -68,6 +68,9 @@ class HealthChecks:
             problem = check.result()
             is_ok = is_ok and problem is None
             lines.append(_met(check) if problem is None else f"[-]{check.name} failed: {problem}")
+        if unknown := sorted(set(excluded) - {check.name for check in self.of(endpoint)}):
+            names = ", ".join(f'"{name}"' for name in unknown)
+            lines.append(f"warn: some health checks cannot be excluded: no matches for {names}")
         if is_ok and not verbose:
             return Answer(True, "ok")
         return Answer(is_ok, "\n".join([*lines, f"{endpoint} check {'passed' if is_ok else 'failed'}", ""]))

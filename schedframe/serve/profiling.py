@@ -16,6 +16,9 @@ LONGEST_SECONDS: Final = 60.0
 SAMPLES_A_SECOND: Final = 100
 """Samples of all threads: few enough to cost less than a hundredth of a core."""
 
+_under_way: Final = threading.Lock()
+"""Held while a profile is taken: each takes a thread of the server for a while, which probes need, too."""
+
 
 def profile(request: Request) -> Response:
     """Sample for ``?seconds=`` (5 by default) and return one line a stack with its count.
@@ -26,6 +29,17 @@ def profile(request: Request) -> Response:
         seconds = min(float(request.query_params.get("seconds", "5")), LONGEST_SECONDS)
     except ValueError:
         return PlainTextResponse("seconds must be a number\n", 400)
+    if not _under_way.acquire(blocking=False):
+        return PlainTextResponse("another profile is being taken\n", 503)
+    try:
+        counts = _sampled(seconds)
+    finally:
+        _under_way.release()
+    return PlainTextResponse("".join(f"{stack} {count}\n" for stack, count in counts.most_common()))
+
+
+def _sampled(seconds: float) -> Counter[str]:
+    """Return how often each stack was seen, other than those of this thread."""
     own, counts = threading.get_ident(), Counter[str]()
     end = time.monotonic() + seconds
     while time.monotonic() < end:
@@ -34,7 +48,7 @@ def profile(request: Request) -> Response:
         for ident, frame in sys._current_frames().items():
             if ident != own:
                 counts[_folded(names.get(ident, str(ident)), frame)] += 1
-    return PlainTextResponse("".join(f"{stack} {count}\n" for stack, count in counts.most_common()))
+    return counts
 
 
 def threads(request: Request) -> Response:

@@ -15,12 +15,11 @@ import uvicorn
 from attrs import define, field, frozen
 
 from ..errors import ClusterError, InputError
+from .connections import BoundedConnection
 
 logger = logging.getLogger("schedframe.serve")
 
 LONGEST_HEAD: Final = 16_384
-REQUESTS_AT_A_TIME: Final = 64
-"""Requests under way; further ones are answered 503."""
 KEEP_ALIVE_SECONDS: Final = 30
 REFRESH_SECONDS: Final = 60.0
 """Seconds between two looks at the files of the certificate."""
@@ -53,6 +52,14 @@ def is_loopback(address: str) -> bool:
         return False
 
 
+def _listening_socket(address: str, port: int) -> socket.socket:
+    """Return a socket; ``::`` stands for all addresses of this machine, those of IPv4 included."""
+    if ":" not in address:
+        return socket.create_server((address, port))
+    both = address == "::" and socket.has_dualstack_ipv6()
+    return socket.create_server((address, port), family=socket.AF_INET6, dualstack_ipv6=both)
+
+
 @define(eq=False)
 class HttpServer:
     """Serves *app* in a thread of its own, from :meth:`start` to :meth:`close`."""
@@ -73,12 +80,18 @@ class HttpServer:
         port: int = self._socket.getsockname()[1]
         return port
 
+    @property
+    def url(self) -> str:
+        """The URL of the server, without a path."""
+        address = self.listener.address
+        scheme = "http" if self.listener.tls is None else "https"
+        return f"{scheme}://{f'[{address}]' if ':' in address else address}:{self.port}"
+
     def start(self) -> None:
         """Listen. Raises :class:`ClusterError` if the address cannot be listened on."""
         listener = self.listener
         try:
-            family = socket.AF_INET6 if ":" in listener.address else socket.AF_INET
-            self._socket = socket.create_server((listener.address, listener.port), family=family)
+            self._socket = _listening_socket(listener.address, listener.port)
         except OSError as error:
             raise ClusterError(
                 f"{listener.address}, port {listener.port} cannot be listened on: {error.strerror or error}"
@@ -86,14 +99,13 @@ class HttpServer:
         config = uvicorn.Config(
             self.app,
             loop="asyncio",
-            http="h11",
+            http=BoundedConnection,
             ws="none",
             lifespan="off",
             log_config=None,
-            log_level="warning",
+            log_level="error",  # a warning for each request that is not HTTP would let strangers fill the log
             access_log=False,
             server_header=False,
-            limit_concurrency=REQUESTS_AT_A_TIME,
             timeout_keep_alive=KEEP_ALIVE_SECONDS,
             timeout_graceful_shutdown=CLOSE_SECONDS,
             h11_max_incomplete_event_size=LONGEST_HEAD,

@@ -8,7 +8,6 @@ import threading
 from typing import Any
 
 import pytest
-import typer
 
 from schedframe import InMemoryCluster, Scheduler
 from schedframe.cli.leadership import (
@@ -56,7 +55,7 @@ def test_a_duration_that_is_none_is_refused(text: str) -> None:
 
 
 def test_a_word_that_is_no_boolean_is_refused() -> None:
-    with pytest.raises(typer.BadParameter, match="--leader-elect is 'maybe'"):
+    with pytest.raises(InputError, match="--leader-elect: 'maybe' is no truth value"):
         settings(leader_elect="maybe")
 
 

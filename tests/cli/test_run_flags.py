@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import inspect
 import logging
 from pathlib import Path
 
 import pytest
 import yaml
 
+from schedframe._version import __version__
+from schedframe.cli import run_command
 from schedframe.cli.flags_of_kube_scheduler import INAPPLICABLE, in_own_notation, inapplicable_flag
 from schedframe.cli.main import run
 from schedframe.cli.run_flags import feature_gates, with_flags
 from schedframe.cli.run_options import RunOptions
+from schedframe.cli.serving_settings import CacheTimes, serving_settings
 from schedframe.config import load_config
 from schedframe.errors import InputError
 
@@ -26,6 +30,9 @@ from schedframe.errors import InputError
         ("run --v=4", "run -v"),
         ("run -v=10 --seed 1", "run -vv --seed 1"),
         ("run -v", "run -v"),
+        ("run --v 7 --seed 1", "run -vv --seed 1"),
+        ("run -v 2 --seed 1", "run --seed 1"),
+        ("run --leader_elect=false --a=b_c", "run --leader-elect=false --a=b_c"),
         ("explain --profiling", "explain --profiling"),
     ],
 )
@@ -40,6 +47,66 @@ def test_flags_without_a_use_are_refused_with_the_reason(capsys: pytest.CaptureF
     assert run(["run", "--cert-dir", "/tmp"]) == 2
     expected = "--cert-dir does not apply: a certificate made at the start is kept in memory"
     assert expected in capsys.readouterr().err
+
+
+def test_every_flag_of_kube_scheduler_is_known() -> None:
+    """The list is what the help of kube-scheduler v1.36.2 names."""
+    recorded = (Path(__file__).parent / "flags-of-kube-scheduler-v1.36.2.txt").read_text().split()
+    assert len(recorded) == 60
+    names = inspect.signature(run_command.run).parameters
+    taken = {f"--{name.replace('_', '-')}" for name in names}
+    taken |= {"--v", "--version", "--help", "--logging-format"}
+    assert [flag for flag in recorded if flag not in taken and flag not in INAPPLICABLE] == []
+    assert not taken & INAPPLICABLE.keys()
+    assert all(INAPPLICABLE.values())
+
+
+@pytest.mark.parametrize("flag", ["--version", "--version=raw", "--version=true"])
+def test_run_says_its_version(flag: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["run", flag]) == 0
+    assert capsys.readouterr().out == f"schedframe {__version__}\n"
+
+
+@pytest.mark.parametrize("flag", ["--v=2", "--logging-format=json", "--help"])
+def test_flags_with_other_names_are_taken(flag: str, tmp_path: Path) -> None:
+    assert run(["run", flag, "--write-config-to", str(tmp_path / "c.yaml")]) == 0
+
+
+@pytest.mark.parametrize(
+    ("flag", "value"),
+    [
+        ("--secure-port", "70000"),
+        ("--secure-port", "-1"),
+        ("--bind-address", "example.com"),
+        ("--bind-address", "[::1]"),
+        ("--tls-min-version", "VersionTLS10"),
+        ("--tls-cert-file", "only-one-of-two"),
+        ("--profiling", "maybe"),
+        ("--leader-elect", "maybe"),
+        ("--authentication-token-webhook-cache-ttl", "soon"),
+        ("--authorization-webhook-cache-authorized-ttl", "-1s"),
+        ("--authorization-always-allow-paths", "/a*b"),
+    ],
+)
+def test_wrong_values_are_refused_at_once(
+    flag: str, value: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["run", f"{flag}={value}", "--write-config-to", str(tmp_path / "c.yaml")]) == 2
+    assert flag in capsys.readouterr().err
+
+
+def test_settings_of_the_server() -> None:
+    settings = serving_settings(
+        RunOptions(
+            profiling="T",
+            bind_address="::",
+            authorization_webhook_cache_authorized_ttl="0s",
+            authorization_always_allow_paths="healthz, /debug/*,",
+        )
+    )
+    assert settings.profiling
+    assert settings.cache_times == CacheTimes(token=10.0, allowed=0.0, denied=10.0)
+    assert settings.always_allowed == ("/healthz", "/debug/*")
 
 
 def test_every_flag_of_the_help_is_taken(capsys: pytest.CaptureFixture[str]) -> None:

@@ -17,8 +17,10 @@ import pytest
 
 from schedframe import InMemoryCluster, Scheduler
 from schedframe.cli.leadership import Leadership
+from schedframe.cli.observed import Observed
 from schedframe.cli.run_options import RunOptions
-from schedframe.cli.serving import Observed, new_metrics, serving
+from schedframe.cli.serving import new_metrics, serving
+from schedframe.cli.serving_settings import serving_settings
 from schedframe.cluster.kubernetes.leader import ElectionSettings
 from schedframe.errors import InputError
 
@@ -48,11 +50,12 @@ def served(settings: ElectionSettings | None = None, **more: Any) -> Iterator[tu
     room = {"cpu": "2", "memory": "8Gi", "pods": "10"}
     cluster.create({"kind": "Node", "metadata": {"name": "n"}, "status": {"allocatable": room}})
     leadership = Leadership(cluster, settings)  # type: ignore[arg-type]  # no election is joined
-    metrics = new_metrics(options, leadership)
+    server = serving_settings(options)
+    metrics = new_metrics(server, leadership)
     with Scheduler(cluster, metrics=metrics) as scheduler:
         exposition = None if metrics is None else metrics.exposition
         observed = Observed(cluster, scheduler, leadership, exposition)  # type: ignore[arg-type]
-        with serving(options, observed):
+        with serving(server, observed):
             yield options, observed
 
 
@@ -61,13 +64,14 @@ def test_it_is_ready_when_the_cluster_was_read() -> None:
         assert get(options, "/livez") == (200, "ok")
         status, text = get(options, "/readyz")
         assert status == 500
-        assert "[-]informer-sync failed: the cluster is still being read" in text
+        assert "[-]sched-handler-sync failed: the cluster is still being read" in text
         observed.is_synced = True
         assert get(options, "/readyz") == (200, "ok")
         assert [line[3:].split(" ")[0] for line in get(options, "/readyz?verbose")[1].splitlines()[:-1]] == [
             "ping",
-            "leader-election",
-            "informer-sync",
+            "leaderElection",
+            "shutdown",
+            "sched-handler-sync",
             "scheduling-loop",
             "scheduling-queue",
             "configuration",
@@ -88,7 +92,7 @@ def test_pages_about_the_scheduler() -> None:
         thread = threading.Thread(target=observed.leadership.drive, args=(observed.scheduler,))
         thread.start()
         try:
-            config = json.loads(get(options, "/configz")[1])["kubescheduler.config.k8s.io"]
+            config = json.loads(get(options, "/configz")[1])["componentconfig"]
             assert config["kind"] == "KubeSchedulerConfiguration"
             assert json.loads(get(options, "/debug/cache")[1])["nodes"][0]["name"] == "n"
             assert json.loads(get(options, "/debug/queue")[1]) == {}
@@ -112,7 +116,7 @@ def test_metrics_say_who_leads() -> None:
 
 def test_nothing_is_served_by_default() -> None:
     assert RunOptions().secure_port == 0
-    assert new_metrics(RunOptions(), Leadership(None)) is None  # type: ignore[arg-type]  # it is not read
+    assert new_metrics(serving_settings(RunOptions()), Leadership(None)) is None  # type: ignore[arg-type]  # it is not read
 
 
 def test_a_certificate_needs_its_key(tmp_path: Path) -> None:

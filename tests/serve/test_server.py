@@ -138,9 +138,14 @@ def test_reviews() -> None:
         assert get(server, "/readyz/ping")[0] == 200
         assert reviewer.asked == []
         assert get(server, "/readyz")[0] == 403
-        assert get(server, "/metrics") == (403, 'User "system:anonymous" cannot get path "/metrics"\n')
+        forbidden = json.loads(get(server, "/metrics")[1])
+        assert forbidden["message"] == 'forbidden: User "system:anonymous" cannot get path "/metrics"'
+        assert (forbidden["kind"], forbidden["reason"], forbidden["code"]) == ("Status", "Forbidden", 403)
         assert get(server, "/metrics", "Bearer bad")[0] == 401
-        assert get(server, "/metrics", "Basic good")[0] == 401
+        assert get(server, "/livez", "Bearer bad")[0] == 401, "whatever the path, as in kube-scheduler"
+        assert get(server, "/metrics", "Basic good")[0] == 403, "a user without a token is anonymous"
+        assert get(server, "/metrics", method="HEAD")[0] == 403
+        assert ("system:anonymous", "head", "/metrics") in reviewer.asked
         assert get(server, "/metrics", "Bearer good") == (200, "a 1\n")
         assert get(server, "/configz", "Bearer good")[0] == 403
         assert get(server, "/metrics", "Bearer slow")[0] == 503

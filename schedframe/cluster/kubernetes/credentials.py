@@ -121,9 +121,9 @@ class ExecPlugin:
     """A command that prints an ``ExecCredential``."""
 
     command: tuple[str, ...]
-    environment: Mapping[str, str]
+    environment: Mapping[str, str] = field(repr=False)
     api_version: str
-    info: str
+    info: str = field(repr=False)
     """Value of KUBERNETES_EXEC_INFO."""
     hint: str = ""
 

@@ -42,7 +42,7 @@ class Access:
     insecure: bool = False
     """Whether the certificate of the server is not verified, because the kubeconfig says so."""
     tls_server_name: str | None = None
-    proxy_url: str | None = None
+    proxy_url: str | None = field(default=None, repr=False)
     impersonate: Sequence[tuple[str, str]] = ()
     """Headers of requests on behalf of another user."""
     source: str = ""
@@ -114,8 +114,11 @@ def _read(path: Path) -> dict[str, Any]:
         document = yaml.safe_load(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise CredentialsError(f"kubeconfig {path} cannot be read: {error.strerror or error}") from None
-    except (yaml.YAMLError, UnicodeDecodeError) as error:
-        raise CredentialsError(f"kubeconfig {path} is not YAML: {error}") from None
+    except yaml.MarkedYAMLError as error:  # its text quotes the line, which may have a token or a key
+        line = 0 if error.problem_mark is None else error.problem_mark.line + 1
+        raise CredentialsError(f"kubeconfig {path} is not YAML in line {line} or before it") from None
+    except (yaml.YAMLError, UnicodeDecodeError):
+        raise CredentialsError(f"kubeconfig {path} is not YAML: it is no UTF-8 text") from None
     if document is None:
         return {}
     if not isinstance(document, dict):
@@ -194,7 +197,10 @@ def _proxy(cluster: Mapping[str, Any], server: str, source: str) -> str | None:
     named = str(cluster.get("proxy-url") or "")
     if named:
         if urlsplit(named).scheme not in ("http", "https"):
-            raise CredentialsError(f"{source}: proxy-url {named}: only http and https proxies are supported")
+            scheme = urlsplit(named).scheme or "nothing"  # the rest may have a password
+            raise CredentialsError(
+                f"{source}: proxy-url begins with {scheme}: only http and https proxies are supported"
+            )
         return named
     parts = urlsplit(server if "://" in server else f"https://{server}")
     if proxy_bypass(parts.netloc) or parts.hostname in _LOOPBACK:

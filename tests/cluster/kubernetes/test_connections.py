@@ -238,5 +238,6 @@ def test_the_proxy_of_the_environment(tmp_path: Path, monkeypatch: pytest.Monkey
 
 
 def test_a_proxy_of_another_kind(tmp_path: Path) -> None:
-    with pytest.raises(CredentialsError, match="only http and https proxies"):
-        load_access(kubeconfig(tmp_path, 1, {}, **{"proxy-url": "socks5://proxy.example"}))
+    with pytest.raises(CredentialsError, match="begins with socks5: only http and https") as caught:
+        load_access(kubeconfig(tmp_path, 1, {}, **{"proxy-url": "socks5://user:hidden@proxy.example"}))
+    assert "hidden" not in str(caught.value)

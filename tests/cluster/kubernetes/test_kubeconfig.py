@@ -10,14 +10,16 @@ from typing import Any
 
 import pytest
 import yaml
+from attrs import evolve
 
 from schedframe.cluster.kubernetes import (
+    Access,
     CredentialsError,
     KubernetesCluster,
     in_cluster_access,
     load_access,
 )
-from schedframe.cluster.kubernetes.credentials import FileToken, StaticToken
+from schedframe.cluster.kubernetes.credentials import FileToken, StaticToken, exec_plugin
 
 
 def config(**parts: Any) -> dict[str, Any]:
@@ -257,3 +259,21 @@ def test_an_exec_plugin_that_is_not_installed(tmp_path: Path) -> None:
     user["exec"]["command"] = "no-such-command-anywhere"
     with pytest.raises(CredentialsError, match=r"cannot be run: .*; install it"):
         header(load_access(written(tmp_path / "config", config(user=user))))
+
+
+@pytest.mark.parametrize(
+    "text", ["token: 'hidden\n", "token: *hidden\n", "a: {token: hidden\n", "token: a: hidden\n"]
+)
+def test_an_error_of_the_file_quotes_no_secret(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "config"
+    path.write_text(text)
+    with pytest.raises(CredentialsError, match="is not YAML") as caught:
+        load_access(path)
+    assert "hidden" not in str(caught.value)
+
+
+def test_a_description_has_no_secret(tmp_path: Path) -> None:
+    plugin = exec_plugin({"command": "c", "env": [{"name": "N", "value": "hidden"}]}, tmp_path, {})
+    access = Access("https://h", StaticToken("Bearer hidden"), client_key=b"hidden")
+    for each in (plugin, access, evolve(access, proxy_url="http://user:hidden@proxy")):
+        assert "hidden" not in repr(each)

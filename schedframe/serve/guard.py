@@ -1,0 +1,103 @@
+"""What surrounds the pages: who may read them, headers of every answer, and faults of a page."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any, Final
+
+from attrs import frozen
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from ..errors import ClusterError
+from .access import ANONYMOUS, AccessReviewer, Identity
+
+logger = logging.getLogger("schedframe.serve")
+
+_HEADERS: Final = [(b"cache-control", b"no-cache, private"), (b"x-content-type-options", b"nosniff")]
+"""Headers of every answer: no proxy keeps it, and no browser takes text for anything else."""
+
+
+@frozen
+class Surrounded:
+    """Adds headers to every answer, and answers 500 when a page fails."""
+
+    app: ASGIApp
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        if scope["type"] != "http":
+            return
+        try:
+            await self.app(scope, receive, _with_headers(send))
+        except Exception:  # Starlette has answered 500 and passes the fault on
+            logger.exception("%s %s failed", scope["method"], scope["path"])
+
+
+def _with_headers(send: Send) -> Callable[[MutableMapping[str, Any]], Awaitable[None]]:
+    async def sending(message: MutableMapping[str, Any]) -> None:
+        if message["type"] == "http.response.start":
+            message["headers"] = [*message.get("headers", ()), *_HEADERS]
+        await send(message)
+
+    return sending
+
+
+@frozen
+class Guard:
+    """Lets through what the reviewer allows, and paths that need no authorization.
+
+    As in kube-scheduler, an invalid token is refused on every path.
+    """
+
+    app: ASGIApp
+    reviewer: AccessReviewer
+    always_allowed: tuple[str, ...]
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer one request."""
+        refusal = await self._refusal(Request(scope))
+        await (self.app if refusal is None else refusal)(scope, receive, send)
+
+    async def _refusal(self, request: Request) -> Response | None:
+        """Return the answer to a request that is not allowed; ``None`` if it is."""
+        path, verb = request.scope["path"], request.method.lower()
+        try:
+            user = await self._user(request)
+            if user is None:
+                return _status(401, "Unauthorized", "Unauthorized", {"WWW-Authenticate": "Bearer"})
+            if self._is_free(path) or await self.reviewer.may(user, verb, path):
+                return None
+        except ClusterError:
+            return PlainTextResponse("the API server did not answer the review\n", 503)
+        return _status(403, "Forbidden", f'forbidden: User "{user.name}" cannot {verb} path "{path}"')
+
+    async def _user(self, request: Request) -> Identity | None:
+        """Return who sends the request, anonymous without a token; ``None`` if the token is not valid."""
+        scheme, _, token = request.headers.get("Authorization", "").strip().partition(" ")
+        token = token.strip()
+        if scheme.lower() != "bearer" or not token:
+            return ANONYMOUS
+        return await self.reviewer.authenticate(token)
+
+    def _is_free(self, path: str) -> bool:
+        return any(
+            path == each or (each.endswith("*") and path.startswith(each[:-1]))
+            for each in self.always_allowed
+        )
+
+
+def _status(code: int, reason: str, message: str, headers: dict[str, str] | None = None) -> Response:
+    """Return a refusal in the form of the Kubernetes API."""
+    status = {
+        "kind": "Status",
+        "apiVersion": "v1",
+        "metadata": {},
+        "status": "Failure",
+        "message": message,
+        "reason": reason,
+        "code": code,
+    }
+    return JSONResponse(status, code, headers)
