@@ -5,15 +5,11 @@ A class covers the plugins whose answer for a row depends on that row and the po
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from attrs import evolve
 
 from ...api import Pod
 from ...framework import CycleState, Framework
-from ...framework.filtering import run_pre_filter
-from ...framework.scoring import run_pre_score
-from ...state import ObjectStore, Rows, RowsByState
+from ...state import ObjectStore, Rows
 from ..search.tie_breaking import Scores
 from .cacheability import CacheablePlan
 from .class_key import class_key
@@ -85,7 +81,7 @@ class EquivalenceClass:
         self._objects = objects
         self._versions: Versions = ()
         self._row_version = self._node_version = self._node_generation = -1
-        self._query = Query(self.table, self.node_columns.status_codes, pod, self.state)
+        self._query = Query(self.table, self.node_columns.status_codes, pod)
         self._updater: ColumnUpdater | None = None
         self._rowwise: RowwiseEvaluator | None = None  # None: some plugin has no per-node form
         self._by_state = False  # whether rows in equal states get equal answers, but for node scores
@@ -95,9 +91,10 @@ class EquivalenceClass:
         self._visits = self._credit = 0
         self._matrix_tried = False
         shared.users += 1
-        self.index_only = self._build_index_only(by_state=index_only)
-        if not self.index_only:
-            self._build()
+        if self._begin():
+            self.index_only = self._get_index(state_index=index_only)
+            if not self.index_only:
+                self._build_columns()
 
     @property
     def nbytes(self) -> int:
@@ -192,22 +189,34 @@ class EquivalenceClass:
                 self.index, self._visits = None, 0
             return
         self._visits += 1
-        if self._visits >= self.policy.first_visits and index is None:
-            self._get_index()
+        if self._visits >= self.policy.first_visits and index is None and not self._get_index():
+            self._wait()
 
-    def _get_index(self) -> None:
+    def _get_index(self, *, state_index: bool = True) -> bool:
+        """Get the index that the policy chooses; ``False`` if none serves. O(row states) or O(rows).
+
+        *state_index*: also that one.
+        """
         kind = self.shared.index_for(self.shared.users, by_state=self._by_state)
         if kind is IndexKind.MATRIX and self._use_matrix():
-            return
-        rows = self.shared.rows_by_state() if kind is not IndexKind.ROWS else None
-        if rows is not None and rows.sync(self.node_columns.codes):
-            columns = self.columns
-            assert columns is not None
-            index = self._state_index(rows)
-            if index.build({state: columns.partial_score(rows.one_of(state)) for state in rows.states()}):
-                self.index = index
-                return
-        self._wait()
+            return True
+        rows = self.shared.rows_by_state() if state_index and kind is not IndexKind.ROWS else None
+        if rows is None or self._rowwise is None or not rows.sync(self.node_columns.codes):
+            return False
+        states, columns, evaluate = rows.states(), self.columns, self._rowwise.evaluate
+        most = max(self.policy.rowwise_rows, self.table.size // self.policy.rows_per_state)
+        if columns is None and len(states) > most:
+            return False
+        known = evaluate if columns is None else columns.partial_score
+        index = StateIndex(rows, self.node_columns, evaluate, self.policy)
+        try:
+            if not index.build({state: known(rows.one_of(state)) for state in states}):
+                return False
+        except EvaluationFailed:
+            self.cacheable = False
+            return False
+        self.index = index
+        return True
 
     def _use_matrix(self) -> bool:
         """Attach to the score matrix, if it serves this class; whether that was done."""
@@ -230,14 +239,6 @@ class EquivalenceClass:
             self.cacheable = False
             return None
 
-    def _state_index(self, rows: RowsByState) -> StateIndex:
-        return StateIndex(rows, self.node_columns, self._evaluate_rows, self.policy)
-
-    def _evaluate_rows(self, rows: Collection[int]) -> list[int]:
-        """Partial scores of rows that the node columns let pass, each in a state of its own."""
-        assert self._rowwise is not None
-        return list(map(self._rowwise.evaluate, rows))
-
     # ---- catching up -------------------------------------------------------------------------------------
 
     def refresh(self) -> bool:
@@ -245,24 +246,18 @@ class EquivalenceClass:
         table, columns = self.table, self.columns
         stamp = change_stamp(table, self._objects)
         if self.index_only or (stamp != self.stamp and not self._is_current(stamp)):
-            self._build()
-            return self.cacheable
-        version = table.row_log.version
-        if self._row_version == version or not self.cacheable:
+            return self._rebuild()
+        since = self._row_version
+        if since == table.row_log.version or not self.cacheable:
             return self.cacheable
         assert columns is not None
-        since, self._row_version = self._row_version, version
-        nodes_changed = table.node_log.version != self._node_version
-        self._node_version = table.node_log.version
-        if nodes_changed:
+        assert self._updater is not None
+        self._row_version = table.row_log.version
+        if self._node_version != table.node_log.version:
+            self._node_version = table.node_log.version
             columns.take_node_scores()
         try:
-            if not self._evaluate_since(since, counting=not nodes_changed):
-                self._build()
-                return self.cacheable
-            if nodes_changed:
-                columns.recount()
-            columns.follow_highest()
+            return self._updater.catch_up(since) or self._rebuild()
         except EvaluationFailed:
             self.cacheable = False
         return self.cacheable
@@ -276,64 +271,7 @@ class EquivalenceClass:
         self.stamp = stamp
         return True
 
-    def _evaluate_since(self, since: int, *, counting: bool) -> bool:
-        """Evaluate the rows that changed after *since*; ``False`` if the log does not reach back so far.
-
-        *counting*: count raw scores as rows come and go; else the caller recounts.
-        """
-        log, updater = self.table.row_log, self._updater
-        assert updater is not None
-        missed = log.version - since
-        if self._rowwise is not None and missed <= self.policy.rowwise_rows:
-            rows = log.since(since)
-            if rows is not None:
-                updater.evaluate_rows(rows if missed == 1 else set(rows), counting=counting)
-            return rows is not None
-        if updater.all_rows_are_cheaper(missed):
-            updater.evaluate_all()
-            return True
-        positions = log.positions_since(since, self.table.size)
-        if positions is not None:
-            updater.evaluate_dirty(positions, counting=counting)
-        return positions is not None
-
     # ---- building ----------------------------------------------------------------------------------------
-
-    def _build_index_only(self, *, by_state: bool) -> bool:
-        """Begin with an index and no columns, O(row states); ``False`` if no index serves.
-
-        *by_state*: also with a state index.
-        """
-        if not self.node_columns.refresh():
-            return False
-        use_matrix = self.shared.index_for(self.shared.users) is IndexKind.MATRIX
-        rows = None if use_matrix or not by_state else self.shared.rows_by_state()
-        if (rows is None and not use_matrix) or not self._begin():
-            return False
-        passing = self.node_columns.passing() if rows is None else rows.all_rows()
-        if run_pre_score(self.plan.cached, self.state, self.pod, passing) is not None:
-            return False
-        self._select_scores()
-        if not self._by_state or self._rowwise is None:
-            return False
-        if use_matrix and self._use_matrix():
-            return True
-        rows = self.shared.rows_by_state() if by_state else None
-        return rows is not None and rows.sync(self.node_columns.codes) and self._build_state_index(rows)
-
-    def _build_state_index(self, rows: RowsByState) -> bool:
-        states, index = rows.states(), self._state_index(rows)
-        if len(states) > max(self.policy.rowwise_rows, self.table.size // self.policy.rows_per_state):
-            return False
-        try:
-            scores = self._evaluate_rows([rows.one_of(state) for state in states])
-        except EvaluationFailed:
-            self.cacheable = False
-            return False
-        if not index.build(dict(zip(states, scores, strict=True))):
-            return False
-        self.index = index
-        return True
 
     def _begin(self) -> bool:
         """What goes for all rows; whether the class can be used."""
@@ -342,52 +280,39 @@ class EquivalenceClass:
             self.index.close()
         self.columns = self.index = self._updater = self._rowwise = None
         self.groupings = GroupMaxCache(self.policy)
-        self.state = CycleState()
         self.generation += 1
         columns.refresh()
         self._node_generation = columns.generation
         self.stamp = change_stamp(table, self._objects)
         self._versions = dependency_versions(plan.dependencies, table, self._objects)
         self._row_version, self._node_version = table.row_log.version, table.node_log.version
-        self.cacheable = columns.cacheable and class_key("", plan, self.pod) is not None
-        if not self.cacheable:
+        query = None
+        if columns.cacheable and class_key("", plan, self.pod) is not None:
+            query = self._query.prepared(plan.cached, plan.pod_plan, columns.passing())
+        self.cacheable, self.index_only = query is not None, False
+        if query is None:
             return False
-        outcome = run_pre_filter(plan.cached, self.state, self.pod, table.rows())
-        self.cacheable = outcome.status is None and outcome.node_names is None
-        skipped = self.state.skip_filter_plugins
-        filters = tuple([entry for entry in plan.pod_plan.filter if entry.name not in skipped])
-        self._query = Query(table, columns.status_codes, self.pod, self.state, filters)
-        return self.cacheable
-
-    def _build(self) -> None:
-        """Build the columns; O(rows)."""
-        self.index_only = False
-        if not self._begin():
-            return
-        columns = self.columns = ClassColumns(self.table, self.node_columns)
-        updater = self._updater = ColumnUpdater(columns, self._query, self.policy)
-        try:
-            passing = updater.filter_all()
-            if run_pre_score(self.plan.cached, self.state, self.pod, columns.feasible_rows()) is not None:
-                self.cacheable = False
-                return
-            self._select_scores()
-            columns.set_normalized(self._query.raw_scores)
-            updater.query, updater.rowwise = self._query, self._rowwise
-            updater.memo = self._memo if self._by_state else None
-            updater.score_all(passing)
-        except EvaluationFailed:
-            self.cacheable = False
-
-    def _select_scores(self) -> None:
-        """The score plugins that do not skip the pod, and what follows from them."""
-        plan = self.plan
-        self.new_state = self.state.template()
-        query = self._query = self._query.with_scores(plan.pod_plan.score)
+        self._query, self.state, self.new_state = query, query.state, query.state.template()
         self._by_state = query.plugins <= plan.by_state and not query.raw_scores
         self._rowwise = RowwiseEvaluator(query) if query.is_rowwise else None
         self._memo.clear()
         self._matrix_tried = False
+        return True
+
+    def _rebuild(self) -> bool:
+        """Begin again, with columns; whether the class can be used. O(rows)."""
+        if self._begin():
+            self._build_columns()
+        return self.cacheable
+
+    def _build_columns(self) -> None:
+        query, memo = self._query, self._memo if self._by_state else None
+        columns = self.columns = ClassColumns(self.table, self.node_columns, query.raw_scores)
+        self._updater = ColumnUpdater(columns, query, self.policy, self._rowwise, memo)
+        try:
+            self._updater.evaluate_all()
+        except EvaluationFailed:
+            self.cacheable = False
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if columns, index or groups are not consistent; O(rows)."""

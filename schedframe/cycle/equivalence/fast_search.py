@@ -194,8 +194,7 @@ class FastSearch:
             overlay.sync(framework, decision.state, pod, columns)
             if overlay.any:
                 rows = eq_class.table.rows()
-                counts = overlay.rejections(columns.statuses)
-                verdicts = Verdicts.counted(rows, overlay.codes[rows.index], columns.statuses, counts)
+                verdicts = Verdicts(rows, overlay.codes[rows.index], columns.statuses)
                 return self.live.of_verdicts(eq_class, decision, verdicts)
         if all_skip and columns.feasible:
             return self.live.draw(eq_class, decision)

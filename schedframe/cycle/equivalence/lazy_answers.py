@@ -47,9 +47,9 @@ def keeps_highest(eq_class: EquivalenceClass, lazy: LazyFilter) -> bool:
     columns, size = eq_class.columns, eq_class.table.size
     assert columns is not None
     return all(
-        lazy.first_passing(((column.raw[:size] == column.highest) & lazy.candidates).nonzero()[0], 1)
-        for column in columns.normalized
-        if column.highest
+        lazy.first_passing(((each.raw[:size] == highest) & lazy.candidates).nonzero()[0], 1)
+        for each, highest in zip(columns.normalized, columns.highest, strict=True)
+        if highest
     )
 
 

@@ -212,8 +212,7 @@ class LiveSearch:
 
         Also where totals depend on the highest raw score of the rows that pass.
         """
-        highest = [column.highest for column in columns_of(eq_class).normalized]
-        if entry.filter_groups is None or any(highest):
+        if entry.filter_groups is None or any(columns_of(eq_class).highest):
             return None
         try:
             answer = entry.filter_groups(decision.state, decision.pod, eq_class.table)

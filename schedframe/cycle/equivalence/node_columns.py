@@ -6,7 +6,7 @@ the pods of a row is kept for each class.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -14,16 +14,12 @@ from attrs import define, field
 
 from ...api import Pod
 from ...errors import InvariantError
-from ...framework import CycleState, Plan, Verdicts
-from ...framework.filtering import run_pre_filter
-from ...framework.plan import FilterEntry, ScoreEntry
-from ...framework.scoring import run_pre_score
-from ...state import NodeTable, ObjectStore, Rows
+from ...state import LazyRows, NodeTable, ObjectStore, Rows
 from ...state.policy import PORTION
 from .cacheability import CacheablePlan
 from .dependencies import Stamp, Versions, change_stamp, dependency_versions
-from .evaluate.columnar import raw_scores, weighted_sum
-from .live_answers import run_filter
+from .evaluate.columnar import filter_codes, raw_scores, weighted_sum
+from .evaluate.query import Query
 from .normalized import RawScores
 from .policy import TOTALS
 from .status_codes import NO_NODE, Codes, EvaluationFailed, StatusCodes
@@ -53,9 +49,7 @@ class NodeColumns:
     normalized: tuple[RawScores, ...] = ()
     score_columns: tuple[Column, ...] = ()
     """The columns of scores, raw ones included, in which some row has, or had, another score than 0."""
-    _state: CycleState = field(factory=CycleState, repr=False)
-    _filters: list[FilterEntry] = field(factory=list)
-    _scores: list[ScoreEntry] = field(factory=list)
+    _query: Query = field(init=False, repr=False)
     _fixed: Column = field(init=False)
     """Weighted sum of the scores that are not normalised."""
     _totals: dict[tuple[int, ...], Column] = field(factory=dict)
@@ -67,6 +61,7 @@ class NodeColumns:
 
     def __attrs_post_init__(self) -> None:
         self.status_codes = StatusCodes(self.plan.order)
+        self._query = Query(self.table, self.status_codes, self.pod)
         self._build()
 
     @property
@@ -115,9 +110,9 @@ class NodeColumns:
         return found
 
     def passing(self) -> Rows:
-        """The rows that are not rejected, ascending; O(rows)."""
-        positions = (self.codes[: self.table.size] == 0).nonzero()[0]
-        return Rows.ascending(self.table, positions)
+        """Return the rows that are not rejected, ascending; O(rows)."""
+        passes = self.codes[: self.table.size] == 0
+        return LazyRows(self.table, int(np.count_nonzero(passes)), lambda: passes.nonzero()[0])
 
     # ---- catching up -------------------------------------------------------------------------------------
 
@@ -134,7 +129,10 @@ class NodeColumns:
             return self.cacheable
         self._stamp, self._node_version = stamp, table.node_log.version
         if changed and self.cacheable:
-            self._evaluate_dirty(sorted(set(changed)))
+            rows = np.unique(changed)
+            self.codes[rows] = NO_NODE
+            self._evaluate(Rows.ascending(table, rows[table.alive[rows]]), fresh=False)
+            self._totals.clear()
         return self.cacheable
 
     def _build(self) -> None:
@@ -151,71 +149,35 @@ class NodeColumns:
         if table.num_nodes < table.size:
             self.codes[: table.size][~table.alive[: table.size]] = NO_NODE
         self._totals.clear()
-        self._fixed_is_zero, self.score_columns = True, ()
-        self._state = CycleState()
-        rows = table.rows()
-        outcome = run_pre_filter(plan, self._state, self.pod, rows)
-        self.cacheable = outcome.status is None and outcome.node_names is None
-        if self.cacheable:
-            self.cacheable = run_pre_score(plan, self._state, self.pod, rows) is None
-        if self.cacheable:
-            self._select(plan, size)
-            for part in rows.portions(PORTION):
+        self._fixed_is_zero, self.score_columns, self.normalized = True, (), ()
+        query = self._query.prepared(plan, plan, table.rows())
+        self.cacheable = query is not None
+        if query is not None:
+            self._query, self.normalized = query, RawScores.zeros(query.raw_scores, size)
+            for part in table.rows().portions(PORTION):
                 self._evaluate(part, fresh=True)
-
-    def _select(self, plan: Plan, size: int) -> None:
-        """The plugins that do not skip the pod."""
-        skipped = self._state.skip_score_plugins
-        self._filters = [entry for entry in plan.filter if entry.name not in self._state.skip_filter_plugins]
-        scores = [entry for entry in plan.score if entry.name not in skipped]
-        self._scores = [entry for entry in scores if entry.normalization is None]
-        self.normalized = tuple(
-            RawScores(entry, entry.normalization, np.zeros(size, np.int64))
-            for entry in scores
-            if entry.normalization is not None
-        )
-
-    def _evaluate_dirty(self, rows: Iterable[int]) -> None:
-        changed = np.fromiter(rows, np.intp)
-        self.codes[changed] = NO_NODE
-        self._evaluate(Rows.ascending(self.table, changed[self.table.alive[changed]]), fresh=False)
-        self._totals.clear()
 
     def _evaluate(self, rows: Rows, *, fresh: bool) -> None:
         """Filter and score *rows*; *fresh*: their codes and scores are all 0 so far."""
+        query = self._query
         try:
-            passing = self._filter(rows, fresh=fresh)
-            sums = [(self._fixed, weighted_sum(self._scores, self._state, self.pod, passing))]
-            sums += [(e.raw, raw_scores(e.entry, self._state, self.pod, passing)) for e in self.normalized]
+            codes = filter_codes(query, rows, np.zeros(len(rows), np.int32))
+            passing = rows.select(codes == 0) if codes.any() else rows
+            sums = [(self._fixed, weighted_sum(query.scores, query.state, query.pod, passing))]
+            sums += [(e.raw, raw_scores(e.entry, query.state, query.pod, passing)) for e in self.normalized]
         except EvaluationFailed:
             self.cacheable = False
             return
+        # Pages that were never written to take no memory, and most codes and scores are 0.
+        if not fresh or passing is not rows:
+            self.codes[rows.index] = codes
         for column, scores in sums:
-            # Pages that were never written to take no memory, and most scores are 0.
             some = bool(scores.any())
             if not fresh or some:
                 column[passing.index] = scores
             if some and not any(column is each for each in self.score_columns):
                 self.score_columns = (*self.score_columns, column)
                 self._fixed_is_zero &= column is not self._fixed
-
-    def _filter(self, rows: Rows, *, fresh: bool) -> Rows:
-        """Set the codes of *rows*; those that pass."""
-        registry = self.status_codes
-        codes = np.zeros(len(rows), np.int32)
-        verdicts = Verdicts(rows, codes, registry.statuses, registry.codes)
-        positions = registry.positions_of(codes)
-        for entry in self._filters:
-            order = registry.order[entry.name]
-            run_filter(entry, order, self._state, self.pod, verdicts, positions)
-        if not registry.register():
-            raise EvaluationFailed("a filter plugin failed")
-        if codes.any():
-            self.codes[rows.index] = codes
-            return rows.select(codes == 0)
-        if not fresh:
-            self.codes[rows.index] = 0
-        return rows
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` unless a rebuild gives the same codes and scores; O(rows)."""

@@ -166,7 +166,7 @@ def test_no_columns_are_built(sizes: tuple[str, ...], monkeypatch: pytest.Monkey
 def test_a_class_with_columns_gets_a_state_index(
     sizes: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(EquivalenceClass, "_build_state_index", lambda eq_class, rows: False)
+    lowered(monkeypatch, index_only_classes=0)
     watched, world = Watched(monkeypatch), world_of(50)
     schedule(world, 60, *sizes)
     assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))

@@ -63,26 +63,14 @@ def partial_scores(query: Query, node_codes: Codes) -> Column | None:
     return scores if int(scores.max(initial=-1)) >= 0 else None
 
 
-def weighted_sum(
-    entries: Iterable[ScoreEntry], state: CycleState, pod: Pod, rows: Rows, out: Column | None = None
-) -> Column:
-    """The weighted sum of scores that are not normalised: in *out* if given, else a fresh array."""
-    first: Column | None = None
+def weighted_sum(entries: Iterable[ScoreEntry], state: CycleState, pod: Pod, rows: Rows) -> Column:
+    """The weighted sum of scores that are not normalised: a fresh array."""
     total: Column | None = None
     for entry in entries:
         raw = raw_scores(entry, state, pod, rows)
         part = raw if entry.weight == 1 else raw * entry.weight
-        if first is None:
-            first = part
-        elif total is None:
-            total = np.add(first, part, out=out)
-        else:
-            total += part
-    if total is not None:
-        return total
-    total = np.empty(len(rows), np.int64) if out is None else out
-    total[:] = 0 if first is None else first
-    return total
+        total = part.copy() if total is None else np.add(total, part, out=total)
+    return np.zeros(len(rows), np.int64) if total is None else total
 
 
 def raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Column:

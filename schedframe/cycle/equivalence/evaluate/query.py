@@ -2,47 +2,56 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from functools import cached_property
 
-from attrs import evolve, frozen
+from attrs import field, frozen
 
 from ....api import Pod
-from ....framework import CycleState
+from ....framework import CycleState, Plan
+from ....framework.filtering import run_pre_filter
 from ....framework.plan import FilterEntry, ScoreEntry
-from ....state import NodeTable
+from ....framework.scoring import run_pre_score
+from ....state import NodeTable, Rows
 from ..status_codes import StatusCodes
 
 
-@frozen(eq=False)
+@frozen(eq=False, slots=False)
 class Query:
-    """A pod, its cycle state after the cached pre_filter and pre_score, and the plugins to call for it.
-
-    These are the cached plugins that do not look at the node object alone, without those that skip the pod.
-    """
+    """A pod, its cycle state after pre_filter and pre_score, and the plugins to call for it."""
 
     table: NodeTable
     codes: StatusCodes
     pod: Pod
-    state: CycleState
+    state: CycleState = field(factory=CycleState)
     filters: tuple[FilterEntry, ...] = ()
     scores: tuple[ScoreEntry, ...] = ()
     """Those whose scores are used as they are."""
     raw_scores: tuple[ScoreEntry, ...] = ()
     """Those whose scores are normalised over all feasible rows."""
 
-    def with_scores(self, entries: Sequence[ScoreEntry]) -> Query:
-        """The query with those of the plugins *entries* that do not skip the pod at pre_score."""
-        scores = [entry for entry in entries if entry.name not in self.state.skip_score_plugins]
-        fixed = tuple([entry for entry in scores if entry.normalization is None])
-        raw = tuple([entry for entry in scores if entry.normalization is not None])
-        return evolve(self, scores=fixed, raw_scores=raw)
+    def prepared(self, plan: Plan, selected: Plan, rows: Rows) -> Query | None:
+        """Return the query after pre_filter and pre_score of *plan*, with *selected* ones that do not skip.
+
+        ``None`` if a plugin fails, rejects the pod or names nodes. *rows*: those that pre_score gets.
+        """
+        state = CycleState()
+        outcome = run_pre_filter(plan, state, self.pod, self.table.rows())
+        if outcome.status is not None or outcome.node_names is not None:
+            return None
+        if run_pre_score(plan, state, self.pod, rows) is not None:
+            return None
+        filters = [entry for entry in selected.filter if entry.name not in state.skip_filter_plugins]
+        scores = [entry for entry in selected.score if entry.name not in state.skip_score_plugins]
+        fixed = [entry for entry in scores if entry.normalization is None]
+        raw = [entry for entry in scores if entry.normalization is not None]
+        return Query(self.table, self.codes, self.pod, state, tuple(filters), tuple(fixed), tuple(raw))
 
     @property
     def plugins(self) -> set[str]:
         """The names of all plugins."""
         return {entry.name for entry in self.filters} | {e.name for e in (*self.scores, *self.raw_scores)}
 
-    @property
+    @cached_property
     def is_columnar(self) -> bool:
         """Whether all filters have a columnar form."""
         return all(entry.filter_rows is not None for entry in self.filters)

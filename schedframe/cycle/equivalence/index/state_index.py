@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from heapq import heappop, heappush
 from random import Random
 
@@ -76,8 +76,8 @@ class StateIndex:
 
     rows: RowsByState
     node_columns: NodeColumns
-    evaluate: Callable[[Sequence[int]], list[int]]
-    """Partial scores of rows that the node columns let pass; the negated code of a rejected one."""
+    evaluate: Callable[[int], int]
+    """Partial score of a row that the node columns let pass; the negated code if it is rejected."""
     policy: Policy
     found: list[RowState] = field(factory=list)
     """The best states, as of the last :meth:`best`; the last one has rows."""
@@ -252,10 +252,8 @@ class StateIndex:
         unknown = [state for state in living if state.number not in scores]
         if len(unknown) > self.policy.rowwise_rows:
             return False
-        if unknown:
-            answers = self.evaluate([rows.one_of(state) for state in unknown])
-            for state, answer in zip(unknown, answers, strict=True):
-                scores[state.number] = answer
+        for state in unknown:
+            scores[state.number] = self.evaluate(rows.one_of(state))
         for state in living:
             score = scores[state.number]
             if score >= 0 and not self._list(state, score):
