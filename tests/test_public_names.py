@@ -25,13 +25,19 @@ def stub_names() -> dict[str, str]:
     """Return the package of each name in the stub."""
     statements = ast.parse(STUB.read_text(encoding="utf-8")).body
     imports = [node for node in statements if isinstance(node, ast.ImportFrom)]
-    return {alias.name: node.module or "" for node in imports for alias in node.names}
+    return {alias.asname or "": node.module or "" for node in imports for alias in node.names}
 
 
 def test_the_stub_agrees_with_the_list() -> None:
     expected = {**schedframe._PACKAGE_OF, "__version__": "_version"}
-    assert stub_names() == expected, "run: python -m tests.public_stub"
+    moved, new = _moved._PACKAGE_OF, _moved._NEW_NAMES
+    former = {f"_{new[name]}" if name in new else name: package for name, package in moved.items()}
+    assert stub_names() == expected | former, "run: python -m tests.public_stub"
     assert set(schedframe.__all__) == set(expected)
+    assigned = [each for each in ast.parse(STUB.read_text()).body if isinstance(each, ast.Assign)]
+    values = {ast.unparse(each.targets[0]): each.value for each in assigned}
+    assert sorted(ast.literal_eval(values.pop("__all__"))) == schedframe.__all__
+    assert {name: ast.unparse(value) for name, value in values.items()} == {n: f"_{new[n]}" for n in new}
 
 
 def test_the_top_level_stays_small() -> None:

@@ -57,7 +57,13 @@ __all__ = [
     "resource_name",
 ]
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    # Former names; they warn when the program runs.
+    Apart = AntiAffinity
+    Needs = Requirements
+    Together = Affinity
+    Why = PlacementFailure
+else:
     __getattr__ = renamed(
         __name__,
         {

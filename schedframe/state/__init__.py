@@ -63,7 +63,14 @@ __all__ = [
     "zone_of",
 ]
 
-if not TYPE_CHECKING:
+if TYPE_CHECKING:
+    # Former names; they warn when the program runs.
+    DistinctColumn = DictionaryColumn
+    FollowingColumns = DerivedArrays
+    RowFollower = RowChangeReader
+    TermKind = TermClass
+    standing_in = substituted_row
+else:
     __getattr__ = renamed(
         __name__,
         {
