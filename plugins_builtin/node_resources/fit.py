@@ -79,9 +79,12 @@ class NodeResourcesFit:
     @hookimpl
     def pre_filter(self, state: CycleState, pod: Pod) -> None:
         """Note what the pod needs."""
+        state.write(_DEMAND, self._demand_of(pod))
+
+    def _demand_of(self, pod: Pod) -> Demand:
         demand = Demand.of(pod.requests, self._ignored, self._ignored_groups)
         extended = demand.extended
-        state.write(_DEMAND, demand.delegating(self._classes.backed(extended)) if extended else demand)
+        return demand.delegating(self._classes.backed(extended)) if extended else demand
 
     @hookimpl
     def filter(self, state: CycleState, node_info: NodeInfo) -> Status | None:
@@ -132,7 +135,7 @@ class NodeResourcesFit:
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
         """Pods that go or shrink, nodes that come or grow, device classes that take a resource over."""
-        hints = FitHints(self._classes)
+        hints = FitHints(self._classes, self.handle, self._demand_of)
         pods = ClusterEvent(EventResource.POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN)
         nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)
         classes = ClusterEvent(EventResource.DEVICE_CLASS, Action.ADD | Action.UPDATE)

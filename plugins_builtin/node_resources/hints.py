@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from attrs import define
 
-from schedframe import DeviceClass, Node, NodeInfo, Pod
+from schedframe import DeviceClass, Handle, Node, NodeInfo, Pod
+from schedframe.framework import pods_being_preempted
 
 from .device_classes import IMPLICIT_PREFIX, DeviceClassNames
 from .shortage import Demand
@@ -12,15 +15,56 @@ from .shortage import Demand
 
 @define(eq=False)
 class FitHints:
-    """Queueing hints of NodeResourcesFit. As in the reference, they do not know ignored resources."""
+    """Queueing hints of NodeResourcesFit. As in the reference, those for nodes count ignored resources."""
 
     _classes: DeviceClassNames
+    _handle: Handle
+    _demand_of: Callable[[Pod], Demand]
+    """What the filter demands for a pod."""
 
     def pod_left_or_shrank(self, pod: Pod, old: Pod, new: Pod | None) -> bool:
-        """Any pod that had a node, or was promised one, has left; or :func:`_shrank_for`."""
+        """A pod that had a node, or was promised one, has left; or :func:`_shrank_for`.
+
+        Not if *pod* waits for its victims, see :meth:`_waits_for_victims`.
+        """
         if new is None:
-            return bool(old.spec.node_name or old.status.nominated_node_name)
+            left = old.spec.node_name or old.status.nominated_node_name
+            return bool(left) and not self._waits_for_victims(pod, left)
         return new.uid == pod.uid or (bool(new.spec.node_name) and _shrank_for(pod, old, new))
+
+    def _waits_for_victims(self, pod: Pod, left: str) -> bool:
+        """Whether *pod* has victims that still end, and no room on *left*, the node that a pod has left.
+
+        A pod may not preempt others before its victims are gone, so an attempt would be in vain. With many
+        preemptors each deletion would cause one for each of them. O(pods of the nominated node).
+        """
+        nominated = pod.status.nominated_node_name
+        # Of a group, one answer counts for all members with equal specs, nominated or not.
+        if not nominated or pod.spec.scheduling_group is not None or self._fits(pod, left):
+            return False
+        preempted = pods_being_preempted(self._handle.table, nominated)
+        return any(victim.priority < pod.priority for victim in preempted)
+
+    def _fits(self, pod: Pod, node_name: str) -> bool:
+        """Whether *pod* fits the node as it is now, beside the pods that are nominated to it."""
+        table, nominator = self._handle.table, self._handle.nominator
+        row = table.live_row(node_name)
+        if row is None:
+            return False
+        demand, info = self._demand_of(pod), table.info(row)
+        if demand.shortage(info) is not None:
+            return False
+        expected = [
+            other
+            for other in nominator.nominated_pods_for_node(node_name)
+            if other.priority >= pod.priority and other.uid != pod.uid
+        ]
+        if not expected:
+            return True
+        full = info.clone()
+        for other in expected:
+            full.add_pod(other)
+        return demand.shortage(full) is None
 
     def node_has_room(self, pod: Pod, old: Node | None, new: Node) -> bool:
         """The pod fits the node if that is empty, and the node is new or has more of what it requests."""

@@ -28,7 +28,7 @@ from .observing import PointObserver
 from .passing import Enabled, PluginsToPass
 from .placements import DEFERRED_EVICTIONS, GROUP_TRIAL, GroupPlacement, GroupPreemption, PodGroupInfo
 from .plan import Observer, Plan, compile_plan
-from .preemption import Candidate, Preemption, PreemptionEvaluator
+from .preemption import Candidate, Preemption, PreemptionEvaluator, pods_being_preempted
 from .protocols import (
     BindPlugin,
     EventsPlugin,
@@ -147,4 +147,5 @@ __all__ = [
     "hookimpl",
     "hookspec",
     "normalize_by_max",
+    "pods_being_preempted",
 ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ..api import Pod
@@ -48,6 +48,36 @@ class Gates:
             return False
         info.gating_plugin = ""
         return True
+
+    def without_refused(
+        self, profile_name: str, gate: str, infos: Iterable[QueuedPodInfo]
+    ) -> list[QueuedPodInfo]:
+        """Return those of *infos*, all gated by *gate*, for which asking all plugins may change something.
+
+        The others stay where they are: *gate* refuses them again, and no timer has to start again, as of a
+        pod that has waited too long. Members of groups are not asked about: their gates may read the group
+        alone, and are asked once for all of them. O(pods).
+        """
+        profile = self._profiles.get(profile_name)
+        if profile is None or gate in profile.group_gates:
+            return list(infos)
+        asked = [pre_enqueue for plugin, pre_enqueue in profile.pre_enqueue if plugin == gate]
+        last: Any = None
+        passing = []
+        for info in infos:
+            for pre_enqueue in () if info.flushed else asked:
+                try:
+                    answer = pre_enqueue(info.pod)
+                except Exception as error:  # noqa: BLE001 - reported with the plugin's name, as for hints
+                    self._on_fault(gate, error, info.pod)
+                    break
+                # Most gates return one and the same object for all pods; it is read once.
+                if answer is not None and (answer is last or self._refuses(profile, gate, answer, info.pod)):
+                    last = answer
+                    break
+            else:
+                passing.append(info)
+        return passing
 
     def _refuses(self, profile: QueueProfile, plugin: str, answer: Any, pod: Pod) -> bool:
         status = profile.read_answer(plugin, answer)

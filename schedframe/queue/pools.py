@@ -249,17 +249,23 @@ class Pools:
         self.wait(info, now)
 
     def candidates_for(self, event: ClusterEvent) -> list[tuple[HintPlan, list[QueuedPodInfo]]]:
-        """Return the waiting pods that *event* may help, with the hints to run. O(groups + pods returned).
+        """Return the waiting pods that *event* may help, with the hints to run. O(groups + pods in them).
 
-        The lists are copies, because pods leave their groups when they are queued.
+        The lists are copies, because pods leave their groups when they are queued. Gates that registered the
+        event are asked here already, because hints for pods that stay anyway would cost more.
         """
         candidates = []
         for group in self.waiting.groups():
             if group.gate and not self._hints.is_registered_by(group.profile, group.gate, event):
                 continue
             plan = self._hints.plan_for(event, group.profile, group.unschedulable, group.pending)
-            if plan:
-                candidates.append((plan, list(group.pods.values())))
+            if not plan:
+                continue
+            infos = list(group.pods.values())
+            if group.gate:
+                infos = self._gates.without_refused(group.profile, group.gate, infos)
+            if infos:
+                candidates.append((plan, infos))
         return candidates
 
     def members(self, pool: Pool) -> list[QueuedPodInfo]:

@@ -227,6 +227,42 @@ class TestGates:
         pending.update(pod(labels={"gate": "shut"}), pod(version="2"))
         assert pool_of(pending, "p") == "active"
 
+    def test_no_hint_runs_for_a_pod_that_its_gate_still_refuses(self, clock: ManualClock) -> None:
+        asked: list[str] = []
+        shut = {"a", "b"}
+
+        def hint(waiting: Pod, old: Any, new: Any) -> bool:
+            asked.append(waiting.name)
+            return True
+
+        gate = {"G": lambda pod: "shut" if pod.name in shut else None}
+        pending = queue(clock, {"G": (on(NODE_ADD, hint),)}, gate)
+        pending.add(pod("a"))
+        pending.add(pod("b"))
+        pending.move_all(NODE_ADD, None, node())
+        assert asked == []
+        shut.remove("b")
+        pending.move_all(NODE_ADD, None, node())
+        assert asked == ["b"]
+        assert (pool_of(pending, "a"), pool_of(pending, "b")) == ("gated", "active")
+        pending.check_invariants()
+
+    def test_a_gate_that_fails_is_reported_and_stays_closed(self, clock: ManualClock) -> None:
+        def gate(waiting: Pod) -> None:
+            raise RuntimeError("broken")
+
+        faults: list[str] = []
+        pending = queue(
+            clock,
+            {"G": (on(NODE_ADD),)},
+            {"G": gate},
+            on_fault=lambda plugin, error, waiting: faults.append(f"{plugin}: {error}"),
+        )
+        pending.add(pod("p"))
+        pending.move_all(NODE_ADD, None, node())
+        assert pool_of(pending, "p") == "gated"
+        assert faults == ["G: broken"] * 2
+
 
 class TestTime:
     def test_the_deadline_is_the_end_of_the_second_of_the_first_expiry(self, clock: ManualClock) -> None:

@@ -7,6 +7,7 @@ from .candidates import CRITERIA, Candidate, Criterion, Preemption, Ranking, imp
 from .dry_run import select_victims
 from .evaluator import PreemptionEvaluator, Tally
 from .execution import Eviction
+from .leaving import pods_being_preempted
 
 __all__ = [
     "CRITERIA",
@@ -19,6 +20,7 @@ __all__ = [
     "Ranking",
     "Tally",
     "importance",
+    "pods_being_preempted",
     "rank",
     "read_budgets",
     "select_victims",

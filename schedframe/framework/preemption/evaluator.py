@@ -14,7 +14,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ..._brief import brief_repr
-from ...api import DISRUPTION_TARGET, Pod, PodDisruptionBudget
+from ...api import Pod, PodDisruptionBudget
 from ...state import NodeInfo
 from ..cycle_state import CycleState
 from ..extender import ExtenderError
@@ -29,13 +29,13 @@ from .dry_run import NO_VICTIMS, select_victims
 from .execution import Eviction
 from .extending import candidates_of_extenders
 from .groups import preempt_for_group
+from .leaving import pods_being_preempted
 from .memory import DryRuns, Results, visit
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
-PREEMPTION_BY_SCHEDULER = "PreemptionByScheduler"
 _NO_PODS = np.iinfo(np.int64).max
 _LOWEST = object()
 """Key of the column with the lowest priority of the pods on each node."""
@@ -108,11 +108,8 @@ class PreemptionEvaluator:
         ):
             return None
         table = self.handle.table
-        row = table.live_row(name)
-        if row is None:
-            return None
-        preempted = [other for other in table.pods_at(row).values() if _is_being_preempted(other)]
-        if not preempted:
+        preempted, row = pods_being_preempted(table, name), table.live_row(name)
+        if not preempted or row is None:
             return None
         info = table.info(row)
         return TERMINATING if any(self.may_preempt(info, other, pod) for other in preempted) else None
@@ -264,10 +261,3 @@ def _joined(errors: Iterable[str]) -> str:
 
 def _lowest_priority(info: NodeInfo) -> float:
     return min((pod.priority for pod in info.pods.values()), default=int(_NO_PODS))
-
-
-def _is_being_preempted(pod: Pod) -> bool:
-    return pod.is_terminating and any(
-        c.type == DISRUPTION_TARGET and c.status == "True" and c.reason == PREEMPTION_BY_SCHEDULER
-        for c in pod.status.conditions
-    )

@@ -13,13 +13,13 @@ from attrs import define, field, frozen
 from ...api import DISRUPTION_TARGET, Pod, PodCondition
 from ...cluster import ClusterPort, NotFound
 from .candidates import Candidate
+from .leaving import PREEMPTION_BY_SCHEDULER
 
 if TYPE_CHECKING:
     from ..handle import Handle
 
 logger = logging.getLogger("schedframe")
 
-REASON = "PreemptionByScheduler"
 PREEMPTIONS_AT_A_TIME: Final = 8
 """Preemptions whose victims are evicted at a time. Writes take turns, so with more of them each would get
 its room as late as the last one, and would be tried at every deletion until then."""
@@ -160,7 +160,7 @@ class Eviction:
         condition = PodCondition(
             type=DISRUPTION_TARGET,
             status="True",
-            reason=REASON,
+            reason=PREEMPTION_BY_SCHEDULER,
             message=f"{self.handle.profile_name}: preempting to accommodate a higher priority pod",
         )
 
