@@ -10,6 +10,8 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, NoReturn, TypeVar
 
+from attrs import frozen
+
 from ..api import ClusterObject, Node, Pod, from_manifest, to_manifest
 from ..errors import InputError
 from ..framework import (
@@ -213,6 +215,44 @@ def _victim_uids(value: Any, where: str) -> VictimUids:
     return VictimUids(tuple(uids), integer(victims.get("numpdbviolations"), f"{where}.NumPDBViolations"))
 
 
+# ---- reading requests --------------------------------------------------------------------------------------
+
+
+@frozen
+class BindingArgs:
+    """A request to bind."""
+
+    name: str
+    namespace: str
+    uid: str
+    node_name: str
+
+
+def read_binding_args(body: bytes) -> BindingArgs:
+    """Return a request to bind."""
+    given = members(read_json(body), "the request")
+    names = ("PodName", "PodNamespace", "PodUID", "Node")
+    return BindingArgs(*[text(given.get(name.lower()), name) for name in names])
+
+
+def read_preemption_args(body: bytes) -> tuple[Pod, dict[str, VictimUids]]:
+    """Return the pod of a request to preempt, and the victims by node; they come as uids or as pods."""
+    given = members(read_json(body), "the request")
+    pod = read_pod(given.get("pod"))
+    by_uid, whole = given.get("nodenametometavictims"), given.get("nodenametovictims")
+    if by_uid is None:
+        return pod, mapping(whole, "NodeNameToVictims", _uids_of_victims)
+    return pod, mapping(by_uid, "NodeNameToMetaVictims", _victim_uids)
+
+
+def _uids_of_victims(value: Any, where: str) -> VictimUids:
+    victims = members(value, where)
+    pods = [members(pod, f"{where}.Pods") for pod in items(victims.get("pods"), f"{where}.Pods")]
+    path = f"{where}.Pods.metadata"
+    uids = [text(members(pod.get("metadata"), path).get("uid"), f"{path}.uid") for pod in pods]
+    return VictimUids(tuple(uids), integer(victims.get("numpdbviolations"), f"{where}.NumPDBViolations"))
+
+
 # ---- writing -----------------------------------------------------------------------------------------------
 
 
@@ -247,6 +287,15 @@ def preemption_args(pod: bytes, victims: Mapping[str, Victims], *, by_uid: bool)
     given = encode({name: of(each) for name, each in victims.items()})
     whole, short = (b"null", given) if by_uid else (given, b"null")
     return b'{"Pod":%b,"NodeNameToVictims":%b,"NodeNameToMetaVictims":%b}' % (pod, whole, short)
+
+
+def preemption_result(victims: Mapping[str, VictimUids]) -> bytes:
+    """Return the answer to a request to preempt."""
+    given = {
+        name: {"Pods": [{"UID": uid} for uid in each.uids], "NumPDBViolations": each.pdb_violations}
+        for name, each in victims.items()
+    }
+    return encode({"NodeNameToMetaVictims": given})
 
 
 def extender_args(pod: bytes, nodes: bytes | None, names: bytes | None) -> tuple[bytes, ...]:

@@ -88,7 +88,7 @@ def test_names_of_nodes_that_were_never_sent_are_an_error(server: ExtenderServer
     assert answer["Error"].startswith("node stranger is not known here")
 
 
-@pytest.mark.parametrize(("path", "code"), [("prioritize", 500), ("bind", 404)])
+@pytest.mark.parametrize(("path", "code"), [("prioritize", 500), ("preempt", 500), ("reserve", 404)])
 def test_what_cannot_be_answered(server: ExtenderServer, path: str, code: int) -> None:
     with pytest.raises(HTTPError) as caught:
         post(server, path, {"Pod": None})
