@@ -1,7 +1,7 @@
 """Groups of pods that are scheduled together: PodGroup, and Workload, from which controllers make them.
 
-One class reads all versions: v1alpha2 of Kubernetes v1.36, v1alpha3 and v1beta1 of v1.37. Manifests are
-written in the form of v1alpha2.
+One class reads all versions: v1alpha2 of Kubernetes v1.36, v1alpha3 and v1beta1 of v1.37. An object is
+written in the version in which it was read, and in v1alpha2 if it was made in Python.
 """
 
 from __future__ import annotations
@@ -20,6 +20,8 @@ from .pod import Pod
 
 POD_GROUP_SCHEDULED: Final = "PodGroupScheduled"
 """Type of the condition that says whether a group was scheduled."""
+POD_GROUP_INITIALLY_SCHEDULED: Final = "PodGroupInitiallyScheduled"
+"""The same from v1.37 on."""
 DISRUPT_PODS: Final = "Pod"
 """``disruption_mode``: pods of the group may be preempted one by one. The default; ``single`` in v1beta1."""
 DISRUPT_GROUP: Final = "PodGroup"
@@ -27,7 +29,9 @@ DISRUPT_GROUP: Final = "PodGroup"
 MOST_TOPOLOGY_CONSTRAINTS: Final = 1
 MOST_TEMPLATES: Final = 8
 
+_FIRST_VERSION: Final = "scheduling.k8s.io/v1alpha2"
 _MODES: Final = {"single": DISRUPT_PODS, "all": DISRUPT_GROUP}
+_LATER_MODES: Final = {mode: name for name, mode in _MODES.items()}
 
 
 def _decode_mode(value: Any) -> str:
@@ -44,6 +48,21 @@ def _same(value: str) -> str:
 
 
 _MODE: Final = wire(decode=_decode_mode, encode=_same)
+
+
+def _decode_version(value: Any) -> str:
+    """Return an API version, empty for that of v1.36."""
+    return "" if value == _FIRST_VERSION else str(value)
+
+
+VERSION: Final = wire("apiVersion", decode=_decode_version, encode=_same)
+
+
+def _write_modes(*specs: dict[str, Any]) -> None:
+    """Give the disruption modes the form of v1alpha3 and v1beta1."""
+    for spec in specs:
+        if mode := _LATER_MODES.get(spec.get("disruptionMode", "")):
+            spec["disruptionMode"] = {mode: {}}
 
 
 @brief_repr
@@ -175,17 +194,28 @@ class PodGroup(NamespacedObject):
     """A group of pods; its members name it in ``spec.schedulingGroup``."""
 
     KIND: ClassVar[str] = "PodGroup"
-    API_VERSION: ClassVar[str] = "scheduling.k8s.io/v1alpha2"
+    API_VERSION: ClassVar[str] = _FIRST_VERSION
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
     spec: PodGroupSpec = PodGroupSpec()
     status: PodGroupStatus = PodGroupStatus()
+    api_version: str = field(default="", metadata=VERSION)
+    """The version in which it was read; empty for :attr:`API_VERSION`."""
 
     @property
     def priority(self) -> int:
         """``spec.priority``, 0 if none is set."""
         return self.spec.priority or 0
+
+    @property
+    def scheduled_type(self) -> str:
+        """Type of the condition that says whether the group was scheduled, as its version names it."""
+        return POD_GROUP_INITIALLY_SCHEDULED if self.api_version else POD_GROUP_SCHEDULED
+
+    def _as_written(self, manifest: dict[str, Any]) -> None:
+        if self.api_version:
+            _write_modes(manifest.get("spec", {}))
 
 
 def group_of(pod: Pod) -> str:
@@ -231,8 +261,14 @@ class Workload(NamespacedObject):
     """Templates from which controllers make groups of pods. Scheduling does not read it."""
 
     KIND: ClassVar[str] = "Workload"
-    API_VERSION: ClassVar[str] = "scheduling.k8s.io/v1alpha2"
+    API_VERSION: ClassVar[str] = _FIRST_VERSION
     __hash__ = NamespacedObject.__hash__
 
     metadata: ObjectMeta = NO_META
     spec: WorkloadSpec = WorkloadSpec()
+    api_version: str = field(default="", metadata=VERSION)
+    """The version in which it was read; empty for :attr:`API_VERSION`."""
+
+    def _as_written(self, manifest: dict[str, Any]) -> None:
+        if self.api_version:
+            _write_modes(*manifest.get("spec", {}).get("podGroupTemplates", ()))

@@ -161,7 +161,10 @@ def part_to_manifest(value: object) -> dict[str, Any]:
 def to_manifest(obj: ClusterObject) -> dict[str, Any]:
     """Return the manifest of *obj* as the API server serves it, without empty and default fields."""
     cls = type(obj)
-    return {"apiVersion": cls.API_VERSION, "kind": _short(cls.KIND), **encoder(cls)(obj)}
+    manifest = {"apiVersion": cls.API_VERSION, "kind": _short(cls.KIND), **encoder(cls)(obj)}
+    if (finish := getattr(obj, "_as_written", None)) is not None:
+        finish(manifest)
+    return manifest
 
 
 @cache

@@ -19,6 +19,7 @@ from schedframe.api import (
 )
 from schedframe.api._wire import WIRE, Wire
 from schedframe.api.fieldcodecs import AMOUNTS, TIME, TIMES
+from schedframe.api.groups import VERSION
 
 words = st.text("abcdefghij-./0123456789", min_size=1, max_size=12)
 label_words = st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,8}[a-z0-9])?", fullmatch=True)
@@ -98,6 +99,7 @@ def _field(hint: Any, attribute: attrs.Attribute[Any], declared: Wire) -> st.Sea
         id(TIME[WIRE]): times,
         id(AMOUNTS[WIRE]): amounts,
         id(TIMES[WIRE]): st.dictionaries(words, times),
+        id(VERSION[WIRE]): st.sampled_from(["scheduling.k8s.io/v1alpha3", "scheduling.k8s.io/v1beta1"]),
     }
     return special[id(declared)] if id(declared) in special else _typed(hint, declared.bits)
 

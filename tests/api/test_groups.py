@@ -99,3 +99,37 @@ def test_a_workload_has_at_most_eight_templates() -> None:
     assert to_manifest(workload) == given
     with pytest.raises(InputError, match="at most 8"):
         from_manifest({**given, "spec": {"podGroupTemplates": [template] * 9}})
+
+
+@pytest.mark.parametrize("version", ["v1alpha3", "v1beta1"])
+def test_an_object_is_written_in_the_version_in_which_it_was_read(version: str) -> None:
+    api_version = f"scheduling.k8s.io/{version}"
+    policy = {"schedulingPolicy": {"gang": {"minCount": 2}}, "disruptionMode": {"all": {}}}
+    metadata = {"name": "g", "namespace": "default"}
+    group = {"apiVersion": api_version, "kind": "PodGroup", "metadata": metadata, "spec": policy}
+    template = {"name": "t", **policy, "disruptionMode": {"single": {}}}
+    spec = {"podGroupTemplates": [template, {"name": "u", "schedulingPolicy": {"basic": {}}}]}
+    workload = {"apiVersion": api_version, "kind": "Workload", "metadata": metadata, "spec": spec}
+    for manifest in (group, workload):
+        assert to_manifest(from_manifest(manifest)) == manifest
+
+
+def test_the_version_of_v1_36_is_the_default() -> None:
+    version = "scheduling.k8s.io/v1alpha2"
+    read = from_manifest({"apiVersion": version, "kind": "PodGroup", "metadata": {"name": "g"}})
+    assert isinstance(read, PodGroup)
+    assert read.api_version == ""
+    assert to_manifest(read)["apiVersion"] == version
+    assert read.scheduled_type == "PodGroupScheduled"
+
+
+def test_templates_within_templates_are_checked() -> None:
+    inner = {"name": "inner", "compositePodGroupTemplates": [{"name": "x", "unknown": 1}]}
+    workload = {
+        "apiVersion": "scheduling.k8s.io/v1beta1",
+        "kind": "Workload",
+        "metadata": {"name": "w"},
+        "spec": {"compositePodGroupTemplates": [{"name": "outer", "compositePodGroupTemplates": [inner]}]},
+    }
+    with pytest.raises(InputError, match="unknown"):
+        from_manifest(workload)

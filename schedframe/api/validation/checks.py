@@ -158,8 +158,14 @@ def _member(code: str, field: str, required: bool) -> _Member:
         expected, decode = _SCALARS[code]
         inner = _rule(field)
         return _Member(expected, inner, partial(_converted, decode, inner))
-    struct = _struct(code, required)
+    # A type that holds itself: its check is made once it is complete.
+    is_own = field.rpartition(".")[0] == code
+    struct = partial(_check_later, code, required) if is_own else _struct(code, required)
     return _Member(dict, struct, partial(_as_object, struct))
+
+
+def _check_later(name: str, required: bool, value: Any) -> Errors:
+    return _struct(name, required)(value)
 
 
 def _rule(field: str) -> Check | None:

@@ -172,7 +172,8 @@ class KubernetesCluster(RemoteCluster):
     async def _get(self, kind: str, key: str) -> Any | None:
         resource = await self._find(self._class_of(kind))
         try:
-            return Decoder(resource.cls).one(await self.client.request("GET", resource.path_of(key)))
+            body = await self.client.request("GET", resource.path_of(key))
+            return Decoder(resource.cls, resource.version).one(body)
         except ApiError as error:
             if error.status == NOT_FOUND:
                 return None
@@ -299,7 +300,7 @@ class KubernetesCluster(RemoteCluster):
 
     def _record(self, obj: Any, type: str, reason: str, message: str, action: str) -> None:
         regarding = {
-            "apiVersion": obj.API_VERSION,
+            "apiVersion": getattr(obj, "api_version", "") or obj.API_VERSION,
             "kind": obj.KIND.rpartition("/")[2],
             "namespace": obj.namespace,
             "name": obj.name,

@@ -103,12 +103,15 @@ class WatchFailure(ClusterError):
 
 
 class Decoder:
-    """Decoder of one kind."""
+    """Decoder of one kind.
 
-    def __init__(self, cls: type[ClusterObject]) -> None:
+    *version*: the ``apiVersion`` of the objects, for kinds that read several; items of lists do not have it.
+    """
+
+    def __init__(self, cls: type[ClusterObject], version: str = "") -> None:
         described: Any = cls  # for the type checker a class of attrs is not hashable
         shape = _shape(described)
-        self._kind = cls.KIND
+        self._kind, self._version = cls.KIND, version
         self._value = decoder(cls)
         self._object: msgspec.json.Decoder[Any] = msgspec.json.Decoder(shape)
         listed = msgspec.defstruct("Listed", [("metadata", _ListMeta), ("items", list[shape] | None, None)])  # type: ignore[valid-type]  # shape is a type made at run time
@@ -202,6 +205,8 @@ class Decoder:
             annotations.pop(LAST_APPLIED, None)
         if self._kind == "Pod":
             _drop_plain_volumes(manifest.get("spec") or {})
+        if self._version:
+            manifest["apiVersion"] = self._version
         try:
             return self._value(manifest)
         except InputError as error:

@@ -74,7 +74,7 @@ class Reflector:
     _stream: asyncio.Task[None] | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
-        self._decoder = Decoder(self.resource.cls)
+        self._decoder = Decoder(self.resource.cls, self.resource.version)
 
     def add_handler(self, handler: WatchHandler) -> None:
         """Call *handler* with an ``ADDED`` for each object that is known, then with every change."""

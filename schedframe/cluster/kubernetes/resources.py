@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Final
+from typing import Any, Final
 
 import msgspec
 from attrs import evolve, frozen
@@ -60,6 +60,18 @@ class Resource:
         """The API group, empty for the core group; what RBAC rules call ``apiGroups``."""
         parts = self.base.split("/")
         return parts[2] if parts[1] == "apis" else ""
+
+    @property
+    def version(self) -> str:
+        """``GROUP/VERSION`` if the class reads several versions, else empty."""
+        return self.base.removeprefix("/apis/") if self.kind in LATER_VERSIONS else ""
+
+    def in_version(self, obj: Any) -> Any:
+        """Return *obj* as it is written here: in the version that the server has."""
+        if not self.version:
+            return obj
+        version = "" if self.version == self.cls.API_VERSION else self.version
+        return obj if obj.api_version == version else evolve(obj, api_version=version)
 
     @property
     def collection(self) -> str:

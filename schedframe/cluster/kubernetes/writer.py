@@ -98,6 +98,7 @@ class Writer:
         An object with a name is added again until there is an answer, one without a name is not.
         """
         resource: Resource = await self.find(type(obj))
+        obj = resource.in_version(obj)
         collection = resource.path(obj.namespace, "").removesuffix("/")
         decoder, manifest = self._decoder(resource), to_manifest(obj)
         if not obj.name:  # the server makes up a name, so the object could not be read back
@@ -120,6 +121,7 @@ class Writer:
     async def update(self, obj: Any) -> Any:
         """Send what differs from the version that *obj* was made from, and return the object as stored."""
         resource: Resource = await self.find(type(obj))
+        obj = resource.in_version(obj)
         path, decoder = resource.path(obj.namespace, obj.name), self._decoder(resource)
         base = await self._base_of(obj, path, decoder)
         version = obj.metadata.resource_version
@@ -154,7 +156,7 @@ class Writer:
 
     def _decoder(self, resource: Resource) -> Decoder:
         if resource.kind not in self._decoders:
-            self._decoders[resource.kind] = Decoder(resource.cls)
+            self._decoders[resource.kind] = Decoder(resource.cls, resource.version)
         return self._decoders[resource.kind]
 
     def _remember(self, obj: Any) -> Any:

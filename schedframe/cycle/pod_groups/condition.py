@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from ...api import POD_GROUP_SCHEDULED, Condition, PodGroup
+from ...api import Condition, PodGroup
 from ...cluster import Conflict, NotFound
 from ...framework import Status
 from ..core import Core
@@ -26,12 +26,12 @@ def write_condition(core: Core, key: str, outcome: GroupOutcome) -> None:
     group = core.objects.get("PodGroup", key)
     if group is None:
         return
-    present = group.status.condition(POD_GROUP_SCHEDULED)
+    present = group.status.condition(group.scheduled_type)
     scheduled = outcome.result is GroupResult.SCHEDULED
     if present is not None and present.status == "True" and not scheduled:
         return
     condition = Condition(
-        type=POD_GROUP_SCHEDULED,
+        type=group.scheduled_type,
         status="True" if scheduled else "False",
         reason=_REASONS[outcome.result],
         message="" if scheduled else outcome.message,
@@ -42,7 +42,7 @@ def write_condition(core: Core, key: str, outcome: GroupOutcome) -> None:
         return
     if present is not None and present.status == condition.status:
         condition = evolve(condition, last_transition_time=present.last_transition_time)
-    others = tuple(each for each in group.status.conditions if each.type != POD_GROUP_SCHEDULED)
+    others = tuple(each for each in group.status.conditions if each.type != condition.type)
     changed = evolve(group, status=evolve(group.status, conditions=(*others, condition)))
     core.executor.submit(
         lambda: _write(core, changed), lambda problem: core.inbox.put(_report, (core, problem))

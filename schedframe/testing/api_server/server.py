@@ -12,7 +12,7 @@ from typing import Any, Final, Self
 from aiohttp import web
 from attrs import define, field
 
-from ...api import ClusterObject
+from ...api import KINDS, ClusterObject
 from ...api.manifest import to_manifest
 from ...cluster.kubernetes.loop_thread import LoopThread
 from .access import AccessRules, Rule
@@ -160,10 +160,23 @@ class ApiServer:
 
     # ---- what a test does beside the requests ------------------------------------------------------------
 
-    def serve(self, cls: type[ClusterObject], plural: str = "") -> None:
-        """Serve a kind of one's own, as after its CustomResourceDefinition."""
-        name = cls.KIND.rpartition("/")[2]
-        kind = ServedKind(cls.API_VERSION, plural or f"{name.lower()}s", name, cls.NAMESPACED, is_custom=True)
+    def serve(self, cls: type[ClusterObject], plural: str = "", *, version: str = "") -> None:
+        """Serve a further kind: one of one's own, as after its CustomResourceDefinition, or a PodGroup.
+
+        *version*: another one of the same API group, such as ``v1beta1`` for PodGroups.
+        """
+        name, served = cls.KIND.rpartition("/")[2], cls.API_VERSION
+        if version:
+            served = f"{served.rpartition('/')[0]}/{version}"
+        known = KINDS.get(cls.KIND) is cls
+        kind = ServedKind(
+            served,
+            plural or f"{name.lower()}s",
+            name,
+            cls.NAMESPACED,
+            has_status=known and hasattr(cls, "status"),
+            is_custom=not known,
+        )
         self._kinds[f"{kind.base}/{kind.plural}"] = kind
 
     def forbid(self, verb: str = "*", resource: str = "*", user: str = "*") -> None:
