@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from .._version import __version__
+from ..config.feature_gates import VERSION
 from ..simulate.workloads import Workloads
 from . import exits
 from .bench_app import bench_app
@@ -97,7 +98,16 @@ Context = Annotated[
         metavar="NAME", help="Read the real cluster of this context; of --kubeconfig, or where kubectl looks."
     ),
 ]
+Gates = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--feature-gates",
+        metavar="NAME=BOOL,…",
+        help=f"Feature gates of Kubernetes v{VERSION}. May be repeated.",
+    ),
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="With a real cluster: say where the pods would go.")]
+HowExplained = Annotated[ExplainForm, typer.Option("--output", "-o", help="How the answer is written.")]
 Changes = Annotated[
     int, typer.Option("--changes", metavar="N", min=0, help="Kinds of changes to find that would help.")
 ]
@@ -176,6 +186,7 @@ def schedule(
     kubeconfig: Kubeconfig = None,
     context: Context = None,
     dry_run: DryRun = False,
+    feature_gates: Gates = None,
 ) -> None:
     """Place every pending pod of the manifests, and say where each went or why it did not.
 
@@ -197,6 +208,7 @@ def schedule(
             workloads,
             validate,
             live,
+            feature_gates or [],
         )
         outcome = run_schedule(request)
         text = render(outcome, output)
@@ -212,9 +224,7 @@ def explain(
     files: Files = None,
     config: ConfigFile = None,
     allow_import: AllowImports = None,
-    output: Annotated[
-        ExplainForm, typer.Option("--output", "-o", help="How the answer is written.")
-    ] = ExplainForm.TEXT,
+    output: HowExplained = ExplainForm.TEXT,
     changes: Changes = 5,
     nearest: Nearest = 5,
     after: After = False,
@@ -224,6 +234,7 @@ def explain(
     workloads: HowWorkloads = Workloads.AUTO,
     kubeconfig: Kubeconfig = None,
     context: Context = None,
+    feature_gates: Gates = None,
 ) -> None:
     """Why a pod stays pending, and the smallest change that would help; or why it has the node it has.
 
@@ -247,6 +258,7 @@ def explain(
             after,
             seed,
             live,
+            feature_gates or [],
         )
         explanation = run_explain(request)
         emit(form(explanation, output))
@@ -267,12 +279,13 @@ def rbac(
     ] = "python-scheduler",
     namespace: Annotated[str, typer.Option(metavar="NAME", help="Of the service account.")] = "kube-system",
     allow_import: AllowImports = None,
+    feature_gates: Gates = None,
 ) -> None:
     """Print a service account with the rights that the plugins of a configuration need, and no more."""
     with exits.reporting():
         from .rbac import manifests
 
-        sys.stdout.write(manifests(config, name, namespace, allow_import or []))
+        sys.stdout.write(manifests(config, name, namespace, allow_import or [], feature_gates or []))
 
 
 @app.command(epilog=exits.OTHER_CODES, short_help="List the plugins that are installed or known.")

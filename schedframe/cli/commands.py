@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+from collections.abc import Container, Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -14,6 +14,7 @@ from ..cycle import Scheduler
 from ..framework import Registry
 from ..simulate.workloads import Workloads
 from .exits import reading, writing
+from .gates import parsed_gates
 from .live import LiveSource
 from .outcome import Outcome
 from .scheduling import faults_shown, left_out, schedule
@@ -36,12 +37,13 @@ class ScheduleRequest:
     validate: Validate = Validate.STRICT
     live: LiveSource | None = None
     """The real cluster to place the pods in, of which nothing is changed."""
+    feature_gates: Sequence[str] = ()
 
 
 def run_schedule(request: ScheduleRequest) -> Outcome:
     """Read, schedule, and write notes to stderr."""
     registry = Registry.installed(request.allow_imports)
-    config = configuration(request.config, registry)
+    config = configuration(request.config, registry, request.feature_gates)
     if request.write_config_to is not None:
         write_text(request.write_config_to, dump_config(config))
     live = request.live.read("schedule --kubeconfig") if request.live is not None else ()
@@ -62,12 +64,15 @@ def run_schedule(request: ScheduleRequest) -> Outcome:
     return outcome
 
 
-def configuration(file: Path | None, registry: Registry) -> EffectiveConfig:
-    """The effective configuration of *file*, or the default one. Raises ConfigError, InputError."""
+def configuration(
+    file: Path | None, registry: Registry, feature_gates: Sequence[str] = ()
+) -> EffectiveConfig:
+    """Return the effective configuration of *file*, or the default one. Raises ConfigError, InputError."""
     if file is not None:
         with reading(str(file)), file.open(encoding="utf-8") as stream:
             stream.read()
-    return load_config(file, catalogue=registry.full_catalogue())
+    gates = parsed_gates(feature_gates)
+    return load_config(file, catalogue=registry.full_catalogue(), feature_gates=gates)
 
 
 def check_config(file: Path) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 from attrs import frozen
@@ -38,11 +39,13 @@ class ExplainRequest:
     seed: int = 0
     live: LiveSource | None = None
     """The real cluster of the pod, of which nothing is changed."""
+    feature_gates: Sequence[str] = ()
 
 
 def run_explain(request: ExplainRequest) -> Explanation:
     """Read, and explain. Raises ConfigError, InputError."""
-    config = configuration(request.config, Registry.installed(request.allow_imports))
+    registry = Registry.installed(request.allow_imports)
+    config = configuration(request.config, registry, request.feature_gates)
     live = request.live.read("explain --kubeconfig") if request.live is not None else ()
     with progress("reading manifests") as advance:
         manifests = read_manifests(request.files, advance, request.workloads, request.validate, live)

@@ -7,12 +7,13 @@ nodes, bindings, conditions, events, its lease, and the reviews of those who rea
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
 import yaml
 
-from ..api import KINDS, ClusterObject
+from ..api import KINDS, ClusterObject, PodGroup
 from ..cluster import InMemoryCluster
 from ..cycle import Scheduler
 from ..cycle.handlers import kinds_read
@@ -30,14 +31,22 @@ _OWN: Final = (
     ("create", "authorization.k8s.io", "subjectaccessreviews"),
 )
 """(verb, group, resource) of what the scheduler itself writes."""
+_OF_GROUPS: Final = (("patch", "scheduling.k8s.io", "podgroups/status"),)
+"""The same for pod groups."""
 
 
-def manifests(config: Path | None, name: str, namespace: str, allow_imports: list[str]) -> str:
+def manifests(
+    config: Path | None,
+    name: str,
+    namespace: str,
+    allow_imports: list[str],
+    feature_gates: Sequence[str] = (),
+) -> str:
     """Return service account, roles and bindings as YAML. Raises ConfigError, InputError."""
     registry = Registry.installed(allow_imports)
-    effective = configuration(config, registry)
+    effective = configuration(config, registry, feature_gates)
     with Scheduler(InMemoryCluster(), effective, registry=registry) as scheduler:
-        rules = _rules(list(scheduler.core.frameworks.values()))
+        rules = _rules(list(scheduler.core.frameworks.values()), groups=scheduler.groups is not None)
     lease = effective.config.leader_election
     objects = [
         _object("ServiceAccount", name, namespace),
@@ -55,7 +64,7 @@ def manifests(config: Path | None, name: str, namespace: str, allow_imports: lis
     return yaml.safe_dump_all(objects, sort_keys=False)
 
 
-def _rules(frameworks: list[Framework]) -> list[dict[str, Any]]:
+def _rules(frameworks: list[Framework], *, groups: bool) -> list[dict[str, Any]]:
     """Return the rules of the cluster role, one for each group and set of verbs."""
     verbs: dict[tuple[str, str], set[str]] = defaultdict(set)
     own = {kind: cls for each in frameworks for kind, cls in each.kinds().items()}
@@ -63,7 +72,9 @@ def _rules(frameworks: list[Framework]) -> list[dict[str, Any]]:
     for kind in {*_ALWAYS_READ, *(kind for each in frameworks for kind in kinds_read(each))}:
         if kind in places:  # events have other names, too
             verbs[places[kind]].update(READ)
-    for verb, group, resource in _OWN:
+    if groups:
+        verbs[places[PodGroup.KIND]].update(READ)
+    for verb, group, resource in (*_OWN, *(_OF_GROUPS if groups else ())):
         verbs[group, resource].add(verb)
     for framework in frameworks:
         for plugin in framework.plan.plugins.values():

@@ -15,6 +15,7 @@ from ..config import (
     LeaderElectionConfiguration,
 )
 from ..errors import InputError
+from .gates import parsed_gates
 from .run_options import RunOptions
 
 logger = logging.getLogger("schedframe.run")
@@ -74,11 +75,8 @@ def _connection(
 
 
 def feature_gates(options: RunOptions) -> FeatureGates:
-    """Return the feature gates. Raises :class:`InputError` with all that is wrong with them."""
-    try:
-        gates = FeatureGates.parse(",".join(options.feature_gates or ()))
-    except InputError as error:
-        raise error.at("--feature-gates") if len(error.errors) == 1 else error from None
+    """Return the feature gates, and log those without effect. Raises :class:`InputError`."""
+    gates = parsed_gates(options.feature_gates or ())
     if ignored := gates.without_effect():
         logger.info("feature gates without effect on scheduling: %s", ", ".join(ignored))
     return gates

@@ -7,8 +7,9 @@ from typing import Any, Final
 
 from attrs import define, evolve, frozen
 
-from ..api import AnyObject, Pod, Strict
+from ..api import AnyObject, Pod, PodGroup, Strict
 from ..cluster import ClusterPort
+from ..config import FeatureGates
 from ..cycle import Scheduler
 from ..cycle.core import Core
 from ..cycle.handlers import STORED_KINDS
@@ -52,6 +53,7 @@ class CopyOptions:
     strict: Strict = True
     after: bool = False
     seed: int = 0
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None
 
 
 def copy_cluster(source: Any, pod: Any, options: CopyOptions = CopyOptions()) -> ClusterCopy:
@@ -74,7 +76,7 @@ def _copied(source: Any, options: CopyOptions) -> tuple[Simulation, Scheduler | 
     scheduler = source.scheduler if isinstance(source, Simulation) else source
     is_cluster = isinstance(scheduler, Scheduler | ClusterPort) or hasattr(source, "watch")
     if isinstance(scheduler, Scheduler):
-        if config is None and plugins is None:
+        if config is None and plugins is None and options.feature_gates is None:
             copy = Simulation(
                 (), scheduler.config, seed=options.seed, registry=scheduler.registry, strict=strict
             )
@@ -90,16 +92,18 @@ def _copied(source: Any, options: CopyOptions) -> tuple[Simulation, Scheduler | 
         plugins=plugins,
         allow_imports=options.allow_imports,
         strict=strict,
+        feature_gates=options.feature_gates,
     )
     # the workloads of a running cluster have the pods that their controllers made
-    copy.add(*_objects(source), workloads=Workloads.IGNORE if is_cluster else Workloads.AUTO)
+    kinds = STORED_KINDS if copy.scheduler.groups is None else (*STORED_KINDS, PodGroup.KIND)
+    copy.add(*_objects(source, kinds), workloads=Workloads.IGNORE if is_cluster else Workloads.AUTO)
     return copy, None
 
 
 def objects_of(core: Core) -> list[Any]:
     """Return all objects that a scheduler has, with assumed placements and nominations."""
     table, cache, nominator = core.cache.table, core.cache, core.queue.nominator
-    objects = [obj for kind in STORED_KINDS for obj in core.objects.list(kind)]
+    objects = [obj for kind in (*STORED_KINDS, PodGroup.KIND) for obj in core.objects.list(kind)]
     objects += [info.node for info in table.rows()]
     objects += [state.pod for state in cache.pods()]
     for pod in core.pending.values():
@@ -115,12 +119,12 @@ def _unknown_pods(source: Simulation, copy: Simulation) -> list[Pod]:
     return [pod for pod in pods if copy.cluster.get("Pod", pod.key) is None]
 
 
-def _objects(source: Any) -> list[Any]:
+def _objects(source: Any, kinds: Iterable[str]) -> list[Any]:
     if isinstance(source, Snapshot):
         nodes = [info.node for info in source]
         return [*nodes, *(pod for info in source for pod in info.pods.values())]
     if isinstance(source, ClusterPort) or hasattr(source, "watch"):
-        return [obj for kind in (*STORED_KINDS, "Node", "Pod") for obj in source.list(kind)]
+        return [obj for kind in (*kinds, "Node", "Pod") for obj in source.list(kind)]
     if isinstance(source, str | bytes | Mapping) or not isinstance(source, Iterable):
         raise InputError("cluster", f"a {type(source).__name__} is no cluster", _FIX)
     return list(source)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
 from attrs import define, evolve, field, frozen
 
-from ..api import AnyPod, Pod, Strict
-from ..config import ConfigSource
+from ..api import AnyPod, Pod, Strict, group_of
+from ..config import ConfigSource, FeatureGates
 from ..cycle import Decision
 from ..errors import InputError
 from ..framework import Framework, PluginsToPass
@@ -18,6 +18,7 @@ from .change import Change, ChangeKind, VerifiedChange
 from .cluster_copy import ClusterCopy, ClusterSource, CopyOptions, copy_cluster
 from .comparison import compare_scores
 from .explanation import Explanation, Verdict
+from .groups import GroupExplanation, explain_group
 from .near_misses import NearMiss, near_misses
 from .pairs import PairSearch
 from .proposals import Case, NearNode, candidates
@@ -34,6 +35,7 @@ _SHARE_OF_PAIRS: Final = 4
 """The budget divided by this is kept for pairs of changes."""
 
 NOTE_CURRENT_SCORES: Final = "scores are those of the cluster as it is now, without the pod"
+NOTE_GROUPS_OFF: Final = "the pod names a pod group, which counts only with the feature gate GenericWorkload"
 NOTE_HELD_BACK: Final = (
     "a scheduler that starts now would place the pod: what the running one knows holds it back"
 )
@@ -52,6 +54,7 @@ def explain(
     strict: Strict = True,
     after: bool = False,
     seed: int = 0,
+    feature_gates: FeatureGates | Mapping[str, bool] | None = None,
 ) -> Explanation:
     """Return why *pod* has no node and what would help, or why it has the node it has.
 
@@ -60,7 +63,8 @@ def explain(
     manifests. ``pod``: its name, ``namespace/name``, a :class:`Pod` or the manifest of one. ``config``,
     ``plugins`` and ``allow_imports``: as for :class:`Simulation`; the default is those of the scheduler.
     ``changes``: number of kinds of changes to find, 0 for none. ``nearest``: number of nodes to report.
-    ``budget``: number of changes that are tried out at most. ``strict``: as for :func:`from_manifest`.
+    ``feature_gates``: as for :class:`Simulation`; with those for pod groups, a member is explained with its
+    group. ``budget``: number of changes that are tried out at most. ``strict``: as for :func:`from_manifest`.
     ``after``: first place the pending pods in the copy, as :meth:`Simulation.schedule` does, with ties broken
     by ``seed``, and explain the pod in the cluster after that.
 
@@ -69,7 +73,7 @@ def explain(
     configuration that is refused.
     """
     limits = _Limits(changes, nearest, budget)
-    options = CopyOptions(config, plugins, allow_imports, strict, after, seed)
+    options = CopyOptions(config, plugins, allow_imports, strict, after, seed, feature_gates)
     return _explained(copy_cluster(cluster, pod, options), limits)
 
 
@@ -151,14 +155,17 @@ class _PendingPod:
     def explain(self) -> Explanation:
         evaluation, pod = self.evaluation, self.copy.pod
         best, preemption = evaluation.best, evaluation.preemption
-        verdict = _verdict(evaluation)
+        verdict, message = _verdict(evaluation), _message(evaluation)
         wanted = self.limits.changes and verdict is not Verdict.FITS and not pod.is_terminating
         helping = self._help() if wanted else _Help()
+        group = _group_explanation(self.copy)
+        if verdict is Verdict.FITS and group is not None and not group.can_run:
+            verdict, message = Verdict.PENDING, f"waits for its group {group.key}: {group.message}"
         cluster = self.copy.simulation.cluster
         return Explanation(
             pod.key,
             verdict,
-            _message(evaluation),
+            message,
             reasons_of(evaluation),
             tuple(self.near[: self.limits.nearest]),
             helping.changes,
@@ -167,11 +174,12 @@ class _PendingPod:
             waiting_of(self.framework, evaluation, pod, self.copy.scheduler),
             compare_scores(evaluation, best[0]) if best else None,
             _history(self.copy),
-            helping.notes,
+            helping.notes + _notes_of_group(self.copy),
             evaluation,
             pairs=helping.pairs,
             labels=() if best else tuple(missing_labels(pod, cluster.list("Node"))),
             alike=() if best else alike_pods(pod, self.copy.simulation.pending()),
+            group=group,
         )
 
     def _help(self) -> _Help:
@@ -196,6 +204,21 @@ class _PendingPod:
         evaluator = self.copy.simulation.evaluator
         near = _near_misses(evaluator.framework_of(trial.pod), evaluator.decide(trial.pod))
         return near, candidates(case_of(self.copy, near, trial))
+
+
+def _notes_of_group(copy: ClusterCopy) -> tuple[str, ...]:
+    scheduler = copy.scheduler or copy.simulation.scheduler
+    return (NOTE_GROUPS_OFF,) if scheduler.groups is None and group_of(copy.pod) else ()
+
+
+def _group_explanation(copy: ClusterCopy) -> GroupExplanation | None:
+    """Return what the group of the pod waits for; ``None`` without a group, or if groups are off."""
+    scheduler, key = copy.scheduler or copy.simulation.scheduler, group_of(copy.pod)
+    if not key or scheduler.groups is None:
+        return None
+    if all(copy.pod.key != pod.key for pod in scheduler.core.members.unscheduled(key)):
+        return None
+    return explain_group(scheduler, key)
 
 
 def _near_misses(framework: Framework | None, decision: Decision | None) -> list[NearMiss]:

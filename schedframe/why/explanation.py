@@ -15,6 +15,7 @@ from ..simulate import Evaluation
 from . import text
 from .change import VerifiedChange
 from .comparison import ScoreComparison
+from .groups import GroupExplanation
 from .near_misses import NearMiss
 from .reasons import Reason
 from .recorder import RecordedDecision
@@ -78,6 +79,8 @@ class Explanation:
     """Required labels that no node has, with the values that exist."""
     alike: tuple[str, ...] = ()
     """Other pending pods with the same controller or an equal specification, ``namespace/name``."""
+    group: GroupExplanation | None = None
+    """What the pod group of the pod waits for, if groups are scheduled."""
 
     @property
     def smallest_change(self) -> VerifiedChange | None:
@@ -97,6 +100,7 @@ class Explanation:
             "tried": self.tried,
             "labels": [each.to_dict() for each in self.labels],
             "alike": list(self.alike),
+            "group": self.group.to_dict() if self.group is not None else None,
             "preemption": self.preemption,
             "waiting": self.waiting.to_dict() if self.waiting is not None else None,
             "comparison": self.comparison.to_dict() if self.comparison is not None else None,
@@ -130,6 +134,8 @@ class Explanation:
         yield "", [f"{self.pod} {self.message}"]
         if self.reasons:
             yield "why", [str(each) for each in self.reasons]
+        if self.group is not None:
+            yield "its group", self.group.lines()
         yield from self._label_section()
         if self.nearest:
             lines = [f"{each.node}  {'; '.join(map(str, each.obstacles))}" for each in self.nearest]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 from attrs import frozen
 
@@ -11,11 +12,17 @@ from ..api import Pod
 from ..cycle import Scheduler
 from ..cycle.core import Core
 from ..cycle.pod_groups.cycle import GroupCycle
+from ..cycle.pod_groups.listed_terms import ListedTerms
 from ..cycle.pod_groups.outcome import GroupOutcome, GroupResult
+from ..cycle.pod_groups.preemption import room_for_group
+from ..cycle.pod_groups.trial import Trial
 from ..errors import InputError
-from ..framework import PodGroupInfo
+from ..framework import Framework, GroupPlacement, PodGroupInfo
 from ..queue import QueuedPodInfo
 from ..simulate.dry_run import dry_run
+
+_SHOWN: Final = 5
+"""Members and domains in a text; the fields have all."""
 
 
 @brief_repr
@@ -48,14 +55,16 @@ class GroupExplanation:
     domains: tuple[DomainReport, ...]
     """The best one first; empty if none was tried."""
     reasons: Mapping[str, str]
-    """Member → why no node can take it, in the domain that was tried first."""
+    """Member → why no node can take it, in the best domain."""
     message: str
     """The condition that an attempt would give the group; empty if it can run."""
+    victims: tuple[str, ...] = ()
+    """Keys of the pods that would be evicted for the group as a whole."""
 
     @property
     def can_run(self) -> bool:
         """Whether an attempt would place the group now, or after a preemption."""
-        return self.exists and bool(self.waiting) and not self.gated and not self.message
+        return len(self.waiting) > len(self.gated) and not self.message
 
     @property
     def missing_members(self) -> int:
@@ -65,29 +74,59 @@ class GroupExplanation:
     @property
     def change(self) -> str:
         """The smallest change that would let the group run, as one line; empty if it needs none."""
-        if not self.exists:
+        if not self.exists and self.gated:
             return f"create the PodGroup {self.key}"
         if self.missing_members:
             return f"create {self.missing_members} more {_pods(self.missing_members)} of the group"
-        if self.gated:
+        if self.can_run or not self.waiting:
+            return ""
+        in_queue = len(self.waiting) - len(self.gated)
+        if not in_queue or self.min_count > len(self.scheduled) + in_queue:
             return f"remove what keeps {', '.join(self.gated)} out of the queue"
-        if not self.message or not self.domains:
+        if not self.domains:
             return ""
         best = self.domains[0]
         short = max(1, self.min_count - len(self.scheduled) - len(best.fitting))
         where = f" in {best.name}" if best.name else ""
         return f"make room for {short} more {_pods(short)}{where}"
 
-    def __str__(self) -> str:
+    def to_dict(self) -> dict[str, Any]:
+        """Return all of it in plain types."""
+        return {
+            "key": self.key,
+            "exists": self.exists,
+            "min_count": self.min_count,
+            "missing_members": self.missing_members,
+            "scheduled": list(self.scheduled),
+            "waiting": list(self.waiting),
+            "gated": dict(self.gated),
+            "domains": [
+                {"name": each.name, "nodes": each.nodes, "fitting": list(each.fitting)}
+                for each in self.domains
+            ],
+            "reasons": dict(self.reasons),
+            "message": self.message,
+            "victims": list(self.victims),
+            "can_run": self.can_run,
+            "change": self.change,
+        }
+
+    def lines(self) -> list[str]:
+        """Return all of it as lines for people; five members and five domains at most."""
         have = f"{len(self.scheduled)} of {len(self.scheduled) + len(self.waiting)} members have a node"
         lines = [f"{self.key}: {have}, {self.min_count or 'no'} at least"]
-        lines += [f"  {key} is kept out: {why}" for key, why in self.gated.items()]
-        lines += [
-            f"  {domain.name or 'all nodes'}: {len(domain.fitting)} of {len(self.waiting)} fit"
-            for domain in self.domains[:5]
-        ]
-        lines += [f"  {key}: {why}" for key, why in self.reasons.items()]
-        return "\n".join([*lines, *([f"  to run it, {self.change}"] if self.change else [])])
+        lines += _first([f"{key} is kept out: {why}" for key, why in self.gated.items()])
+        tried = len(self.waiting) - len(self.gated)
+        lines += _first(
+            [f"{each.name or 'all nodes'}: {len(each.fitting)} of {tried} fit" for each in self.domains]
+        )
+        lines += _first([f"{key}: {why}" for key, why in self.reasons.items()])
+        if self.victims:
+            lines.append(f"to make room, {', '.join(self.victims)} would be evicted")
+        return [*lines, f"to run it, {self.change}"] if self.change else lines
+
+    def __str__(self) -> str:
+        return "\n  ".join(self.lines())
 
 
 def explain_group(scheduler: Scheduler, key: str) -> GroupExplanation:
@@ -105,7 +144,8 @@ def explain_group(scheduler: Scheduler, key: str) -> GroupExplanation:
         raise InputError("key", f"there is no group {key}", "write its namespace/name")
     waiting, scheduled = tuple(core.members.unscheduled(key)), tuple(core.members.scheduled(key))
     gated = _gated(core, waiting)
-    outcome = _outcome(core, cycle, PodGroupInfo(key, group, waiting, scheduled)) if not gated else None
+    admitted = tuple([pod for pod in waiting if pod.key not in gated])
+    attempt = _attempt(core, cycle, PodGroupInfo(key, group, admitted, scheduled)) if admitted else None
     return GroupExplanation(
         key=key,
         exists=group is not None,
@@ -113,9 +153,10 @@ def explain_group(scheduler: Scheduler, key: str) -> GroupExplanation:
         scheduled=tuple([pod.key for pod in scheduled]),
         waiting=tuple([pod.key for pod in waiting]),
         gated=gated,
-        domains=() if outcome is None else _domains(outcome),
-        reasons={} if outcome is None else _reasons(outcome),
-        message="" if outcome is None or outcome.is_feasible else outcome.message,
+        domains=() if attempt is None else attempt.domains,
+        reasons={} if attempt is None else attempt.reasons,
+        message="" if attempt is None else attempt.message,
+        victims=() if attempt is None else attempt.victims,
     )
 
 
@@ -129,19 +170,59 @@ def _gated(core: Core, pods: Sequence[Pod]) -> dict[str, str]:
     return found
 
 
-def _outcome(core: Core, cycle: GroupCycle, group: PodGroupInfo) -> GroupOutcome | None:
+@frozen
+class _Attempt:
+    """What an attempt would give."""
+
+    domains: tuple[DomainReport, ...]
+    reasons: Mapping[str, str]
+    message: str
+    victims: tuple[str, ...]
+
+
+def _attempt(core: Core, cycle: GroupCycle, group: PodGroupInfo) -> _Attempt:
     """Return what an attempt would give; the generator of the scheduler is left as it was."""
-    if not group.pods:
-        return None
     ordered = sorted(group.pods, key=lambda pod: -pod.priority)
     infos = [QueuedPodInfo(pod, core.clock()) for pod in ordered]
     state = core.search.rng.getstate()
     try:
         with dry_run(core):
             framework = core.frameworks[ordered[0].spec.scheduler_name]
-            return cycle.algorithm(framework, group, infos)
+            return _tried(cycle, framework, group, infos)
     finally:
         core.search.rng.setstate(state)
+
+
+def _tried(
+    cycle: GroupCycle, framework: Framework, group: PodGroupInfo, infos: Sequence[QueuedPodInfo]
+) -> _Attempt:
+    core = cycle.core
+    terms = ListedTerms(core.cache.table)
+    outcome = cycle.algorithm(framework, group, infos, terms)
+    domains = _domains(outcome)
+    room = None
+    if outcome.result is GroupResult.UNSCHEDULABLE and cycle.preempts_groups:
+        again = cycle.repeat(framework, group, infos, terms)
+        room = room_for_group(core, framework, group, outcome, again)
+    can_run = outcome.is_feasible or room is not None
+    reasons: Mapping[str, str] = {}
+    if not can_run:
+        best = next((each for each in outcome.placements if domains and each.name == domains[0].name), None)
+        in_best = outcome if best in (None, outcome.placement) else _in(core, framework, group, infos, best)
+        reasons = _reasons(in_best)
+    victims = () if room is None else tuple([pod.key for pod in room.victims])
+    return _Attempt(domains, reasons, "" if can_run else outcome.message, victims)
+
+
+def _in(
+    core: Core,
+    framework: Framework,
+    group: PodGroupInfo,
+    infos: Sequence[QueuedPodInfo],
+    placement: GroupPlacement | None,
+) -> GroupOutcome:
+    """Return what an attempt in one placement gives."""
+    return Trial(core, framework, group, placement, terms=ListedTerms(core.cache.table)).run(infos)
 
 
 def _domains(outcome: GroupOutcome) -> tuple[DomainReport, ...]:
@@ -156,14 +237,20 @@ def _domains(outcome: GroupOutcome) -> tuple[DomainReport, ...]:
 
 
 def _reasons(outcome: GroupOutcome) -> dict[str, str]:
-    if outcome.result is GroupResult.SCHEDULED:
-        return {}
     found = {}
     for member in outcome.members:
         rejection = member.rejection()
         if rejection is not None:
             found[member.pod.key] = rejection.message()
+        elif member.status is not None:
+            found[member.pod.key] = member.status.message
     return found
+
+
+def _first(lines: Sequence[str]) -> list[str]:
+    """Return the first five lines, and how many there are more."""
+    more = len(lines) - _SHOWN
+    return [*lines[:_SHOWN], *([f"… and {more} more"] if more > 0 else [])]
 
 
 def _pods(count: int) -> str:

@@ -129,14 +129,25 @@ class GroupCycle:
         terms = ListedTerms(core.cache.table)
         outcome = self.algorithm(framework, group, infos, terms)
         hopeless = outcome.result is GroupResult.UNSCHEDULABLE
-        if hopeless and core.feature_gates.enabled("WorkloadAwarePreemption"):
-            terms.remember()
-            again = partial(self.algorithm, framework, group, infos, terms, preempts=False)
+        if hopeless and self.preempts_groups:
+            again = self.repeat(framework, group, infos, terms)
             hopeless = not preempt_for_group(core, framework, group, outcome, again)
         if hopeless:
             self._drop_gone()
             self._known[key] = Known(self._stamp(), pod_group, group.pods, outcome)
         return outcome
+
+    @property
+    def preempts_groups(self) -> bool:
+        """Whether room is made for groups as a whole."""
+        return self.core.feature_gates.enabled("WorkloadAwarePreemption")
+
+    def repeat(
+        self, framework: Framework, group: PodGroupInfo, infos: Sequence[QueuedPodInfo], terms: ListedTerms
+    ) -> Callable[[], GroupOutcome]:
+        """Return what tries the group again without post_filter, after pods were removed on trial."""
+        terms.remember()
+        return partial(self.algorithm, framework, group, infos, terms, preempts=False)
 
     def backoff_size(self, key: str) -> int:
         """Return the size of a group by which its longest backoff is scaled; 1: not at all.

@@ -22,6 +22,24 @@ def preempt_for_group(
     If not, the reason is added to the message of *outcome*. *attempt* tries the group again, without
     post_filter.
     """
+    found = room_for_group(core, framework, group, outcome, attempt)
+    if found is None:
+        return False
+    # The members that do not fit yet find their nodes once the victims are gone.
+    fitting = [each for each in outcome.members if each.result is MemberResult.FITS]
+    outcome.nominations = {each.pod.uid: each.node_name for each in fitting}
+    found.evict()
+    return True
+
+
+def room_for_group(
+    core: Core,
+    framework: Framework,
+    group: PodGroupInfo,
+    outcome: GroupOutcome,
+    attempt: Callable[[], GroupOutcome],
+) -> GroupPreemption | None:
+    """Return the room that can be made, without making it; ``None``, and a longer message, without any."""
 
     def can_run() -> Mapping[str, str] | Status:
         found = attempt()
@@ -35,12 +53,8 @@ def preempt_for_group(
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
             answer = from_exception(entry.name, "post_filter_group", error)
         if isinstance(answer, GroupPreemption):
-            # The members that do not fit yet find their nodes once the victims are gone.
-            fitting = [each for each in outcome.members if each.result is MemberResult.FITS]
-            outcome.nominations = {each.pod.uid: each.node_name for each in fitting}
-            answer.evict()
-            return True
+            return answer
         if not answer.is_rejected:
             core.report(answer, None, "post_filter_group")
         outcome.message = f"{outcome.message}, {answer.message}"
-    return False
+    return None
