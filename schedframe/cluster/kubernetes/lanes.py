@@ -29,6 +29,9 @@ OVERTAKEN: Final = 2
 SLOW_AT_A_TIME: Final = 464
 """Slow requests at a time that do not count; with those that do, there are 512 connections at most."""
 
+_WHOLE_TOKEN: Final = 1.0 - 1e-6
+"""Tokens that count as one: when the timer for the next one fires, rounding may have left a bit less."""
+
 
 class Priority(IntEnum):
     """Of the requests that wait, the first of the least number is sent next."""
@@ -154,7 +157,7 @@ class Lanes:
         now = loop_time()
         self._tokens = min(float(self.burst), self._tokens + (now - self._filled_at) * self.qps)
         self._filled_at = now
-        return self._tokens >= 1.0
+        return self._tokens >= _WHOLE_TOKEN
 
     def _set_slow_aside(self) -> bool:
         """Stop counting the oldest request if it hangs; return whether there is room for another."""

@@ -10,6 +10,7 @@ import pytest
 from schedframe.cluster.kubernetes import lanes as lanes_module
 from schedframe.cluster.kubernetes.lanes import Closed, Lanes, Priority
 from schedframe.cluster.kubernetes.loop_time import loop_time
+from schedframe.testing.virtual_loop import VirtualLoop
 
 from .scripted import run
 
@@ -60,6 +61,22 @@ def test_no_more_at_a_time_than_allowed() -> None:
 
     run(many)
     assert most == [0, 3]
+
+
+def test_rounding_of_tokens_does_not_let_the_timer_spin() -> None:
+    """A timer that fires a rounding error too early would set itself to the same moment again."""
+    loop = VirtualLoop()
+    for qps in (3.0, 7.0, 50.0, 333.0):
+        for delay in range(30):
+            loop.advance(0.1 * delay)
+            loop.run(asyncio.wait_for(take_turns(Lanes(qps, 1), 3), 10))
+    loop.finish()
+
+
+async def take_turns(lanes: Lanes, count: int) -> None:
+    for _ in range(count):
+        async with lanes.turn(Priority.BIND):
+            await asyncio.sleep(0)
 
 
 def test_no_more_a_second_than_allowed() -> None:
