@@ -106,6 +106,10 @@ def status_patch(
         if condition.observed_generation:
             written["observedGeneration"] = condition.observed_generation
         status["conditions"] = [written]
+        types = dict.fromkeys([*(each.type for each in pod.status.conditions), condition.type])
+        if len(types) > 1:
+            # Without an order, the server puts a condition that is new before the others.
+            status["$setElementOrder/conditions"] = [{"type": type} for type in types]
     if nominated_node_name is not None:
         status["nominatedNodeName"] = nominated_node_name or None
     return {"metadata": {"uid": pod.uid} if pod.uid else {}, "status": status}

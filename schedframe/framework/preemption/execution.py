@@ -157,14 +157,13 @@ class Eviction:
         """Evict all but the last victim together, then the last; after a failure activate the preemptors."""
         *others, last = victims
         off_core, cluster = self.handle.off_core, self.handle.cluster
-        condition = PodCondition(
-            type=DISRUPTION_TARGET,
-            status="True",
-            reason=PREEMPTION_BY_SCHEDULER,
-            message=f"{self.handle.profile_name}: preempting to accommodate a higher priority pod",
-        )
+        message = f"{self.handle.profile_name}: preempting to accommodate a higher priority pod"
 
         def evict(victim: Pod) -> Exception | None:
+            generation = victim.metadata.generation
+            condition = PodCondition(
+                DISRUPTION_TARGET, "True", PREEMPTION_BY_SCHEDULER, message, observed_generation=generation
+            )
             error = _attempt(lambda: cluster.evict(victim, condition=condition))
             if error is None:
                 _tell(cluster, victim, note)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Callable
 from random import Random
 from typing import Any, Final
 
@@ -65,38 +64,41 @@ def first_status(kind: ServedKind, obj: Obj) -> Obj:
     return {**rest, "status": dict(status)} if status is not None else rest
 
 
-def admitted(store: Store, kind: ServedKind, obj: Obj) -> Obj:
+def admitted(store: Store, kind: ServedKind, obj: Obj, now: float) -> Obj:
     """Return *obj* with the defaults of its kind. Raises :class:`Refusal` for what is invalid."""
-    admit = _ADMISSION.get(kind.kind)
-    return obj if admit is None else admit(store, obj)
+    if kind.kind == "Pod":
+        return _admit_pod(store, obj, now)
+    return _admit_event(obj) if kind.kind == "Event" else obj
 
 
-def _admit_pod(store: Store, obj: Obj) -> Obj:
+def _admit_pod(store: Store, obj: Obj, now: float) -> Obj:
     spec: Obj = {"schedulerName": "default-scheduler", "restartPolicy": "Always"} | (obj.get("spec") or {})
     name = spec.get("priorityClassName")
     if name:
-        spec["priority"] = _priority_of(store, name)
+        priority_class = _priority_class(store, name)
+        spec["priority"] = int(priority_class.get("value", 0))
+        if policy := priority_class.get("preemptionPolicy"):
+            spec.setdefault("preemptionPolicy", policy)
     spec.setdefault("priority", 0)
     status = {"phase": "Pending"} | (obj.get("status") or {})
     if spec.get("schedulingGates") and not status.get("conditions"):
         message = "Scheduling is blocked due to non-empty scheduling gates"
         reason = "SchedulingGated"
-        status["conditions"] = [
-            {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
-        ]
+        gated = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
+        status["conditions"] = [{**gated, "lastTransitionTime": seconds_text(now)}]
     return {**obj, "spec": spec, "status": status}
 
 
-def _priority_of(store: Store, name: str) -> int:
+def _priority_class(store: Store, name: str) -> Obj:
     if name in _SYSTEM_PRIORITIES:
-        return _SYSTEM_PRIORITIES[name]
+        return {"value": _SYSTEM_PRIORITIES[name]}
     found = store.get(_PRIORITY_CLASS, name)
     if found is None:
         raise Refusal(403, f"no PriorityClass with name {name} was found")
-    return int(found.get("value", 0))
+    return found
 
 
-def _admit_event(store: Store, obj: Obj) -> Obj:
+def _admit_event(obj: Obj) -> Obj:
     missing = [key for key in _EVENT_FIELDS if not obj.get(key)]
     if missing:
         raise Refusal(422, f"{', '.join(missing)}: Required value")
@@ -106,6 +108,3 @@ def _admit_event(store: Store, obj: Obj) -> Obj:
     if not about and obj["metadata"]["namespace"] not in _NAMESPACES_OF_THE_REST:
         raise Refusal(422, "regarding.namespace: Invalid value: does not match event.namespace")
     return obj
-
-
-_ADMISSION: Final[dict[str, Callable[[Store, Obj], Obj]]] = {"Pod": _admit_pod, "Event": _admit_event}

@@ -61,7 +61,7 @@ class Objects:
             metadata["generation"] = 1
             made = {"kind": kind.kind, "apiVersion": kind.api_version, **obj, "metadata": metadata}
             made = made if trusted else first_status(kind, made)
-            return self.store.put(kind, key, admitted(self.store, kind, made))
+            return self.store.put(kind, key, admitted(self.store, kind, made, self.clock()))
 
     def update(self, kind: ServedKind, key: str, obj: Obj, subresource: str = "") -> Obj:
         """Replace an object, or its status, and return it."""

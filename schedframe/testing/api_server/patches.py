@@ -31,7 +31,8 @@ MERGE_KEYS: Final[Mapping[str, str]] = {
 """Field → the key by which strategic patches match items of its list; other lists are replaced."""
 _UNITED: Final = frozenset({"finalizers"})
 """Lists of plain values to which strategic patches add."""
-_DIRECTIVES: Final = ("$setElementOrder/", "$retainKeys", "$deleteFromPrimitiveList/")
+_ORDER: Final = "$setElementOrder/"
+_DIRECTIVES: Final = (_ORDER, "$retainKeys", "$deleteFromPrimitiveList/")
 
 
 def check_form(content_type: str, *, is_custom: bool) -> None:
@@ -76,7 +77,10 @@ def _strategic(target: Obj, patch: Obj) -> Obj:
         elif isinstance(value, dict):
             result[key] = _strategic(present if isinstance(present, dict) else {}, value)
         elif isinstance(value, list) and key in MERGE_KEYS:
-            result[key] = _merged_items(present or [], value, MERGE_KEYS[key])
+            merge_key = MERGE_KEYS[key]
+            items = _merged_items(present or [], value, merge_key)
+            keys = [each[merge_key] for each in patch.get(_ORDER + key) or value]
+            result[key] = _ordered(items, merge_key, keys, [each[merge_key] for each in present or []])
         elif isinstance(value, list) and key in _UNITED:
             result[key] = [*(present or []), *(item for item in value if item not in (present or []))]
         else:
@@ -97,6 +101,28 @@ def _merged_items(present: list[Any], patch: list[Any], merge_key: str) -> list[
             result.append(_strategic({}, item))
         else:
             result[index] = _strategic(result[index], item)
+    return result
+
+
+def _ordered(items: list[Any], merge_key: str, given: list[Any], before: list[Any]) -> list[Any]:
+    """Return the items of the patch in the order *given*, and the others among them as they were *before*.
+
+    An item of the patch that is new has no place among the others: it comes before those that follow.
+    """
+
+    def precedes(one: Any, other: Any) -> bool:
+        return one in before and other in before and before.index(one) < before.index(other)
+
+    of_patch = [item for item in items if item[merge_key] in given]
+    result = sorted(of_patch, key=lambda item: given.index(item[merge_key]))
+    place = 0
+    for item in items:
+        if item[merge_key] in given:
+            continue
+        while place < len(result) and not precedes(item[merge_key], result[place][merge_key]):
+            place += 1
+        result.insert(place, item)
+        place += 1
     return result
 
 

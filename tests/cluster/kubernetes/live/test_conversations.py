@@ -123,6 +123,33 @@ def test_conditions_are_merged_by_type(place: Place) -> None:
     assert (condition(pod, "A")["status"], condition(pod, "B")["status"]) == ("False", "True")
 
 
+ORDER = "$setElementOrder/conditions"
+
+
+@pytest.mark.parametrize(
+    ("types", "order", "expected"),
+    [
+        ("c", "", "cab"),
+        ("c", "abc", "abc"),
+        ("b", "", "ab"),
+        ("cb", "", "cab"),
+        ("bc", "bca", "bca"),
+        ("ac", "dac", "acb"),
+    ],
+)
+def test_the_order_of_conditions(place: Place, types: str, order: str, expected: str) -> None:
+    """New items come before what follows; an order may be given."""
+    place.make_pod("p")
+    path = f"{place.pods}/p/status"
+    body: Any = {"conditions": [{"type": type, "status": "True"} for type in "ab"]}
+    assert place.ask("PATCH", path, {"status": body}, "merge")[0] == 200
+    patch: Any = {"conditions": [{"type": type, "status": "False"} for type in types]}
+    if order:
+        patch[ORDER] = [{"type": type} for type in order]
+    assert place.ask("PATCH", path, {"status": patch}, "strategic")[0] == 200
+    assert "".join(each["type"] for each in place.get_pod("p")["status"]["conditions"]) == expected
+
+
 def test_a_write_that_changes_nothing_makes_no_version(place: Place) -> None:
     made = place.make_pod("a")
     _, same = place.ask("PATCH", f"{place.pods}/a", {"metadata": {"labels": None}}, "merge")
