@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import signal
 import ssl
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -28,6 +29,10 @@ def extender(
         list[str] | None,
         typer.Option(metavar="FILE", help="Follow this cluster; without, nodes come with the requests."),
     ] = None,
+    allow_import: Annotated[
+        list[str] | None,
+        typer.Option(metavar="PREFIX", help="Follow import paths of plugins into this module or package."),
+    ] = None,
     cert: Annotated[
         Path | None,
         typer.Option("--tls-cert-file", metavar="FILE", help="Serve HTTPS with this certificate."),
@@ -51,13 +56,14 @@ def extender(
         from ..embed.extender_server import PluginExtender
 
         tls = _tls(cert, key, client_ca)
+        make = partial(PluginExtender, config, allow_imports=allow_import or [])
         if kubeconfig:
             from ..cluster.kubernetes import KubernetesCluster
 
             with KubernetesCluster.from_kubeconfig(kubeconfig) as cluster:
-                _serve(PluginExtender(config, cluster), address, port, tls)
+                _serve(make(cluster=cluster), address, port, tls)
         else:
-            _serve(PluginExtender(config), address, port, tls)
+            _serve(make(), address, port, tls)
 
 
 def _tls(cert: Path | None, key: Path | None, client_ca: Path | None) -> ssl.SSLContext | None:

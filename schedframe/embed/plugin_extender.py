@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -35,6 +35,7 @@ from ..framework import (
     Status,
     VictimUids,
 )
+from ..framework.factories import Factory
 from ..framework.preemption.budgets import read_budgets
 from ..queue import QueuedPodInfo
 from ..state import Rows
@@ -53,6 +54,10 @@ class PluginExtender:
     config: ConfigSource = None
     cluster: ClusterPort | None = None
     """The cluster to follow; ``None``: nodes come with the requests."""
+    plugins: Mapping[str, Factory] = field(factory=dict)
+    """As for :class:`Scheduler`: plugins to enable that no profile names."""
+    allow_imports: str | Iterable[str] = ()
+    """As for :class:`Scheduler`."""
     _scheduler: Scheduler = field(init=False)
     _sent: InMemoryCluster | None = field(default=None, init=False)
     """Takes the nodes of requests, where no cluster is followed."""
@@ -62,7 +67,9 @@ class PluginExtender:
         cluster = self.cluster
         if cluster is None:
             cluster = self._sent = InMemoryCluster(strict=False)
-        self._scheduler = Scheduler(cluster, self.config)
+        self._scheduler = Scheduler(
+            cluster, self.config, plugins=self.plugins, allow_imports=self.allow_imports
+        )
         self._scheduler.sync()
 
     def close(self) -> None:
@@ -92,7 +99,8 @@ class PluginExtender:
     def bind(self, body: bytes) -> bytes:
         """Return the answer to a request to bind; why the pod could not be bound is its ``Error``.
 
-        The bind plugins are called, with an empty cycle state and without the hooks before and after.
+        The bind plugins are called, with an empty cycle state and without the hooks before and after, if the
+        filters still accept the node. The pod counts there from then on.
         """
         try:
             self._bind(wire.read_binding_args(body))
@@ -158,18 +166,40 @@ class PluginExtender:
 
     def _bind(self, request: wire.BindingArgs) -> None:
         """Call the bind plugins. Raises :class:`ExtenderError` if the pod is not bound then."""
-        cluster = self._followed("bind")
+        cluster, cache = self._followed("bind"), self._scheduler.core.cache
         pod = cluster.get(Pod.KIND, f"{request.namespace}/{request.name}")
         if pod is None or pod.uid != request.uid:
             raise ExtenderError(f"pod {request.namespace}/{request.name} with uid {request.uid!r} is gone")
         attempt = Attempt(QueuedPodInfo(pod, 0.0), pod, self._framework_of(pod), CycleState())
         attempt.node_name, attempt.assumed = request.node_name, pod.with_node_name(request.node_name)
-        # Not under the lock: a request to bind may take its time, and changes nothing here.
+        with self._lock:
+            self._check_room(attempt)
+            if pod.uid not in cache:
+                cache.assume_pod(attempt.assumed)
+        # Not under the lock: bind plugins may take their time.
         status = BindingTask(attempt, cluster).run()
         if inspect.iscoroutine(status):
             status = asyncio.run(status)
         if status is not None:
+            with self._lock:
+                cache.forget_pod(attempt.assumed)
             raise ExtenderError(status.message)
+
+    def _check_room(self, attempt: Attempt) -> None:
+        """Raise :class:`ExtenderError` if the plugins no longer accept the pod on the node.
+
+        The other scheduler goes on to the next pod while it binds: several pods were offered the same room
+        before the first of them arrived there.
+        """
+        self._scheduler.sync()
+        framework, state, pod = attempt.framework, CycleState(), attempt.pod
+        outcome = framework.run_pre_filter(state, pod)
+        status = outcome.status
+        if status is None:
+            info = self._scheduler.core.cache.table.info(self._row(attempt.node_name))
+            status = framework.run_filters_with_nominated_pods(state, pod, info)
+        if status is not None:
+            raise ExtenderError(f"node {attempt.node_name} does not fit any more: {status.message}")
 
     def _preempted(self, pod: Pod, offered: Mapping[str, VictimUids]) -> dict[str, VictimUids]:
         self._followed("preempt")

@@ -15,6 +15,8 @@ from attrs import define
 
 import schedframe
 from schedframe import InMemoryCluster, NodeInfo, Pod, Status, hookimpl
+from schedframe.cluster import ClusterPort
+from schedframe.cluster.flaky import FlakyCluster
 from schedframe.embed.extender_server import ExtenderServer, PluginExtender
 from tests.cycle.build import make_node, make_pod
 
@@ -48,16 +50,14 @@ class Licences:
         return None
 
 
-def plugins_of(cluster: InMemoryCluster | None, monkeypatch: pytest.MonkeyPatch) -> PluginExtender:
+def plugins_of(cluster: ClusterPort | None) -> PluginExtender:
     """Return an extender with the plugin above alone."""
-    registry = schedframe.Registry.installed()
-    registry.register("Licences", Licences)
-    monkeypatch.setattr(schedframe.Registry, "installed", classmethod(lambda cls, *_: registry))
     points = {
         "multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": "Licences"}]},
         "queueSort": {"enabled": [{"name": "PrioritySort"}]},
     }
-    return PluginExtender({**META, "profiles": [{"plugins": points}]}, cluster)
+    config = {**META, "profiles": [{"plugins": points}]}
+    return PluginExtender(config, cluster, plugins={"Licences": Licences})
 
 
 @pytest.fixture
@@ -76,8 +76,8 @@ def cluster() -> InMemoryCluster:
 
 
 @pytest.fixture
-def plugins(cluster: InMemoryCluster, monkeypatch: pytest.MonkeyPatch) -> Iterator[PluginExtender]:
-    plugins = plugins_of(cluster, monkeypatch)
+def plugins(cluster: InMemoryCluster) -> Iterator[PluginExtender]:
+    plugins = plugins_of(cluster)
     yield plugins
     plugins.close()
 
@@ -175,14 +175,41 @@ def test_the_bind_plugins_bind(plugins: PluginExtender, cluster: InMemoryCluster
     assert cluster.get("Pod", "default/refused").spec.node_name == ""
 
 
+def test_a_pod_counts_from_its_binding_on(cluster: InMemoryCluster) -> None:
+    """Also where the watch has not shown it: the node ``free`` has one licence left."""
+    for name in ("one", "two"):
+        cluster.create(make_pod(name, labels={"licence": "yes"}))
+    late = FlakyCluster(cluster)
+    plugins = plugins_of(late)
+    for watch in late.watches:
+        watch.deliver()
+    assert bind(plugins, cluster, "one") == ""
+    assert bind(plugins, cluster, "two") == "node free does not fit any more: no licence left"
+    assert cluster.get("Pod", "default/two").spec.node_name == ""
+    for watch in late.watches:
+        watch.deliver()
+    cluster.delete("Pod", "default/one")
+    for watch in late.watches:
+        watch.deliver()
+    assert bind(plugins, cluster, "two") == ""
+    plugins.close()
+
+
+def test_a_failed_binding_gives_the_room_back(plugins: PluginExtender, cluster: InMemoryCluster) -> None:
+    for name in ("refused", "two"):
+        cluster.create(make_pod(name, labels={"licence": "yes"}))
+    assert "must not be bound" in bind(plugins, cluster, "refused")
+    assert bind(plugins, cluster, "two") == ""
+
+
 def test_a_pod_that_was_made_again_is_not_bound(plugins: PluginExtender, cluster: InMemoryCluster) -> None:
     cluster.create(make_pod("web"))
     assert "is gone" in bind(plugins, cluster, "web", PodUID="earlier")
     assert "is gone" in bind(plugins, cluster, "web", PodName="unknown")
 
 
-def test_without_a_cluster_nothing_is_bound_or_removed(monkeypatch: pytest.MonkeyPatch) -> None:
-    plugins = plugins_of(None, monkeypatch)
+def test_without_a_cluster_nothing_is_bound_or_removed() -> None:
+    plugins = plugins_of(None)
     request = {"PodName": "a", "PodNamespace": "b", "PodUID": "c", "Node": "d"}
     assert "needs a cluster" in json.loads(plugins.bind(json.dumps(request).encode()))["Error"]
     with pytest.raises(schedframe.SchedframeError, match="needs a cluster"):
