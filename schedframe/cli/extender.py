@@ -6,12 +6,14 @@ import signal
 import ssl
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from attrs import frozen
 
 from ..errors import InputError
 from . import exits
+from .option_class import takes_fields_of
 from .signals import handling
 from .terminal import note
 
@@ -19,34 +21,36 @@ if TYPE_CHECKING:
     from ..embed.extender_server import PluginExtender
 
 
-def extender(
+@frozen(kw_only=True)
+class ExtenderOptions:
+    """Options of ``schedframe extender``."""
+
     config: Annotated[
         Path, typer.Option("--config", metavar="FILE", help="KubeSchedulerConfiguration with the plugins.")
-    ],
-    address: Annotated[str, typer.Option(metavar="IP", help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(metavar="N", help="0: any free port.")] = 8888,
+    ]
+    address: Annotated[str, typer.Option(metavar="IP", help="Where to listen.")] = "127.0.0.1"
+    port: Annotated[int, typer.Option(metavar="N", help="0: any free port.")] = 8888
     kubeconfig: Annotated[
         list[str] | None,
         typer.Option(metavar="FILE", help="Follow this cluster; without, nodes come with the requests."),
-    ] = None,
+    ] = None
     allow_import: Annotated[
         list[str] | None,
         typer.Option(metavar="PREFIX", help="Follow import paths of plugins into this module or package."),
-    ] = None,
-    cert: Annotated[
-        Path | None,
-        typer.Option("--tls-cert-file", metavar="FILE", help="Serve HTTPS with this certificate."),
-    ] = None,
-    key: Annotated[
-        Path | None, typer.Option("--tls-private-key-file", metavar="FILE", help="Key of the certificate.")
-    ] = None,
-    client_ca: Annotated[
-        Path | None,
-        typer.Option(
-            "--client-ca-file", metavar="FILE", help="Serve only clients that this authority signed."
-        ),
-    ] = None,
-) -> None:
+    ] = None
+    tls_cert_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Serve HTTPS with this certificate.")
+    ] = None
+    tls_private_key_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Key of the certificate.")
+    ] = None
+    client_ca_file: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Serve only clients that this authority signed.")
+    ] = None
+
+
+@takes_fields_of(ExtenderOptions)
+def extender(**given: Any) -> None:
     """Serve plugins as an extender until SIGINT or SIGTERM.
 
     For a scheduler that is not this one: /filter, /prioritize, and with --kubeconfig /bind and /preempt.
@@ -55,28 +59,26 @@ def extender(
     with exits.reporting():
         from ..embed.extender_server import PluginExtender
 
-        tls = _tls(cert, key, client_ca)
-        make = partial(PluginExtender, config, allow_imports=allow_import or [])
-        if kubeconfig:
+        options = ExtenderOptions(**given)
+        tls = _tls(options)
+        make = partial(PluginExtender, options.config, allow_imports=options.allow_import or [])
+        if options.kubeconfig:
             from ..cluster.kubernetes import KubernetesCluster
 
-            with KubernetesCluster.from_kubeconfig(kubeconfig) as cluster:
-                _serve(make(cluster=cluster), address, port, tls)
+            with KubernetesCluster.from_kubeconfig(options.kubeconfig) as cluster:
+                _serve(make(cluster=cluster), options, tls)
         else:
-            _serve(make(), address, port, tls)
+            _serve(make(), options, tls)
 
 
-def _tls(cert: Path | None, key: Path | None, client_ca: Path | None) -> ssl.SSLContext | None:
+def _tls(options: ExtenderOptions) -> ssl.SSLContext | None:
     """Return the settings for HTTPS; ``None`` for HTTP."""
-    if (cert is None) != (key is None):
+    cert, key, client_ca = options.tls_cert_file, options.tls_private_key_file, options.client_ca_file
+    if cert is None or key is None:
+        if cert is key is client_ca is None:
+            return None
         missing = "--tls-cert-file" if cert is None else "--tls-private-key-file"
-        raise InputError(missing, "is not given", "give a certificate and its key, or neither")
-    if cert is None:
-        if client_ca is not None:
-            raise InputError(
-                "--client-ca-file", "needs HTTPS", "give --tls-cert-file and --tls-private-key-file"
-            )
-        return None
+        raise InputError(missing, "is not given", "HTTPS needs a certificate and its key")
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(cert, key)
@@ -88,9 +90,10 @@ def _tls(cert: Path | None, key: Path | None, client_ca: Path | None) -> ssl.SSL
     return context
 
 
-def _serve(plugins: PluginExtender, address: str, port: int, tls: ssl.SSLContext | None) -> None:
+def _serve(plugins: PluginExtender, options: ExtenderOptions, tls: ssl.SSLContext | None) -> None:
     from ..embed.extender_server import ExtenderServer
 
+    address, port = options.address, options.port
     try:
         server = ExtenderServer(plugins, address, port, tls)
     except OSError as error:

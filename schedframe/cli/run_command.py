@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import inspect
-from typing import Annotated, Any, get_type_hints
+from typing import Annotated, Any
 
 import typer
-from attrs import fields
 
 from . import exits
 from .live import LiveSource, check_extra
+from .option_class import takes_fields_of
 from .run_options import RunOptions
 
 
+@takes_fields_of(RunOptions)
 def run(**options: Any) -> None:
     """Schedule the pods of a real cluster, until SIGTERM or SIGINT. Exit code 0 then.
 
@@ -23,28 +23,6 @@ def run(**options: Any) -> None:
         from .run import run as run_scheduler
 
         run_scheduler(RunOptions(**options))
-
-
-def _signature_of(cls: type) -> inspect.Signature:
-    """Return the signature with the fields of an attrs class as parameters for typer, inherited ones last."""
-    hints = get_type_hints(cls, include_extras=True)
-    return inspect.Signature(
-        [
-            inspect.Parameter(
-                each.name,
-                inspect.Parameter.KEYWORD_ONLY,
-                default=each.default,
-                annotation=hints[each.name],
-            )
-            for each in sorted(fields(cls), key=lambda each: each.inherited)
-        ]
-    )
-
-
-run.__signature__ = _signature_of(RunOptions)  # type: ignore[attr-defined]  # inspect.signature reads it
-run.__annotations__ = {
-    name: parameter.annotation for name, parameter in _signature_of(RunOptions).parameters.items()
-}
 
 
 def snapshot(

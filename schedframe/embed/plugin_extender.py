@@ -35,7 +35,7 @@ from ..framework import (
     Status,
     VictimUids,
 )
-from ..framework.factories import Factory
+from ..framework.passing import PluginsToPass
 from ..framework.preemption.budgets import read_budgets
 from ..queue import QueuedPodInfo
 from ..state import Rows
@@ -54,8 +54,8 @@ class PluginExtender:
     config: ConfigSource = None
     cluster: ClusterPort | None = None
     """The cluster to follow; ``None``: nodes come with the requests."""
-    plugins: Mapping[str, Factory] = field(factory=dict)
-    """As for :class:`Scheduler`: plugins to enable that no profile names."""
+    plugins: PluginsToPass | None = None
+    """As for :class:`Scheduler`."""
     allow_imports: str | Iterable[str] = ()
     """As for :class:`Scheduler`."""
     _scheduler: Scheduler = field(init=False)

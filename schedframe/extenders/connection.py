@@ -10,7 +10,7 @@ import select
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Final
@@ -67,6 +67,8 @@ class Response:
 
     status: int
     body: bytes
+    location: str = ""
+    """Where a redirect leads."""
 
 
 def connect(target: Target, deadline: float, wait: Wait) -> Connection:
@@ -196,19 +198,9 @@ class Connection:
         status, headers = 100, dict[bytes, bytes]()
         while 100 <= status < 200:
             status, headers = self._head(deadline, wait)
-        if status in (204, 304):
-            return Response(status, b"")
-        if headers.get(b"transfer-encoding", b"").lower() == b"chunked":
-            return Response(status, self._chunked(deadline, wait))
-        length = headers.get(b"content-length")
-        if length is None:
-            self.keeps = False
-            while self._more(deadline, wait):
-                pass
-            return Response(status, self._take(len(self._received)))
-        if not length.isdigit():
-            raise Broken(f"the Content-Length is {length!r}")
-        return Response(status, self._exactly(int(length), deadline, wait))
+        location = headers.get(b"location", b"").decode("latin-1")
+        body = b"" if status in (204, 304) else self._body(headers, deadline, wait)
+        return Response(status, body, location)
 
     def close(self) -> None:
         """Close the connection."""
@@ -234,6 +226,22 @@ class Connection:
         self.keeps = connection == b"keep-alive" if version == b"HTTP/1.0" else connection != b"close"
         return int(rest[:3]), headers
 
+    def _body(self, headers: Mapping[bytes, bytes], deadline: float, wait: Wait) -> bytes:
+        encoding = headers.get(b"transfer-encoding", b"").lower()
+        if encoding == b"chunked":
+            return self._chunked(deadline, wait)
+        if encoding:
+            raise Broken(f"the Transfer-Encoding is {encoding!r}; only chunked is known")
+        length = headers.get(b"content-length")
+        if length is None:
+            self.keeps = False
+            while self._more(deadline, wait):
+                pass
+            return self._take(len(self._received))
+        if not length.isdigit():
+            raise Broken(f"the Content-Length is {length!r}")
+        return self._exactly(int(length), deadline, wait)
+
     def _chunked(self, deadline: float, wait: Wait) -> bytes:
         parts = []
         while size := self._chunk_size(deadline, wait):
@@ -246,6 +254,8 @@ class Connection:
     def _chunk_size(self, deadline: float, wait: Wait) -> int:
         line = self._line(deadline, wait).partition(b";")[0].strip()
         try:
+            if not line.isalnum():  # int() takes signs and underscores, too
+                raise ValueError
             return int(line, 16)
         except ValueError:
             raise Broken(f"malformed chunk of a body: {line[:40]!r}") from None

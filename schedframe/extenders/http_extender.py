@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -9,7 +10,8 @@ from http import HTTPStatus
 from ssl import SSLContext
 from time import monotonic
 from typing import Final, TypeVar
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, urlsplit, urlunsplit
+from urllib.request import getproxies, proxy_bypass
 
 from attrs import define, field
 
@@ -31,6 +33,7 @@ from .connection import Broken, Connection, NothingSent, Target, Timeout, Wait, 
 from .encoding import Encoding
 
 T = TypeVar("T")
+logger = logging.getLogger("schedframe")
 
 DEFAULT_TIMEOUT: Final = 5.0
 """Seconds for an answer where ``httpTimeout`` is 0."""
@@ -181,6 +184,7 @@ class HttpExtender:
             tls = self.config.tls_config
             context = self._tls_context() if url.scheme == "https" else None
             host, port = url.hostname or "", url.port or _PORTS[url.scheme]
+            _warn_of_proxy(url)
             self._target = Target(host, port, context, tls.server_name if tls is not None else "")
         return self._target
 
@@ -216,6 +220,14 @@ class HttpExtender:
             "Content-Type: application/json\r\nContent-Length: "
         ).encode()
         return head
+
+
+def _warn_of_proxy(url: SplitResult) -> None:
+    """Log a warning if the environment names a proxy for *url*, which kube-scheduler would use."""
+    host = url.hostname or ""
+    local = host == "localhost" or host.startswith("127.") or host == "::1"
+    if not local and url.scheme in getproxies() and not proxy_bypass(host):
+        logger.warning("extender %s: the proxy of the environment is not used", urlunsplit(url))
 
 
 @define(eq=False)
@@ -266,8 +278,10 @@ class _Exchange:
                 raise self._failed(error) from error
             self.extender.put_back(connection)
             if response.status != HTTPStatus.OK:
-                where = f"{self.verb} with extender at URL {self._url}"
-                raise ExtenderError(f"failed {where}, code {response.status}")
+                problem = f"failed {self.verb} with extender at URL {self._url}, code {response.status}"
+                if response.location:
+                    problem += f"; it redirects to {response.location}, which is not followed"
+                raise ExtenderError(problem)
             self._body = response.body
         return self._body
 

@@ -16,10 +16,11 @@ from .inbox import Inbox
 
 @define(eq=False)
 class SocketWait:
-    """Called with a socket, whether it is to be written to, and a time of ``monotonic``: see ``Wait``.
+    """Function that waits for a socket and does the other work of the core until it is ready.
 
-    Messages are handled in the middle of a scheduling cycle. The caller must expect anything to have changed.
-    An error in there is raised by the next ``drain`` of the inbox, not by the call.
+    It is a ``Wait`` of the extenders: called with a socket, whether it is to be written to, and the latest
+    time of ``monotonic``. Messages are handled in the middle of a scheduling cycle, so the caller must expect
+    anything to have changed. An error in there is raised by the next ``drain`` of the inbox, not by the call.
     """
 
     inbox: Inbox
