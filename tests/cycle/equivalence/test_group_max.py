@@ -47,7 +47,7 @@ class GroupedMachine(RuleBasedStateMachine):
         self.patch.setattr(policy, "BLOCKS", 8)
         self.values = np.array([value for value, _ in cells] + [INFEASIBLE] * 4, np.int64)
         self.codes = np.array([code for _, code in cells] + [7] * 4, np.int32)
-        self.grouped = GroupMax((self.codes,), 32)
+        self.grouped = GroupMax((self.codes,), policy.DEFAULT)
         assert self.grouped.rebuild(self.values, len(cells))
 
     def teardown(self) -> None:
@@ -190,7 +190,7 @@ def test_few_groupings_are_kept_and_short_arrays_are_refused() -> None:
 @pytest.mark.parametrize("size", [1, 2, 63, 64, 65, 3000])
 def test_without_columns_all_rows_are_one_group(size: int) -> None:
     random, values = Random(size), np.full(size, INFEASIBLE, np.int64)
-    groups = GroupMax((), 1)
+    groups = GroupMax((), policy.DEFAULT)
     assert groups.rebuild(values, size)
     assert groups.present() == []
     for step in range(60):
@@ -206,7 +206,7 @@ def test_without_columns_all_rows_are_one_group(size: int) -> None:
 
 def test_damage_is_detected() -> None:
     values, codes = np.arange(4, dtype=np.int64), np.array([0, 0, 1, 1])
-    damaged = GroupMax((codes,), 32)
+    damaged = GroupMax((codes,), policy.DEFAULT)
     damaged.rebuild(values, 4)
     values[0] = 9
     with pytest.raises(InvariantError):

@@ -232,7 +232,7 @@ def test_verify_reports_a_wrong_total_that_changes_no_placement(
     assert set(sized(world, 5)) == {"n3"}
     assert not world.faults
     (eq_class,) = world.scheduler.core.search.fast.cache.classes()
-    groupings = [each.group_max for each in eq_class.groupings._groupings.values()]
+    groupings = list(eq_class.groupings._ways.values())
     assert any(group_max.columns for group_max in groupings) == (plugin is ScoresGroups)
     for scores in [eq_class.columns.totals, *[group_max._values for group_max in groupings]]:
         scores[1] -= 1

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from attrs import define, field
+from attrs import define, evolve, field
 
 from ....errors import InvariantError
 from ....state import NodeTable
@@ -23,23 +23,19 @@ Key = tuple[int, ...]
 """The codes that the rows of a group have."""
 
 
-@define(eq=False)
+@define
 class Group:
     """The feasible rows with one key: by block of rows the highest score, and the number of rows with it."""
 
     key: Key
     id: int
-    rows: int
     best: list[int]
     """:data:`INFEASIBLE` for a block without such rows."""
     count: list[int]
+    rows: int = 0
     top: int = INFEASIBLE
     ties: int = 0
     """Rows that have ``top``; 0: not computed."""
-
-    def parts(self) -> tuple[int, list[int], list[int], int, int]:
-        """All values, for a comparison."""
-        return self.rows, self.best, self.count, self.top, self.ties
 
     def settle(self) -> bool:
         """Compute ``top`` and ``ties``; ``False`` if the group has no rows. O(blocks)."""
@@ -48,6 +44,19 @@ class Group:
             return False
         self.ties = sum([n for best, n in zip(self.best, self.count, strict=True) if best == top])
         return True
+
+    def add(self, block: int, value: int) -> None:
+        """Add a row with that score; O(1)."""
+        self.rows += 1
+        best = self.best[block]
+        if value > best:
+            self.best[block], self.count[block] = value, 1
+        elif value == best:
+            self.count[block] += 1
+        if value > self.top:
+            self.top, self.ties = value, 1
+        elif value == self.top and self.ties:
+            self.ties += 1
 
 
 @define(eq=False)
@@ -60,12 +69,19 @@ class GroupMax:
 
     columns: tuple[Codes, ...]
     """Of the plugin, compared by identity: rows that agree in all of them make a group."""
-    limit: int
-    """Groups at most; with more, passes over all rows are quicker."""
+    policy: policy.Policy
+    version: int = -1
+    """Row log position of the last visit."""
+    seen: int = -1
+    """Generation of the scores at the last visit."""
+    built: int = -1
+    """Generation of the scores when the groups were built; -1: not built."""
+    wait: int = 0
+    """Visits until they are built again, after there were too many groups."""
     _values: Scores = field(factory=lambda: np.empty(0, np.int64))
     """As of the last update, like ``_ids``."""
     _ids: npt.NDArray[np.int32] = field(factory=lambda: np.empty(0, np.int32))
-    _size: int = 0
+    """By row the group; that of an earlier score for a row that must not be chosen."""
     _shift: int = 0
     _blocks: int = 0
     _groups: dict[Key, Group] = field(factory=dict)
@@ -80,38 +96,43 @@ class GroupMax:
     def rebuild(self, values: Scores, size: int) -> bool:
         """Group the first *size* rows; ``False``, and nothing is kept, if there are too many groups.
 
-        O(groups x rows).
+        O(rows log rows).
         """
-        self._groups, self._by_id, self._size = {}, {}, size
+        self._groups, self._by_id = {}, {}
         self._values, self._ids = np.empty(0, np.int64), np.empty(0, np.int32)
         values = values[:size].copy()
-        found = _masks(values != INFEASIBLE, [column[:size] for column in self.columns], self.limit)
-        if found is None:
+        rows = (values != INFEASIBLE).nonzero()[0]
+        first, ids = _grouped([column[rows] for column in self.columns], len(rows))
+        if len(first) > self.policy.groups:
             return False
         self._values, self._ids = values, np.full(size, -1, np.int32)
+        self._ids[rows] = ids
         self._shift = policy.block_shift(size)
-        width = 1 << self._shift
-        starts = np.arange(0, size, width)
-        self._blocks = len(starts)
-        for key, mask in found:
-            part = np.where(mask, values, INFEASIBLE)
-            best = np.maximum.reduceat(part, starts)
-            ties = part == best.repeat(width)[:size]
-            count = np.add.reduceat(ties, starts, dtype=np.int64)
-            count[best == INFEASIBLE] = 0
-            group = self._add(key, best.tolist(), count.tolist())
-            group.rows = int(np.count_nonzero(mask))
-            self._ids[mask] = group.id
+        self._blocks = blocks = -(-size >> self._shift)
+        cells, scores = ids * blocks + (rows >> self._shift), values[rows]
+        best = np.full(len(first) * blocks, INFEASIBLE, np.int64)
+        np.maximum.at(best, cells, scores)
+        count = np.bincount(cells[scores == best[cells]], minlength=len(best))
+        self._next_id = 0
+        for row, part, numbers in zip(
+            rows[first].tolist(), best.reshape(-1, blocks), count.reshape(-1, blocks), strict=True
+        ):
+            group = self._new(self._key_of(row), part.tolist(), numbers.tolist())
+            group.rows = int(np.count_nonzero(ids == group.id))
+            group.settle()
         return True
 
-    def _add(self, key: Key, best: list[int], count: list[int]) -> Group:
-        group = self._groups[key] = self._by_id[self._next_id] = Group(key, self._next_id, 0, best, count)
+    def _key_of(self, row: int) -> Key:
+        return tuple([int(column[row]) for column in self.columns])
+
+    def _new(self, key: Key, best: list[int], count: list[int]) -> Group:
+        group = self._groups[key] = self._by_id[self._next_id] = Group(key, self._next_id, best, count)
         self._next_id += 1
         return group
 
     def update(self, rows: Iterable[int], values: Scores) -> bool:
         """Take in *rows* whose scores or codes may have changed; ``False`` if all must be rebuilt."""
-        groups, shift, size = self._groups, self._shift, self._size
+        groups, shift, size = self._groups, self._shift, len(self._values)
         now_values, now_codes = values.data, [column.data for column in self.columns]
         old_values, ids = self._values.data, self._ids.data
         for row in rows:
@@ -131,11 +152,11 @@ class GroupMax:
                 if value == INFEASIBLE:
                     continue
             if group is None:
-                if len(groups) >= self.limit:
+                if len(groups) >= self.policy.groups:
                     return False
-                group = self._add(key, [INFEASIBLE] * self._blocks, [0] * self._blocks)
+                group = self._new(key, [INFEASIBLE] * self._blocks, [0] * self._blocks)
             old_values[row], ids[row] = value, group.id
-            _put_in(group, block, value)
+            group.add(block, value)
         return True
 
     def _take_out(self, group: Group, block: int, value: int) -> None:
@@ -146,7 +167,7 @@ class GroupMax:
             group.ties -= 1
         group.count[block] -= 1
         if not group.count[block]:
-            part = slice(block << self._shift, min(block + 1 << self._shift, self._size))
+            part = slice(block << self._shift, block + 1 << self._shift)
             members = self._values[part][self._ids[part] == group.id]
             best = group.best[block] = int(members.max(initial=INFEASIBLE))
             group.count[block] = int(np.count_nonzero(members == best)) if best != INFEASIBLE else 0
@@ -180,18 +201,13 @@ class GroupMax:
         *gains*: by group in the order of :meth:`present`, which must come first, or of *among*.
         """
         groups = list(self._groups.values()) if among is None else among
-        if len(groups) == 1:
-            few = groups[0].ties < many(size)
-            return self._one_of_group(groups[0], rng) if few else self._one_of_many(groups, rng, size)
         sums = [group.top + gain for group, gain in zip(groups, gains, strict=True)]
         highest = max(sums)
         best = [group for group, total in zip(groups, sums, strict=True) if total == highest]
         ties = sum([group.ties for group in best])
         if ties >= many(size):
             return self._one_of_many(best, rng, size)
-        if len(best) == 1:
-            return self._one_of_group(best[0], rng)
-        chosen = rng.randrange(ties)
+        chosen = rng.randrange(ties) if ties > 1 else 0
         cells = [(group.best, group.count, group.top) for group in best]
         for block in range(self._blocks):
             before = chosen
@@ -212,106 +228,82 @@ class GroupMax:
         return self._values[positions] + np.array([gain_of[each] for each in ids], np.int64)
 
     def _one_of_many(self, best: Sequence[Group], rng: Random, size: int) -> int:
-        values, ids, counted, random = self._values.data, self._ids.data, self._size, rng.random
+        values, ids, counted, random = self._values.data, self._ids.data, len(self._values), rng.random
         tops = {group.id: group.top for group in best}
         while True:
             row = int(random() * size)
             if row < counted and tops.get(ids[row]) == values[row]:
                 return row
 
-    def _one_of_group(self, group: Group, rng: Random) -> int:
-        top, best, count = group.top, group.best, group.count
-        chosen = rng.randrange(group.ties) if group.ties > 1 else 0
-        block = best.index(top)
-        while chosen >= count[block]:
-            chosen -= count[block]
-            block = best.index(top, block + 1)
-        return self._at(block, (group,), chosen)
-
     def _at(self, block: int, groups: Sequence[Group], chosen: int) -> int:
         """The row of a block at position *chosen* among the best rows of *groups*."""
         start = block << self._shift
-        part = slice(start, min(start + (1 << self._shift), self._size))
+        part = slice(start, start + (1 << self._shift))
         values, ids = self._values[part], self._ids[part]
-        mask = values == groups[0].top
-        if len(groups) < len(self._groups) or any(group.top != groups[0].top for group in groups):
-            mask &= ids == groups[0].id
-            for group in groups[1:]:
-                mask |= (values == group.top) & (ids == group.id)
-        return start + int(mask.nonzero()[0][chosen] if chosen else mask.argmax())
+        tied = (values == groups[0].top) & (ids == groups[0].id)
+        for group in groups[1:]:
+            tied |= (values == group.top) & (ids == group.id)
+        return start + int(tied.nonzero()[0][chosen] if chosen else tied.argmax())
 
     def check_invariants(self, values: Scores) -> None:
         """Raise :class:`InvariantError` unless a rebuild from *values* gives the same; O(rows)."""
-        fresh = GroupMax(self.columns, self.limit)
-        fresh.rebuild(values, self._size)
-        if sorted(self.present()) != sorted(fresh.present()) or any(
-            group.parts() != fresh._groups[key].parts() for key, group in self._groups.items()
-        ):
+        fresh = GroupMax(self.columns, self.policy)
+        fresh.rebuild(values, len(self._values))
+        self.present()
+        mine, other = (
+            {key: evolve(group, id=0) for key, group in each._groups.items()} for each in (self, fresh)
+        )
+        if mine != other:
             raise InvariantError("maxima by group are not those of the column")
 
+    # ---- catching up -------------------------------------------------------------------------------------
 
-def _put_in(group: Group, block: int, value: int) -> None:
-    group.rows += 1
-    best = group.best[block]
-    if value > best:
-        group.best[block], group.count[block] = value, 1
-    elif value == best:
-        group.count[block] += 1
-    else:
-        return
-    if value > group.top:
-        group.top, group.ties = value, 1
-    elif value == group.top and group.ties:
-        group.ties += 1
+    def catch_up(self, values: Scores, generation: int, table: NodeTable) -> bool:
+        """Take in the scores *values*; ``False`` if passes over all rows cost less.
+
+        Groups are maintained from the second of two visits on between which little happened: for classes
+        that alternate with many others, or whose scores all change with each pod, each visit would rebuild.
+        """
+        since, self.version = self.version, table.row_log.version
+        seen, self.seen = self.seen, generation
+        if seen < 0 or self.version - since > self.policy.rowwise_rows:
+            self.built = -1
+            return False
+        if self.built == generation:
+            rows = table.row_log.since(since)
+            if rows is not None and self.update(rows, values):
+                return True
+        self.built = -1
+        if seen == generation and self.wait:
+            self.wait -= 1
+        elif seen == generation and self.rebuild(values, table.size):
+            self.built = generation
+        elif seen == generation:
+            self.wait = self.policy.retry_after
+        return self.built >= 0
 
 
-def _masks(here: Mask, columns: Sequence[Codes], limit: int) -> list[tuple[Key, Mask]] | None:
-    """The key and the mask of each group of the rows *here*; ``None`` if there are more than *limit*."""
-    found: list[tuple[Key, Mask]] = [((), here)]
+def _grouped(columns: list[Codes], rows: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """The first row of each group of equal rows of *columns*, and by row its group; O(rows log rows)."""
+    ids = np.zeros(rows, np.intp)
+    first = ids[:1]
     for column in columns:
-        finer: list[tuple[Key, Mask]] = []
-        for key, mask in found:
-            left = column[mask]
-            while len(left):
-                if len(finer) == limit:
-                    return None
-                code = int(left[0])
-                finer.append(((*key, code), mask & (column == code)))
-                left = left[left != code]
-        found = finer
-    return found
-
-
-@define(eq=False)
-class _Grouping:
-    """One way to group the rows of a class."""
-
-    group_max: GroupMax
-    version: int
-    """Of the row log at the last visit."""
-    seen: int
-    """Generation of the scores at the last visit."""
-    built: int = -1
-    """Generation of the scores when ``group_max`` was built; -1: not built."""
-    wait: int = 0
-    """Visits until it is built again, after there were too many groups."""
+        _, codes = np.unique(column, return_inverse=True)
+        _, first, ids = np.unique(ids * (rows + 1) + codes, return_index=True, return_inverse=True)
+    return first, ids
 
 
 @define(eq=False)
 class GroupMaxCache:
-    """The ways in which the rows of one class are grouped, most recently used last.
-
-    A way is maintained from the second of two visits on between which little happened: for classes that
-    alternate with many others, or whose scores all change with each pod, each visit would rebuild it.
-    """
+    """The ways in which the rows of one class are grouped, most recently used last."""
 
     policy: policy.Policy
-    _groupings: OrderedDict[Key, _Grouping] = field(factory=OrderedDict)
+    _ways: OrderedDict[Key, GroupMax] = field(factory=OrderedDict)
 
     @property
     def nbytes(self) -> int:
         """Memory of the columns, in bytes."""
-        return sum(each.group_max.nbytes for each in self._groupings.values())
+        return sum(way.nbytes for way in self._ways.values())
 
     def of(
         self, columns: tuple[Codes, ...], values: Scores, generation: int, table: NodeTable
@@ -324,41 +316,20 @@ class GroupMaxCache:
         """
         if columns and min(map(len, columns)) < table.size:
             return None
-        key, version = tuple(map(id, columns)), table.row_log.version
-        way = self._groupings.get(key)
+        key = tuple(map(id, columns))
+        way = self._ways.get(key)
         if way is None:
-            if len(self._groupings) >= self.policy.groupings:
-                self._groupings.popitem(last=False)
-            self._groupings[key] = _Grouping(GroupMax(columns, self.policy.groups), version, generation)
-            return None
-        if len(self._groupings) > 1:
-            self._groupings.move_to_end(key)
-        since, way.version = way.version, version
-        seen, way.seen = way.seen, generation
-        if version - since > self.policy.rowwise_rows:
-            way.built = -1
-            return None
-        if way.built == generation:
-            rows = table.row_log.since(since)
-            if rows is not None and way.group_max.update(rows, values):
-                return way.group_max
-        return self._rebuilt(way, values, generation, table.size) if seen == generation else None
-
-    def _rebuilt(self, way: _Grouping, values: Scores, generation: int, size: int) -> GroupMax | None:
-        way.built = -1
-        if way.wait:
-            way.wait -= 1
-        elif way.group_max.rebuild(values, size):
-            way.built = generation
-            return way.group_max
-        else:
-            way.wait = self.policy.retry_after
-        return None
+            if len(self._ways) >= self.policy.groupings:
+                self._ways.popitem(last=False)
+            way = self._ways[key] = GroupMax(columns, self.policy)
+        elif len(self._ways) > 1:
+            self._ways.move_to_end(key)
+        return way if way.catch_up(values, generation, table) else None
 
     def check_invariants(self, values: Scores, generation: int, table: NodeTable) -> None:
         """Raise :class:`InvariantError` if a current way disagrees with *values*; O(ways x rows)."""
-        for way in self._groupings.values():
+        for way in self._ways.values():
             rows = table.row_log.since(way.version)
-            if way.built == generation and rows is not None and way.group_max.update(rows, values):
+            if way.built == generation and rows is not None and way.update(rows, values):
                 way.version = table.row_log.version
-                way.group_max.check_invariants(values)
+                way.check_invariants(values)
