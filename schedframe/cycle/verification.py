@@ -31,14 +31,9 @@ class RecordingSearch(LiveSearch):
     """Feasible rows of the last decision → their total scores; ``None`` if nothing was chosen here."""
 
     @override
-    def draw(self, eq_class: EquivalenceClass, decision: Decision) -> Decision | None:
+    def best_row(self, eq_class: EquivalenceClass, mask: Mask | None = None) -> int:
         self.scores = columns_of(eq_class).totals_of
-        return super().draw(eq_class, decision)
-
-    @override
-    def choose_where(self, eq_class: EquivalenceClass, decision: Decision, mask: Mask) -> Decision | None:
-        self.scores = columns_of(eq_class).totals_of
-        return super().choose_where(eq_class, decision, mask)
+        return super().best_row(eq_class, mask)
 
     @override
     def choose_row(self, feasible: Rows, total: Scores) -> int:

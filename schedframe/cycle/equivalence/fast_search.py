@@ -101,7 +101,7 @@ class FastSearch:
             return self._with_live(framework, memo, pod)
         if feasible and not nominated:
             eq_class.visited()
-            return self.live.draw(eq_class, decision)
+            return self.live.choose(memo, decision, all_skip=True)
         return self._with_nominated(framework, memo, decision, all_skip=True)
 
     # ---- faults ------------------------------------------------------------------------------------------
@@ -195,9 +195,7 @@ class FastSearch:
             if overlay.any:
                 rows = eq_class.table.rows()
                 verdicts = Verdicts(rows, overlay.codes[rows.index], columns.statuses)
-                return self.live.of_verdicts(eq_class, decision, verdicts)
-        if all_skip and columns.feasible:
-            return self.live.draw(eq_class, decision)
+                return self.live.of_verdicts(memo, decision, verdicts)
         return self.live.choose(memo, decision, all_skip=all_skip)
 
     # ---- live plugins must be called ---------------------------------------------------------------------
@@ -250,16 +248,14 @@ class FastSearch:
         assert eq_class.index is not None
         feasible = eq_class.index.feasible_rows()
         if len(feasible) > 1 and eq_class.plan.live.score:
-            scores = pre_score_live(eq_class, decision, feasible)
-            if scores is None:
+            if not pre_score_live(eq_class, decision, feasible):
                 decision.feasible = feasible
                 return decision
-            if scores:
+            skipped = decision.state.skip_score_plugins
+            if any(entry.name not in skipped for entry in eq_class.plan.live.score):
                 if not eq_class.refresh():
                     return None
-                assert eq_class.columns is not None
-                feasible = decision.feasible = eq_class.columns.feasible_rows()
-                return self.live.score(eq_class, decision, feasible, scores)
+                return self.live.choose(memo, decision, pre_scored=True)
             memo.skips.record(decision.pod, decision.state, self.cache.objects, scores=True)
         return self._draw_indexed(eq_class, decision)
 

@@ -6,18 +6,18 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...framework import Verdicts
+from ...framework import Plan, Verdicts
 from ...framework.plan import FilterEntry
 from ..search.decision import Decision
 from ..search.lazy_filter import LazyFilter
 from ..search.tie_breaking import INFEASIBLE
+from .columns import ClassColumns
 from .equivalence_class import EquivalenceClass
 from .live_answers import Mask, passing, run_columnar_filters
 
 
-def may_skip(eq_class: EquivalenceClass) -> bool:
+def may_skip(live: Plan) -> bool:
     """Whether all live plugins that score may answer Skip: one without pre_score needs all feasible rows."""
-    live = eq_class.plan.live
     named = {entry.name for entry in live.pre_score}
     return all(entry.name in named for entry in live.score)
 
@@ -42,10 +42,9 @@ def lazy_filter(
     return LazyFilter(by_node, decision.state, decision.pod, table, totals)
 
 
-def keeps_highest(eq_class: EquivalenceClass, lazy: LazyFilter) -> bool:
+def keeps_highest(columns: ClassColumns, lazy: LazyFilter) -> bool:
     """Whether the totals are normalised as if *lazy* did not filter: a row with each highest score passes."""
-    columns, size = eq_class.columns, eq_class.table.size
-    assert columns is not None
+    size = columns.table.size
     return all(
         lazy.first_passing(((each.raw[:size] == highest) & lazy.candidates).nonzero()[0], 1)
         for each, highest in zip(columns.normalized, columns.highest, strict=True)

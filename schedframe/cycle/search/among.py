@@ -9,7 +9,7 @@ from ...api import Pod
 from ...framework import Framework, Verdicts
 from ...state import Rows
 from ..equivalence.fast_search import FastSearch
-from ..equivalence.live_search import columns_of
+from ..equivalence.live_search import columns_of, rejected
 from ..equivalence.spec_memo import SpecMemo
 from .decision import Decision
 from .tie_breaking import one_of
@@ -72,7 +72,7 @@ def _choose(fast: FastSearch, memo: SpecMemo, decision: Decision, among: Rows) -
     decision.evaluated = len(among)
     if not count:
         verdicts = Verdicts(among, codes.astype(np.int32), list(columns.statuses))
-        return fast.live.of_verdicts(eq_class, decision, verdicts)
+        return rejected(decision, verdicts)
     feasible = decision.feasible = among if count == len(among) else among.select(passing)
     if count == 1:
         decision.node_name = feasible.names()[0]
