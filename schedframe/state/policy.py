@@ -6,10 +6,6 @@ ROW_STATES = 4096
 """Row states that are followed, those without rows included; with more, rows are not grouped by state."""
 ROWS_PER_STATE = 2
 """Rows of a state, on average, from which on grouping rows by state pays."""
-STATE_NUMBERS = 1 << 20
-"""Numbers of row states, past ones included, for which there is a lookup table of one byte each; beyond, the
-rows of several states are sought by sorting.
-"""
 SAMPLE = 128
 """Rows of the table that are looked at to tell whether grouping pays."""
 SUCCESSORS = 64

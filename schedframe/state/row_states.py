@@ -6,7 +6,7 @@ Where an answer depends on the state alone, one evaluation serves all rows in it
 from __future__ import annotations
 
 import functools
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -17,7 +17,7 @@ from .._brief import brief_repr
 from ..api import PodResources
 from ..errors import InvariantError
 from . import policy
-from .node_table import LazyRows, NodeTable, Rows
+from .node_table import NodeTable
 
 Codes = npt.NDArray[np.int32]
 Column = npt.NDArray[np.int64]
@@ -72,8 +72,6 @@ class RowsByState:
     _cells_of_scores: list[Any] = field(init=False)
     _shift: int = 0
     _last: int = _LEFT_OUT
-    _wanted: npt.NDArray[np.bool_] = field(factory=lambda: np.zeros(policy.ROW_STATES, np.bool_))
-    """By number of a state whether its rows are wanted; false between two calls."""
 
     def __attrs_post_init__(self) -> None:
         self._cells_of_scores = [column.data for column in self.score_columns]
@@ -95,15 +93,6 @@ class RowsByState:
         """The states activated after the first *activations* ones; ``None`` if that is too long ago."""
         first = activations - self.activations + len(self._activated)
         return self._activated[first:] if first >= 0 else None
-
-    @property
-    def count(self) -> int:
-        """Number of rows that are not left out."""
-        return sum([state.count for state in self._states.values()])
-
-    def all_rows(self) -> Rows:
-        """The rows that are not left out, ascending; positions are computed at first use."""
-        return LazyRows(self.table, self.count, lambda: self._column[: self.table.size].nonzero()[0])
 
     # ---- following ---------------------------------------------------------------------------------------
 
@@ -219,15 +208,7 @@ class RowsByState:
         if len(states) <= 3:
             masks = [part == state.number for state in states]
             return functools.reduce(np.logical_or, masks)
-        numbers = np.array([state.number for state in states])
-        if self._last > policy.STATE_NUMBERS:
-            return np.isin(part, numbers)
-        if self._last >= len(self._wanted):
-            self._wanted = np.zeros(2 * self._last, np.bool_)
-        wanted = self._wanted
-        wanted[numbers] = True
-        found = wanted.take(part)
-        wanted[numbers] = False
+        found: npt.NDArray[np.bool_] = np.isin(part, [state.number for state in states])
         return found
 
     # ---- states ------------------------------------------------------------------------------------------
@@ -244,7 +225,8 @@ class RowsByState:
         if len(self._states) >= policy.ROW_STATES:
             for state in [each for each in self._states.values() if not each.count]:
                 del self._states[state.key], self._by_number[state.number]
-            self._forget_after()
+            for state in self._states.values():
+                state.successors.clear()
             # Else the next new state would find no room either.
             if len(self._states) * policy.ROWS_PER_STATE > policy.ROW_STATES:
                 return None
@@ -254,10 +236,6 @@ class RowsByState:
         state = RowState(self._last, key, score_key, [0] * blocks)
         self._states[key] = self._by_number[state.number] = state
         return state
-
-    def _forget_after(self) -> None:
-        for state in self._states.values():
-            state.successors.clear()
 
     def _note_activation(self, state: RowState) -> None:
         self._activated.append(state)
@@ -281,7 +259,7 @@ class RowsByState:
         for block, start in enumerate(range(0, table.size, width)):
             # Block by block: what one pass reads is still in the processor cache at the next.
             rows = (codes[start : min(start + width, table.size)] == 0).nonzero()[0] + start
-            if len(rows) and not self._put(block, rows, columns):
+            if not self._put(block, rows, columns):
                 self._give_up()
                 return False
         self.usable, self.version = True, table.row_log.version
@@ -296,12 +274,9 @@ class RowsByState:
 
     def _put(self, block: int, rows: Positions, columns: list[Column]) -> bool:
         """Group the rows of one block; ``False`` if there are too many states."""
-        parts = [rows]
-        for column in columns:
-            finer = _split(parts, column, policy.ROW_STATES)
-            if finer is None:
-                return False
-            parts = finer
+        parts = split_rows(rows, columns, policy.ROW_STATES)
+        if parts is None:
+            return False
         for part in parts:
             key = self._key_of(int(part[0]))
             state = self._states.get(key) or self._new(key)
@@ -354,19 +329,25 @@ class RowsByState:
                 raise InvariantError(f"state {state.number} has a successor that does not exist")
 
 
-def _split(parts: list[Positions], column: Column, most: int) -> list[Positions] | None:
-    """Each part by the values of *column*; ``None`` if that makes too many."""
-    finer: list[Positions] = []
-    for part in parts:
-        left, values = part, column[part]
-        while True:
-            same = values == values[0]
-            if same.all():
-                finer.append(left)
-                break
-            finer.append(left[same])
-            if len(finer) > most:
-                return None
-            np.logical_not(same, out=same)
-            left, values = left[same], values[same]
-    return finer
+def split_rows(rows: Positions, columns: Iterable[npt.NDArray[Any]], most: int) -> list[Positions] | None:
+    """Return *rows* in parts that agree in all *columns*; ``None`` for more than *most* parts.
+
+    O(rows x (columns + parts)).
+    """
+    parts = [rows] if len(rows) else []
+    for column in columns:
+        finer: list[Positions] = []
+        for part in parts:
+            left, values = part, column[part]
+            while len(left):
+                same = values == values[0]
+                if same.all():
+                    finer.append(left)
+                    break
+                finer.append(left[same])
+                if len(finer) > most:
+                    return None
+                np.logical_not(same, out=same)
+                left, values = left[same], values[same]
+        parts = finer
+    return parts if len(parts) <= most else None

@@ -30,14 +30,12 @@ class AlikeRowsMachine(RuleBasedStateMachine):
     @initialize(
         most=st.sampled_from((4, 4096)),
         few=st.sampled_from((1, 8)),
-        numbers=st.sampled_from((0, 4096)),
     )
-    def begin(self, most: int, few: int, numbers: int) -> None:
+    def begin(self, most: int, few: int) -> None:
         self.patch = pytest.MonkeyPatch()
         self.patch.setattr(policy, "ROW_STATES", most)
         self.patch.setattr(policy, "SMALLEST_STATE_BLOCK", few)
         self.patch.setattr(policy, "PORTION", 4)
-        self.patch.setattr(policy, "STATE_NUMBERS", numbers)
         self.patch.setattr(policy, "ROWS_PER_STATE", 1)
         self.table, self.out, self.pods = NodeTable(), set[int](), 0
         for name in NAMES[:5]:

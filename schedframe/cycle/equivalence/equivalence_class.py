@@ -87,8 +87,7 @@ class EquivalenceClass:
         self._by_state = False  # whether rows in equal states get equal answers, but for node scores
         self._memo: RowMemo[int] = RowMemo(self.policy.answers)
         self._overlays: dict[int, NominatedOverlay] = {}
-        # Visits with columns since it was built or tried an index in vain; hits of the index, less misses.
-        self._visits = self._credit = 0
+        self._visits = 0  # with columns, since there is no index; negative: it shall not get one for so long
         self._matrix_tried = False
         shared.users += 1
         if self._begin():
@@ -161,36 +160,18 @@ class EquivalenceClass:
                 found = index is not None and index.best()
         except EvaluationFailed:
             self.cacheable = found = False
-        if not found:
-            self._note_miss(index)
-        elif self._credit < 32 * self.policy.miss_cost:
-            self._credit += 1
-        return found
-
-    def _note_miss(self, index: ScoreIndex | None) -> None:
-        if isinstance(index, MatrixSlot):
-            return
-        self._credit -= self.policy.miss_cost
-        given_up = self._credit < -8 * self.policy.miss_cost
-        if given_up or (isinstance(index, StateIndex) and index.broken):
+        if not found and not (isinstance(index, MatrixSlot) and index.attached):
+            # The slot was evicted; or no row is feasible, or too much happened: let the columns serve.
             self.index = None
-        if given_up:
-            self._wait()
-
-    def _wait(self) -> None:
-        """Use the columns for some time."""
-        self._credit, self._visits = 0, -self.policy.retry_after
+            self._visits = 0 if isinstance(index, MatrixSlot) else -self.policy.miss_visits
+        return found
 
     def visited(self) -> None:
         """Note a use of the columns, which are up to date: get an index if that is frequent."""
-        index = self.index
-        if isinstance(index, MatrixSlot):
-            if not index.attached:
-                self.index, self._visits = None, 0
-            return
-        self._visits += 1
-        if self._visits >= self.policy.first_visits and index is None and not self._get_index():
-            self._wait()
+        if self.index is None:
+            self._visits += 1
+            if self._visits >= self.policy.first_visits and not self._get_index():
+                self._visits = -self.policy.retry_after
 
     def _get_index(self, *, state_index: bool = True) -> bool:
         """Get the index that the policy chooses; ``False`` if none serves. O(row states) or O(rows).

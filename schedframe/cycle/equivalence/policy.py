@@ -71,8 +71,8 @@ class Policy:
     """Distinct node-score keys of a state index; with more, the columns of the class are quicker. Priorities
     with an overlay of nominated pods: as many.
     """
-    miss_cost: int = 8
-    """Hits that make up for a visit in which the state index had no answer."""
+    miss_visits: int = 64
+    """Pods of a class that its columns serve after the state index had no answer."""
 
     # ---- score matrix ------------------------------------------------------------------------------------
 

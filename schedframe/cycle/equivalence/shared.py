@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from typing import Any
-from weakref import ReferenceType, ref
 
 from attrs import define
 
@@ -17,7 +16,7 @@ from .policy import IndexKind, Policy, choose_index
 
 @define(eq=False, repr=False)
 class SharedIndexes:
-    """Each index is alive as long as a class uses it."""
+    """Made when a class first needs it, for all classes with these node columns."""
 
     node_columns: NodeColumns
     policy: Policy
@@ -25,8 +24,8 @@ class SharedIndexes:
     """Gives the feasible rows of a decision whose index failed when they were wanted."""
     users: int = 0
     """Classes that share this."""
-    _rows_by_state: ReferenceType[RowsByState] | None = None
-    _matrix: ReferenceType[ScoreMatrix] | None = None
+    _rows_by_state: RowsByState | None = None
+    _matrix: ScoreMatrix | None = None
     _generation: int = -1
     """Of the node columns when the rows were grouped."""
     _retry_at: int = 0
@@ -35,10 +34,8 @@ class SharedIndexes:
     @property
     def nbytes(self) -> int:
         """Memory, in bytes."""
-        rows = None if self._rows_by_state is None else self._rows_by_state()
-        matrix = None if self._matrix is None else self._matrix()
-        shared = (0 if rows is None else rows.nbytes) + (0 if matrix is None else matrix.nbytes)
-        return self.node_columns.nbytes + shared
+        parts = (self.node_columns, self._rows_by_state, self._matrix)
+        return sum([part.nbytes for part in parts if part is not None])
 
     @property
     def are_many(self) -> bool:
@@ -51,14 +48,9 @@ class SharedIndexes:
 
         The node columns must be up to date. O(rows) the first time.
         """
-        columns = self.node_columns
-        rows = None if self._rows_by_state is None else self._rows_by_state()
-        if (
-            rows is not None
-            and rows.usable
-            and rows.score_columns is columns.score_columns
-            and self._generation == columns.generation
-        ):
+        columns, rows = self.node_columns, self._rows_by_state
+        same = self._generation == columns.generation
+        if rows is not None and rows.usable and same and rows.score_columns is columns.score_columns:
             return rows
         table = columns.table
         if table.row_log.version < self._retry_at:
@@ -66,17 +58,16 @@ class SharedIndexes:
         rows = RowsByState(table, columns.score_columns)
         if not rows.rebuild(columns.codes):
             self._retry_at = table.row_log.version + max(table.size, self.policy.retry_after)
-            return None
-        self._rows_by_state, self._generation = ref(rows), columns.generation
+            rows = None
+        self._rows_by_state, self._generation = rows, columns.generation
         return rows
 
     def matrix(self) -> ScoreMatrix:
         """The score matrix of these classes."""
-        matrix = None if self._matrix is None else self._matrix()
-        if matrix is None:
-            matrix = ScoreMatrix(self.node_columns.table, self.node_columns, self.policy, _prepare)
-            self._matrix = ref(matrix)
-        return matrix
+        if self._matrix is None:
+            columns = self.node_columns
+            self._matrix = ScoreMatrix(columns.table, columns, self.policy, _prepare)
+        return self._matrix
 
     def index_for(self, classes: int, *, by_state: bool = True) -> IndexKind:
         """The kind of index for one more class, if *classes* classes share this."""

@@ -129,7 +129,7 @@ def catching_up(way: Way) -> Iterator[None]:
             rows_per_class=way.rows_per_class,
             matrix_max_classes=way.matrix_slots,
             pending_rows=way.pending_rows,
-            miss_cost=1,
+            miss_visits=1,
         )
         patch.setattr(policy, "SMALLEST_BLOCK", 1 << way.smallest_shift)
         patch.setattr(state_policy, "SMALLEST_STATE_BLOCK", 1 << way.smallest_shift)

@@ -13,6 +13,7 @@ from attrs import define, evolve, field
 
 from ....errors import InvariantError
 from ....state import NodeTable
+from ....state.row_states import split_rows
 from ...search.tie_breaking import INFEASIBLE, Scores, many
 from .. import policy
 
@@ -96,34 +97,28 @@ class GroupMax:
     def rebuild(self, values: Scores, size: int) -> bool:
         """Group the first *size* rows; ``False``, and nothing is kept, if there are too many groups.
 
-        O(rows log rows).
+        O(groups x rows).
         """
         self._groups, self._by_id = {}, {}
         self._values, self._ids = np.empty(0, np.int64), np.empty(0, np.int32)
         values = values[:size].copy()
-        rows = (values != INFEASIBLE).nonzero()[0]
-        first, ids = _grouped([column[rows] for column in self.columns], len(rows))
-        if len(first) > self.policy.groups:
+        parts = split_rows((values != INFEASIBLE).nonzero()[0], self.columns, self.policy.groups)
+        if parts is None:
             return False
         self._values, self._ids = values, np.full(size, -1, np.int32)
-        self._ids[rows] = ids
         self._shift = policy.block_shift(size)
-        self._blocks = blocks = -(-size >> self._shift)
-        cells, scores = ids * blocks + (rows >> self._shift), values[rows]
-        best = np.full(len(first) * blocks, INFEASIBLE, np.int64)
-        np.maximum.at(best, cells, scores)
-        count = np.bincount(cells[scores == best[cells]], minlength=len(best))
-        self._next_id = 0
-        for row, part, numbers in zip(
-            rows[first].tolist(), best.reshape(-1, blocks), count.reshape(-1, blocks), strict=True
-        ):
-            group = self._new(self._key_of(row), part.tolist(), numbers.tolist())
-            group.rows = int(np.count_nonzero(ids == group.id))
+        self._blocks = -(-size >> self._shift)
+        for rows in parts:
+            blocks, scores = rows >> self._shift, values[rows]
+            best = np.full(self._blocks, INFEASIBLE, np.int64)
+            np.maximum.at(best, blocks, scores)
+            count = np.bincount(blocks[scores == best[blocks]], minlength=self._blocks)
+            key = tuple([int(column[rows[0]]) for column in self.columns])
+            group = self._new(key, best.tolist(), count.tolist())
+            group.rows = len(rows)
             group.settle()
+            self._ids[rows] = group.id
         return True
-
-    def _key_of(self, row: int) -> Key:
-        return tuple([int(column[row]) for column in self.columns])
 
     def _new(self, key: Key, best: list[int], count: list[int]) -> Group:
         group = self._groups[key] = self._by_id[self._next_id] = Group(key, self._next_id, best, count)
@@ -281,16 +276,6 @@ class GroupMax:
         elif seen == generation:
             self.wait = self.policy.retry_after
         return self.built >= 0
-
-
-def _grouped(columns: list[Codes], rows: int) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """The first row of each group of equal rows of *columns*, and by row its group; O(rows log rows)."""
-    ids = np.zeros(rows, np.intp)
-    first = ids[:1]
-    for column in columns:
-        _, codes = np.unique(column, return_inverse=True)
-        _, first, ids = np.unique(ids * (rows + 1) + codes, return_index=True, return_inverse=True)
-    return first, ids
 
 
 @define(eq=False)
