@@ -9,16 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import socket
 import ssl
-import struct
 import tempfile
 from collections.abc import AsyncIterator, Mapping
-from contextlib import asynccontextmanager, suppress
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
-from typing import Any, Final
-from weakref import WeakSet
+from typing import Final
 
 import aiohttp
 import msgspec
@@ -26,6 +23,7 @@ from attrs import define, field
 from yarl import URL
 
 from ..._version import __version__
+from .connections import CONNECT_SECONDS, Address, CannotConnect, Carrier, ConnectionPool, Request
 from .credentials import ClientCertificate
 from .errors import (
     SERVICE_UNAVAILABLE,
@@ -36,10 +34,12 @@ from .errors import (
     NoAnswer,
     Unreachable,
 )
-from .fence import Fence, FencedBody
+from .fence import Fence
 from .kubeconfig import Access
 from .loop_time import loop_time
+from .replies import Reply
 from .rights import MissingRights
+from .sessions import SessionPool, options_of, reason_of, streaming_session, url_of
 
 logger = logging.getLogger("schedframe.kubernetes")
 
@@ -49,23 +49,16 @@ STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
 METADATA_ONLY: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
 """Accept header for writes whose answer is not read: the server sends the metadata alone."""
 
-CONNECT_SECONDS: Final = 5.0
-"""Seconds to make a connection, TLS included."""
-KEEP_ALIVE_SECONDS: Final = 50.0
-"""Seconds for which an idle connection is kept."""
+_REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 DISTRUST_SECONDS: Final = 3.0
 """Seconds between two renewals of all connections, at least."""
-_RESET: Final = struct.pack("ii", 1, 0)
-"""Value of SO_LINGER for which closing a socket discards what is not yet sent."""
-UNACKNOWLEDGED_MS: Final = 8000
-"""Milliseconds for which sent data may stay unacknowledged before the kernel ends the connection."""
 
 
 @define(eq=False)
 class _Connections:
-    """A pool of connections; closed when it is retired and its last request has ended."""
+    """Connections of one age; closed when they are retired and their last request has ended."""
 
-    session: aiohttp.ClientSession
+    carrier: Carrier
     born: float
     users: int = 0
     retired: bool = False
@@ -93,14 +86,15 @@ class ApiClient:
     _streams: aiohttp.ClientSession | None = field(default=None, init=False)
     """Makes a new connection for each watch: an idle one may be as dead as the one that it replaces."""
     _retired: set[_Connections] = field(factory=set, init=False)
-    _sockets: WeakSet[socket.socket] = field(factory=WeakSet, init=False)
-    """Those of the pools, to cut them off."""
+    _is_plain: bool = field(init=False)
+    """Whether requests may use plain connections, without aiohttp."""
     _rights: MissingRights = field(factory=MissingRights, init=False)
     _closed: bool = field(default=False, init=False)
 
     def __attrs_post_init__(self) -> None:
         if self.access.server.startswith("https:"):
             self._tls = tls_context(self.access)
+        self._is_plain = not self.access.proxy_url and URL(self.access.server).user is None
 
     async def request(
         self,
@@ -121,45 +115,39 @@ class ApiClient:
         if body is not None:
             headers["Content-Type"] = content_type
         for last in (False, True):
-            status, reply, answer = await self._exchange(method, path, body, headers, seconds)
-            if status < 300:
-                return answer
-            if status == UNAUTHORIZED and self._may_have_another(headers) and not last:
+            reply = await self._exchange(method, path, body, headers, seconds)
+            if reply.status < 300:
+                return reply.body
+            if reply.status == UNAUTHORIZED and self._may_have_another(headers) and not last:
                 continue
-            error = _api_error(f"{method} {path}", status, reply, answer)
+            if reply.status in _REDIRECTS and self._is_plain and not last:
+                self._is_plain = False  # aiohttp follows it
+                self._retire()
+                continue
+            error = _api_error(f"{method} {path}", reply)
             self._rights.note(error)
             raise error
         raise AssertionError("unreachable: the second round returns or raises")
 
     async def _exchange(
         self, method: str, path: str, body: bytes | None, headers: dict[str, str], seconds: float
-    ) -> tuple[int, Mapping[str, str], bytes]:
+    ) -> Reply:
         await self._authorize(headers)
-        fence, payload = self.fence, None
+        fence = self.fence
         if fence is not None and body is not None:
             fence.check()
-            payload = FencedBody(body, fence)
+        request = Request(method, path, [*self._own_headers(), *headers.items()], body, fence)
         pool = self._use()
         started = loop_time()
         try:
-            async with pool.session.request(
-                method,
-                URL(self.access.server + path, encoded=True),
-                data=body if payload is None else payload,
-                headers=headers,
-                timeout=aiohttp.ClientTimeout(total=seconds, sock_connect=CONNECT_SECONDS),
-                **self._per_request(),
-            ) as reply:
-                return reply.status, reply.headers, await reply.read()
-        except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise Unreachable(f"{method} {path}: {_reason(error)}") from None
+            return await pool.carrier.exchange(request, seconds)
+        except CannotConnect as error:
+            raise Unreachable(f"{method} {path}: {reason_of(error)}") from None
         except TimeoutError:
             self.distrust(started)
             raise NoAnswer(f"{method} {path}: no answer within {seconds:g} s") from None
-        except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
-            if payload is not None and payload.refusal is not None:
-                raise payload.refusal from None
-            raise NoAnswer(f"{method} {path}: {_reason(error)}") from None
+        except OSError as error:
+            raise NoAnswer(f"{method} {path}: {reason_of(error)}") from None
         finally:
             self._leave(pool)
 
@@ -173,26 +161,27 @@ class ApiClient:
         headers = {"Accept": JSON}
         await self._authorize(headers)
         if self._streams is None:
-            self._streams = self._session(reuse=False)
+            self._streams = streaming_session(self._tls)
         timeout = aiohttp.ClientTimeout(total=None, sock_connect=CONNECT_SECONDS, sock_read=quiet_seconds)
         try:
             async with self._streams.get(
-                URL(self.access.server + path, encoded=True),
-                headers=headers,
+                url_of(self.access, path),
+                headers=[*self._own_headers(), *headers.items()],
                 timeout=timeout,
-                **self._per_request(),
+                **options_of(self.access),
             ) as reply:
                 if reply.status != 200:
                     if reply.status == UNAUTHORIZED:
                         self._may_have_another(headers)
-                    raise _api_error(f"WATCH {path}", reply.status, reply.headers, await reply.read())
+                    answer = Reply(reply.status, reply.headers, await reply.read())
+                    raise _api_error(f"WATCH {path}", answer)
                 yield _lines(reply.content)
         except (aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError) as error:
-            raise Unreachable(f"WATCH {path}: {_reason(error)}") from None
+            raise Unreachable(f"WATCH {path}: {reason_of(error)}") from None
         except TimeoutError:
             raise NoAnswer(f"WATCH {path}: quiet", is_quiet=True) from None
         except (aiohttp.ClientError, OSError, ssl.SSLError) as error:
-            raise NoAnswer(f"WATCH {path}: {_reason(error)}") from None
+            raise NoAnswer(f"WATCH {path}: {reason_of(error)}") from None
 
     def distrust(self, since: float) -> None:
         """Use new connections from now on, unless those in use were made after *since*."""
@@ -217,20 +206,18 @@ class ApiClient:
 
         Requests under way get :class:`NoAnswer`; later ones use new connections.
         """
-        for each in list(self._sockets):
-            with suppress(OSError):  # it is closed already
-                each.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
         pools = [*self._retired, *([self._pool] if self._pool is not None else [])]
         self._pool = None
         for pool in pools:
             pool.retired = True
-            await pool.session.close()
+            pool.carrier.reset()
+            await pool.carrier.close()
 
     async def close(self) -> None:
         """End all connections, and refuse further requests: those under way get :class:`NoAnswer`."""
         self._closed = True
         for pool in (*self._retired, *([self._pool] if self._pool is not None else [])):
-            await pool.session.close()
+            await pool.carrier.close()
         if self._streams is not None:
             await self._streams.close()
         self._pool = self._streams = None
@@ -260,18 +247,13 @@ class ApiClient:
         """Note that the server refused the credential of a request; return whether another may be had."""
         return self.access.tokens.refused(headers.get("Authorization"))
 
-    def _per_request(self) -> dict[str, Any]:
-        access, options = self.access, dict[str, Any]()
-        if access.tls_server_name:
-            options["server_hostname"] = access.tls_server_name
-        if access.proxy_url:
-            options["proxy"] = access.proxy_url
-        return options
+    def _own_headers(self) -> list[tuple[str, str]]:
+        return [("User-Agent", self.user_agent), ("Accept-Encoding", "identity"), *self.access.impersonate]
 
     def _use(self) -> _Connections:
         pool = self._pool
         if pool is None:
-            pool = self._pool = _Connections(self._session(reuse=True), loop_time())
+            pool = self._pool = _Connections(self._carrier(), loop_time())
         pool.users += 1
         return pool
 
@@ -281,25 +263,18 @@ class ApiClient:
             self._dispose(pool)
 
     def _dispose(self, pool: _Connections) -> None:
-        task = asyncio.get_running_loop().create_task(pool.session.close())
+        task = asyncio.get_running_loop().create_task(pool.carrier.close())
         task.add_done_callback(lambda _: self._retired.discard(pool))
 
-    def _session(self, *, reuse: bool) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(
-            limit=0,
-            ssl=self._tls if self._tls is not None else True,
-            keepalive_timeout=KEEP_ALIVE_SECONDS if reuse else None,
-            force_close=not reuse,
-            socket_factory=self._socket if reuse else _socket,
+    def _carrier(self) -> Carrier:
+        if not self._is_plain:
+            return SessionPool(self.access, self._tls)
+        server = URL(self.access.server)
+        host, shown = server.raw_host or "", server.host_port_subcomponent or ""
+        return ConnectionPool(
+            Address(host, server.port or 443, shown, self._tls, self.access.tls_server_name),
+            server.raw_path.rstrip("/"),
         )
-        headers = {"User-Agent": self.user_agent, "Accept-Encoding": "identity"}
-        every = [*headers.items(), *self.access.impersonate]
-        return aiohttp.ClientSession(connector=connector, headers=every, auto_decompress=True)
-
-    def _socket(self, address: Any) -> socket.socket:
-        made = _socket(address)
-        self._sockets.add(made)
-        return made
 
 
 async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
@@ -312,22 +287,6 @@ async def _lines(content: aiohttp.StreamReader) -> AsyncIterator[list[bytes]]:
         rest.append(head)
         whole, rest = b"".join(rest), [tail]
         yield whole.split(b"\n")
-
-
-def _socket(address: Any) -> socket.socket:
-    family, kind, protocol, _, _ = address
-    made = socket.socket(family, kind, protocol)
-    made.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for name, value in (
-        ("TCP_KEEPIDLE", 5),
-        ("TCP_KEEPINTVL", 2),
-        ("TCP_KEEPCNT", 3),
-        ("TCP_USER_TIMEOUT", UNACKNOWLEDGED_MS),
-    ):
-        option = getattr(socket, name, None)  # not every platform has all of them
-        if option is not None:
-            made.setsockopt(socket.IPPROTO_TCP, option, value)
-    return made
 
 
 def tls_context(access: Access, certificate: ClientCertificate | None = None) -> ssl.SSLContext:
@@ -370,17 +329,14 @@ def _tls_context(access: Access, certificate: ClientCertificate | None) -> ssl.S
 _decode_status: Final = partial(msgspec.json.decode, type=_Status)
 
 
-def _api_error(request: str, status: int, headers: Mapping[str, str], body: bytes) -> ApiError:
+def _api_error(request: str, reply: Reply) -> ApiError:
+    status, headers, body = reply
     try:
         read = _decode_status(body)
     except msgspec.MsgspecError:
         read = _Status("", body[:200].decode(errors="replace"))
     retry_after = None
     if status in (TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE):
-        text = headers.get("Retry-After", "")
+        text = headers.get("retry-after", "")
         retry_after = float(text) if text.isdigit() else None
     return ApiError(request.partition("?")[0], status, read.reason, read.message, retry_after)
-
-
-def _reason(error: BaseException) -> str:
-    return str(error) or type(error).__name__
