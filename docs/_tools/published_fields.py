@@ -1,6 +1,10 @@
 """Write ``schedframe/api/validation/fields.json``: which fields Kubernetes publishes for the kinds we read.
 
     python docs/_tools/published_fields.py 1.36/internal.go 1.37/internal.go
+    python docs/_tools/published_fields.py --deployment 1.36/internal.go
+
+With ``--deployment`` it writes ``tests/examples/deployment_fields.json`` for the other kinds that running the
+scheduler in a cluster takes.
 
 Each argument is a file that each Kubernetes release generates from its OpenAPI document, and that has the
 same names and types (github.com/kubernetes/client-go, applyconfigurations/internal/internal.go). Only facts
@@ -15,7 +19,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +29,18 @@ from schedframe.api import CONTROLLER_KINDS, KINDS
 from schedframe.api.validation.published import LATER_VERSIONS, published_name
 
 TARGET = Path(__file__).parents[2] / "schedframe" / "api" / "validation" / "fields.json"
+DEPLOYMENT_TARGET = Path(__file__).parents[2] / "tests" / "examples" / "deployment_fields.json"
+DEPLOYMENT_TYPES = (
+    "coordination.v1.Lease",
+    "core.v1.ConfigMap",
+    "core.v1.ServiceAccount",
+    "events.v1.Event",
+    "networking.v1.NetworkPolicy",
+    "rbac.v1.ClusterRole",
+    "rbac.v1.ClusterRoleBinding",
+    "rbac.v1.Role",
+    "rbac.v1.RoleBinding",
+)
 SCALARS = {"string": "s", "numeric": "n", "boolean": "b"}
 UNTYPED = "a"
 SPECIAL = {"Time": "t", "MicroTime": "t"}
@@ -74,19 +90,23 @@ def references(codes: dict[str, str]) -> Iterator[str]:
             yield name
 
 
-def reachable(types: dict[str, dict[str, Any]]) -> dict[str, dict[str, str]]:
-    """Return the types that manifests of :data:`KINDS` and workloads consist of, with codes by field."""
+def read_kinds() -> list[str]:
+    """Return the types of :data:`KINDS` and of workloads."""
+    return [
+        published_name(cls, version)
+        for cls in (*KINDS.values(), *CONTROLLER_KINDS)
+        for version in ("", *LATER_VERSIONS.get(cls.KIND, ()))
+    ]
+
+
+def reachable(types: dict[str, dict[str, Any]], roots: Sequence[str]) -> dict[str, dict[str, str]]:
+    """Return *roots* and the types that they consist of, with codes by field."""
     every = {
         short(name): {field["name"]: code(field["type"], types) for field in declared}
         for name, entry in types.items()
         if (declared := fields_of(entry)) is not None
     }
-    waiting = [
-        published_name(cls, version)
-        for cls in (*KINDS.values(), *CONTROLLER_KINDS)
-        for version in ("", *LATER_VERSIONS.get(cls.KIND, ()))
-    ]
-    waiting = [name for name in waiting if name in every]  # a release serves few of the versions of a kind
+    waiting = [name for name in roots if name in every]  # a release serves few of the versions of a kind
     chosen: dict[str, dict[str, str]] = {}
     while waiting:
         name = waiting.pop()
@@ -98,16 +118,18 @@ def reachable(types: dict[str, dict[str, Any]]) -> dict[str, dict[str, str]]:
 
 def main() -> None:
     """Write the file."""
+    is_deployment = sys.argv[1:2] == ["--deployment"]
+    roots, target = (DEPLOYMENT_TYPES, DEPLOYMENT_TARGET) if is_deployment else (read_kinds(), TARGET)
     found: dict[str, dict[str, str]] = {}
-    for file in sys.argv[1:]:
-        for name, fields in reachable(tables(Path(file).read_text(encoding="utf-8"))).items():
+    for file in sys.argv[2 if is_deployment else 1 :]:
+        for name, fields in reachable(tables(Path(file).read_text(encoding="utf-8")), roots).items():
             found[name] = dict(sorted((found.get(name, {}) | fields).items()))
     lines = (
         f"{json.dumps(name)}:{json.dumps(codes, separators=(',', ':'))}"
         for name, codes in sorted(found.items())
     )
-    TARGET.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
-    print(f"{TARGET}: {len(found)} types, {sum(map(len, found.values()))} fields")
+    target.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
+    print(f"{target}: {len(found)} types, {sum(map(len, found.values()))} fields")
 
 
 if __name__ == "__main__":

@@ -74,6 +74,7 @@ class DynamicResources:
         "create ResourceClaim",
         "patch ResourceClaim",
         "patch ResourceClaim/status",
+        "patch ResourceClaim/binding",  # since v1.36: to change allocation and reservedFor in the status
         "delete ResourceClaim",
     )
     normalization: ClassVar[Normalization] = Normalization.BY_MAX

@@ -55,6 +55,7 @@ def test_rights_follow_the_plugins(tmp_path: Path) -> None:
     assert "delete" not in few
     every = manifests(HERE / "config.yaml", "s", "ns", [])
     assert "resourceclaims/status" in every
+    assert "resourceclaims/binding" in every, "v1.36 asks for it when the allocation changes"
     assert "delete" in every
     assert "*" not in every, "no wildcard"
 
