@@ -8,7 +8,8 @@ import pytest
 from attrs import define
 
 from schedframe import Handle, InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
-from schedframe.cycle.events import BURST, KEPT, REFILL_SECONDS, SERIES_SECONDS, EventRecorder
+from schedframe.cluster.event_log import BURST, REFILL_SECONDS, SERIES_SECONDS
+from schedframe.cycle.events import KEPT, EventRecorder
 from schedframe.testing import node, pod
 
 

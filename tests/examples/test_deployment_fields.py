@@ -1,4 +1,4 @@
-"""What examples/11-on-kubernetes applies, and what the scheduler writes, against the published OpenAPI types."""
+"""What examples/11-on-kubernetes applies, against the types that Kubernetes publishes."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def problems(manifest: dict[str, Any]) -> list[str]:
     cls: Any = KINDS.get(kind)
     if cls is None:
         cls = type(kind, (NamespacedObject,), {"KIND": kind, "API_VERSION": version})
-    assert cls.API_VERSION == version
+    assert version == cls.API_VERSION
     group, _, number = version.rpartition("/")
     name = f"{group.split('.')[0] or 'core'}.{number}.{kind}"
     assert name in checks.published_types(), "otherwise only the metadata would be checked"

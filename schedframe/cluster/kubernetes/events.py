@@ -1,8 +1,9 @@
 """Events for people (``kubectl describe``), in events.k8s.io/v1: in series, and the first to be dropped.
 
-Equal events about one version of an object are one event with a series: the second occurrence is written as
-such, later ones are only counted until the series has not been seen for a while. So an object that does not
-change costs at most two requests in :data:`SERIES_SECONDS` for each reason.
+The rules of series are those of :mod:`schedframe.cluster.event_log`. The first event of a series is written
+as it is, the second one as the beginning of a series; later ones are only counted. The count is written again
+after :data:`REFRESH_SECONDS`, and once more when the series has ended. So an object that does not change
+costs a few requests for each reason, however often it is tried.
 """
 
 from __future__ import annotations
@@ -11,28 +12,29 @@ import asyncio
 import logging
 import socket
 import time
-from collections import OrderedDict, deque
-from collections.abc import Mapping
-from typing import Any, Final
+from collections import deque
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
 
 import msgspec
 from attrs import define, field, frozen
 
 from ...api.times import format_micro_time
 from ...errors import ClusterError
+from ..event_log import SERIES_SECONDS, EventKey, EventLog, Series
 from .backoff import Backoff
 from .client import METADATA_ONLY, STRATEGIC_PATCH, ApiClient
-from .errors import NOT_FOUND, ApiError, NotLeading
+from .errors import CONFLICT, NOT_FOUND, ApiError, NotLeading
 from .lanes import Closed, Lanes, Priority
 
 logger = logging.getLogger("schedframe.kubernetes")
 
 WAITING_EVENTS: Final = 16_384
 """Events that wait to be written; when there are more, the oldest are dropped."""
-SERIES_SECONDS: Final = 360.0
-"""Seconds after its last occurrence at which a series ends."""
 KEPT_SERIES: Final = 8192
 """Series that are remembered, the latest ones."""
+REFRESH_SECONDS: Final = 1800.0
+"""Seconds after which the count of a series that goes on is written again: events are kept for an hour."""
 SENDERS: Final = 24
 """Events that are written at a time, at most; the other turns of the gate are always free for binds."""
 ATTEMPTS: Final = 4
@@ -54,20 +56,51 @@ class Occurrence:
     moment: float
 
     @property
-    def key(self) -> tuple[str, ...]:
-        """Equal for events that are one series: about one version of an object, as with kube-scheduler."""
+    def key(self) -> EventKey:
+        """What it has in common with the events of its series."""
         regarding = self.regarding
+        name = f"{regarding.get('namespace') or ''}/{regarding['name']}"
         version = regarding.get("resourceVersion", "")
-        return (regarding["kind"], regarding["uid"], version, self.type, self.reason, self.action)
+        return EventKey(
+            regarding["kind"],
+            name,
+            regarding["uid"],
+            version,
+            self.type,
+            self.reason,
+            self.action,
+            self.controller,
+        )
 
 
 @define(eq=False)
-class _Series:
+class _Stored:
+    """The event on the server that stands for a series."""
+
     namespace: str
     name: str
+    written_at: float
+    written: int = 1
+    """The count that was written last."""
+
+    @property
+    def collection(self) -> str:
+        return f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events"
+
+
+class _Writing(NamedTuple):
+    """A count of a series to be written."""
+
+    stored: _Stored
+    total: int
+    """The count."""
     last: float
-    count: int = 1
-    written: int = 0
+    occurrence: Occurrence | None
+    """What to create the event from; ``None``: it is not created if it has expired."""
+
+    @property
+    def series(self) -> dict[str, Any]:
+        return {"count": self.total, "lastObservedTime": format_micro_time(self.last)}
 
 
 @define(eq=False)
@@ -76,71 +109,143 @@ class EventRecorder:
 
     client: ApiClient
     lanes: Lanes
+    clock: Callable[[], float] = time.time
     dropped: int = field(default=0, init=False)
     """Number of events that were not written because there were too many, or the server did not take them."""
-    _waiting: deque[Occurrence] = field(factory=deque, init=False)
-    _series: OrderedDict[tuple[str, ...], _Series] = field(factory=OrderedDict, init=False)
+    _waiting: deque[Occurrence | _Writing] = field(factory=deque, init=False)
+    _log: EventLog = field(init=False)
+    _stored: dict[EventKey, _Stored] = field(factory=dict, init=False)
+    """The event of each series of the log."""
+    _ending: asyncio.TimerHandle | None = field(default=None, init=False)
+    """The next look at the series that end; ``None`` without series."""
     _senders: int = field(default=0, init=False)
     _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
     _host: str = field(factory=socket.gethostname, init=False)
     _encode: Any = field(factory=lambda: msgspec.json.Encoder().encode, init=False)
 
+    def __attrs_post_init__(self) -> None:
+        self._log = EventLog(KEPT_SERIES, self._ended)
+
     def record(self, occurrence: Occurrence) -> None:
         """Write the event as soon as nothing more important is to be sent. O(1)."""
-        if len(self._waiting) >= WAITING_EVENTS:
-            self._waiting.popleft()
-            self.dropped += 1
-        self._waiting.append(occurrence)
-        if self._senders < SENDERS:
-            self._senders += 1
-            task = asyncio.get_running_loop().create_task(self._send())
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
+        self._enqueue(occurrence)
 
     async def flush(self, seconds: float) -> None:
         """Wait until nothing waits any more, at most for so long."""
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=seconds)
 
+    def _enqueue(self, item: Occurrence | _Writing) -> None:
+        if len(self._waiting) >= WAITING_EVENTS:
+            self._waiting.popleft()
+            self.dropped += 1
+        self._waiting.append(item)
+        if self._senders < SENDERS:
+            self._senders += 1
+            task = asyncio.get_running_loop().create_task(self._send())
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
     async def _send(self) -> None:
         try:
             while self._waiting:
-                occurrence = self._waiting.popleft()
-                request = self._request(occurrence)
-                if request is not None:
-                    await self._write(*request, occurrence)
+                item = self._waiting.popleft()
+                writing = self._counted(item) if isinstance(item, Occurrence) else item
+                if writing is not None:
+                    await self._write(writing)
         except Closed:
             self.dropped += len(self._waiting) + 1
             self._waiting.clear()
         finally:
             self._senders -= 1
 
-    def _request(self, occurrence: Occurrence) -> tuple[str, str, bytes, str] | None:
-        """Return method, path, body and content type; ``None`` if the series says it already."""
-        moment = occurrence.moment
-        series = self._series.get(occurrence.key)
-        if series is not None and moment - series.last < SERIES_SECONDS:
-            series.count, series.last = series.count + 1, moment
-            self._series.move_to_end(occurrence.key)
-            if series.count > 2:
-                return None
-            body = {"series": {"count": series.count, "lastObservedTime": format_micro_time(moment)}}
-            path = f"/apis/events.k8s.io/v1/namespaces/{series.namespace}/events/{series.name}"
-            return "PATCH", path, self._encode(body), STRATEGIC_PATCH
-        regarding = occurrence.regarding
-        namespace = regarding.get("namespace") or "default"
-        name = f"{regarding['name']}.{time.time_ns():x}"
-        self._series[occurrence.key] = _Series(namespace, name, moment)
-        if len(self._series) > KEPT_SERIES:
-            self._series.popitem(last=False)
-        body = self._event(occurrence, namespace, name)
-        return "POST", f"/apis/events.k8s.io/v1/namespaces/{namespace}/events", self._encode(body), ""
+    # ---- series ------------------------------------------------------------------------------------------
 
-    def _event(self, occurrence: Occurrence, namespace: str, name: str) -> dict[str, Any]:
-        return {
+    def _counted(self, occurrence: Occurrence) -> _Writing | None:
+        """Count an event, and return what is to be written; ``None`` if the count waits."""
+        moment, key = occurrence.moment, occurrence.key
+        series = self._log.add(key, "", moment)  # the note that is written is that of the first event
+        if self._ending is None:
+            self._expect_end(SERIES_SECONDS)
+        if series.count == 1:
+            regarding = occurrence.regarding
+            name = f"{regarding['name']}.{time.time_ns():x}"
+            stored = self._stored[key] = _Stored(regarding.get("namespace") or "default", name, moment)
+        else:
+            stored = self._stored[key]
+            if series.count > 2 and moment - stored.written_at < REFRESH_SECONDS:
+                return None
+            stored.written, stored.written_at = series.count, moment
+        return _Writing(stored, series.count, moment, occurrence)
+
+    def _ended(self, key: EventKey, series: Series) -> None:
+        stored = self._stored.pop(key)
+        if series.count > stored.written:
+            self._enqueue(_Writing(stored, series.count, series.last, None))
+
+    def _expect_end(self, seconds: float) -> None:
+        self._ending = asyncio.get_running_loop().call_later(seconds, self._end_series)
+
+    def _end_series(self) -> None:
+        """End the series whose time has come, and write their counts."""
+        self._ending, now = None, self.clock()
+        following = self._log.end_old(now)
+        if following is not None:
+            self._expect_end(max(following - now, 1.0))
+
+    # ---- requests ----------------------------------------------------------------------------------------
+
+    async def _write(self, writing: _Writing) -> None:
+        """Create the first event of a series, or change its count; an event that expired is created again."""
+        backoff, creates = Backoff(), writing.total == 1
+        for attempt in range(ATTEMPTS):
+            try:
+                await self._request(writing, creates=creates)
+                return
+            except ClusterError as error:
+                failure = error
+            if isinstance(failure, NotLeading):
+                break
+            status = failure.status if isinstance(failure, ApiError) else None
+            if status == NOT_FOUND and not creates and writing.occurrence is not None:
+                creates = True
+                continue
+            if status == CONFLICT and creates and writing.total > 1:
+                creates = False  # its first event was under way
+            elif isinstance(failure, ApiError) and not failure.is_transient:
+                break
+            if attempt + 1 < ATTEMPTS:
+                await asyncio.sleep(backoff.next(getattr(failure, "retry_after", None)))
+        self.dropped += 1
+        logger.debug("event %s dropped: %s", writing.stored.name, failure)
+
+    async def _request(self, writing: _Writing, *, creates: bool) -> None:
+        """Send one request. Raises :class:`ClusterError`."""
+        stored = writing.stored
+        if creates and writing.occurrence is not None:
+            method, path, form = "POST", stored.collection, "application/json"
+            body = self._event(writing.occurrence, writing)
+        else:
+            method, path, form = "PATCH", f"{stored.collection}/{stored.name}", STRATEGIC_PATCH
+            body = {"series": writing.series}
+        turn = await self.lanes.take(Priority.EVENT)
+        try:
+            await self.client.request(
+                method,
+                path,
+                self._encode(body),
+                seconds=EVENT_SECONDS,
+                accept=METADATA_ONLY,
+                content_type=form,
+            )
+        finally:
+            self.lanes.give_back(turn)
+
+    def _event(self, occurrence: Occurrence, writing: _Writing) -> dict[str, Any]:
+        event = {
             "apiVersion": "events.k8s.io/v1",
             "kind": "Event",
-            "metadata": {"name": name, "namespace": namespace},
+            "metadata": {"name": writing.stored.name, "namespace": writing.stored.namespace},
             "eventTime": format_micro_time(occurrence.moment),
             "reportingController": occurrence.controller,
             "reportingInstance": f"{occurrence.controller}-{self._host}"[:128],
@@ -150,34 +255,4 @@ class EventRecorder:
             "note": occurrence.note[:LONGEST_NOTE],
             "type": occurrence.type,
         }
-
-    async def _write(
-        self, method: str, path: str, body: bytes, content_type: str, occurrence: Occurrence
-    ) -> None:
-        backoff = Backoff()
-        for attempt in range(ATTEMPTS):
-            turn = await self.lanes.take(Priority.EVENT)
-            try:
-                await self.client.request(
-                    method,
-                    path,
-                    body,
-                    seconds=EVENT_SECONDS,
-                    accept=METADATA_ONLY,
-                    content_type=content_type or "application/json",
-                )
-                return
-            except ClusterError as error:
-                failure = error
-            finally:
-                self.lanes.give_back(turn)
-            if isinstance(failure, NotLeading):
-                break
-            if isinstance(failure, ApiError) and not failure.is_transient:
-                if method == "PATCH" and failure.status == NOT_FOUND:
-                    self._series.pop(occurrence.key, None)  # it has expired; the next one begins a new series
-                break
-            if attempt + 1 < ATTEMPTS:
-                await asyncio.sleep(backoff.next(getattr(failure, "retry_after", None)))
-        self.dropped += 1
-        logger.debug("event %s dropped: %s", occurrence.reason, failure)
+        return event if writing.total == 1 else event | {"series": writing.series}

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 from attrs import evolve
 
+from schedframe.cluster.event_log import SERIES_SECONDS
 from schedframe.cluster.kubernetes import events as events_module
 from schedframe.cluster.kubernetes.errors import Unreachable
 from schedframe.cluster.kubernetes.events import EventRecorder, Occurrence
@@ -72,7 +73,7 @@ def test_another_version_of_the_object_begins_another_series() -> None:
 
 def test_a_series_ends_when_nothing_is_seen_for_a_while() -> None:
     client = ScriptedClient([{}])
-    later = evolve(OCCURRENCE, moment=OCCURRENCE.moment + events_module.SERIES_SECONDS)
+    later = evolve(OCCURRENCE, moment=OCCURRENCE.moment + SERIES_SECONDS)
     recorded(client, OCCURRENCE, later)
     assert client.methods() == ["POST", "POST"]
 
@@ -104,3 +105,55 @@ def test_too_many_events_drop_the_oldest(monkeypatch: pytest.MonkeyPatch) -> Non
     run(flood)
     assert recorder.dropped == 3
     assert [each.body["reason"] for each in client.sent] == ["R3", "R4"]
+
+
+def test_the_count_is_written_when_the_series_ends() -> None:
+    client = ScriptedClient([{}])
+    recorder = EventRecorder(client, Lanes(0, 1))  # type: ignore[arg-type]  # it stands in for the client
+    start = OCCURRENCE.moment
+    recorder.clock = lambda: start + SERIES_SECONDS + 4.0
+
+    async def record() -> None:
+        for second in range(5):
+            recorder.record(evolve(OCCURRENCE, moment=start + second))
+        for reason, count in (("Once", 1), ("Twice", 2)):
+            for _ in range(count):
+                recorder.record(evolve(OCCURRENCE, reason=reason))
+        await recorder.flush(5.0)
+        assert recorder._ending is not None
+        recorder._ending.cancel()
+        recorder._end_series()
+        await recorder.flush(5.0)
+
+    run(record)
+    *_, last = client.sent
+    assert client.methods().count("PATCH") == 3, "those with one or two events are complete"
+    assert last.body == {"series": {"count": 5, "lastObservedTime": "2023-11-14T22:13:24.000000Z"}}
+    assert (recorder._ending, recorder._stored) == (None, {})
+
+
+def test_the_count_of_a_long_series_is_refreshed() -> None:
+    client = ScriptedClient([{}])
+    step = SERIES_SECONDS / 2
+    moments = [OCCURRENCE.moment + number * step for number in range(14)]
+    recorded(client, *(evolve(OCCURRENCE, moment=moment) for moment in moments))
+    counts = [each.body["series"]["count"] for each in client.sent if each.method == "PATCH"]
+    assert counts == [2, 12], "the second event, and 1800 s later"
+
+
+def test_an_event_that_has_expired_is_created_again_with_its_count() -> None:
+    client = ScriptedClient([{}, refusal(404), {}])
+    recorder = recorded(client, OCCURRENCE, evolve(OCCURRENCE, note="again"))
+    assert client.methods() == ["POST", "PATCH", "POST"]
+    assert client.sent[2].body["metadata"] == client.sent[0].body["metadata"]
+    assert client.sent[2].body["series"] == client.sent[1].body["series"]
+    assert recorder.dropped == 0
+
+
+def test_an_event_that_is_only_just_created_is_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The request that creates it may be under way when its count is written."""
+    monkeypatch.setattr("schedframe.cluster.kubernetes.backoff.LONGEST_SECONDS", 0.001)
+    client = ScriptedClient([{}, refusal(404), refusal(409), {}])
+    recorder = recorded(client, OCCURRENCE, OCCURRENCE)
+    assert client.methods() == ["POST", "PATCH", "POST", "PATCH"]
+    assert recorder.dropped == 0
