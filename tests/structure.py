@@ -36,7 +36,10 @@ LONG_FILES: Final[dict[str, str]] = {}
 LONG_FUNCTIONS: Final[dict[str, str]] = {}
 """``path:function`` → why the function may have more lines."""
 
-MANY_PARAMETERS: Final[dict[str, str]] = {}
+MANY_PARAMETERS: Final[dict[str, str]] = {
+    "schedframe/simulate/simulation.py:Simulation.__init__": "keywords that notebooks show and complete",
+    "schedframe/why/explain.py:explain": "keywords that notebooks show and complete",
+}
 """``path:function`` → why the function may have more parameters."""
 
 FORMULA_CONSTANTS: Final[dict[str, str]] = {

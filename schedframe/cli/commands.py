@@ -5,61 +5,41 @@ from __future__ import annotations
 from collections.abc import Container, Sequence
 from pathlib import Path
 
-from attrs import frozen
-
 from ..api import Pod
 from ..cluster import InMemoryCluster
 from ..config import EffectiveConfig, dump_config, load_config
 from ..cycle import Scheduler
 from ..framework import Registry
-from ..simulate.workloads import Workloads
 from .exits import reading, writing
 from .gates import parsed_gates
-from .live import LiveSource
+from .offline_options import ScheduleOptions
 from .outcome import Outcome
 from .scheduling import faults_shown, left_out, schedule
-from .sources import Validate, read_manifests
+from .sources import read_manifests
 from .terminal import note, progress
 
 
-@frozen
-class ScheduleRequest:
-    """The options of ``schedframe schedule``."""
-
-    files: list[str]
-    config: Path | None
-    allow_imports: list[str]
-    explain: str | None
-    seed: int
-    write_config_to: Path | None
-    verbose: bool
-    workloads: Workloads = Workloads.AUTO
-    validate: Validate = Validate.STRICT
-    live: LiveSource | None = None
-    """The real cluster to place the pods in, of which nothing is changed."""
-    feature_gates: Sequence[str] = ()
-
-
-def run_schedule(request: ScheduleRequest) -> Outcome:
+def run_schedule(options: ScheduleOptions) -> Outcome:
     """Read, schedule, and write notes to stderr."""
-    registry = Registry.installed(request.allow_imports)
-    config = configuration(request.config, registry, request.feature_gates)
-    if request.write_config_to is not None:
-        write_text(request.write_config_to, dump_config(config))
-    live = request.live.read("schedule --kubeconfig") if request.live is not None else ()
+    registry = Registry.installed(options.allow_import or ())
+    config = configuration(options.config, registry, options.feature_gates or ())
+    if options.write_config_to is not None:
+        write_text(options.write_config_to, dump_config(config))
+    live = options.live
+    there = live.read("schedule --kubeconfig") if live is not None else ()
     with progress("reading manifests") as advance:
-        manifests = read_manifests(request.files, advance, request.workloads, request.validate, live)
+        manifests = read_manifests(options.files or [], advance, options.workloads, options.validate, there)
     for line in manifests.notes():
         note(line)
     _note_left_out(config, registry)
     pending = sum(isinstance(obj, Pod) and not obj.node_name for obj in manifests.objects)
     if not pending:
         note("nothing to schedule: no object is a pod without a node")
-    with faults_shown(request.verbose), progress("scheduling pods", pending) as advance:
+    with faults_shown(options.verbose), progress("scheduling pods", pending) as advance:
         outcome = schedule(
-            manifests, config, registry, seed=request.seed, explain=request.explain, advance=advance
+            manifests, config, registry, seed=options.seed, explain=options.explain, advance=advance
         )
-    if outcome.faults and not request.verbose:
+    if outcome.faults and not options.verbose:
         note(f"plugins failed: {', '.join(outcome.faults)}; -v shows the tracebacks")
     return outcome
 

@@ -3,65 +3,41 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
-from pathlib import Path
-
-from attrs import frozen
 
 from ..errors import InputError
 from ..framework import Registry
-from ..simulate.workloads import Workloads
 from ..why import Explanation, explain
 from ..why.explanation import Verdict
 from .commands import configuration
 from .forms import ExplainForm
-from .live import LiveSource
+from .offline_options import ExplainOptions
 from .scheduling import faults_shown
-from .sources import Validate, read_manifests
+from .sources import read_manifests
 from .terminal import note, progress
 from .yaml_text import yaml_text
 
 
-@frozen
-class ExplainRequest:
-    """The options of ``schedframe explain``."""
-
-    pod: str
-    files: list[str]
-    config: Path | None
-    allow_imports: list[str]
-    changes: int
-    nearest: int
-    verbose: bool
-    workloads: Workloads = Workloads.AUTO
-    validate: Validate = Validate.STRICT
-    after: bool = False
-    seed: int = 0
-    live: LiveSource | None = None
-    """The real cluster of the pod, of which nothing is changed."""
-    feature_gates: Sequence[str] = ()
-
-
-def run_explain(request: ExplainRequest) -> Explanation:
+def run_explain(options: ExplainOptions) -> Explanation:
     """Read, and explain. Raises ConfigError, InputError."""
-    registry = Registry.installed(request.allow_imports)
-    config = configuration(request.config, registry, request.feature_gates)
-    live = request.live.read("explain --kubeconfig") if request.live is not None else ()
+    imports = options.allow_import or ()
+    config = configuration(options.config, Registry.installed(imports), options.feature_gates or ())
+    live = options.live
+    there = live.read("explain --kubeconfig") if live is not None else ()
     with progress("reading manifests") as advance:
-        manifests = read_manifests(request.files, advance, request.workloads, request.validate, live)
+        manifests = read_manifests(options.files or [], advance, options.workloads, options.validate, there)
     for line in manifests.notes():
         note(line)
-    with faults_shown(request.verbose):
+    with faults_shown(options.verbose):
         try:
             return explain(
                 manifests.objects,
-                request.pod,
+                options.pod,
                 config,
-                allow_imports=request.allow_imports,
-                changes=request.changes,
-                nearest=request.nearest,
-                after=request.after,
-                seed=request.seed,
+                allow_imports=imports,
+                changes=options.changes,
+                nearest=options.nearest,
+                after=options.after,
+                seed=options.seed,
             )
         except InputError as error:
             raise (_as_argument(error) if error.path == "pod" else error) from None

@@ -6,14 +6,14 @@ import signal
 import ssl
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from attrs import frozen
 
 from ..errors import InputError
 from . import exits
-from .option_class import takes_fields_of
+from .option_class import takes
 from .signals import handling
 from .terminal import note
 
@@ -49,8 +49,8 @@ class ExtenderOptions:
     ] = None
 
 
-@takes_fields_of(ExtenderOptions)
-def extender(**given: Any) -> None:
+@takes(ExtenderOptions)
+def extender(options: ExtenderOptions) -> None:
     """Serve plugins as an extender until SIGINT or SIGTERM.
 
     For a scheduler that is not this one: /filter, /prioritize, and with --kubeconfig /bind and /preempt.
@@ -59,7 +59,6 @@ def extender(**given: Any) -> None:
     with exits.reporting():
         from ..embed.extender_server import PluginExtender
 
-        options = ExtenderOptions(**given)
         tls = _tls(options)
         make = partial(PluginExtender, options.config, allow_imports=options.allow_import or [])
         if options.kubeconfig:

@@ -37,11 +37,6 @@ class LiveSource:
             return objects_of(cluster)
 
 
-def live_source(kubeconfig: list[str] | None, context: str | None) -> LiveSource | None:
-    """Return the source that the options name, ``None`` without them."""
-    return None if kubeconfig is None and context is None else LiveSource(kubeconfig or [], context)
-
-
 def objects_of(cluster: KubernetesCluster) -> list[ClusterObject]:
     """Return all objects that scheduling reads; a note names kinds that cannot be listed."""
     from ..cluster.kubernetes import ApiError

@@ -1,36 +1,46 @@
-"""Commands whose options are the fields of an attrs class."""
+"""Commands whose options are the fields of an attrs class, instead of a dozen parameters."""
 
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any, get_type_hints
+from functools import wraps
+from typing import Any, TypeVar, get_type_hints
 
 from attrs import NOTHING, fields
 
-Command = Callable[..., None]
+Options = TypeVar("Options")
 
 
-def takes_fields_of(cls: type) -> Callable[[Command], Command]:
-    """Decorate a command that takes the fields of *cls* as keywords, so that typer sees them as its options.
+def takes(options: type[Options]) -> Callable[[Callable[[Options], None]], Callable[..., None]]:
+    """Return a decorator of commands: typer reads the fields of *options*, the command gets one of them.
 
-    Inherited fields come last. A field without a default is an option that must be given.
+    Types, help and defaults are those of the fields, in their order; inherited ones are last.
     """
-    hints = get_type_hints(cls, include_extras=True)
-    parameters = [
-        inspect.Parameter(
-            each.name,
-            inspect.Parameter.KEYWORD_ONLY,
-            default=inspect.Parameter.empty if each.default is NOTHING else each.default,
-            annotation=hints[each.name],
-        )
-        for each in sorted(fields(cls), key=lambda each: each.inherited)
-    ]
 
-    def decorate(command: Command) -> Command:
-        described: Any = command
-        described.__signature__ = inspect.Signature(parameters)
-        described.__annotations__ = {each.name: each.annotation for each in parameters}
-        return command
+    def decorate(command: Callable[[Options], None]) -> Callable[..., None]:
+        @wraps(command)
+        def parsed(**given: Any) -> None:
+            command(options(**given))
+
+        signature = _signature_of(options)
+        parsed.__signature__ = signature  # type: ignore[attr-defined]  # inspect.signature reads it
+        parsed.__annotations__ = {name: each.annotation for name, each in signature.parameters.items()}
+        return parsed
 
     return decorate
+
+
+def _signature_of(cls: type) -> inspect.Signature:
+    hints = get_type_hints(cls, include_extras=True)
+    return inspect.Signature(
+        [
+            inspect.Parameter(
+                each.name,
+                inspect.Parameter.KEYWORD_ONLY,
+                default=inspect.Parameter.empty if each.default is NOTHING else each.default,
+                annotation=hints[each.name],
+            )
+            for each in sorted(fields(cls), key=lambda each: each.inherited)
+        ]
+    )

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from . import exits
 from .live import LiveSource, check_extra
-from .option_class import takes_fields_of
+from .option_class import takes
 from .run_options import RunOptions
 
 
-@takes_fields_of(RunOptions)
-def run(**options: Any) -> None:
+@takes(RunOptions)
+def run(options: RunOptions) -> None:
     """Schedule the pods of a real cluster, until SIGTERM or SIGINT. Exit code 0 then.
 
     A second signal ends the process at once.
@@ -22,7 +22,7 @@ def run(**options: Any) -> None:
         check_extra("run")
         from .run import run as run_scheduler
 
-        run_scheduler(RunOptions(**options))
+        run_scheduler(options)
 
 
 def snapshot(

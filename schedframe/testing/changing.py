@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from attrs import define, field
+from attrs import define, field, frozen
 from hypothesis import strategies as st
 
 from ..api import Node, Pod
@@ -18,36 +19,66 @@ from .world import Change
 Strategy = st.SearchStrategy
 
 
+@frozen
+class NewObjects:
+    """What comes into a cluster, and what objects change to."""
+
+    nodes: Strategy[Node] | None = None
+    """``None``: any."""
+    pods: Strategy[Pod] | None = None
+    """``None``: any."""
+    objects: Strategy[Sequence[Any]] | None = None
+    """Objects of other kinds; ``None``: they stay as they are."""
+
+
 @st.composite
 def event_sequences(
     draw: st.DrawFn,
+    /,
     nodes: Sequence[Node] = (),
     running: Sequence[Pod] = (),
     waiting: Sequence[Pod] = (),
     objects: Sequence[Any] = (),
-    new_nodes: Strategy[Node] | None = None,
-    new_pods: Strategy[Pod] | None = None,
-    new_objects: Strategy[Sequence[Any]] | None = None,
+    *,
+    new: NewObjects | None = None,
     max_size: int = 4,
+    **former: Any,
 ) -> tuple[Change, ...]:
     """Up to *max_size* changes of a cluster of these objects, each beginning where the last one ended.
 
     Nodes come, go and change; pods start, end, are relabelled or scaled down; a waiting pod gets a toleration
-    or another label, or loses its gates; other objects are replaced, created and deleted, as *new_objects*
-    has them. What an API server refuses does not happen: a running pod keeps its ports, for example.
+    or another label, or loses its gates; other objects are replaced, created and deleted, as *new* has them.
+    What an API server refuses does not happen: a running pod keeps its ports, for example.
+
+    The former keywords ``new_nodes``, ``new_pods`` and ``new_objects`` are the fields of *new*.
     """
+    if former:
+        new = _of_former_keywords(former)
+    elif new is None:
+        new = NewObjects()
     now = _Now(
         draw,
         {node.name: node for node in nodes},
         {pod.key: pod for pod in running},
         {pod.key: pod for pod in waiting},
         {(obj.KIND, obj.key): obj for obj in objects},
-        new_nodes if new_nodes is not None else any_node("node"),
-        new_pods if new_pods is not None else any_pod("pod"),
-        new_objects,
+        new.nodes if new.nodes is not None else any_node("node"),
+        new.pods if new.pods is not None else any_pod("pod"),
+        new.objects,
     )
     kinds = [draw(st.sampled_from(_KINDS)) for _ in range(draw(st.sampled_from(range(max_size + 1))))]
     return tuple(change for kind in kinds if (change := kind(now)) is not None and change.old != change.new)
+
+
+def _of_former_keywords(former: Mapping[str, Any]) -> NewObjects:
+    given = {name.removeprefix("new_"): value for name, value in former.items()}
+    new = NewObjects(**given)
+    warnings.warn(
+        f"event_sequences({', '.join(former)}): pass new=NewObjects({', '.join(given)})",
+        DeprecationWarning,
+        stacklevel=2,
+    )
+    return new
 
 
 @define(eq=False)

@@ -18,7 +18,7 @@ from ..api import (
     Pod,
 )
 from . import vocabulary
-from .changing import event_sequences
+from .changing import NewObjects, event_sequences
 from .naming import node_renamed, placed, renamed
 from .object_strategies import labels, nodes, pods
 from .vocabulary import Words
@@ -27,6 +27,7 @@ from .world import World
 Strategy = st.SearchStrategy
 
 __all__ = [
+    "NewObjects",
     "Words",
     "clusters",
     "event_sequences",
@@ -98,7 +99,8 @@ def worlds(
     waiting = draw(workloads(pods, min_size=2, max_size=3))
     others = tuple(draw(objects if objects is not None else _OBJECTS))
     known = objects if objects is not None else _OBJECTS
-    changes = draw(event_sequences(found, running, waiting, others, nodes, pods, known, max_changes))
+    new = NewObjects(nodes, pods, known)
+    changes = draw(event_sequences(found, running, waiting, others, new=new, max_size=max_changes))
     choices = tuple(draw(st.lists(st.integers(0, 11), min_size=6, max_size=6)))
     return World(found, running, waiting, others, changes, choices)
 

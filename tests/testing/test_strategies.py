@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
-from schedframe import InMemoryCluster, Node, Pod, Simulation
+from schedframe import InMemoryCluster, Node, ObjectMeta, Pod, Simulation
 from schedframe.queue import derive_events
 from schedframe.testing import Change, CheckOptions, StubHandle, World, strategies
 from schedframe.testing.world import is_consistent, smaller
@@ -88,3 +90,16 @@ def test_changes_say_what_is_different() -> None:
     closed = Node(node.metadata, type(node.spec)(unschedulable=True), node.status)
     opened = Node(node.metadata, type(node.spec)(), node.status)
     assert str(Change(opened, closed)) == (f"changed: Node {node.name}: spec.unschedulable: null became true")
+
+
+@few
+@given(st.data())
+def test_former_keywords_of_event_sequences_are_fields_of_new_objects(data: st.DataObject) -> None:
+    comes = st.just(Node(ObjectMeta("comes", labels={"given": "here"})))
+    nodes = [Node(ObjectMeta("n0"))]
+    with pytest.warns(DeprecationWarning, match=r"event_sequences\(new_nodes\): pass new=NewObjects\(nodes"):
+        changes = data.draw(strategies.event_sequences(nodes, new_nodes=comes))
+    added = [change.new for change in changes if change.old is None and isinstance(change.new, Node)]
+    assert all(node.labels.get("given") == "here" for node in added)
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sizes'"):
+        data.draw(strategies.event_sequences(nodes, sizes=3))
