@@ -10,7 +10,9 @@ after a fault in here: it is reported, and what was known is forgotten.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
+from heapq import nsmallest
+from operator import attrgetter
 from typing import Any
 
 from attrs import define, field
@@ -42,6 +44,8 @@ class RejectedKin(Kin):
     num_nodes: int
     stamp: Stamp | None
     """As of which a pod of this kin was tried and rejected."""
+    renewed: int = 0
+    """Number of the last look at why it is rejected; 0: none."""
 
 
 @brief_repr
@@ -56,6 +60,8 @@ class KnownRejections:
     cache: EquivalenceCache = field(init=False)
     refresh_seconds: float = 1.0
     """Seconds between two writes of reasons that changed for pods whose attempts were not made."""
+    refresh_kins: int = 64
+    """Kins that one such write finds out about, at the cost of a decision each; the others come next."""
     max_specs: int = 8
     """Specs with equal signatures, but not equal, whose pods may wait together; others are tried."""
     max_classes: int = 8192
@@ -77,6 +83,7 @@ class KnownRejections:
     _reports_changed: bool = False
     _refreshed: float = field(default=float("-inf"))
     """When changed reports were written."""
+    _renewals: int = 0
 
     def __attrs_post_init__(self) -> None:
         self.cache = self.fast.cache
@@ -281,25 +288,34 @@ class KnownRejections:
     def refresh_reports(self, now: float, *, rarely: bool = False) -> None:
         """Write the conditions of waiting pods whose attempts were not made, where they changed.
 
-        *rarely*: not if that was done within ``refresh_seconds``. O(lines), and O(pods with changes).
+        *rarely*: not if that was done within ``refresh_seconds``, and for ``refresh_kins`` at most, the
+        longest unchecked first. O(lines), a decision for each kin that is out of date, O(pods with changes).
         """
         if not self._reports_changed or (rarely and now - self._refreshed < self.refresh_seconds):
             return
         self._reports_changed, self._refreshed = False, now
         stamp = self.stamp()
-        for cohort in self.core.queue.cohorts():
-            for line in cohort.lines.values():
-                kin = line.kin
-                if isinstance(kin, RejectedKin) and kin.stamp != stamp:
-                    pod = next(iter(line.members.values())).pod
-                    try:
-                        self._renew(kin, pod)
-                    except Exception as error:  # noqa: BLE001 - as in record
-                        self._after_fault(error, pod)
-                if line.reported != kin.report:
-                    line.reported = kin.report
-                    for member in list(line.members.values()):
-                        refresh_unschedulable(self.core, member.pod, kin.report)
+        lines = [line for cohort in self.core.queue.cohorts() for line in cohort.lines.values()]
+        stale = {
+            kin: line for line in lines if isinstance(kin := line.kin, RejectedKin) and kin.stamp != stamp
+        }
+        chosen: Iterable[RejectedKin] = stale
+        if rarely and len(stale) > self.refresh_kins:
+            chosen = nsmallest(self.refresh_kins, stale, key=attrgetter("renewed"))
+            self._reports_changed = True
+        for kin in chosen:
+            self._renewals += 1
+            kin.renewed = self._renewals
+            pod = next(iter(stale[kin].members.values())).pod
+            try:
+                self._renew(kin, pod)
+            except Exception as error:  # noqa: BLE001 - as in record
+                self._after_fault(error, pod)
+        for line in lines:
+            if line.reported != line.kin.report:
+                line.reported = line.kin.report
+                for member in list(line.members.values()):
+                    refresh_unschedulable(self.core, member.pod, line.kin.report)
 
     def _renew(self, kin: RejectedKin, pod: Pod) -> None:
         """Find out why *kin* is rejected now. No random number is drawn, as no row is feasible for it."""
