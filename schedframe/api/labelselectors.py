@@ -119,7 +119,7 @@ def compile_label_selector(selector: LabelSelector | None) -> CompiledSelector:
     return NOTHING if selector is None else _compiled(selector)
 
 
-@lru_cache(maxsize=8192)
+@lru_cache(maxsize=4096)
 def _compiled(selector: LabelSelector) -> CompiledSelector:
     requirements = [Requirement(key, IN, (value,)) for key, value in selector.match_labels.items()]
     for index, expression in enumerate(selector.match_expressions):
