@@ -13,6 +13,7 @@ from ..api import Pod
 from ..cluster import ClusterPort
 from ..config import FeatureGates
 from ..config.feature_gates import NO_GATES
+from ..errors import ClusterError
 from ..framework import Extender, ExtenderError, Framework, Status, WaitingRoom
 from ..queue import PriorityQueue
 from ..state import Cache, GroupCache, GroupMembers, ObjectStore, Snapshot
@@ -103,8 +104,8 @@ class Core:
         """Log a fault of a plugin, or of the cluster, and call ``on_fault`` with it."""
         about = f" for pod {pod.key}" if pod is not None else ""
         plugin = status.plugin or "scheduler"
-        # An extender that does not answer is no fault in a program; its message says all there is.
-        cause = None if isinstance(status.error, ExtenderError) else status.error
+        # What an extender or the API server refuses is no fault in a program; the message says all there is.
+        cause = None if isinstance(status.error, ExtenderError | ClusterError) else status.error
         logger.warning("%s: %s failed%s: %s", where, plugin, about, status.message, exc_info=cause)
         if self.on_fault is not None:
             try:

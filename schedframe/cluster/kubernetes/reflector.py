@@ -4,6 +4,7 @@ A watch is resumed at the last resource version after any end of its connection.
 lost that part of the history (410) are the objects listed again, and watchers get the difference: an object
 deleted in between is a ``DELETED`` with ``old_is_stale``, one deleted and created again is one ``MODIFIED``
 with two uids. A watch without any line for a while is opened again, because a dead connection looks the same.
+After a failure the versions are compared: the server's go back when etcd is restored from a backup.
 """
 
 from __future__ import annotations
@@ -95,6 +96,8 @@ class Reflector:
         """List and watch until cancelled. Failures are retried, and logged when they begin."""
         while True:
             try:
+                if self._version and self.failure is not None:
+                    await self._check_version()
                 if not self._version:
                     await self._list()
                 await self._watch_once()
@@ -105,6 +108,16 @@ class Reflector:
                 logger.exception("a fault while following %s; listing again", self.resource.plural)
                 self._version = ""
                 await asyncio.sleep(self._backoff.next())
+
+    async def _check_version(self) -> None:
+        """List again if the versions of the server have gone back: etcd was restored from a backup.
+
+        A watch at a version that is yet to come is no error: it is silent until the server gets there.
+        """
+        page = self._decoder.page(await self.client.request("GET", self._path("limit=1")))
+        if _is_lower(page.version, self._version):
+            logger.warning("%s: the server has gone back in time; listing again", self.resource.plural)
+            self._version = ""
 
     async def _failed(self, error: ClusterError) -> None:
         if isinstance(error, WatchFailure | ApiError) and _code_of(error) == GONE:
@@ -290,6 +303,11 @@ class Reflector:
 def _says_no_stream(error: ApiError | NoAnswer) -> bool:
     """Whether the server has no streaming lists: it refuses one, or takes it for a watch without an end."""
     return error.is_quiet if isinstance(error, NoAnswer) else error.status in _NO_STREAM
+
+
+def _is_lower(version: str, than: str) -> bool:
+    """Whether it is the lower one of two versions; never for those that are no numbers."""
+    return version.isdecimal() and than.isdecimal() and int(version) < int(than)
 
 
 def _code_of(error: ClusterError) -> int:

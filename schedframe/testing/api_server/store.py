@@ -32,6 +32,16 @@ class Change:
     new: Obj | None
 
 
+@frozen(eq=False, repr=False)
+class Backup:
+    """What a store had at one moment."""
+
+    version: int
+    compacted: int
+    objects: dict[ServedKind, dict[str, Obj]]
+    history: list[Change]
+
+
 @define(eq=False)
 class Store:
     """The objects of all kinds, and every change since the last compaction."""
@@ -104,6 +114,20 @@ class Store:
             if dropped:
                 del self._history[: len(dropped)]
                 self.compacted = dropped[-1].version
+        self.notify()
+
+    def backup(self) -> Backup:
+        """Return what the store has now. O(objects + history)."""
+        with self.lock:
+            objects = {kind: dict(by_key) for kind, by_key in self._objects.items()}
+            return Backup(self.version, self.compacted, objects, list(self._history))
+
+    def restore(self, backup: Backup) -> None:
+        """Have again what *backup* has, also its versions."""
+        with self.lock:
+            self.version, self.compacted = backup.version, backup.compacted
+            self._objects = {kind: dict(by_key) for kind, by_key in backup.objects.items()}
+            self._history = list(backup.history)
         self.notify()
 
     def _since(self, version: int) -> list[Change]:

@@ -133,6 +133,29 @@ def test_a_history_that_is_lost_while_the_server_is_away(world: DrivenWorld) -> 
     assert where(world)["again"]
 
 
+def test_a_server_that_is_restored_from_a_backup(world: DrivenWorld) -> None:
+    """Its versions are lower then, so a watch that is merely resumed would be silent for a long time."""
+    create(world, "kept")
+    world.drive(5)
+    store = world.server.objects.store
+    backup = store.backup()
+    create(world, "lost")
+    world.server.delete("Node", "n2")
+    for number in range(20):
+        world.server.apply(node("n3").labels(turn=str(number)))
+    world.drive(5)
+    world.loop.run(world.server.shut_down())
+    world.drive(1)
+    store.restore(backup)
+    world.loop.run(world.server.listen())
+    world.drive(10)
+    world.check_quiet()
+    create(world, "a", "b", "c")
+    world.drive(5)
+    world.check_quiet()
+    assert sorted(where(world).values()) == ["n1", "n1", "n2", "n2"]
+
+
 def test_half_of_the_status_writes_fail(world: DrivenWorld) -> None:
     for number in range(6):
         world.server.faults.add(Fault.answer(500), "patch", "pods/status", times=2)
@@ -151,6 +174,20 @@ def test_a_pod_that_another_scheduler_binds_first(world: DrivenWorld) -> None:
     world.drive(20)
     world.check_quiet()
     assert where(world) == {"p": "n2"}
+
+
+def test_rights_that_are_taken_and_given_back(world: DrivenWorld, caplog: pytest.LogCaptureFixture) -> None:
+    world.server.forbid(user="scheduler")
+    create(world, "p")
+    world.server.delete("Node", "n2")
+    world.drive(10)
+    assert where(world) == {"p": ""}
+    assert 'cannot create resource "pods/binding"' in caplog.text
+    assert "Traceback" not in caplog.text, "a refusal is no fault in a program"
+    world.server.access.forbidden.clear()
+    world.drive(20)
+    world.check_quiet()
+    assert where(world) == {"p": "n1"}
 
 
 def add_volume(world: DrivenWorld, name: str) -> None:
