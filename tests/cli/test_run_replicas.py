@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import signal
+import socket
 import subprocess
 import sys
 import time
+import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -129,3 +131,61 @@ def test_nothing_is_written_while_the_fence_is_closed(tmp_path: Path) -> None:
                 return bound(server, 2)
 
             wait(both)
+
+
+def test_a_standby_with_delayed_caches_reads_nothing_before_it_leads(tmp_path: Path) -> None:
+    """``delayCacheUntilActive``: no list and no watch, though it is ready; then it reads, and schedules."""
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "delayCacheUntilActive: true\n"
+    )
+    with ApiServer() as server, socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        taken.close()
+
+        def reads(user: str) -> int:
+            return sum(each.verb in ("list", "watch") and each.user == user for each in server.requests)
+
+        server.create(node("n").allocatable(cpu="8", memory="8Gi", pods="50"))
+        server.create(pod("a").requests(cpu="100m"))
+        one, two = (server.kubeconfig(tmp_path / user, user=user) for user in ("one", "two"))
+        with replica(one, "--config", str(config)) as first:
+            wait(lambda: bound(server, 1))
+            with replica(two, "--config", str(config), f"--secure-port={port}") as second:
+                assert second.stderr is not None
+                wait(lambda: "is held by" in (second.stderr.readline() if second.stderr else ""))
+                with urllib.request.urlopen(f"http://127.0.0.1:{port}/readyz", timeout=10) as answer:
+                    assert answer.status == 200
+                time.sleep(0.5)
+                assert (reads("one") > 0, reads("two")) == (True, 0)
+                first.send_signal(signal.SIGTERM)
+                assert first.wait(10) == 0
+                server.create(pod("b").requests(cpu="100m"))
+                wait(lambda: bound(server, 2))
+                assert reads("two") > 0
+                second.send_signal(signal.SIGTERM)
+                assert second.wait(10) == 0
+
+
+def test_delayed_caches_need_an_election(tmp_path: Path) -> None:
+    """Without one, the cluster is read at once; a signal ends a standby that has read nothing."""
+    config = tmp_path / "config.yaml"
+    config.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+        "delayCacheUntilActive: true\n"
+    )
+    with ApiServer() as server:
+        server.create(node("n").allocatable(cpu="8", memory="8Gi", pods="50"))
+        server.create(pod("a").requests(cpu="100m"))
+        kubeconfig = server.kubeconfig(tmp_path / "kubeconfig")
+        with replica(kubeconfig, "--config", str(config), "--leader-elect=false"):
+            wait(lambda: bound(server, 1))
+        with replica(kubeconfig) as leader:
+            wait(lambda: holder(server))
+            with replica(kubeconfig, "--config", str(config)) as standby:
+                assert standby.stderr is not None
+                wait(lambda: "is held by" in (standby.stderr.readline() if standby.stderr else ""))
+                standby.send_signal(signal.SIGTERM)
+                assert standby.wait(10) == 0
+            leader.kill()
