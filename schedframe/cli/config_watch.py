@@ -1,4 +1,4 @@
-"""``schedframe run --config FILE`` follows the file: what it says is in use within seconds, or at SIGHUP.
+"""Watcher of ``--config FILE`` of ``schedframe run``: a change is in use within seconds, or at SIGHUP.
 
 The file of a mounted ConfigMap is a link behind a link, which is exchanged as a whole: so the file that the
 path leads to is looked at, with its size and its time, every few seconds. A thread of its own reads it. A
@@ -24,7 +24,7 @@ from ..errors import SchedframeError
 logger = logging.getLogger("schedframe.run")
 
 LOOK_SECONDS: Final = 5.0
-"""Seconds between two looks at the file."""
+"""Seconds between two checks of the file."""
 
 _State = tuple[str, int, int, int]
 """Where the path leads, and inode, time and size of the file there."""

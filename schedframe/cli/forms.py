@@ -18,7 +18,7 @@ NOWHERE = "-"
 
 
 class Form(StrEnum):
-    """What ``-o`` takes."""
+    """Values of ``-o``."""
 
     TABLE = "table"
     WIDE = "wide"
@@ -28,7 +28,7 @@ class Form(StrEnum):
 
 
 class ExplainForm(StrEnum):
-    """What ``-o`` takes for one pod."""
+    """Values of ``-o`` for one pod."""
 
     TEXT = "text"
     JSON = "json"

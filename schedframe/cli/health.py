@@ -54,7 +54,7 @@ class HealthServer:
             )
             await writer.drain()
         except (OSError, ValueError, TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            pass  # not HTTP, or gone: there is no one to answer
+            pass  # not HTTP, or the client is gone: no answer is possible
         finally:
             writer.close()
 

@@ -1,4 +1,4 @@
-"""Where the console script begins: find the extra, mind broken pipes, hand over to the commands."""
+"""Entry point of the console script: checks that the extra is installed, then runs a command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ BAD_USAGE = 2
 def main() -> None:
     """The console script ``schedframe``."""
     if hasattr(signal, "SIGPIPE"):
-        # a reader that has seen enough (``| head``) ends us as it ends every other tool, without a word
+        # A closed pipe (``| head``) ends the process silently, as it ends other command-line tools.
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(run(sys.argv[1:]))
 

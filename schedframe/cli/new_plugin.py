@@ -1,4 +1,4 @@
-"""``schedframe new-plugin``: a package to begin with."""
+"""``schedframe new-plugin``: writes a package with a plugin, as a start."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def create_package(name: str, directory: Path) -> list[Path]:
 
 
 def next_steps(written: list[Path]) -> str:
-    """What was written, and what to do with it."""
+    """Return a text that names the files that were written and the next steps."""
     root = written[0].parent
     return "\n".join(
         [

@@ -1,4 +1,4 @@
-"""What the pages of ``schedframe run`` show, and what SIGUSR2 writes to the log."""
+"""Content of the pages of ``schedframe run``, and of the log entries for SIGUSR2."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ logger = logging.getLogger("schedframe.run")
 
 @define(eq=False)
 class Observed:
-    """What the pages are about."""
+    """The running scheduler, as its pages show it."""
 
     cluster: KubernetesCluster
     scheduler: Scheduler

@@ -1,4 +1,4 @@
-"""``schedframe plugins``: what there is, from where, and what is only known by name."""
+"""``schedframe plugins``: a table of the plugins that are installed or known by name."""
 
 from __future__ import annotations
 

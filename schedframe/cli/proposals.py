@@ -1,4 +1,4 @@
-"""What would help the pods that stay pending, in the cluster as it is after the run."""
+"""Changes that would help the pods that stay pending, in the cluster as it is after the run."""
 
 from __future__ import annotations
 

@@ -38,14 +38,14 @@ POLL_SECONDS: Final = 0.02
 
 @define(eq=False)
 class _Ending:
-    """What signals do: SIGTERM and SIGINT end the scheduler gracefully, the second one the process."""
+    """Actions of signals: SIGTERM and SIGINT end the scheduler gracefully, the second one the process."""
 
     leadership: Leadership | None = None
-    """What drives the scheduler; ``None`` before."""
+    """``None`` until the cluster is connected."""
     observed: Observed | None = None
-    """What SIGUSR2 writes to the log; ``None`` before."""
+    """Source of the log entries for SIGUSR2; ``None`` until there is a scheduler."""
     watch: ConfigWatch | None = None
-    """What SIGHUP asks to read the configuration again; ``None`` without a file."""
+    """Reads the configuration again at SIGHUP; ``None`` without a file."""
     came: bool = False
 
     def actions(self) -> dict[signal.Signals, Callable[[], None]]:

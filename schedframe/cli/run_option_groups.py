@@ -58,7 +58,7 @@ class ServingOptions:
     secure_port: Annotated[int, _option(SERVING, "PORT", "Serve health and metrics. 0: not.", min=0)] = 0
     bind_address: Annotated[
         str,
-        _option(SERVING, "ADDRESS", "All but loopback: by TLS, for users whom the cluster allows."),
+        _option(SERVING, "ADDRESS", "Other than loopback: by TLS, for users whom the cluster allows."),
     ] = "127.0.0.1"
     tls_cert_file: Annotated[
         str | None, _option(SERVING, "FILE", "Certificate of the server. Default: one made at the start.")
@@ -74,7 +74,7 @@ class ServingOptions:
         str | None, _option(ACCESS, "FILE", "Of a user that may create TokenReviews. Default: the scheduler.")
     ] = None
     authentication_token_webhook_cache_ttl: Annotated[
-        str, _option(ACCESS, "DURATION", "How long whose token it is is remembered.")
+        str, _option(ACCESS, "DURATION", "How long the user of a token is cached. 0s: not.")
     ] = "10s"
     authorization_kubeconfig: Annotated[
         str | None,
@@ -84,10 +84,10 @@ class ServingOptions:
         str, _option(ACCESS, "PATH,…", "Read without a review; * at the end means all that begin so.")
     ] = "/healthz,/readyz,/livez"
     authorization_webhook_cache_authorized_ttl: Annotated[
-        str, _option(ACCESS, "DURATION", "How long it is remembered what a user may read.")
+        str, _option(ACCESS, "DURATION", "How long a permission is cached. 0s: not.")
     ] = "10s"
     authorization_webhook_cache_unauthorized_ttl: Annotated[
-        str, _option(ACCESS, "DURATION", "How long it is remembered what a user may not read.")
+        str, _option(ACCESS, "DURATION", "How long a refusal is cached. 0s: not.")
     ] = "10s"
 
 

@@ -1,4 +1,4 @@
-"""The options of ``schedframe run``."""
+"""All options of ``schedframe run``."""
 
 from __future__ import annotations
 

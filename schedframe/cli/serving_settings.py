@@ -1,4 +1,4 @@
-"""What the options about the server mean, checked before anything begins."""
+"""Settings of the server from the options, checked before anything begins."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ MOST_SHOWN = 5
 
 
 class Validate(StrEnum):
-    """What ``--validate`` does about manifests that Kubernetes would refuse."""
+    """Values of ``--validate``: how manifests that Kubernetes would refuse are treated."""
 
     STRICT = "strict"
     WARN = "warn"

@@ -1,4 +1,4 @@
-"""How ``schedframe run`` is doing: a live table on a terminal, otherwise a line now and then."""
+"""Figures of ``schedframe run``: a live table on a terminal, otherwise a line every half minute."""
 
 from __future__ import annotations
 

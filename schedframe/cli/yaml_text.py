@@ -11,7 +11,7 @@ _PLAIN = re.compile(r"[A-Za-z_/][A-Za-z0-9_./-]*")
 _WORDS = frozenset({"y", "n", "yes", "no", "true", "false", "on", "off", "null"})
 
 _UNPRINTABLE = re.compile("[\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
-"""What JSON allows in text and YAML does not, or takes for a line break."""
+"""Characters that JSON allows in text, and that YAML forbids or reads as a line break."""
 
 
 def yaml_text(data: Any) -> str:

@@ -1,4 +1,4 @@
-"""Who asks, and whether they may: TokenReview and SubjectAccessReview, remembered for a while."""
+"""Authentication by TokenReview and authorization by SubjectAccessReview, with caches."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ V = TypeVar("V")
 
 REVIEW_SECONDS: Final = 10.0
 """Deadline of one review."""
-REMEMBERED: Final = 1024
-"""Answers of one kind that are remembered, at most."""
+CACHED_ANSWERS: Final = 1024
+"""Answers in one cache, at most."""
 DEFAULT_TTL: Final = 10.0
-"""Seconds for which an answer is remembered."""
+"""Seconds for which an answer is cached."""
 
 _encode: Final = msgspec.json.Encoder().encode
 _decode: Final = msgspec.json.Decoder().decode
@@ -37,7 +37,7 @@ class Identity:
 
 
 ANONYMOUS: Final = Identity("system:anonymous", groups=("system:unauthenticated",))
-"""Who sends a request without a token."""
+"""The user of requests without a token."""
 
 
 class AccessReviewer(Protocol):
@@ -53,30 +53,30 @@ class AccessReviewer(Protocol):
 
 
 @define(eq=False)
-class Remembered(Generic[V]):
-    """Answers by key, each for some seconds; the oldest one leaves when there are too many."""
+class ExpiringCache(Generic[V]):
+    """Answers by key, each for some seconds; the oldest one is dropped when there are too many."""
 
     clock: Callable[[], float] = time.monotonic
     _entries: OrderedDict[Hashable, tuple[float, V]] = field(factory=OrderedDict, init=False)
 
     def get(self, key: Hashable) -> tuple[V] | None:
-        """Return the answer in a tuple; ``None`` without one that is still good. O(1)."""
+        """Return the answer in a tuple; ``None`` if there is none or it has expired. O(1)."""
         entry = self._entries.get(key)
         if entry is None or entry[0] <= self.clock():
             return None
         return (entry[1],)
 
     def put(self, key: Hashable, value: V, seconds: float) -> None:
-        """Remember *value* for so long. O(1)."""
+        """Cache *value* for *seconds*. O(1)."""
         self._entries[key] = self.clock() + seconds, value
         self._entries.move_to_end(key)
-        if len(self._entries) > REMEMBERED:
+        if len(self._entries) > CACHED_ANSWERS:
             self._entries.popitem(last=False)
 
 
 @frozen
 class ReviewTimes:
-    """Seconds for which the answers of the API server are remembered."""
+    """Seconds for which the answers of the API server are cached."""
 
     token: float = DEFAULT_TTL
     allowed: float = DEFAULT_TTL
@@ -85,15 +85,15 @@ class ReviewTimes:
 
 @define(eq=False)
 class ApiReviewer:
-    """Asks the API server, as kube-scheduler does. A server that does not answer admits no one."""
+    """Asks the API server, as kube-scheduler does. Without an answer, access is denied."""
 
     client: ApiClient
     """For TokenReviews; used on the loop of the server alone."""
     times: ReviewTimes = field(factory=ReviewTimes)
     access_client: ApiClient | None = None
     """For SubjectAccessReviews; ``None``: the same."""
-    _tokens: Remembered[Identity | None] = field(factory=Remembered, init=False)
-    _access: Remembered[bool] = field(factory=Remembered, init=False)
+    _tokens: ExpiringCache[Identity | None] = field(factory=ExpiringCache, init=False)
+    _access: ExpiringCache[bool] = field(factory=ExpiringCache, init=False)
 
     async def authenticate(self, token: str) -> Identity | None:
         """See :class:`AccessReviewer`. Raises :class:`ClusterError`."""

@@ -29,7 +29,7 @@ ALWAYS_ALLOWED: Final = ("/healthz", "/readyz", "/livez")
 
 @frozen(kw_only=True)
 class Endpoints:
-    """What the pages show. The functions are called in any thread; without one its page is absent."""
+    """Content of the pages. The functions are called in any thread; without one its page is absent."""
 
     checks: HealthChecks = field(factory=HealthChecks)
     metrics: Callable[[], bytes] | None = None

@@ -14,7 +14,7 @@ class Check:
     name: str
     problem: Callable[[], str | None]
     note: Callable[[], str | None] | None = None
-    """What a verbose answer adds to a condition that is met."""
+    """Text that a verbose answer adds to a condition that is met."""
 
     def result(self) -> str | None:
         """Return the problem, that of an exception included."""
@@ -39,7 +39,7 @@ PING = Check("ping", _no_problem)
 
 @frozen
 class Answer:
-    """What an endpoint says."""
+    """Result of an endpoint."""
 
     is_ok: bool
     text: str

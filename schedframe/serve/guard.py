@@ -1,4 +1,4 @@
-"""What surrounds the pages: who may read them, headers of every answer, and faults of a page."""
+"""Layers around the pages: authorization, headers of every answer, and faults of a page."""
 
 from __future__ import annotations
 

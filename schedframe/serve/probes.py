@@ -67,7 +67,7 @@ class SchedulerProbes:
             return now - self._asked_at
 
     def _answer(self, _: None) -> None:
-        """Take a look at the queue, in the thread of the core."""
+        """Read the state of the queue, in the thread of the core."""
         queue = self.scheduler.core.queue
         active, cycle = queue.counts().get(Pool.ACTIVE, 0), queue.scheduling_cycle
         with self._lock:

@@ -1,4 +1,4 @@
-"""What the threads are doing: their stacks now, or sampled for some seconds."""
+"""Stacks of all threads: the present ones, or samples of some seconds."""
 
 from __future__ import annotations
 

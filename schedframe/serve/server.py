@@ -22,14 +22,14 @@ logger = logging.getLogger("schedframe.serve")
 LONGEST_HEAD: Final = 16_384
 KEEP_ALIVE_SECONDS: Final = 30
 REFRESH_SECONDS: Final = 60.0
-"""Seconds between two looks at the files of the certificate."""
+"""Seconds between two checks of the files of the certificate."""
 CLOSE_SECONDS: Final = 2
 """Seconds in which requests under way may end when the server is closed."""
 
 
 @frozen
 class Listener:
-    """Where to listen; with TLS if there is a context."""
+    """Address and port; with TLS if there is a context."""
 
     address: str = "127.0.0.1"
     port: int = 0
@@ -67,7 +67,7 @@ class HttpServer:
     app: Any
     listener: Listener
     refresh: Callable[[], object] | None = None
-    """Reads the certificate again if it changed; called now and then on the thread of the server."""
+    """Reads the certificate again if it changed; called once a minute on the thread of the server."""
     _server: uvicorn.Server | None = field(default=None, init=False)
     _thread: threading.Thread | None = field(default=None, init=False)
     _socket: socket.socket | None = field(default=None, init=False)

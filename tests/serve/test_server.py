@@ -29,7 +29,7 @@ from schedframe.serve import (
     compare,
     on_core,
 )
-from schedframe.serve.access import REMEMBERED, Remembered, ReviewTimes
+from schedframe.serve.access import CACHED_ANSWERS, ExpiringCache, ReviewTimes
 from schedframe.serve.pod_resources import pod_resource_metrics
 from schedframe.serve.server import is_loopback
 from schedframe.serve.tls import self_signed
@@ -193,8 +193,8 @@ def test_the_api_server_is_asked_once_in_a_while() -> None:
 
 
 def test_few_answers_are_remembered() -> None:
-    remembered: Remembered[int] = Remembered(lambda: 0.0)
-    for number in range(REMEMBERED + 2):
+    remembered: ExpiringCache[int] = ExpiringCache(lambda: 0.0)
+    for number in range(CACHED_ANSWERS + 2):
         remembered.put(number, number, 1.0)
     assert [remembered.get(number) for number in (0, 1, 2)] == [None, None, (2,)]
 

@@ -1,4 +1,4 @@
-"""Takes part in an election: takes the lease, renews it, gives it back, and moves the fence with it.
+"""One replica of an election: takes the lease, renews it, gives it back, and moves the fence with it.
 
 The clocks of two replicas are never compared. A replica takes the lease of another one when it has not seen
 it change for the duration that the lease says, by its own clock. So a leader that stops writing earlier than
@@ -51,7 +51,7 @@ def new_identity() -> str:
 
 
 class Role(Enum):
-    """What a replica does."""
+    """State of a replica in the election."""
 
     STANDBY = "standby"
     """It follows the cluster and writes nothing."""
@@ -84,7 +84,7 @@ class Elector:
     _was_given_back: bool = field(default=False, init=False)
     """Whether no replica had the lease when this one claimed it last."""
     _failure: str = field(default="", init=False)
-    """What the last attempt failed with, empty after a success."""
+    """Error of the last attempt; empty after a success."""
     _ending: asyncio.Event = field(factory=asyncio.Event, init=False)
     _task: asyncio.Task[None] | None = field(default=None, init=False)
     _rng: Random = field(factory=lambda: Random(os.urandom(8)), init=False)

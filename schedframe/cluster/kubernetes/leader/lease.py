@@ -31,7 +31,7 @@ class LeaseName:
 
 @frozen
 class LeaseRecord:
-    """What a Lease says. Two records are equal if no replica wrote in between."""
+    """Content of a Lease. Two records are equal if no replica wrote in between."""
 
     holder: str
     """Identity of the leader, empty if the lease was released."""
@@ -40,7 +40,7 @@ class LeaseRecord:
     renewed: str = ""
     acquired: str = ""
     transitions: int = 0
-    """How often the holder changed."""
+    """Number of changes of the holder."""
     manifest: Mapping[str, Any] = field(factory=dict, eq=False, repr=False)
     """The object as stored, which the next write is based on."""
 
@@ -99,7 +99,7 @@ def whole_seconds(duration: float) -> float:
 
 
 class Leases(Protocol):
-    """Where the lease is kept. The methods may raise :class:`ClusterError`."""
+    """Storage of the lease. The methods may raise :class:`ClusterError`."""
 
     async def read(self, seconds: float) -> LeaseRecord | None:
         """Return the record, ``None`` if there is no Lease."""

@@ -30,7 +30,7 @@ class Watchdog(Protocol):
 
 
 class NoWatchdog:
-    """Does nothing."""
+    """No watchdog: the process is never ended."""
 
     def arm(self, seconds: float) -> None:
         """See :class:`Watchdog`."""
