@@ -15,6 +15,8 @@ from .shapes import check_component, check_policy
 
 __all__ = ["POLICY_ENTRY", "PROVIDERS", "Migration", "Note", "migrate", "provider"]
 
+POLICY_VERSIONS: Final = ("v1", "kubescheduler.config.k8s.io/v1", None)
+"""The second one is that of v1.18 to v1.22, which took the first one, too."""
 POLICY_ENTRY: Final = "policy.cfg"
 """Entry of a ConfigMap with a policy."""
 
@@ -31,7 +33,7 @@ def migrate(source: str | PathLike[str] | Mapping[str, Any]) -> Migration:
         kind, version = data.get("kind"), data.get("apiVersion")
         if kind == "ConfigMap" and version == "v1":
             return migrate(_policy_of(data))
-        if kind == "Policy" and version in ("v1", None):
+        if kind == "Policy" and version in POLICY_VERSIONS:
             check_policy(data)
             return PolicyMigration(data).migrate()
         if kind == "KubeSchedulerConfiguration" and version in VERSIONS:
@@ -48,11 +50,17 @@ def _policy_of(config_map: Mapping[str, Any]) -> str:
     text = data.get(POLICY_ENTRY) if isinstance(data, Mapping) else None
     if not isinstance(text, str) or not text.strip():
         detail = f"the ConfigMap has no entry {POLICY_ENTRY} with the text of a policy"
+        if isinstance(data, Mapping) and data:
+            detail += f"; it has {', '.join(sorted(map(str, data)))}"
         raise ConfigDecodeError([FieldError.required("data", detail)])
     return text if "\n" in text else f"{text}\n"
 
 
 def _kind_of(data: Any) -> str:
+    if data is None:
+        return "an empty document"
     if not isinstance(data, Mapping):
         return type(data).__name__
+    if "kind" not in data:
+        return "a document without kind"
     return f"{data.get('kind')} of {data.get('apiVersion')}"

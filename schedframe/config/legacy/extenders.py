@@ -8,16 +8,19 @@ from typing import Any, Final
 from ..codec import json_names
 from ..model import Extender, ExtenderManagedResource, ExtenderTLSConfig
 
+VERSION: Final = "apiVersion"
+"""A field of the examples of early versions, which never had an effect."""
 _NESTED: Final = {"tlsConfig": ExtenderTLSConfig, "managedResources": ExtenderManagedResource}
 
 
 def extender(given: Mapping[str, Any]) -> dict[str, Any]:
     """Return an extender of a policy as one of the configuration of today.
 
-    Up to v1.10 names of fields could be in any case; a timeout is a number of nanoseconds in a policy.
-    Unknown fields stay as they are, for validation to name them.
+    Up to v1.10 names of fields could be in any case; a timeout is a number of nanoseconds in a policy. The
+    version is left out. Other unknown fields stay as they are, for validation to name them.
     """
     extender = _renamed(given, Extender)
+    extender.pop(VERSION, None)
     timeout = extender.get("httpTimeout")
     if isinstance(timeout, int):
         extender["httpTimeout"] = f"{timeout}ns"

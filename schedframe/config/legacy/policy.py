@@ -9,7 +9,7 @@ from typing import Any, Final
 from attrs import define, field
 
 from ..errors import ConfigDecodeError, FieldError
-from .extenders import extender
+from .extenders import VERSION, extender
 from .migration import Migration, Note, document, note_of
 from .names import (
     DEFAULT_PREDICATES,
@@ -76,6 +76,9 @@ class PolicyMigration:
             self._note("alwaysCheckAllPredicates", "runAllFilters of the profile")
             profile["runAllFilters"] = True
         extenders = [extender(each) for each in policy.get("extenders") or ()]
+        for i, given in enumerate(policy.get("extenders") or ()):
+            if VERSION in given:
+                self._note(f"extenders[{i}].{VERSION}", "left out; extenders had no version")
         return Migration.of("Policy v1", document(profiles=[profile], extenders=extenders), self._notes)
 
     def _note(self, where: str, text: str, *, kept: bool = True) -> None:

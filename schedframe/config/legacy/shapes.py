@@ -8,20 +8,12 @@ from typing import Any, Final, TypeAlias
 from ..errors import ConfigDecodeError, FieldError
 
 Shape: TypeAlias = Callable[[str, Any, list[FieldError]], None]
-POLICY_FIELDS = frozenset(
-    {"apiVersion", "kind", "metadata", "predicates", "priorities", "extenders"}
-    | {"hardPodAffinitySymmetricWeight", "alwaysCheckAllPredicates"}
-)
 
 
 def check_policy(policy: Mapping[str, Any]) -> None:
     """Raise ConfigDecodeError with all fields of *policy* that are unknown or of a wrong type."""
-    errors = [
-        FieldError.unknown(name, f"a Policy has {', '.join(sorted(POLICY_FIELDS))}")
-        for name in policy
-        if name not in POLICY_FIELDS
-    ]
-    objects(predicates=_PREDICATES, priorities=_PRIORITIES, extenders=lists_of(objects()))("", policy, errors)
+    errors: list[FieldError] = []
+    _POLICY("", policy, errors)
     _raise(errors)
 
 
@@ -52,6 +44,24 @@ def objects(**fields: Shape) -> Shape:
             shape(f"{where}.{name}" if where else name, value.get(name), errors)
 
     return check
+
+
+def only(**fields: Shape) -> Shape:
+    """Return the shape of an object with those *fields* and no others."""
+    inner = objects(**fields)
+
+    def check(where: str, value: Any, errors: list[FieldError]) -> None:
+        for name in value if isinstance(value, Mapping) else ():
+            if name not in fields:
+                path = f"{where}.{name}" if where else name
+                errors.append(FieldError.unknown(path, f"the fields here are {', '.join(sorted(fields))}"))
+        inner(where, value, errors)
+
+    return check
+
+
+def anything(where: str, value: Any, errors: list[FieldError]) -> None:
+    """Accept any value: the shape of a field that is checked elsewhere, or has no effect."""
 
 
 def every(shape: Shape) -> Shape:
@@ -97,21 +107,32 @@ def instance_of(kind: type, expected: str) -> Shape:
 _LABEL: Final = instance_of(str, "a label")
 _PRESENCE: Final = instance_of(bool, "true or false")
 _PREDICATES: Final = lists_of(
-    objects(
+    only(
+        name=anything,
         argument=objects(
-            labelsPresence=objects(labels=lists_of(_LABEL), presence=_PRESENCE),
-            serviceAffinity=objects(labels=lists_of(_LABEL)),
-        )
+            labelsPresence=only(labels=lists_of(_LABEL), presence=_PRESENCE),
+            serviceAffinity=only(labels=lists_of(_LABEL)),
+        ),
     )
 )
 _PRIORITIES: Final = lists_of(
-    objects(
+    only(
+        name=anything,
+        weight=anything,
         argument=objects(
-            labelPreference=objects(label=_LABEL, presence=_PRESENCE),
-            serviceAntiAffinity=objects(label=_LABEL),
-            requestedToCapacityRatioArguments=objects(
-                shape=lists_of(objects()), resources=lists_of(objects())
-            ),
-        )
+            labelPreference=only(label=_LABEL, presence=_PRESENCE),
+            serviceAntiAffinity=only(label=_LABEL),
+            requestedToCapacityRatioArguments=only(shape=lists_of(objects()), resources=lists_of(objects())),
+        ),
     )
+)
+_POLICY: Final = only(
+    apiVersion=anything,
+    kind=anything,
+    metadata=anything,
+    predicates=_PREDICATES,
+    priorities=_PRIORITIES,
+    extenders=lists_of(objects()),
+    hardPodAffinitySymmetricWeight=anything,
+    alwaysCheckAllPredicates=anything,
 )

@@ -131,7 +131,31 @@ def test_a_priority_becomes_its_plugin_with_its_weight(name: str) -> None:
 def test_a_priority_prefers_the_node_that_it_preferred(name: str) -> None:
     objects, pending = DECISIONS[name]
     assert best(only(name), objects, pending) == ["better"]
-    assert best(only("EqualPriority"), objects, pending) == ["better", "worse"]
+
+
+@pytest.mark.parametrize("name", DECISIONS)
+def test_equal_priority_gives_all_nodes_the_same(name: str) -> None:
+    """No plugin replaces it: all nodes are best, and beside another priority nothing changes."""
+    objects, pending = DECISIONS[name]
+    alone, beside, without = only("EqualPriority", 7), only(name), only(name)
+    beside["priorities"] = [{"name": "EqualPriority", "weight": 7}, *beside["priorities"]]
+    assert scores_of(alone) == {}
+    with Simulation(objects, migrate(alone).config) as simulation:
+        evaluation = simulation.evaluate(pending)
+    assert evaluation.best == ["better", "worse"]
+    assert len(set(evaluation.total.values())) == 1
+    assert best(beside, objects, pending) == best(without, objects, pending) == ["better"]
+    assert scores_of(beside) == scores_of(without)
+
+
+def test_nodes_that_are_equal_are_drawn_at_random() -> None:
+    document = migrate(only("EqualPriority")).config
+    chosen = set()
+    for seed in range(20):
+        with Simulation([node("a"), node("b")], document, seed=seed) as simulation:
+            (placed,) = simulation.schedule([pod()])
+            chosen.add(placed.node_name)
+    assert chosen == {"a", "b"}
 
 
 @pytest.mark.parametrize(("presence", "expected"), [(True, "with"), (False, "without")])
