@@ -128,7 +128,7 @@ class EquivalenceCache:
         if shared is None:
             return False
         classes = shared.users + len(self._seen_once) + 1
-        return shared.index_for(classes) is IndexKind.MATRIX and shared.matrix().admits_unseen_class()
+        return shared.index_for(classes) is IndexKind.MATRIX
 
     def _shared_by(self, key: Any, framework: Framework, plan: CacheablePlan, pod: Pod) -> SharedIndexes:
         shared = self._shared.get(key)

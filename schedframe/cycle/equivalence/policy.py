@@ -83,9 +83,7 @@ class Policy:
     matrix_max_rows: int = 1 << 14
     """Rows of the largest table with a matrix: an argmax takes 1.4 us at 16,384 rows, 136 us at a million."""
     matrix_max_classes: int = 1024
-    """Slots of a matrix, 2 bytes a slot and row each. As many classes join with their first pod before it is
-    checked that such classes return.
-    """
+    """Slots of a matrix, 2 bytes a slot and row each."""
     pending_rows: int = 16
     """Dirty rows that are evaluated for all slots; with more, each class evaluates all rows when used. A full
     matrix is prepared as a batch no more often than once in this number of visits.

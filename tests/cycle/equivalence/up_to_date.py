@@ -79,7 +79,7 @@ def assert_index_fits(eq_class: EquivalenceClass, built: EquivalenceClass) -> No
 
 def assert_slot_fits(slot: MatrixSlot, eq_class: EquivalenceClass, columns: ClassColumns) -> None:
     """The scores of a slot are those of the *columns* of an equal class."""
-    scores, alive = slot.values(), columns.table.alive
+    scores, alive = slot.scores_at(np.arange(columns.table.size)).tolist(), columns.table.alive
     assert len(scores) == columns.table.size
     statuses = eq_class.node_columns.status_codes.statuses
     for row, (score, code) in enumerate(zip(scores, columns.codes.tolist(), strict=False)):

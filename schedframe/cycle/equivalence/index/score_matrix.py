@@ -84,7 +84,6 @@ class MatrixSlot:
         if self._top < 0:
             return False
         self.used = True
-        matrix.uses += 1
         return True
 
     def draw(self, rng: Random) -> int:
@@ -110,11 +109,6 @@ class MatrixSlot:
         """The scores of these rows."""
         found: Scores = self._scores[positions].astype(np.int64)
         return found
-
-    def values(self) -> list[int]:
-        """The partial score of each row; below 0 for a rejected one: the negated code, or any number."""
-        values: list[int] = self._scores.tolist()
-        return values
 
     def _update(self) -> bool:
         """Compute the score of each row from columns; ``False`` if none is feasible."""
@@ -160,8 +154,6 @@ class ScoreMatrix:
     """Row log position up to which rows were evaluated; that of :meth:`sync` most often."""
     stale_before: int = 0
     """Slots whose scores are older than that row log position must be updated from columns."""
-    uses: int = 0
-    """Best rows that were found."""
     usable: bool = True
     """``False``: some owners cannot be evaluated in a batch."""
     _matrix: Narrow = field(factory=lambda: np.empty((0, 0), np.int16))
@@ -179,8 +171,6 @@ class ScoreMatrix:
     """Dirty rows since the last eviction pass."""
     _since_prepared: int = 0
     """Dirty rows since the evaluation was prepared."""
-    _admitted: int = 0
-    """Classes that were admitted on their first pod."""
 
     def __attrs_post_init__(self) -> None:
         self._answers = RowMemo(self.policy.answers)
@@ -206,15 +196,6 @@ class ScoreMatrix:
         self._evict_idle()
         return False
 
-    def admits_unseen_class(self) -> bool:
-        """Admission control: admit a class on its first pod unless most of those admitted were used once.
-
-        Counts admissions.
-        """
-        admits = self._admitted < self.policy.matrix_max_classes or self.uses > 2 * self._admitted
-        self._admitted += admits
-        return admits
-
     def attach(
         self, owner: Any, scores: Scores, most: int, partial_scores: Callable[[], Scores | None]
     ) -> MatrixSlot | None:
@@ -226,13 +207,14 @@ class ScoreMatrix:
             return None
         if not self.slots or not self._holds():
             self._reset()
-        self._resize()
+        self._fit_size()
         number = len(self.slots)
         if number >= len(self._matrix):
             more = np.full((max(2 * number, 8), self.table.capacity + SMALLEST_BLOCK), _REJECTED, np.int16)
             more[:number, : self._matrix.shape[1]] = self._matrix[:number]
             self._matrix = more
-            self._point_slots()
+            for each in self.slots:
+                each.point_to(self.row_of(each))
         self._matrix[number, : self._size] = narrowed(scores)
         slot = MatrixSlot(self, owner, partial_scores, number, self.table.row_log.version)
         slot.point_to(self.row_of(slot))
@@ -263,10 +245,6 @@ class ScoreMatrix:
         for slot in self.slots:
             slot.used = False
 
-    def _point_slots(self) -> None:
-        for slot in self.slots:
-            slot.point_to(self.row_of(slot))
-
     # ---- catching up -------------------------------------------------------------------------------------
 
     def sync(self) -> bool:
@@ -285,7 +263,7 @@ class ScoreMatrix:
         if latest is not None and latest[0] == version == self.version + 1 and self._size == table.size:
             rows = (latest[1],)
         else:
-            self._resize()
+            self._fit_size()
             rows = table.row_log.since(self.version)
         try:
             if rows is None or len(rows) > self.policy.pending_rows:
@@ -322,10 +300,11 @@ class ScoreMatrix:
         self.version = table.row_log.version
         self._matrix = np.empty((0, 0), np.int16)
 
-    def _resize(self) -> None:
+    def _fit_size(self) -> None:
         if self._size != self.table.size:
             self._size = self.table.size
-            self._point_slots()
+            for slot in self.slots:
+                slot.point_to(self.row_of(slot))
 
     def _prepared(self) -> bool:
         """Prepare the evaluation of all slots; ``False`` while that was done, in O(slots), just before."""
@@ -343,12 +322,10 @@ class ScoreMatrix:
         if self._codes[row]:
             self._matrix[:, row] = _REJECTED
             return
-        answers = self._answers.find(self.table.row_state(row), self._answers_of, row)
+        evaluate = self._evaluate
+        assert evaluate is not None
+        answers = self._answers.find(self.table.row_state(row), lambda row: narrowed(evaluate(row)), row)
         self._matrix[: len(answers), row] = answers
-
-    def _answers_of(self, row: int) -> Narrow:
-        assert self._evaluate is not None
-        return narrowed(self._evaluate(row))
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if slots and matrix do not fit together; O(slots)."""

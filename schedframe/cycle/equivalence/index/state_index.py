@@ -223,21 +223,10 @@ class StateIndex:
             buckets.prune()
 
     def _drawn(self, states: list[RowState], rng: Random) -> int:
-        rows = self.rows
-        numbers, size, random = rows.numbers, rows.table.size, rng.random
-        if len(states) == 1:
-            number = states[0].number
-            while numbers[row := int(random() * size)] != number:
-                pass
-        elif self._node_scores is not None and len(self._node_scores) == 1:
-            # There is no other key, so these are all states with the highest score.
-            score, most = self._scores.get, self._node_scores[0][0].highest
-            while score(numbers[row := int(random() * size)]) != most:
-                pass
-        else:
-            wanted = {state.number for state in states}
-            while numbers[row := int(random() * size)] not in wanted:
-                pass
+        numbers, size, random = self.rows.numbers, self.rows.table.size, rng.random
+        wanted = {state.number for state in states}
+        while numbers[row := int(random() * size)] not in wanted:
+            pass
         return row
 
     # ---- catching up -------------------------------------------------------------------------------------
