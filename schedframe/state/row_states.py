@@ -132,33 +132,22 @@ class RowsByState:
         old = self._by_number[number]
         new = old.successors.get(requests)
         if new is None:
-            new = self._learn(old, row, requests)
+            new = self._state_of(row)
             if new is None:
                 return False
+            if len(old.successors) >= policy.SUCCESSORS:
+                old.successors.clear()
+            old.successors[requests] = new
         if new is not old:
             self._move(row, old, new)
         return True
 
-    def _learn(self, old: RowState, row: int, requests: PodResources) -> RowState | None:
-        key = self._key_of(row)
-        new = self._states.get(key) or self._new(key)
-        if new is not None:
-            if len(old.successors) >= policy.SUCCESSORS:
-                old.successors.clear()
-            old.successors[requests] = new
-        return new
-
     def _follow(self, rows: Collection[int], codes: memoryview[int]) -> bool:
-        states, by_number, numbers = self._states, self._by_number, self.numbers
         for row in rows:
-            old = by_number.get(numbers[row])
-            if codes[row]:
-                new = None
-            else:
-                key = self._key_of(row)
-                new = states.get(key) or self._new(key)
-                if new is None:
-                    return False
+            old = self._by_number.get(self.numbers[row])
+            new = None if codes[row] else self._state_of(row)
+            if new is None and not codes[row]:
+                return False
             if new is not old:
                 self._move(row, old, new)
         return True
@@ -218,10 +207,12 @@ class RowsByState:
         amounts = self.table.row_state(row)
         return None if amounts is None else (*amounts, *[cells[row] for cells in self._cells_of_scores])
 
-    def _new(self, key: Key) -> RowState | None:
-        """A state with that key; ``None`` if there are too many, or no key."""
-        if key is None:
-            return None
+    def _state_of(self, row: int) -> RowState | None:
+        """The state for *row* as it is now; ``None`` if there are too many, or too many resources."""
+        key = self._key_of(row)
+        state = self._states.get(key)
+        if state is not None or key is None:
+            return state
         if len(self._states) >= policy.ROW_STATES:
             for state in [each for each in self._states.values() if not each.count]:
                 del self._states[state.key], self._by_number[state.number]
@@ -278,8 +269,7 @@ class RowsByState:
         if parts is None:
             return False
         for part in parts:
-            key = self._key_of(int(part[0]))
-            state = self._states.get(key) or self._new(key)
+            state = self._state_of(int(part[0]))
             if state is None:
                 return False
             if not state.count:

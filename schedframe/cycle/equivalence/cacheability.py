@@ -92,15 +92,17 @@ def part_of(plan: Plan, names: Container[str]) -> Plan:
     )
 
 
+def _names(plan: Plan, *points: str) -> set[str]:
+    return {entry.name for point in points for entry in getattr(plan, point)}
+
+
 def _node_filters(plan: Plan, local: set[str]) -> tuple[FilterEntry, ...]:
-    points: tuple[tuple[Any, ...], ...] = (plan.pre_filter, plan.pre_score, plan.score)
-    others = local.union(entry.name for point in points for entry in point)
+    others = local | _names(plan, "pre_filter", "pre_score", "score")
     return tuple(entry for entry in plan.filter if entry.filter_rows is None and entry.name not in others)
 
 
 def _skip_reads(plan: Plan, others: set[str]) -> tuple[Any, ...] | None:
-    points: tuple[tuple[Any, ...], ...] = (plan.pre_filter, plan.filter, plan.pre_score, plan.score)
-    live = {entry.name for point in points for entry in point} - others
+    live = _names(plan, "pre_filter", "filter", "pre_score", "score") - others
     if any(name not in plan.skip_reads for name in live):
         return None
     return tuple(plan.skip_reads[name] for name in sorted(live))

@@ -10,8 +10,7 @@ from ...framework import Status, Verdicts
 from ...framework.plan import ScoreEntry
 from ...state import LazyRows, NodeTable, Rows
 from ..search.tie_breaking import INFEASIBLE
-from .node_columns import NodeColumns
-from .normalized import Column, RawScores
+from .node_columns import Column, NodeColumns, RawScores
 from .status_codes import Codes
 
 Positions = npt.NDArray[np.intp]
