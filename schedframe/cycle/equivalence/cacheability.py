@@ -35,6 +35,8 @@ class CacheablePlan:
     """Those of ``node_plan``."""
     node_filters: tuple[FilterEntry, ...]
     """Live plugins that have no part in filter and score but a per-node filter: they never skip."""
+    skipping: tuple[frozenset[str], frozenset[str]]
+    """Names of the other live plugins that filter, and of those that score."""
     skip_reads: tuple[Any, ...] | None
     """``skip_reads`` of the other live plugins at filter and score; ``None`` if one of them has none."""
 
@@ -72,6 +74,10 @@ def partition_plan(framework: Framework) -> CacheablePlan | None:
         dependencies=reads(local),
         node_dependencies=reads(nodes),
         node_filters=node_filters,
+        skipping=(
+            frozenset(_names(plan, "filter") - local.union(entry.name for entry in node_filters)),
+            frozenset(_names(plan, "score") - local),
+        ),
         skip_reads=_skip_reads(plan, local.union(entry.name for entry in node_filters)),
     )
 

@@ -147,7 +147,7 @@ class EquivalenceClass:
 
     def find_best(self) -> bool:
         """Whether ``index`` found the best rows; else :meth:`refresh` must."""
-        index = self.index
+        index, shared = self.index, self.shared
         if index is None:
             return False
         stamp = change_stamp(self.table, self._objects)
@@ -155,7 +155,8 @@ class EquivalenceClass:
             return False
         try:
             found = index.best()
-            if found and not self._matrix_tried and self.shared.are_many and self._use_matrix():
+            tries = found and shared.users > 1 and not self._matrix_tried and shared.are_many
+            if tries and self._use_matrix():
                 index = self.index
                 found = index is not None and index.best()
         except EvaluationFailed:
@@ -201,7 +202,8 @@ class EquivalenceClass:
 
     def _use_matrix(self) -> bool:
         """Attach to the score matrix, if it serves this class; whether that was done."""
-        if not self._by_state or self.shared.index_for(self.shared.users) is not IndexKind.MATRIX:
+        shared = self.shared
+        if not self._by_state or shared.index_for(shared.users) is not IndexKind.MATRIX:
             return False
         self._matrix_tried = True
         scores = self._partial_scores()

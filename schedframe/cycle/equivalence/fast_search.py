@@ -247,7 +247,7 @@ class FastSearch:
         eq_class = memo.eq_class
         assert eq_class.index is not None
         feasible = eq_class.index.feasible_rows()
-        if len(feasible) > 1 and eq_class.plan.live.score:
+        if len(feasible) > 1:
             if not pre_score_live(eq_class, decision, feasible):
                 decision.feasible = feasible
                 return decision

@@ -39,9 +39,8 @@ class SharedIndexes:
 
     @property
     def are_many(self) -> bool:
-        """Whether the classes are enough for a matrix; O(1)."""
-        users = self.users
-        return users > 1 and users * self.policy.rows_per_class >= self.node_columns.table.size
+        """Whether several classes are enough for a matrix; O(1)."""
+        return self.users * self.policy.rows_per_class >= self.node_columns.table.size
 
     def rows_by_state(self) -> RowsByState | None:
         """The rows that pass, by state and node-score key; ``None`` if their states differ too much.

@@ -53,15 +53,11 @@ class SkipCache:
         depends on.
         """
         eq_class = self.eq_class
-        plan, live = eq_class.plan, eq_class.plan.live
-        if (
-            plan.skip_reads is None
-            or any(
-                entry.name not in state.skip_filter_plugins and entry not in plan.node_filters
-                for entry in live.filter
-            )
-            or (scores and any(entry.name not in state.skip_score_plugins for entry in live.score))
-        ):
+        plan = eq_class.plan
+        filtering, scoring = plan.skipping
+        if plan.skip_reads is None or not filtering <= state.skip_filter_plugins:
+            return
+        if scores and not scoring <= state.skip_score_plugins:
             return
         self.all_live_skip = scores
         kinds: set[str] = set()

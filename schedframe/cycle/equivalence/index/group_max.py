@@ -196,9 +196,11 @@ class GroupMax:
         *gains*: by group in the order of :meth:`present`, which must come first, or of *among*.
         """
         groups = list(self._groups.values()) if among is None else among
-        sums = [group.top + gain for group, gain in zip(groups, gains, strict=True)]
-        highest = max(sums)
-        best = [group for group, total in zip(groups, sums, strict=True) if total == highest]
+        best = groups
+        if len(groups) > 1:
+            sums = [group.top + gain for group, gain in zip(groups, gains, strict=True)]
+            highest = max(sums)
+            best = [group for group, total in zip(groups, sums, strict=True) if total == highest]
         ties = sum([group.ties for group in best])
         if ties >= many(size):
             return self._one_of_many(best, rng, size)

@@ -25,6 +25,8 @@ class ScoreBuckets:
 
     listed: set[RowState] = field(factory=set)
     """All of them; some may have no rows any more."""
+    highest: int = 0
+    """The score of the states that :meth:`best` returned last."""
     _buckets: dict[int, list[RowState]] = field(factory=dict)
     _heap: list[int] = field(factory=list)
     """Partial scores, negated."""
@@ -46,7 +48,8 @@ class ScoreBuckets:
         """
         heap, buckets = self._heap, self._buckets
         while heap:
-            states = buckets[-heap[0]]
+            self.highest = -heap[0]
+            states = buckets[self.highest]
             while states and not states[-1].count:
                 self.listed.discard(states.pop())
             if states:
@@ -59,11 +62,6 @@ class ScoreBuckets:
         states = self.best()
         self.listed.difference_update([state for state in states if not state.count])
         states[:] = [state for state in states if state.count]
-
-    @property
-    def highest(self) -> int:
-        """The score of the states that :meth:`best` just returned."""
-        return -self._heap[0]
 
 
 @define(eq=False)
@@ -90,6 +88,9 @@ class StateIndex:
     """The buckets that have rows, with the scores of their nodes; ``None``: to be computed."""
     _seen: int = 0
     """Activations of states taken in."""
+    _size: int = -1
+    """Rows of the table at the last draw, of which ``_many`` ties are many."""
+    _many: int = 0
 
     @property
     def nbytes(self) -> int:
@@ -139,7 +140,9 @@ class StateIndex:
         """One of the rows in the best states, by the rule of :mod:`~.tie_breaking`."""
         rows, states = self.rows, self.found
         size, ties = rows.table.size, 0
-        enough = many(size)
+        if size != self._size:
+            self._size, self._many = size, many(size)
+        enough = self._many
         for state in states:
             ties += state.count
             if ties >= enough:
