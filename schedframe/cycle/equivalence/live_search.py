@@ -16,11 +16,10 @@ from ...state import LazyRows, ObjectStore, Rows
 from ..search.decision import Decision
 from ..search.diagnosis import diagnose
 from ..search.lazy_filter import LazyFilter
-from ..search.tie_breaking import Scores, one_of
+from ..search.tie_breaking import INFEASIBLE, Scores, one_of
 from .columns import ClassColumns
 from .equivalence_class import EquivalenceClass
 from .index.group_max import Group, GroupMax
-from .lazy_answers import keeps_highest, lazy_filter, may_skip, merge_decided
 from .live_answers import Mask, merge_answer, passing, run_columnar_filters, run_filter
 from .spec_memo import SpecMemo
 
@@ -229,7 +228,9 @@ class LiveSearch:
         no row passes, or totals depend on which rows pass.
         """
         eq_class, live = memo.eq_class, memo.eq_class.plan.live
-        lazy = lazy_filter(eq_class, decision, filters) if all_skip or may_skip(live) else None
+        # A plugin without pre_score cannot skip, and needs all feasible rows.
+        may_skip = {entry.name for entry in live.score} <= {entry.name for entry in live.pre_score}
+        lazy = lazy_filter(eq_class, decision, filters) if all_skip or may_skip else None
         pre_scored = False
         if lazy is not None and not all_skip and lazy.several_pass():
             called = pre_score_live(eq_class, decision, lazy.rows_on_demand())
@@ -261,7 +262,7 @@ class LiveSearch:
         rows, order = eq_class.table.rows(), eq_class.plan.order
         verdicts = Verdicts(rows, columns.codes[rows.index].copy(), list(columns.statuses))
         positions = eq_class.node_columns.status_codes.positions_of(verdicts.codes)
-        decided = None if lazy is None else merge_decided(lazy, verdicts)
+        decided = None if lazy is None else lazy.merge_into(verdicts)
         for entry in filters:
             run_filter(entry, order[entry.name], decision.state, decision.pod, verdicts, positions, decided)
         nominated = framework.nominated.nodes_for(decision.pod)
@@ -299,6 +300,33 @@ def columns_of(eq_class: EquivalenceClass) -> ClassColumns:
     """The columns of a class that was just refreshed."""
     assert eq_class.columns is not None
     return eq_class.columns
+
+
+def lazy_filter(
+    eq_class: EquivalenceClass, decision: Decision, filters: Sequence[FilterEntry]
+) -> LazyFilter | None:
+    """Return the filters without columnar form, over the rows that all others pass; ``None`` if one fails."""
+    columns, rows = columns_of(eq_class), eq_class.table.rows()
+    columnar = [entry for entry in filters if entry.filter_rows is not None]
+    answers = run_columnar_filters(columnar, eq_class.plan.order, decision.state, decision.pod, rows)
+    if any(answer.fails for answer in answers):
+        return None
+    totals = columns.totals
+    if answers:
+        totals = totals.copy()
+        totals[rows.select(~passing(rows.take(columns.codes), True, answers)).index] = INFEASIBLE
+    by_node = [entry for entry in filters if entry.filter_rows is None]
+    return LazyFilter(by_node, decision.state, decision.pod, eq_class.table, totals)
+
+
+def keeps_highest(columns: ClassColumns, lazy: LazyFilter) -> bool:
+    """Whether the totals are normalised as if *lazy* did not filter: a row with each highest score passes."""
+    size = columns.table.size
+    return all(
+        lazy.first_passing(((each.raw[:size] == highest) & lazy.candidates).nonzero()[0], 1)
+        for each, highest in zip(columns.normalized, columns.highest, strict=True)
+        if highest
+    )
 
 
 def group_max(eq_class: EquivalenceClass, codes: Any) -> GroupMax | None:

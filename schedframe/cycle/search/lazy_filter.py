@@ -16,7 +16,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ...api import Pod
-from ...framework import Code, CycleState, Status
+from ...framework import Code, CycleState, Status, Verdicts
 from ...framework.faults import from_exception, read_status
 from ...framework.plan import FilterEntry
 from ...state import LazyRows, NodeTable, Rows
@@ -180,6 +180,17 @@ class LazyFilter:
             passing = [row for row in self.candidates.nonzero()[0].tolist() if self.passes(row)]
             self._feasible = Rows.ascending(self.table, np.array(passing, np.intp))
         return self._feasible
+
+    def merge_into(self, verdicts: Verdicts) -> npt.NDArray[np.bool_]:
+        """Merge what is known of rows that all other plugins pass; return what was decided, by position."""
+        decided = np.zeros(len(verdicts.codes), np.bool_)
+        for row, status in self.rejected.items():
+            position = verdicts.rows.position_of(row)
+            verdicts.reject(position, status)
+            decided[position] = True
+        for row in self.passed:
+            decided[verdicts.rows.position_of(row)] = True
+        return decided
 
     def rows_on_demand(self) -> Rows:
         """Return the same rows, such that the filters are called when they are first read."""
