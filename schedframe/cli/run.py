@@ -20,6 +20,7 @@ from ..framework import Registry
 from .commands import write_text
 from .config_watch import ConfigWatch, following
 from .exits import INTERRUPTED
+from .garbage import exempt_present_objects
 from .leadership import Leadership, election_settings, new_fence, quiet
 from .logs import DecisionLog, set_up
 from .observed import Observed
@@ -150,6 +151,7 @@ def _joined(leadership: Leadership, observed: Observed, *, delays: bool) -> bool
     Return whether to go on: not if the process ended while it waited for the lease.
     """
     if delays:
+        exempt_present_objects()  # it may wait for days
         leadership.join()
         if not leadership.wait_until_it_leads():
             return False
@@ -165,6 +167,7 @@ def _read(scheduler: Scheduler, cluster: KubernetesCluster) -> None:
     logger.info("reading the cluster at %s", cluster.access.server)
     scheduler.start()
     scheduler.sync()
+    exempt_present_objects()
     logger.info("synced in %.2f s: %s", time.monotonic() - began, cluster.summary())
 
 

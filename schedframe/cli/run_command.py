@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from . import exits
+from .garbage import collection_postponed
 from .live import LiveSource, check_extra
 from .option_class import takes
 from .run_options import RunOptions
@@ -18,7 +19,7 @@ def run(options: RunOptions) -> None:
 
     A second signal ends the process at once.
     """
-    with exits.reporting():
+    with exits.reporting(), collection_postponed():
         check_extra("run")
         from .run import run as run_scheduler
 
