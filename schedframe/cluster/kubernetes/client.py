@@ -109,7 +109,7 @@ class ApiClient:
         """Return the body of a successful answer.
 
         Raises :class:`ApiError` for any other answer, :class:`Unreachable` or :class:`NotLeading` if nothing
-        was sent, and :class:`NoAnswer` if no answer came within *seconds*.
+        was sent, and :class:`NoAnswer` if no answer of an API server came within *seconds*.
         """
         headers = {"Accept": accept}
         if body is not None:
@@ -117,6 +117,9 @@ class ApiClient:
         for last in (False, True):
             reply = await self._exchange(method, path, body, headers, seconds)
             if reply.status < 300:
+                if not reply.body.lstrip().startswith(b"{"):
+                    # A proxy whose session has ended sends its own page, and nothing has taken effect.
+                    raise NoAnswer(f"{method} {path}: the answer is no JSON: {reply.body[:60]!r}")
                 return reply.body
             if reply.status == UNAUTHORIZED and self._may_have_another(headers) and not last:
                 continue

@@ -26,6 +26,7 @@ class FaultKind(Enum):
     SILENCE = auto()
     END = auto()
     GONE = auto()
+    PAGE = auto()
 
 
 OF_STREAMS: Final = frozenset(
@@ -72,6 +73,11 @@ class Fault:
     def hang(cls, *, applied: bool = False) -> Self:
         """Never answer, and keep the connection open."""
         return cls(FaultKind.HANG, applied=applied)
+
+    @classmethod
+    def page(cls) -> Self:
+        """Answer 200 with a page of HTML, as a proxy whose session has ended; nothing takes effect."""
+        return cls(FaultKind.PAGE)
 
     @classmethod
     def cut(cls, events: int = 0) -> Self:

@@ -84,6 +84,9 @@ class Handler:
             refusal = Refusal(fault.status, "a fault that was asked for")
             request.status = fault.status
             return _response(fault.status, refusal.manifest(), fault.retry_after)
+        if fault.kind is FaultKind.PAGE:
+            request.status = 200
+            return web.Response(text="<html>Sign in</html>", content_type="text/html")
         request.status = None
         if fault.kind is FaultKind.HANG:
             await self.closing.wait()

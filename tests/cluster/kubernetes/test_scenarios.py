@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 from schedframe.testing import node, pod
-from schedframe.testing.api_server import MIX, Fault
+from schedframe.testing.api_server import MIX, Fault, Request
 
 from .driven_world import DrivenWorld, node_of
 
@@ -174,6 +174,93 @@ def test_a_pod_that_another_scheduler_binds_first(world: DrivenWorld) -> None:
     world.drive(20)
     world.check_quiet()
     assert where(world) == {"p": "n2"}
+
+
+def test_a_proxy_that_answers_with_a_page_of_its_own(world: DrivenWorld) -> None:
+    """A pod is not bound because something answered 200."""
+    world.server.faults.add(Fault.page(), "create", "pods/binding")
+    world.server.faults.add(Fault.page(), "get", "pods", times=2)
+    create(world, "p", "q", "r", "s")
+    world.drive(60)
+    world.check_history()
+    world.check_quiet()
+    assert sorted(where(world).values()) == ["n1", "n1", "n2", "n2"]
+
+
+def test_every_kind_behind_a_proxy_whose_session_has_ended(world: DrivenWorld) -> None:
+    world.loop.run(world.server.shut_down())
+    world.drive(1)
+    world.server.faults.add(Fault.page(), times=None)
+    world.loop.run(world.server.listen())
+    world.drive(20)
+    create(world, "p")
+    world.drive(20)
+    assert where(world) == {"p": ""}
+    world.server.faults.clear()
+    world.drive(10)
+    world.check_quiet()
+    assert where(world)["p"]
+
+
+def test_a_webhook_that_sends_a_pod_elsewhere(world: DrivenWorld) -> None:
+    """The server binds to another node than was asked for: what the watch shows counts."""
+
+    def elsewhere(request: Request) -> None:
+        if request.resource == "pods/binding":
+            request.body["target"]["name"] = "n2"
+
+    world.server.hooks.append(elsewhere)
+    create(world, "p", "q")
+    world.drive(30)
+    world.check_quiet()
+    assert where(world) == {"p": "n2", "q": "n2"}
+    world.server.hooks.clear()
+    create(world, "r", "s", "t")
+    world.drive(30)
+    world.check_history()
+    world.check_quiet()
+    assert sorted(where(world).values()) == ["", "n1", "n1", "n2", "n2"]
+
+
+def test_a_node_made_again_with_less_room_while_a_bind_to_it_is_under_way(world: DrivenWorld) -> None:
+    world.server.delete("Node", "n2")
+    world.drive(1)
+    world.server.faults.add(Fault.delay(3.0), "create", "pods/binding", times=2)
+    create(world, "p", "q")
+    world.drive(0.5)
+    world.server.delete("Node", "n1")
+    world.server.create(node("n1").allocatable(cpu="1"))
+    world.drive(60)
+    world.check_quiet()
+    assert len(binds(world)) == 2, "the binds under way took effect"
+    create(world, "r")
+    world.drive(20)
+    world.check_quiet()
+    assert where(world)["r"] == ""
+
+
+def test_pods_with_values_that_no_version_knows(world: DrivenWorld) -> None:
+    """A later API server may have them; they must not stop the other pods."""
+    strange = dict(pod("strange").requests(cpu="1"))
+    toleration = {"key": "a", "operator": "Near", "effect": "Sometimes"}
+    spread = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "Perhaps"}
+    spec = {"tolerations": [toleration], "topologySpreadConstraints": [spread], "newField": {"a": [1]}}
+    world.server.create({**strange, "spec": {**strange["spec"], **spec}})
+    wrong = {"tolerations": "all", "priority": "high"}
+    odd = dict(pod("odd"))
+    world.server.create({**odd, "spec": {**odd["spec"], **wrong}})
+    create(world, "p")
+    world.drive(20)
+    assert where(world)["p"]
+    assert world.scheduler.binds_under_way() == 0
+
+
+def test_events_that_a_quota_refuses_delay_nothing(world: DrivenWorld) -> None:
+    world.server.faults.add(Fault.answer(429, retry_after=60.0), "*", "events", times=None)
+    for number in range(4):
+        create(world, f"p{number}")
+        world.drive(0.2)
+        assert where(world)[f"p{number}"]
 
 
 def test_rights_that_are_taken_and_given_back(world: DrivenWorld, caplog: pytest.LogCaptureFixture) -> None:
