@@ -16,10 +16,10 @@ from attrs import define, field
 from schedframe import CycleState, Depends, NodeInfo, NodeTable, Pod, Rows, hookimpl
 from schedframe.api import scoring_requests
 
-from ..args import ResourceSpec
 from ..node_resources import strategies
 from ..node_resources.scored import Scored, scored_resources
 from .args import (
+    AllocationArgs,
     NodeResourcesLeastAllocatedArgs,
     NodeResourcesMostAllocatedArgs,
     RequestedToCapacityRatioArgs,
@@ -30,8 +30,8 @@ from .args import (
 class AllocationScore:
     """Score by a strategy over weighted resources; the base of the plugins below."""
 
+    args: AllocationArgs
     _strategy: strategies.Strategy
-    _resources: tuple[ResourceSpec, ...]
 
     depends_on: ClassVar[Depends] = Depends.ROW_RESOURCES
 
@@ -58,7 +58,7 @@ class AllocationScore:
         return self._strategy.score_rows(self._scored(pod), rows)
 
     def _scored(self, pod: Pod) -> tuple[Scored, ...]:
-        return scored_resources(self._resources, scoring_requests(pod), non_zero=True)
+        return scored_resources(self.args.resources, scoring_requests(pod), non_zero=True)
 
 
 @define(eq=False)
@@ -67,10 +67,6 @@ class NodeResourcesLeastAllocated(AllocationScore):
 
     args: NodeResourcesLeastAllocatedArgs
     _strategy: strategies.Strategy = field(init=False, factory=strategies.LeastAllocated)
-    _resources: tuple[ResourceSpec, ...] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._resources = self.args.resources
 
 
 @define(eq=False)
@@ -79,10 +75,6 @@ class NodeResourcesMostAllocated(AllocationScore):
 
     args: NodeResourcesMostAllocatedArgs
     _strategy: strategies.Strategy = field(init=False, factory=strategies.MostAllocated)
-    _resources: tuple[ResourceSpec, ...] = field(init=False)
-
-    def __attrs_post_init__(self) -> None:
-        self._resources = self.args.resources
 
 
 @define(eq=False)
@@ -91,8 +83,6 @@ class RequestedToCapacityRatio(AllocationScore):
 
     args: RequestedToCapacityRatioArgs
     _strategy: strategies.Strategy = field(init=False)
-    _resources: tuple[ResourceSpec, ...] = field(init=False)
 
     def __attrs_post_init__(self) -> None:
         self._strategy = strategies.RequestedToCapacityRatio(strategies.curve(self.args.shape))
-        self._resources = self.args.resources

@@ -70,7 +70,7 @@ def _or_default(resources: Iterable[ResourceSpec]) -> tuple[ResourceSpec, ...]:
 
 
 @frozen
-class NodeResourcesLeastAllocatedArgs:
+class AllocationArgs:
     """Resources that count, with weights; cpu and memory by default."""
 
     resources: tuple[ResourceSpec, ...] = field(
@@ -79,12 +79,13 @@ class NodeResourcesLeastAllocatedArgs:
 
 
 @frozen
-class NodeResourcesMostAllocatedArgs:
+class NodeResourcesLeastAllocatedArgs(AllocationArgs):
     """Resources that count, with weights; cpu and memory by default."""
 
-    resources: tuple[ResourceSpec, ...] = field(
-        default=DEFAULT_RESOURCES, converter=_or_default, validator=_check_resources
-    )
+
+@frozen
+class NodeResourcesMostAllocatedArgs(AllocationArgs):
+    """Resources that count, with weights; cpu and memory by default."""
 
 
 EMPTY_FIRST: Final = (UtilizationShapePoint(0, MAX_SHAPE_SCORE), UtilizationShapePoint(100, 0))
@@ -92,10 +93,7 @@ EMPTY_FIRST: Final = (UtilizationShapePoint(0, MAX_SHAPE_SCORE), UtilizationShap
 
 
 @frozen
-class RequestedToCapacityRatioArgs:
+class RequestedToCapacityRatioArgs(AllocationArgs):
     """Function from utilization to score, and the resources that count, with weights."""
 
     shape: tuple[UtilizationShapePoint, ...] = field(default=EMPTY_FIRST, validator=_check_shape)
-    resources: tuple[ResourceSpec, ...] = field(
-        default=DEFAULT_RESOURCES, converter=_or_default, validator=_check_resources
-    )
