@@ -21,6 +21,7 @@ from ..framework import (
     Victims,
     VictimUids,
 )
+from .typed_scores import decode_scores
 
 try:  # several times as fast, and there where schedframe talks to an API server
     from msgspec.json import decode as _fast_decode
@@ -190,6 +191,10 @@ def _raise_error(answer: Mapping[str, Any]) -> None:
 
 def read_priorities(body: bytes) -> list[HostPriority]:
     """Return an answer to prioritize."""
+    scores = decode_scores(body)
+    if scores is not None:
+        return scores
+    # Keys in another case, null, further fields, or a mistake that is to be named.
     return [_priority(members(each, "a score")) for each in items(read_json(body), "the answer")]
 
 
