@@ -64,7 +64,6 @@ FORMULA_CONSTANTS: Final[dict[str, str]] = {
     "schedframe/cycle/reload.py:LOOK_AFTER": "when a waiting thread looks again",
     "schedframe/cycle/metering/gaps.py:LONGEST_GAP": "a share of the reference",
     "schedframe/cycle/metering/gaps.py:LONGEST_EVENT_GAP": "which events are measured",
-    "schedframe/cycle/metering/meter.py:_FIGURES": "a format: numbers of one pod",
     "schedframe/cycle/inspection.py:CORE_SECONDS": "when a question is given up",
     "schedframe/cycle/inspection.py:LISTED": "the length of a report",
     "schedframe/cycle/equivalence/policy.py:BYTES_A_CLASS": "an estimate for accounting",

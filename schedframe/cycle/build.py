@@ -230,7 +230,7 @@ def close_frameworks(core: Core, frameworks: Iterable[Framework]) -> None:
         for problem in framework.close():
             core.report(problem, None, "close")
         if core.meter is not None:
-            core.meter.by_framework.pop(framework, None)
+            core.meter.remove_framework(framework)
 
 
 def _framework(
@@ -245,8 +245,7 @@ def _framework(
         return build_framework(profile, registry, handle, observer, guards)
     counts = core.meter.of_profile(profile.scheduler_name)
     framework = build_framework(profile, registry, handle, observer, (*guards, counts.calls), counts)
-    core.meter.by_framework[framework] = counts
-    counts.binds.begin(framework.plan)
+    core.meter.add_framework(framework)
     return framework
 
 

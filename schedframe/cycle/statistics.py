@@ -143,7 +143,7 @@ def _of_profile(counts: ProfileMeter, calls: EveryCall | None) -> ProfileStatist
 
 def _points(counts: ProfileMeter) -> dict[str, Latency]:
     by_point: dict[str, list[Histogram]] = {}
-    for (point, _), histogram in list(counts.points.items()):
+    for (point, _), histogram in counts.runs():
         if histogram:
             by_point.setdefault(f"{point[0].lower()}{point[1:]}", []).append(histogram)
     return {point: Histogram.total(found).latency() for point, found in by_point.items()}

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from ...queue import Pool, glance
 from ..core import Core
-from ..latency import Histogram
+from ..latency import Distribution, Histogram
 from . import catalogue
 from .families import Metric, MetricFamily, MetricValue
 from .meter import Meter, ProfileMeter
@@ -56,7 +57,8 @@ def _attempts(profiles: Mapping[str, ProfileMeter]) -> Iterator[tuple[Metric, _S
     yield catalogue.ATTEMPTS, {labels: _count(value) for labels, value in attempts.items()}
     counts = list(profiles.values())
     yield catalogue.SEARCH_SECONDS, _total(each.search for each in counts)
-    yield catalogue.POD_ATTEMPTS, _total(each.pod_attempts for each in counts)
+    tries = sum((each.attempts for each in counts), Counter[int]())
+    yield catalogue.POD_ATTEMPTS, {(): Distribution.of(catalogue.POD_ATTEMPTS.bounds, tries)}
     yield catalogue.AFTER_FLUSH, {(): sum(each.after_flush for each in counts)}
     ages: _Samples = {}
     for each in counts:
@@ -69,8 +71,9 @@ def _plugins(profiles: Mapping[str, ProfileMeter]) -> Iterator[tuple[Metric, _Sa
     calls: _Samples = {}
     evaluations: _Samples = {}
     for name, profile in profiles.items():
-        for labels, value in _distributions(profile.points).items():
-            points[(*labels, name)] = value
+        for labels, durations in profile.runs():
+            if durations:
+                _add(points, {(*labels, name): durations.distribution()})
         for (plugin, point), series in list(profile.calls.counts.series.items()):
             for status, value in _distributions(series.durations).items():
                 _add(calls, {(plugin, point, *status): value})

@@ -7,7 +7,7 @@ age of a pod and its wait in permit are of the scheduler's clock.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import partial
 from struct import Struct
 from threading import Lock
@@ -20,6 +20,7 @@ from attrs import define, field
 
 from ...cluster import WatchEvent
 from ...framework import Framework, PostFilterResult, Status
+from ...framework.plan import Entry, Plan
 from ...framework.preemption import Preemption
 from ...queue import EventResource, resource_of
 from ...queue.counting import QueueCounts
@@ -28,14 +29,15 @@ from ..latency import BATCH, Histogram
 from ..outcomes import AttemptResult
 from ..runtime.clock import Clock, SystemClock
 from . import catalogue
-from .plugin_calls import CallCounts, SampledBinds, SampledCalls
+from .gaps import random_gap
+from .plugin_calls import BIND, SUCCESS, CallCounts, SampledCalls
 
 _ACTIONS: Final = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
-_FIGURES: Final = 5
-"""Figures of one pod in ``ProfileMeter.new``."""
-_packed: Final = Struct(f"{_FIGURES}d").pack
-_TAPE: Final = 4 * BATCH * 8 * _FIGURES
+_FIGURES: Final = Struct("4dq")
+"""What is kept of a bound pod: when it was popped, searched for and bound; its age; its attempts."""
+_COUNTED: Final = 4 * BATCH * _FIGURES.size
 """Bytes of figures that are kept until they are counted together."""
+_packed: Final = _FIGURES.pack
 LAST_LABEL: Final = "15+"
 """Label of pods with that number of attempts or more, as in kube-scheduler."""
 _MOST_ATTEMPTS: Final = int(LAST_LABEL[:-1])
@@ -61,7 +63,6 @@ class ProfileMeter:
         factory=lambda: _histograms(catalogue.POD_SECONDS.bounds)
     )
     """By label of the number of attempts."""
-    pod_attempts: Histogram = field(factory=lambda: Histogram(catalogue.POD_ATTEMPTS.bounds))
     attempts: Counter[int] = field(factory=Counter)
     """Number of attempts → pods that were bound with as many."""
     rejections: Counter[str] = field(factory=Counter)
@@ -73,49 +74,81 @@ class ProfileMeter:
     """By extension point and status."""
     passed: dict[str, Histogram] = field(factory=dict)
     """Those of ``points`` with success, by extension point as profiles name it."""
-    calls: SampledCalls = field(init=False)
-    binds: SampledBinds = field(init=False)
+    calls: SampledCalls = field(factory=lambda: SampledCalls(CallCounts(catalogue.CALL_SECONDS.bounds)))
     new: bytearray = field(factory=bytearray)
-    """Figures of pods that were bound and are not counted yet, see :meth:`Meter.bound`."""
+    """Figures of bound pods that are not counted yet, see :meth:`Meter.bound`."""
     _lock: Lock = field(factory=Lock)
 
-    def __attrs_post_init__(self) -> None:
-        self.calls = SampledCalls(CallCounts(catalogue.CALL_SECONDS.bounds), self.points)
-        self.binds = SampledBinds(self.calls)
+    def runs(self) -> Iterator[tuple[tuple[str, str], Histogram]]:
+        """Yield the measured runs of extension points by point and status, which may come more than once."""
+        yield from list(self.points.items())
+        yield from self.calls.counts.runs()
 
     def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
         """Count a run of an extension point."""
         if status is None:
             durations = self.passed.get(point)
             if durations is None:
-                durations = self.passed[point] = self.points[point_label(point), "Success"]
+                durations = self.passed[point] = self.points[point_label(point), SUCCESS]
         else:
             durations = self.points[point_label(point), status.code.label]
         durations.add(seconds)
 
-    def fold(self, offset: float) -> None:
-        """Move what was appended into the histograms. O(pods bound since the last time).
-
-        *offset*: seconds of the scheduler's clock at 0 of ``perf_counter``.
-        """
+    def fold(self) -> None:
+        """Count the figures that are kept. O(pods bound since the last time)."""
         with self._lock:
-            count = len(self.new)  # a whole number of pods: they are appended at once
-            if not count:
+            size = len(self.new)  # whole pods: the figures of a pod are appended at once
+            if not size:
                 return
-            figures = np.frombuffer(bytes(self.new[:count])).reshape(-1, _FIGURES)
-            del self.new[:count]
-            started, searched, ended, entered, attempts = figures.T
+            kept = bytes(self.new[:size])
+            del self.new[:size]
+            started, searched, ended, ages = np.frombuffer(kept).reshape(-1, 5).T[:4]
+            attempts = np.frombuffer(kept, np.int64)[4::5]
             self.scheduled.add_all(ended - started)
             self.search.add_all(searched - started)
-            self.pod_attempts.add_all(attempts)
-            self._count_ages(np.maximum(ended + offset - entered, 0), attempts.astype(np.int64))
+            self._count_ages(np.maximum(ages, 0), attempts)
 
     def _count_ages(self, ages: npt.NDArray[np.float64], attempts: npt.NDArray[np.int64]) -> None:
-        for number in set(attempts.tolist()):
+        for number in [1] if attempts.max() == 1 else set(attempts.tolist()):
             with_as_many = ages[attempts == number]
             self.attempts[number] += len(with_as_many)
             label = str(number) if number < _MOST_ATTEMPTS else LAST_LABEL
             self.pod_seconds[label].add_all(with_as_many)
+
+
+@define(eq=False)
+class FrameworkMeter:
+    """Counts the pods that one framework placed, and measures bind for about one of them in ten.
+
+    It exchanges the calls of the plan, so that binds that are not measured cost nothing. All binds between
+    two attempts that ended are measured, or none.
+    """
+
+    counts: ProfileMeter
+    """Of its profile."""
+    plan: Plan
+    left: int = 1
+    """Attempts up to the next :meth:`turn`."""
+    new: bytearray = field(init=False)
+    """That of ``counts``."""
+    _plain: tuple[Entry, ...] = field(init=False)
+    _measured: tuple[Entry, ...] = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.new = self.counts.new
+        self._plain, measured = self.plan.bind, self.counts.calls.measured
+        self._measured = tuple([Entry(e.name, measured(e.call, BIND, e.name)) for e in self._plain])
+        self.plan.bind = self._measured
+
+    def turn(self) -> None:
+        """Begin to measure binds, or end it; count the figures that are kept if there are many."""
+        plan = self.plan
+        if plan.bind is self._plain:
+            plan.bind, self.left = self._measured, 1
+            return
+        plan.bind, self.left = self._plain, random_gap() - 1
+        if len(self.new) >= _COUNTED:
+            self.counts.fold()
 
 
 def point_label(point: str) -> str:
@@ -130,12 +163,8 @@ class Meter:
     clock: Clock
     since: float = field(init=False)
     """When counting began, in seconds of the scheduler's clock."""
-    offset: float | None = field(init=False)
-    """Seconds of the scheduler's clock at 0 of ``perf_counter``, if the machine moves both; else ``None``."""
     profiles: dict[str, ProfileMeter] = field(factory=dict)
     """By scheduler name."""
-    by_framework: dict[Framework, ProfileMeter] = field(factory=dict)
-    """The same by the framework of the profile."""
     queue: QueueCounts = field(init=False)
     hints: defaultdict[tuple[str, str, str], Histogram] = field(
         factory=lambda: _histograms(catalogue.HINT_SECONDS.bounds)
@@ -150,15 +179,27 @@ class Meter:
     """By kind of call and result."""
     victims: Histogram = field(factory=lambda: Histogram(catalogue.VICTIMS.bounds))
     preemption_attempts: int = 0
+    _frameworks: dict[Framework, FrameworkMeter] = field(factory=dict)
+    _offset: float | None = field(init=False)
+    """Seconds of ``perf_counter`` at 0 of the scheduler's clock, if the machine moves both; else ``None``."""
 
     def __attrs_post_init__(self) -> None:
         self.since = self.clock()
-        self.offset = self.since - perf_counter() if isinstance(self.clock, SystemClock) else None
+        self._offset = perf_counter() - self.since if isinstance(self.clock, SystemClock) else None
         self.queue = QueueCounts(self._hint_ended)
 
     def of_profile(self, profile: str) -> ProfileMeter:
         """Return the counts of that profile."""
         return self.profiles.setdefault(profile, ProfileMeter())
+
+    def add_framework(self, framework: Framework) -> None:
+        """Count the attempts that *framework* makes from now on."""
+        counts = self.of_profile(framework.profile_name)
+        self._frameworks[framework] = FrameworkMeter(counts, framework.plan)
+
+    def remove_framework(self, framework: Framework) -> None:
+        """Forget a framework that makes no attempt any more; what it did stays counted."""
+        self._frameworks.pop(framework, None)
 
     def _hint_ended(self, plugin: str, event: str, answer: str, seconds: float) -> None:
         self.hints[plugin, event, answer].add(seconds)
@@ -166,23 +207,24 @@ class Meter:
     def bound(self, attempt: Attempt) -> None:
         """Count an attempt that bound its pod. O(1) amortised."""
         ended = perf_counter()
-        info, counts = attempt.info, self.by_framework[attempt.framework]
+        info, own = attempt.info, self._frameworks[attempt.framework]
+        entered, offset = info.initial_attempt, self._offset
+        if entered is None:
+            age = 0.0
+        elif offset is not None:  # reading one of the two clocks is enough
+            age = ended - offset - entered
+        else:
+            age = self.clock() - entered
+        own.new += _packed(attempt.started, attempt.searched, ended, age, info.attempts)
         if info.flushed:
-            counts.after_flush += 1
-        counts.binds.left -= 1
-        if counts.binds.left <= 0:
-            counts.binds.turn()
-        entered = info.initial_attempt
-        if self.offset is None:
-            entered = ended - (self.clock() - entered) if entered is not None else ended
-        new = counts.new
-        new += _packed(attempt.started, attempt.searched, ended, entered or 0.0, info.attempts)
-        if len(new) >= _TAPE:
-            counts.fold(self.offset or 0.0)
+            own.counts.after_flush += 1
+        left = own.left = own.left - 1
+        if left <= 0:
+            own.turn()
 
     def failed(self, attempt: Attempt, result: AttemptResult, rejected_by: tuple[str, ...]) -> None:
         """Count an attempt that did not bind its pod, and the plugins that rejected it."""
-        counts = self.by_framework[attempt.framework]
+        counts = self.profiles[attempt.framework.profile_name]
         counts.search.add(attempt.searched - attempt.started)
         durations = counts.unschedulable if result is AttemptResult.UNSCHEDULABLE else counts.failed
         durations.add(perf_counter() - attempt.started)
@@ -191,11 +233,11 @@ class Meter:
     def fold(self) -> None:
         """Count all pods that were bound so far. Any thread."""
         for counts in list(self.profiles.values()):
-            counts.fold(self.offset or 0.0)
+            counts.fold()
 
     def permit_ended(self, status: Status | None, seconds: float) -> None:
         """Count a wait in permit; ``None``: the pod was allowed."""
-        self.permits["Success" if status is None else status.code.label].add(seconds)
+        self.permits[SUCCESS if status is None else status.code.label].add(seconds)
 
     def write_ended(self, call: str, failed: bool, seconds: float) -> None:
         """Count a write to the cluster."""

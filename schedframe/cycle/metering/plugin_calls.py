@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, Iterator
 from functools import partial
 from time import perf_counter
 from typing import Any, Final
@@ -15,7 +15,7 @@ from typing import Any, Final
 from attrs import define, field
 
 from ...framework import Status
-from ...framework.plan import Call, Entry, Plan
+from ...framework.plan import Call
 from ..latency import Histogram
 from .gaps import random_gap
 
@@ -43,8 +43,11 @@ POINT_OF_HOOK: Final = {
 }
 """Hook → extension point as metrics name it; calls of other hooks are not measured."""
 BIND: Final = "bind"
-_POINTS_BY_CALL: Final = frozenset({BIND, "pre_bind"})
-"""Hooks whose calls are the runs of their extension point."""
+SUCCESS: Final = "Success"
+"""Label of a status of success."""
+_SKIP: Final = "Skip"
+_POINTS_BY_CALL: Final = frozenset({"Bind", "PreBind"})
+"""Extension points whose runs are the calls of their plugins."""
 
 
 @define(eq=False)
@@ -86,14 +89,20 @@ class CallCounts:
         """Return the calls of *plugin* at *point*."""
         return self.series.setdefault((plugin, point), CallSeries(self.bounds))
 
+    def runs(self) -> Iterator[tuple[tuple[str, str], Histogram]]:
+        """Yield the measured calls that are the run of an extension point, by point and status."""
+        for (_, point), series in list(self.series.items()):
+            if point in _POINTS_BY_CALL:
+                for label, durations in list(series.durations.items()):
+                    if label != _SKIP:
+                        yield (point, label), durations
+
 
 @define(eq=False)
 class SampledCalls:
     """Wraps the hooks of one profile, bind left out: a :class:`~schedframe.framework.plan.Guard`."""
 
     counts: CallCounts
-    points: MutableMapping[tuple[str, str], Histogram]
-    """Runs of extension points by point and status."""
 
     def guarded(self, call: Call, hook: str, plugin: str) -> Call:
         """Return *call*, or a function that does the same and measures some calls."""
@@ -113,15 +122,11 @@ class SampledCalls:
 
     def measured(self, call: Call, hook: str, plugin: str) -> Call:
         """Return a function that does what *call* does, and measures it."""
-        point = POINT_OF_HOOK[hook]
-        series = self.counts.of(plugin, point)
+        durations = self.counts.of(plugin, POINT_OF_HOOK[hook]).durations
 
         def ended(answer: Any, start: float, label: str | None = None) -> None:
             seconds = perf_counter() - start
-            label = label or _label_of(answer)
-            series.durations[label].add(seconds)
-            if hook in _POINTS_BY_CALL and label != "Skip":
-                self.points[point, label].add(seconds)
+            durations[label or _label_of(answer)].add(seconds)
 
         def measure(*arguments: Any) -> Any:
             start = perf_counter()
@@ -130,6 +135,9 @@ class SampledCalls:
             except Exception:
                 ended(None, start, "Error")
                 raise
+            if answer is None:  # the usual case, for which asking whether it is awaitable takes too long
+                durations[SUCCESS].add(perf_counter() - start)
+                return None
             if inspect.isawaitable(answer):
                 return awaited(answer, start)
             ended(answer, start)
@@ -148,36 +156,6 @@ class SampledCalls:
 
 
 @define(eq=False)
-class SampledBinds:
-    """Measures bind for about one pod in ten, by exchanging the calls of the plan: others cost nothing.
-
-    All binds between two attempts that ended are measured, or none.
-    """
-
-    calls: SampledCalls
-    left: int = 1
-    """Attempts up to the next :meth:`turn`."""
-    _plan: Plan | None = None
-    _other: tuple[Entry, ...] = ()
-    """The calls that the plan does not have at present."""
-    _measuring: bool = True
-
-    def begin(self, plan: Plan) -> None:
-        """Measure the binds of *plan*, the first one included."""
-        plain = plan.bind
-        plan.bind = tuple(Entry(each.name, self.calls.measured(each.call, BIND, each.name)) for each in plain)
-        self._plan, self._other = plan, plain
-
-    def turn(self) -> None:
-        """Begin to measure, or end it."""
-        plan = self._plan
-        assert plan is not None
-        plan.bind, self._other = self._other, plan.bind
-        self._measuring = not self._measuring
-        self.left = 1 if self._measuring else random_gap() - 1
-
-
-@define(eq=False)
 class EveryCall:
     """Durations of all calls of one profile; an :class:`~schedframe.framework.Observer`."""
 
@@ -193,4 +171,4 @@ def _label_of(answer: Any) -> str:
     """Return the status in the answer of a hook; answers that are none are successes."""
     if isinstance(answer, tuple) and answer:
         answer = answer[-1]
-    return answer.code.label if isinstance(answer, Status) else "Success"
+    return answer.code.label if isinstance(answer, Status) else SUCCESS
