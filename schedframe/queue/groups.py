@@ -20,81 +20,16 @@ from ..api import Pod, PodGroup, group_of
 from ..errors import InvariantError
 from .answers import strategy_since_pop
 from .backoff import BackoffQueues
-from .events import FORCE_ACTIVATE, ClusterEvent, HintReads
+from .events import FORCE_ACTIVATE, ClusterEvent
+from .group_filing import GatedMembers, HeldMembers
 from .grouped_heap import GroupedHeap
 from .heap import Heap
-from .hints import HintPlan, HintTable, RequeueStrategy
+from .hints import RequeueStrategy
 from .options import QueueOptions
 from .pools import BACKING_OFF, Pools
 from .priority_queue import PriorityQueue
 from .queued_pod import Pool, QueuedPodInfo, identity
-
-_Rejectors = tuple[str, frozenset[str], frozenset[str]]
-"""Profile, unschedulable and pending plugins."""
-
-
-class HeldMembers:
-    """Members that are held in backoff, by rejectors and group: an event skips most of them at once."""
-
-    __slots__ = ("_by_rejectors", "_filed")
-
-    def __init__(self) -> None:
-        self._by_rejectors: dict[_Rejectors, dict[str, dict[str, QueuedPodInfo]]] = {}
-        self._filed: dict[str, tuple[_Rejectors, str]] = {}
-
-    def add(self, info: QueuedPodInfo) -> None:
-        """File *info*, in place of an older version of it. O(1)."""
-        self.remove(info)
-        rejectors, key = _rejectors(info), group_of(info.pod)
-        self._by_rejectors.setdefault(rejectors, {}).setdefault(key, {})[info.key] = info
-        self._filed[info.key] = rejectors, key
-
-    def remove(self, info: QueuedPodInfo) -> None:
-        """Take *info* out if it is here. O(1)."""
-        filed = self._filed.pop(info.key, None)
-        if filed is None:
-            return
-        rejectors, key = filed
-        groups = self._by_rejectors[rejectors]
-        del groups[key][info.key]
-        if not groups[key]:
-            del groups[key]
-        if not groups:
-            del self._by_rejectors[rejectors]
-
-    def hopeful(self, hints: HintTable, event: ClusterEvent, old: Any, new: Any) -> list[str]:
-        """Return the groups with a member that *event* may help.
-
-        O(sets of rejectors), and the hints for groups whose rejectors registered the event.
-        """
-        found: dict[str, None] = {}
-        for (profile, unschedulable, pending), groups in self._by_rejectors.items():
-            plan = hints.plan_for(event, profile, unschedulable, pending)
-            if plan:
-                found |= dict.fromkeys(_accepting(hints, plan, groups, old, new))
-        return list(found)
-
-    def __len__(self) -> int:
-        return len(self._filed)
-
-
-def _accepting(
-    hints: HintTable, plan: HintPlan, groups: dict[str, dict[str, QueuedPodInfo]], old: Any, new: Any
-) -> Iterator[str]:
-    """Yield the groups for which a hint answers QUEUE; it runs once for pods that it cannot tell apart."""
-    answers: dict[int, bool] = {}
-    for key, members in groups.items():
-        for info in members.values():
-            alike = 0 if plan.reads is HintReads.EVENT else id(info.pod.spec)
-            if plan.reads is HintReads.POD or (answer := answers.get(alike)) is None:
-                answer = answers[alike] = bool(hints.run(plan, info.pod, old, new))
-            if answer:
-                yield key
-                break
-
-
-def _rejectors(info: QueuedPodInfo) -> _Rejectors:
-    return info.profile, info.unschedulable_plugins, info.pending_plugins
+from .unschedulable import Group
 
 
 class GroupBackoffQueues(BackoffQueues):
@@ -176,17 +111,17 @@ class GroupPools(Pools):
 
     def __init__(self, *arguments: Any, **keywords: Any) -> None:
         Pools.__init__(self, *arguments, **keywords)
-        self.gated: dict[str, dict[str, QueuedPodInfo]] = {}
-        """Group → its members that such a gate holds back, by key."""
+        self.gated = GatedMembers()
         self.group_gates: frozenset[str] = frozenset()
         self.next_place: Callable[[], int] = count(1).__next__
 
     def wait(self, info: QueuedPodInfo, now: float) -> None:
         """See :class:`Pools`."""
-        self._unfile(info)
         Pools.wait(self, info, now)
-        if info.gating_plugin in self.group_gates and (key := group_of(info.pod)):
-            self.gated.setdefault(key, {})[info.key] = info
+        if info.gating_plugin in self.group_gates:
+            self.gated.add(info)
+        else:
+            self.gated.remove(info)
 
     def enter_active(self, info: QueuedPodInfo, cause: str, now: float, *, admitted: bool = False) -> bool:
         """See :class:`Pools`; a member that was gated so far gets its place as it enters."""
@@ -198,7 +133,7 @@ class GroupPools(Pools):
 
     def leave(self, info: QueuedPodInfo) -> None:
         """See :class:`Pools`."""
-        self._unfile(info)
+        self.gated.remove(info)
         Pools.leave(self, info)
 
     def _new_heap(
@@ -207,12 +142,6 @@ class GroupPools(Pools):
         less: Callable[[QueuedPodInfo, QueuedPodInfo], bool] | None,
     ) -> GroupedHeap[QueuedPodInfo]:
         return GroupedHeap(attrgetter("key"), _group_of, sort_key=sort_key, less=less)
-
-    def _unfile(self, info: QueuedPodInfo) -> None:
-        if info.pool is Pool.GATED and (members := self.gated.get(key := group_of(info.pod))):
-            members.pop(info.key, None)
-            if not members:
-                del self.gated[key]
 
     def take(self, info: QueuedPodInfo, now: float) -> bool:
         """Take *info* out of its pool as :meth:`pop` does; ``False``, and it stays, if a gate holds it."""
@@ -224,24 +153,18 @@ class GroupPools(Pools):
             info.initial_attempt = now
         return True
 
-    def candidates_for(self, event: ClusterEvent) -> list[tuple[HintPlan, list[QueuedPodInfo]]]:
-        """Return as :class:`Pools` does, without members that a gate for groups holds back."""
-        found = Pools.candidates_for(self, event)
-        if not self.gated or event.is_wildcard:
-            return found
-        return [
-            (plan, kept)
-            for plan, infos in found
-            if (kept := infos if infos[0].gating_plugin not in self.group_gates else _not_of_groups(infos))
-        ]
+    def _candidates_in(self, group: Group, event: ClusterEvent) -> list[QueuedPodInfo]:
+        """Leave out the members that a gate for groups holds back: events of their group open it."""
+        if group.gate not in self.group_gates or event.is_wildcard:
+            return Pools._candidates_in(self, group, event)
+        return [info for info in self.gated.alone.values() if group.pods.get(info.key) is info]
 
     def check_invariants(self) -> None:
         """See :class:`Pools`."""
         Pools.check_invariants(self)
-        filed = {key for members in self.gated.values() for key in members}
         gated = (info for info in self.waiting.infos() if info.gating_plugin in self.group_gates)
-        if filed != {info.key for info in gated if group_of(info.pod)}:
-            raise InvariantError("members that a gate holds back are not filed under their groups")
+        if self.gated.keys() != {info.key for info in gated}:
+            raise InvariantError("pods that a gate for groups holds back are not filed")
 
 
 def _group_of(info: QueuedPodInfo) -> str:
@@ -251,10 +174,6 @@ def _group_of(info: QueuedPodInfo) -> str:
 def _one(key: str) -> int:
     """Return the size of a group as if it were a single pod."""
     return 1
-
-
-def _not_of_groups(infos: list[QueuedPodInfo]) -> list[QueuedPodInfo]:
-    return [info for info in infos if not group_of(info.pod)]
 
 
 class GroupQueue(PriorityQueue):
@@ -358,15 +277,14 @@ class GroupQueue(PriorityQueue):
         """
         now, entered = self._clock(), False
         cause = FORCE_ACTIVATE.label if event is None else event.label
-        closed: set[tuple[str, str]] = set()
-        for info in list(self._pools.gated[key].values()):
-            gate = info.profile, info.gating_plugin
-            if gate in closed or (event is not None and not self._hints.is_registered_by(*gate, event)):
+        gated = self._pools.gated
+        for gate in gated.gates_of(key):
+            if event is not None and not self._hints.is_registered_by(*gate, event):
                 continue
-            entered |= self._pools.requeue(info, RequeueStrategy.AFTER_BACKOFF, cause, now)
-            if info.gating_plugin == gate[1]:
-                # It reads nothing of a pod but its group, so it refuses the others as well.
-                closed.add(gate)
+            for info in gated.held_by(key, gate):
+                entered |= self._pools.requeue(info, RequeueStrategy.AFTER_BACKOFF, cause, now)
+                if info.gating_plugin == gate[1]:
+                    break  # it reads nothing of a pod but its group, so it refuses the others as well
         return entered
 
     def _strategy_of(self, info: QueuedPodInfo) -> tuple[RequeueStrategy, bool]:

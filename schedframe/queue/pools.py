@@ -22,7 +22,7 @@ from .heap import Heap
 from .hints import HintPlan, HintTable, RequeueStrategy
 from .nominator import NominatingMode, Nominator
 from .queued_pod import PendingPod, Pool, QueuedPodInfo
-from .unschedulable import UnschedulablePods
+from .unschedulable import Group, UnschedulablePods
 
 SCHEDULE_ATTEMPT_FAILURE: Final = "ScheduleAttemptFailure"
 """What moves a pod whose attempt failed, as kube-scheduler names it."""
@@ -261,12 +261,16 @@ class Pools:
             plan = self._hints.plan_for(event, group.profile, group.unschedulable, group.pending)
             if not plan:
                 continue
-            infos = list(group.pods.values())
-            if group.gate:
+            infos = self._candidates_in(group, event)
+            if group.gate and infos:
                 infos = self._gates.without_refused(group.profile, group.gate, infos)
             if infos:
                 candidates.append((plan, infos))
         return candidates
+
+    def _candidates_in(self, group: Group, event: ClusterEvent) -> list[QueuedPodInfo]:
+        """Return the pods of one group of waiting pods that *event* may help. O(pods)."""
+        return list(group.pods.values())
 
     def members(self, pool: Pool) -> list[QueuedPodInfo]:
         """Return the pods of one pool, in the order in which they leave it if it has one. O(n log n)."""

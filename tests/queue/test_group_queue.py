@@ -120,6 +120,45 @@ def test_a_held_member_that_names_another_group_is_filed_there_alone() -> None:
     assert {info.pod.name for info in queue.in_pool(Pool.ACTIVE)} == {"a"}
 
 
+def test_an_event_costs_nothing_for_each_member_that_a_gate_for_groups_holds_back() -> None:
+    clock, closed = ManualClock(), {"default/g"}
+    queue = GroupQueue(options(clock, closed))
+    asked: list[str] = []
+    profile = options(clock, closed).profiles[PROFILE]
+    (_, quorum) = profile.pre_enqueue[1]
+
+    def counted(waiting: Pod) -> str | None:
+        asked.append(waiting.name)
+        return quorum(waiting)
+
+    counting = evolve(profile, pre_enqueue=(("Quorum", counted),))
+    queue.reconfigure(evolve(options(clock), profiles={PROFILE: counting}))
+    for number in range(50):
+        queue.add(member(f"p{number}", "g"))
+    asked.clear()
+    assert queue.parts.candidates_for(NODE_ADD) == []
+    queue.move_all(NODE_ADD, None, node())
+    assert asked == []
+    queue.reconsider("default/g")
+    assert len(asked) == 1
+    closed.clear()
+    queue.reconsider("default/g")
+    assert len(queue.in_pool(Pool.ACTIVE)) == 50
+    queue.check_invariants()
+
+
+def test_a_pod_without_a_group_that_such_a_gate_holds_back_is_asked_at_each_event() -> None:
+    clock, closed = ManualClock(), {""}
+    queue = GroupQueue(options(clock, closed))
+    queue.add(pod("lone"))
+    queue.add(member("a", "g"))
+    assert [info.pod.name for info in queue.in_pool(Pool.GATED)] == ["lone"]
+    closed.clear()
+    queue.move_all(NODE_ADD, None, node())
+    assert {info.pod.name for info in queue.in_pool(Pool.ACTIVE)} == {"lone", "a"}
+    queue.check_invariants()
+
+
 class GroupQueueMachine(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()

@@ -33,6 +33,8 @@ Observe = Callable[[GroupAttempt], None]
 class Known:
     """The outcome of an attempt that failed, good as long as nothing that it read changes."""
 
+    framework: Framework
+    """A new one comes with each configuration."""
     stamp: tuple[int, ...]
     group: PodGroup | None
     members: tuple[Pod, ...]
@@ -116,7 +118,8 @@ class GroupCycle:
         known = self._known.pop(key, None)
         core = self.core
         pod_group = core.objects.get("PodGroup", key)
-        if known is not None and known.holds(self._stamp(), pod_group, infos):
+        is_same = known is not None and known.framework is framework
+        if known is not None and is_same and known.holds(self._stamp(), pod_group, infos):
             self._known[key] = known
             return known.outcome
         group = PodGroupInfo(
@@ -134,7 +137,7 @@ class GroupCycle:
             hopeless = not preempt_for_group(core, framework, group, outcome, again)
         if hopeless:
             self._drop_gone()
-            self._known[key] = Known(self._stamp(), pod_group, group.pods, outcome)
+            self._known[key] = Known(framework, self._stamp(), pod_group, group.pods, outcome)
         return outcome
 
     @property

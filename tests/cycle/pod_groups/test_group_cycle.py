@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from schedframe import Pool
+from schedframe import Pool, Scheduler
 from schedframe.api import POD_GROUP_SCHEDULED
 from schedframe.queue import GroupQueue, PriorityQueue
 from schedframe.state import GroupCache
@@ -250,3 +250,52 @@ def test_outcomes_of_groups_that_are_gone_are_dropped() -> None:
         cluster.delete("PodGroup", f"default/{name}")
     assert kept[0] == 1
     assert max(kept) <= 3
+
+
+def test_after_a_restart_the_members_that_are_bound_count() -> None:
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), group("g", 4))
+    for name in "ab":
+        cluster.create(pod(name, "g", nodeName="n"))
+    for name in "cd":
+        cluster.create(pod(name, "g"))
+    scheduler.run_until_idle()
+    scheduler.close()
+    cluster.create(node("more"))
+    with Scheduler(cluster, clock=clock, seed=1, feature_gates=GANGS) as again:
+        again.run_until_idle()
+    assert len(nodes_of(cluster)) == 4
+
+
+def test_a_group_that_waits_is_tried_with_a_new_configuration() -> None:
+    cluster, scheduler, _ = scheduler_of(zoned("n", "a"), group("g", 2))
+    for name in "ab":
+        cluster.create(pod(name, "g", nodeSelector={ZONE: "b"}))
+    scheduler.run_until_idle()
+    assert not nodes_of(cluster)
+    disabled = {"filter": {"disabled": [{"name": "NodeAffinity"}]}}
+    disabled |= {"preFilter": {"disabled": [{"name": "NodeAffinity"}]}}
+    scheduler.reload(
+        {
+            "apiVersion": "kubescheduler.config.k8s.io/v1",
+            "kind": "KubeSchedulerConfiguration",
+            "profiles": [{"plugins": disabled}],
+        }
+    )
+    scheduler.run_until_idle()
+    assert len(nodes_of(cluster)) == 2
+
+
+def test_a_minimum_that_is_raised_while_the_group_waits_counts_at_the_next_attempt() -> None:
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=1), group("g", 2))
+    for name in "abc":
+        cluster.create(pod(name, "g"))
+    scheduler.run_until_idle()
+    cluster.apply(group("g", 4))
+    cluster.create(node("more", cpu=8))
+    clock.advance(400)
+    scheduler.run_until_idle()
+    assert not nodes_of(cluster)
+    assert set(pools(scheduler).values()) == {Pool.GATED}
+    cluster.create(pod("d", "g"))
+    scheduler.run_until_idle()
+    assert len(nodes_of(cluster)) == 4
