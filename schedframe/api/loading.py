@@ -10,6 +10,7 @@ from typing import IO, Any, Final, Literal
 
 from attrs import frozen
 
+from .._arguments import has
 from ..errors import InputError, Problems
 from .codec import describe
 from .documents import Document, located, read_documents
@@ -76,6 +77,7 @@ def _texts(source: Any) -> Iterator[tuple[str, str]]:
         for file in files:
             yield str(file), _decoded(file.read_bytes(), str(file))
     else:
+        has("source", source, ["read"], "give a text, a pathlib.Path or an open file")
         name = str(getattr(source, "name", ""))
         yield name, _decoded(source.read(), name)
 

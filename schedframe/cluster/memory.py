@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from attrs import define, evolve, field
 
+from .._arguments import collection
 from .._brief import brief_of
 from ..api import DISRUPTION_TARGET, AnyObject, ClusterObject, Pod, PodCondition, Strict, from_manifest
 from ..errors import InputError, InvariantError
@@ -80,7 +81,7 @@ class InMemoryCluster(ClusterPort):
     def __attrs_post_init__(self) -> None:
         self._events = deque(maxlen=self.event_capacity)
         initial, self._initial = self._initial, ()
-        for obj in initial:
+        for obj in collection("objects", initial, "give a list of API values or manifests"):
             self.create(obj)
 
     # ---- reading ----

@@ -173,6 +173,9 @@ class FeatureGates:
         """Return the gates with these *settings*. Raises :class:`InputError` with all problems."""
         if isinstance(settings, FeatureGates):
             return settings
+        if not isinstance(settings, Mapping | None):
+            fix = 'give a mapping such as {"GenericWorkload": True}'
+            raise InputError("feature_gates", f"{settings!r} is not a mapping", fix)
         gates = cls(dict(settings or {}))
         problems = list(gates._problems())
         if problems:
@@ -222,6 +225,8 @@ NO_GATES: Final = FeatureGates()
 
 def _refusal(name: str, on: bool) -> InputError | None:
     """Return why *name* may not be set to *on*; ``None`` if it may."""
+    if not isinstance(on, bool):
+        return InputError(name, f"{on!r} is neither True nor False", "write one of these")
     if name in OTHER_GATES:
         return None
     if name in (ALL_ALPHA, ALL_BETA):

@@ -161,8 +161,6 @@ def search_for(
 ) -> Search:
     """Return a search as *config* and *options* ask for it, which remembers nothing yet."""
     verify = options.verify
-    if not 0 <= verify <= 1:
-        raise ValueError(f"verify is a share from 0 to 1, not {verify}")
     sampling = fast = None
     if samples(config, options):
         sampling = Sampling(cache, config.config.percentage_of_nodes_to_score or 0)

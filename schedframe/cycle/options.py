@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Literal, TypedDict
 
-from attrs import frozen
+from attrs import field, frozen
 
+from .._arguments import collection, has, one_of, optional_call, optional_number, optional_with, share
 from .._brief import brief_repr
 from ..api import Pod
 from ..config import FeatureGates
@@ -21,6 +22,13 @@ from .watchdog import Watchdog
 ScoreAllNodes = bool | Literal["auto"]
 
 
+def _extenders(given: Iterable[Extender]) -> tuple[Extender, ...]:
+    extenders = collection("extenders", given, "give a list of extenders")
+    for extender in extenders:
+        has("extenders", extender, ("name", "verbs"), "give objects of a class below BaseExtender")
+    return extenders
+
+
 @brief_repr
 @frozen(kw_only=True)
 class SchedulerOptions:
@@ -33,29 +41,37 @@ class SchedulerOptions:
     """
     allow_imports: str | Iterable[str] = ()
     """Modules and packages of which the configuration may name plugins by import path, which imports them."""
-    registry: Registry | None = None
+    registry: Registry | None = field(
+        default=None, validator=optional_with(["full_catalogue"], "give a Registry, or plugins=[...]")
+    )
     """In place of ``plugins`` and ``allow_imports``."""
-    extenders: Iterable[Extender] = ()
+    extenders: Iterable[Extender] = field(default=(), converter=_extenders)
     """Extenders in this process, besides those of the configuration."""
-    clock: Clock | None = None
+    clock: Clock | None = field(
+        default=None, validator=optional_call("give a function that returns seconds, such as VirtualClock()")
+    )
     """Seconds since the epoch; ``None``: the machine's clock."""
-    seed: int | None = None
+    seed: int | None = field(default=None, validator=optional_number("give an integer", whole=True))
     """Makes ties reproducible."""
-    executor: Executor | None = None
+    executor: Executor | None = field(
+        default=None, validator=optional_with(["submit"], "give an executor, such as ThreadExecutor()")
+    )
     """Runs pre_bind and bind; ``None``: in the core, for a remote cluster on its loop. See
     :class:`ThreadExecutor`.
     """
     feature_gates: FeatureGates | Mapping[str, bool] | None = None
     """Features by name, such as ``{"GenericWorkload": True}``; see :class:`FeatureGates`."""
-    score_all_nodes: ScoreAllNodes = "auto"
+    score_all_nodes: ScoreAllNodes = field(default="auto", validator=one_of("auto", True, False))
     """``"auto"`` evaluates every node unless the configuration sets percentageOfNodesToScore, ``False``
     follows kube-scheduler's sampling, ``True`` always evaluates all.
     """
-    remember: int | None = None
+    remember: int | None = field(
+        default=None, validator=optional_number("give a number from 0", whole=True, least=0)
+    )
     """Number of equivalence classes of pods whose answers are cached; ``None``: as many as fit into 256 MiB,
     4,096 at most; 0: none. It changes the speed, never a decision.
     """
-    verify: float = 0.0
+    verify: float = field(default=0.0, validator=share)
     """Share of the pods, from 0 to 1, that are decided both by the equivalence cache and by the full search;
     a difference is reported as a fault, and the full search counts. 0 costs nothing.
     """
@@ -69,21 +85,31 @@ class SchedulerOptions:
     """Whether to time every call of a plugin for :meth:`Scheduler.statistics`: some microseconds for each
     attempt.
     """
-    metrics: MetricsSink | None = None
+    metrics: MetricsSink | None = field(
+        default=None, validator=optional_with(["attach"], "give a schedframe.metrics.SchedulerMetrics")
+    )
     """Where to show metrics, such as a :class:`schedframe.metrics.SchedulerMetrics`."""
     debug: bool = False
     """Whether a plugin that changes a node info or the node table fails, with its name. For tests: each call
     of a hook takes some microseconds longer. Also sets a watchdog of one second.
     """
-    watchdog: Watchdog | None = None
+    watchdog: Watchdog | None = field(default=None, validator=optional_with(["guarded"], "give a Watchdog"))
     """Reports hooks that run longer than its limit."""
-    recorder: DecisionObserver | None = None
+    recorder: DecisionObserver | None = field(
+        default=None, validator=optional_with(["decided"], "give a Recorder")
+    )
     """Called with every decision, such as a :class:`Recorder`, which keeps the last ones."""
-    on_fault: Callable[[Status, Pod | None], None] | None = None
+    on_fault: Callable[[Status, Pod | None], None] | None = field(
+        default=None, validator=optional_call("give a function of a status and a pod")
+    )
     """Called with every fault, and the pod that it is about, if any."""
-    wake_up: Callable[[], None] | None = None
+    wake_up: Callable[[], None] | None = field(
+        default=None, validator=optional_call("give a function without arguments")
+    )
     """Called in any thread when :meth:`Scheduler.step` has something to do."""
-    assume_ttl: float | None = None
+    assume_ttl: float | None = field(
+        default=None, validator=optional_number("give seconds, or None", least=0)
+    )
     """Seconds after which an unconfirmed placement is rolled back; ``None``: never."""
 
 

@@ -9,6 +9,8 @@ from typing import Self, Unpack
 
 from attrs import evolve
 
+from .._arguments import has
+from .._arguments import options as checked_options
 from .._brief import brief_of
 from ..api import Pod, group_of
 from ..cluster import ClusterPort
@@ -63,7 +65,9 @@ class Scheduler:
         options: SchedulerOptions | None = None,
         **keywords: Unpack[SchedulerKeywords],
     ) -> None:
-        options = SchedulerOptions(**keywords) if options is None else evolve(options, **keywords)
+        given = checked_options(SchedulerOptions, "Scheduler", keywords)
+        options = given if options is None else evolve(options, **keywords)
+        has("cluster", cluster, ("watch", "bind"), "give a ClusterPort such as InMemoryCluster()")
         registry, passed = registry_with(options)
         self.registry = registry
         self._passed = passed

@@ -9,6 +9,8 @@ from typing import Any, Generic, Self, Unpack
 
 from attrs import evolve
 
+from .._arguments import collection, has, shown
+from .._arguments import options as checked_options
 from .._brief import brief_of
 from ..cycle import Clock, Decision, Scheduler, SystemClock
 from ..errors import InputError
@@ -43,11 +45,14 @@ class Embedding(Generic[T, W]):
         options: EmbeddingOptions[T, W] | None = None,
         **keywords: Unpack[EmbeddingKeywords[T, W]],
     ) -> None:
+        given: EmbeddingOptions[T, W] = checked_options(EmbeddingOptions, "Embedding", keywords)
         if options is None:
-            options = EmbeddingOptions(**keywords)
-        elif keywords:
-            options = evolve(options, **keywords)
-        workers = tuple(workers)
+            options = given
+        else:
+            has("options", options, ["on_place"], "give EmbeddingOptions, or its fields as keywords")
+            options = evolve(options, **keywords) if keywords else options
+        workers = collection("workers", workers, "give a list of workers")
+        tasks = collection("tasks", tasks, "give a list of tasks")
         self.options = options
         self.clock: Clock = options.clock if options.clock is not None else SystemClock()
         self._retry: Retry = options.retry if options.retry is not None else Backoff()
@@ -132,6 +137,8 @@ class Embedding(Generic[T, W]):
         """Return *needs*, or what ``options.needs`` says. Raises :class:`InputError`."""
         if needs is None and self.options.needs is not None:
             needs = self.options.needs(task)
+        if needs is not None and not isinstance(needs, Requirements):
+            raise InputError("needs", f"{shown(needs)} is not what a task needs", "give Requirements")
         if needs is not None and needs.profile and needs.profile not in self.profiles:
             known = ", ".join(self.profiles)
             raise InputError("needs.profile", f"there is no profile {needs.profile!r}", f"known are: {known}")
@@ -362,6 +369,8 @@ class Embedding(Generic[T, W]):
 
 
 def _default_config(workers: tuple[W, ...], options: EmbeddingOptions[T, W]) -> dict[str, Any]:
+    for worker in workers:
+        has("worker", worker, ["capacity"], "give a Worker, or an object with key, capacity and labels")
     resources = dict.fromkeys(name for worker in workers for name in worker.capacity)
     return configuration(
         resources or ("cpu", "memory"),
@@ -376,4 +385,7 @@ def _activate_all(scheduler: Scheduler) -> None:
 
 
 def _key_of(thing: Any) -> str:
-    return thing if isinstance(thing, str) else str(thing.key)
+    if isinstance(thing, str):
+        return thing
+    has("key", thing, ["key"], "give the key as a text, or an object that has it")
+    return str(thing.key)

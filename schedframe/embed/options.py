@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Generic, TypedDict
+from typing import Final, Generic, TypedDict
 
-from attrs import frozen
+from attrs import field, frozen
 
+from .._arguments import optional_call
 from .._brief import brief_repr
 from ..api import Pod
 from ..config import ConfigSource
@@ -16,25 +17,35 @@ from .amounts import Amount
 from .retry import Retry
 from .values import Limits, PlacementFailure, Requirements, T, W
 
+_OF_TASK_AND_WORKER: Final = optional_call("give a function of a task and a worker")
+
 
 @brief_repr
 @frozen(kw_only=True)
 class EmbeddingOptions(Generic[T, W]):
     """Options of an :class:`Embedding`, which takes each of them as a keyword argument too."""
 
-    on_place: Callable[[T, W], None] | None = None
+    on_place: Callable[[T, W], None] | None = field(default=None, validator=_OF_TASK_AND_WORKER)
     """``on_place(task, worker)``: start the task there; raise :class:`NotStarted` if that fails."""
-    on_unplaced: Callable[[T, PlacementFailure], None] | None = None
+    on_unplaced: Callable[[T, PlacementFailure], None] | None = field(
+        default=None, validator=optional_call("give a function of a task and the reason")
+    )
     """``on_unplaced(task, why)``: no worker can take the task now. Called again when the reason changes."""
-    on_evict: Callable[[T, W], None] | None = None
+    on_evict: Callable[[T, W], None] | None = field(default=None, validator=_OF_TASK_AND_WORKER)
     """``on_evict(task, worker)``: stop the task to make room for one of higher priority, then call
     :meth:`Embedding.fail` (it waits again, at once) or :meth:`Embedding.finish`. ``None``: no evictions.
     """
-    needs: Callable[[T], Requirements] | None = None
+    needs: Callable[[T], Requirements] | None = field(
+        default=None, validator=optional_call("give a function of a task")
+    )
     """What a task needs if :meth:`Embedding.submit` is called without requirements."""
-    limits: Callable[[W], Limits] | None = None
+    limits: Callable[[W], Limits] | None = field(
+        default=None, validator=optional_call("give a function of a worker")
+    )
     """What a worker allows if :meth:`Embedding.add_worker` is called without limits."""
-    retry: Retry | None = None
+    retry: Retry | None = field(
+        default=None, validator=optional_call("give a function of the number of failures, such as Backoff()")
+    )
     """``retry(failures)``: seconds until a failed task is tried again, finite and not below 0; ``None``:
     :class:`Backoff`. If it raises an error or returns anything else, that is a fault, reported with the key
     of the task, and the task waits as :class:`Backoff` says.
@@ -51,7 +62,9 @@ class EmbeddingOptions(Generic[T, W]):
     """Further plugins, as for :class:`Scheduler`."""
     steps: Mapping[str, Amount] | None = None
     """Resource → smallest step in which it is counted, see :class:`Amounts`."""
-    clock: Clock | None = None
+    clock: Clock | None = field(
+        default=None, validator=optional_call("give a function that returns seconds, such as VirtualClock()")
+    )
     """As for :class:`Scheduler`, like the rest."""
     seed: int | None = 0
     """Breaks ties; ``None``: at random. With a number, equal calls lead to equal placements."""

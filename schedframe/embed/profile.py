@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, Final, Literal
 
+from ..errors import InputError
 from .amounts import resource_name
 
 Strategy = Literal["spread", "pack"]
@@ -49,8 +50,12 @@ def configuration(
     ``strategy``: see :data:`Strategy`. ``preemption``: whether tasks may evict tasks of lower priority.
     ``groups``: whether tasks may be submitted in groups.
     ``plugins``: names of further plugins, enabled at all their points with weight 1, after the others.
-    ``name``: of the profile. For several profiles, join the ``profiles`` of several of these.
+    ``name``: of the profile. For several profiles, join the ``profiles`` of several of these. Raises
+    :class:`InputError` for an unknown strategy.
     """
+    if strategy not in _SCORING:
+        known = " or ".join(map(repr, _SCORING))
+        raise InputError("strategy", f"{strategy!r} is not a strategy", f"give {known}")
     weights = resources if isinstance(resources, Mapping) else dict.fromkeys(resources, 1)
     scored = [{"name": resource_name(name), "weight": weight} for name, weight in weights.items()]
     optional = [*([_PREEMPTION] if preemption else []), *(_GROUPS if groups else ())]

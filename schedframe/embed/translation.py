@@ -8,6 +8,7 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
+from .._arguments import has
 from .._brief import brief_repr
 from ..api import (
     DO_NOT_SCHEDULE,
@@ -99,6 +100,7 @@ class Translator:
 
     def task_to_pod(self, task: TaskLike, needs: Requirements | None = None) -> Pod:
         """Return *task* as a pod without a node. Raises :class:`InputError`."""
+        has("task", task, ("key", "requests", "labels"), "give a Task, or an object with these")
         _check_key("key", task.key)
         requests = self.amounts.quantities(task.requests, "requests")
         metadata = ObjectMeta(name=task.key, namespace=NAMESPACE, labels=dict(task.labels))
@@ -143,6 +145,12 @@ class Translator:
 
     def worker_to_node(self, worker: WorkerLike, limits: Limits | None = None) -> Node:
         """Return *worker* as a node. Raises :class:`InputError`."""
+        has(
+            "worker",
+            worker,
+            ("key", "capacity", "labels"),
+            "give a Worker, or an object with these",
+        )
         _check_key("key", worker.key)
         limits = limits or _NO_LIMITS
         capacity = self.amounts.quantities(worker.capacity, "capacity")

@@ -8,6 +8,7 @@ from typing import Any, Final, Self
 
 from attrs import define, evolve
 
+from .._arguments import collection, shown
 from .._brief import brief_of, brief_repr
 from ..api import CONTROLLER_KINDS, AnyObject, AnyPod, ClusterObject, Pod, Strict, from_manifest
 from ..cluster import InMemoryCluster
@@ -69,6 +70,7 @@ class Simulation:
         strict: Strict = True,
         feature_gates: FeatureGates | Mapping[str, bool] | None = None,
     ) -> None:
+        objects = collection("objects", objects, "give a list of API values or manifests")
         self.clock = VirtualClock()
         self.strict = strict
         self.cluster = InMemoryCluster(clock=self.clock, strict=strict)
@@ -159,6 +161,8 @@ class Simulation:
 
         Raises :class:`InputError` if pods of several namespaces have that name.
         """
+        if not isinstance(key, str):
+            raise InputError("key", f"{shown(key)} is not a key", "give the name or namespace/name of a pod")
         placed = [state.pod for state in self._core.cache.pods() if key in (state.pod.key, state.pod.name)]
         pod = _only(placed, key)
         if pod is None:
@@ -192,6 +196,8 @@ class Simulation:
         Raises :class:`InputError` for a node that is not there.
         """
         table = self._core.cache.table
+        if not isinstance(node_name, str):
+            raise InputError("node_name", f"{shown(node_name)} is not a name", "give the name of a node")
         if table.live_row(node_name) is None:
             close = get_close_matches(node_name, table.rows().names(), n=1)
             fix = f"did you mean {close[0]}?" if close else "add the node first"
@@ -228,6 +234,7 @@ class Simulation:
         Pods that were pending before take part; without *pods*, their results are returned. *on_cycle* is
         called with the decision of each cycle.
         """
+        pods = collection("pods", pods, "give a list of pods; schedule() places those that are pending")
         values = [self.cluster.apply(as_pod(pod, strict=self.strict)) for pod in pods] or self.pending()
         if on_cycle is not None:
             while (decision := self.scheduler.schedule_one()) is not None:

@@ -7,10 +7,10 @@ from typing import Final
 
 from attrs import define, evolve, field, frozen
 
+from .._arguments import count
 from ..api import AnyPod, Pod, Strict, group_of
 from ..config import ConfigSource, FeatureGates
 from ..cycle import Decision
-from ..errors import InputError
 from ..framework import Framework, PluginsToPass
 from ..simulate import Evaluation, Simulation
 from .alike import alike_pods
@@ -122,9 +122,7 @@ class _Limits:
 
     def __attrs_post_init__(self) -> None:
         for name in ("changes", "nearest", "budget"):
-            number = getattr(self, name)
-            if number < 0:
-                raise InputError(name, f"{number} is below 0", "give a number from 0")
+            count(name, getattr(self, name))
 
 
 @frozen

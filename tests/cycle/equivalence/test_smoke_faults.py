@@ -261,5 +261,5 @@ def test_a_share_of_the_pods_is_verified(share: float, twice: int) -> None:
 
 @pytest.mark.parametrize("share", [-0.1, 1.1])
 def test_a_share_is_from_0_to_1(share: float) -> None:
-    with pytest.raises(ValueError, match="verify is a share from 0 to 1"):
+    with pytest.raises(ValueError, match="is not a share; give a number from 0 to 1"):
         World(options={"verify": share})
