@@ -53,9 +53,6 @@ def configuration(
     ``name``: of the profile. For several profiles, join the ``profiles`` of several of these. Raises
     :class:`InputError` for an unknown strategy.
     """
-    if strategy not in _SCORING:
-        known = " or ".join(map(repr, _SCORING))
-        raise InputError("strategy", f"{strategy!r} is not a strategy", f"give {known}")
     weights = resources if isinstance(resources, Mapping) else dict.fromkeys(resources, 1)
     scored = [{"name": resource_name(name), "weight": weight} for name, weight in weights.items()]
     optional = [*([_PREEMPTION] if preemption else []), *(_GROUPS if groups else ())]
@@ -78,10 +75,17 @@ def configuration(
                 "pluginConfig": [
                     {
                         "name": "NodeResourcesFit",
-                        "args": {"scoringStrategy": {"type": _SCORING[strategy], "resources": scored}},
+                        "args": {"scoringStrategy": {"type": _scoring_type(strategy), "resources": scored}},
                     },
                     {"name": "PodTopologySpread", "args": {"defaultingType": "List"}},
                 ],
             }
         ],
     }
+
+
+def _scoring_type(strategy: Strategy) -> str:
+    if strategy not in _SCORING:
+        known = " or ".join(map(repr, _SCORING))
+        raise InputError("strategy", f"{strategy!r} is not a strategy", f"give {known}")
+    return _SCORING[strategy]
