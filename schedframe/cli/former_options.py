@@ -14,6 +14,7 @@ from ..api import NamespacedObject, ObjectMeta
 from ..config.legacy import POLICY_ENTRY, PROVIDERS, Migration, migrate, provider
 from ..config.legacy.names import POD_AFFINITY
 from ..errors import InputError
+from .flag_values import boolean
 
 logger = logging.getLogger("schedframe.run")
 
@@ -103,7 +104,7 @@ def former_configuration(
 
 def _migration(options: FormerOptions, read_config_map: Callable[[str, str], ConfigMap | None]) -> Migration:
     file, name = options.policy_config_file, options.policy_configmap
-    by_file = _truth("--use-legacy-policy-config", options.use_legacy_policy_config)
+    by_file = boolean("--use-legacy-policy-config", options.use_legacy_policy_config)
     if options.algorithm_provider is not None and (file is not None or name is not None):
         raise InputError("--algorithm-provider", "a policy is given, too", "leave out one of them")
     if name is not None and not by_file:
@@ -120,12 +121,6 @@ def _migration(options: FormerOptions, read_config_map: Callable[[str, str], Con
     if chosen not in PROVIDERS:
         raise InputError("--algorithm-provider", f"{chosen} is neither {' nor '.join(PROVIDERS)}")
     return provider(chosen)
-
-
-def _truth(option: str, text: str) -> bool:
-    if text not in ("true", "false"):
-        raise InputError(option, f"{text!r} is neither true nor false")
-    return text == "true"
 
 
 def _with_weight(config: dict[str, Any], weight: int) -> dict[str, Any]:

@@ -9,21 +9,16 @@ from attrs import evolve
 
 from ..config import (
     ClientConnectionConfiguration,
-    Duration,
     FeatureGates,
     KubeSchedulerConfiguration,
     LeaderElectionConfiguration,
 )
-from ..errors import InputError
+from .flag_values import boolean, duration
 from .gates import parsed_gates
 from .run_options import RunOptions
 
 logger = logging.getLogger("schedframe.run")
 
-_BOOLEANS: Final = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
-    ("0", "f", "F", "false", "FALSE", "False"), False
-)
-"""The spellings that Go accepts."""
 _TEXTS: Final = ("resource_lock", "resource_name", "resource_namespace")
 _DURATIONS: Final = ("lease_duration", "renew_deadline", "retry_period")
 _DEPRECATED: Final = {
@@ -80,22 +75,3 @@ def feature_gates(options: RunOptions) -> FeatureGates:
     if ignored := gates.without_effect():
         logger.info("feature gates without effect on scheduling: %s", ", ".join(ignored))
     return gates
-
-
-def boolean(flag: str, text: str) -> bool:
-    """Return what *flag* is set to. Raises :class:`InputError` unless it is true or false."""
-    value = _BOOLEANS.get(text)
-    if value is None:
-        raise InputError(flag, f"{text!r} is no truth value", "write true or false")
-    return value
-
-
-def duration(flag: str, text: str, *, zero: bool = False) -> Duration:
-    """Return what *flag* is set to: more than zero, or zero if that has a meaning. Raises InputError."""
-    try:
-        value = Duration.parse(text)
-    except ValueError as error:
-        raise InputError(flag, str(error), "write a duration such as 15s") from None
-    if value < Duration() or (value == Duration() and not zero):
-        raise InputError(flag, f"{text} is no wait", "write a duration such as 15s")
-    return value

@@ -65,6 +65,7 @@ def serving(settings: ServingSettings, observed: Observed) -> Iterator[None]:
         application(observed.endpoints(profiling=settings.profiling), reviewer, settings.always_allowed),
         Listener(settings.address, settings.port, tls),
         None if certificate is None else certificate.refresh,
+        None if reviewer is None else reviewer.close,
     )
     server.start()
     logger.info("serving %s", server.url)

@@ -11,7 +11,7 @@ from typing import Final
 from attrs import frozen
 
 from ..errors import InputError, InputErrors
-from .run_flags import boolean, duration
+from .flag_values import boolean, duration
 from .run_options import RunOptions
 
 LARGEST_PORT: Final = 65_535

@@ -95,6 +95,12 @@ class ApiReviewer:
     _tokens: ExpiringCache[Identity | None] = field(factory=ExpiringCache, init=False)
     _access: ExpiringCache[bool] = field(factory=ExpiringCache, init=False)
 
+    async def close(self) -> None:
+        """End the connections to the API server, on the loop of the server."""
+        await self.client.close()
+        if self.access_client is not None:
+            await self.access_client.close()
+
     async def authenticate(self, token: str) -> Identity | None:
         """See :class:`AccessReviewer`. Raises :class:`ClusterError`."""
         key = sha256(token.encode()).digest()  # no token is kept in memory longer than its request

@@ -8,7 +8,7 @@ import logging
 import socket
 import ssl
 import threading
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Final
 
 import uvicorn
@@ -68,6 +68,8 @@ class HttpServer:
     listener: Listener
     refresh: Callable[[], object] | None = None
     """Reads the certificate again if it changed; called once a minute on the thread of the server."""
+    on_close: Callable[[], Awaitable[None]] | None = None
+    """Called on the loop of the server when it has ended."""
     _server: uvicorn.Server | None = field(default=None, init=False)
     _thread: threading.Thread | None = field(default=None, init=False)
     _socket: socket.socket | None = field(default=None, init=False)
@@ -127,6 +129,8 @@ class HttpServer:
             await server.serve(sockets=[listening])
         finally:
             refreshing.cancel()
+            if self.on_close is not None:
+                await self.on_close()
 
     async def _refreshed(self) -> None:
         while self.refresh is not None:

@@ -55,7 +55,7 @@ def test_a_duration_that_is_none_is_refused(text: str) -> None:
 
 
 def test_a_word_that_is_no_boolean_is_refused() -> None:
-    with pytest.raises(InputError, match="--leader-elect: 'maybe' is no truth value"):
+    with pytest.raises(InputError, match="--leader-elect: 'maybe' is neither true nor false"):
         settings(leader_elect="maybe")
 
 

@@ -192,6 +192,27 @@ def test_the_api_server_is_asked_once_in_a_while() -> None:
     }
 
 
+def test_connections_for_reviews_end_with_the_server() -> None:
+    closed: list[str] = []
+
+    @define(eq=False)
+    class Client:
+        name: str
+
+        async def close(self) -> None:
+            closed.append(self.name)
+
+    clients: list[Any] = [Client("tokens"), Client("access")]
+    reviewer = ApiReviewer(clients[0], access_client=clients[1])
+    app = application(Endpoints(), reviewer)
+    server = HttpServer(app, Listener(), on_close=reviewer.close)
+    server.start()
+    assert get(server, "/livez")[0] == 200
+    assert closed == []
+    server.close()
+    assert closed == ["tokens", "access"]
+
+
 def test_few_answers_are_remembered() -> None:
     remembered: ExpiringCache[int] = ExpiringCache(lambda: 0.0)
     for number in range(CACHED_ANSWERS + 2):

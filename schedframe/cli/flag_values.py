@@ -1,0 +1,32 @@
+"""Values of flags: booleans and durations as kube-scheduler writes them."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from ..config import Duration
+from ..errors import InputError
+
+_BOOLEANS: Final = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
+    ("0", "f", "F", "false", "FALSE", "False"), False
+)
+"""The spellings that Go accepts."""
+
+
+def boolean(flag: str, text: str) -> bool:
+    """Return what *flag* is set to. Raises :class:`InputError` unless it is true or false."""
+    value = _BOOLEANS.get(text)
+    if value is None:
+        raise InputError(flag, f"{text!r} is neither true nor false", "write true or false")
+    return value
+
+
+def duration(flag: str, text: str, *, zero: bool = False) -> Duration:
+    """Return what *flag* is set to: more than zero, or zero if that has a meaning. Raises InputError."""
+    try:
+        value = Duration.parse(text)
+    except ValueError as error:
+        raise InputError(flag, str(error), "write a duration such as 15s") from None
+    if value < Duration() or (value == Duration() and not zero):
+        raise InputError(flag, f"{text} is no wait", "write a duration such as 15s")
+    return value
