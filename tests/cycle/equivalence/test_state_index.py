@@ -17,7 +17,10 @@ from schedframe import (
     Namespace,
     Node,
     NodeInfo,
+    Normalization,
     ObjectMeta,
+    Rows,
+    RowVerdicts,
     Status,
     Taint,
     hookimpl,
@@ -301,3 +304,51 @@ def test_a_plugin_that_fails_at_a_new_node_is_reported() -> None:
     world.cluster.create(make_node("bad"))
     schedule(world, 1, "0.1")
     assert [status.plugin for status, _ in world.faults] == ["Breaks"]
+
+
+class ColumnsOnly:
+    """Lets all rows pass, and has no form for a single node."""
+
+    depends_on = Depends.ROW_RESOURCES
+
+    @hookimpl
+    def pod_signature(self) -> tuple[()]:
+        return ()
+
+    @hookimpl
+    def filter_rows(self, rows: Rows) -> RowVerdicts | None:
+        return None
+
+
+def test_a_class_without_per_node_forms_gets_no_state_index() -> None:
+    """The index evaluates single rows, and would fail at the first state that is new."""
+    world = World({"ColumnsOnly": ColumnsOnly})
+    for i in range(50):
+        world.cluster.create(make_node(f"n{i}"))
+    schedule(world, 150, "100m")
+    assert not world.faults
+    assert [found.index for found in classes_of(world)] == [None]
+
+
+class NegativeOnceUsed:
+    """Gives a node with pods a raw score below 0, which is invalid once normalised."""
+
+    depends_on = Depends.ROW
+    normalization = Normalization.BY_MAX
+
+    @hookimpl
+    def pod_signature(self) -> tuple[()]:
+        return ()
+
+    @hookimpl
+    def score(self, node_info: NodeInfo) -> int:
+        return -5 if node_info.pods else 10
+
+
+def test_a_negative_raw_score_of_a_dirty_row_is_reported() -> None:
+    world = World({"NegativeOnceUsed": NegativeOnceUsed})
+    for i in range(5):
+        world.cluster.create(make_node(f"n{i}"))
+    schedule(world, 3, "100m")
+    assert {status.plugin for status, _ in world.faults} == {"NegativeOnceUsed"}
+    assert sum(bool(pod.spec.node_name) for pod in world.cluster.list("Pod")) == 1

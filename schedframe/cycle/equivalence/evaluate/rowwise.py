@@ -74,13 +74,16 @@ class RowwiseEvaluator:
         return code
 
     def raw_scores(self, row: int) -> list[int]:
-        """The scores that are to be normalised."""
+        """The scores that are to be normalised, none of which may be negative."""
         query = self.query
         info = query.table.info(row)
         try:
-            return [score(query.state, query.pod, info) for score in self._raw_scores]
+            raws = [score(query.state, query.pod, info) for score in self._raw_scores]
+            if min(raws, default=MIN_SCORE) < MIN_SCORE:
+                raise EvaluationFailed(f"raw scores {raws}")
         except Exception as error:
             raise EvaluationFailed from error
+        return raws
 
     def _code_of(self, status: Status, plugin: str) -> int:
         if status.code is Code.ERROR:
