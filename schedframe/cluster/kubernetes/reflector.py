@@ -35,6 +35,8 @@ LIST_SECONDS: Final = 60.0
 """Deadline of one page, and seconds without a line after which a streaming list is given up."""
 LIST_SECONDS_WHOLE: Final = 300.0
 """Deadline of a list in one page, which is read only when pages take too long."""
+CHECK_SECONDS: Final = 2.0
+"""Deadline of the look at the server's version before a watch is resumed after a failure."""
 _NO_STREAM: Final = frozenset({400, 406, 415, 422})
 """HTTP codes by which a server says that it has no streaming lists."""
 WATCH_SECONDS: Final = 540
@@ -114,7 +116,13 @@ class Reflector:
 
         A watch at a version that is yet to come is no error: it is silent until the server gets there.
         """
-        page = self._decoder.page(await self.client.request("GET", self._path("limit=1")))
+        path = self._path("limit=1")
+        try:
+            page = self._decoder.page(await self.client.request("GET", path, seconds=CHECK_SECONDS))
+        except ClusterError as error:
+            # The watch must not wait for it; should that fail as well, there is another check.
+            logger.debug("%s: the version is not known: %s", self.resource.plural, error)
+            return
         if _is_lower(page.version, self._version):
             logger.warning("%s: the server has gone back in time; listing again", self.resource.plural)
             self._version = ""
