@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from schedframe.api import PodGroup
 from schedframe.cluster.kubernetes import Access, load_access
 from schedframe.cluster.kubernetes.credentials import StaticToken
 from schedframe.testing.api_server import ApiServer
@@ -32,6 +33,7 @@ def place(request: pytest.FixtureRequest) -> Iterator[Place]:
         made.close()
         return
     with ApiServer(graceful=True) as server:
+        server.serve(PodGroup)
         token = server.config_of("admin")["users"][0]["user"]["token"]
         made = Place(Access(server.url, StaticToken(f"Bearer {token}")))
         yield made
