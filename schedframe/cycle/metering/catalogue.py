@@ -149,6 +149,25 @@ PENDING_WRITES = _gauge(
     "call_type",
 )
 
+GROUP_ATTEMPTS = _counter(
+    "podgroup_schedule_attempts_total",
+    "Attempts to place a pod group: scheduled, waiting_on_preemption, unschedulable or error (a fault).",
+    "result",
+    "profile",
+)
+GROUP_SECONDS = _histogram(
+    "podgroup_scheduling_attempt_duration_seconds",
+    "Seconds of one attempt for a pod group, without the bindings of its pods.",
+    _ATTEMPT,
+    "result",
+    "profile",
+)
+GROUP_SEARCH_SECONDS = _histogram(
+    "podgroup_scheduling_algorithm_duration_seconds",
+    "Seconds of the search for nodes for all pods of a group; not made again while its outcome is known.",
+    _ATTEMPT,
+)
+
 METRICS: Final[tuple[Metric, ...]] = tuple(each for each in list(vars().values()) if isinstance(each, Metric))
 """All of them, in the order of this file."""
 
@@ -165,9 +184,6 @@ ABSENT: Final[dict[str, str]] = {
     "scheduler_resourceclaim_creates_total": "Claims for extended resources are not counted.",
     "scheduler_dra_bindingconditions_allocations_total": "Binding conditions of devices are not counted.",
     "scheduler_dra_bindingconditions_wait_duration_seconds": "Binding conditions of devices are not timed.",
-    "scheduler_podgroup_schedule_attempts_total": "Attempts for groups of pods are not counted.",
-    "scheduler_podgroup_scheduling_attempt_duration_seconds": "Attempts for groups of pods are not timed.",
-    "scheduler_podgroup_scheduling_algorithm_duration_seconds": "Attempts for groups of pods are not timed.",
     "scheduler_volume_binder_cache_requests_total": "Claims are read from the cache of all objects.",
     "scheduler_volume_scheduling_stage_error_total": "Faults of VolumeBinding are reported as any plugin's.",
 }

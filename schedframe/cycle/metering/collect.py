@@ -41,6 +41,10 @@ def _all(core: Core, meter: Meter) -> Iterator[tuple[Metric, _Samples]]:
     yield catalogue.WRITE_SECONDS, (writes := _distributions(meter.writes))
     yield catalogue.WRITES, {labels: _count(value) for labels, value in writes.items()}
     yield catalogue.INCOMING, _numbers(meter.queue.entered())
+    yield catalogue.GROUP_SECONDS, (groups := _distributions(meter.groups))
+    yield catalogue.GROUP_ATTEMPTS, {labels: _count(value) for labels, value in groups.items()}
+    if meter.group_searches:
+        yield catalogue.GROUP_SEARCH_SECONDS, {(): meter.group_searches.distribution()}
     yield catalogue.VICTIMS, {(): meter.victims.distribution()}
     yield catalogue.PREEMPTION_ATTEMPTS, {(): meter.preemption_attempts}
     yield from _gauges(core)

@@ -179,6 +179,11 @@ class Meter:
     """By kind of call and result."""
     victims: Histogram = field(factory=lambda: Histogram(catalogue.VICTIMS.bounds))
     preemption_attempts: int = 0
+    groups: defaultdict[tuple[str, str], Histogram] = field(
+        factory=lambda: _histograms(catalogue.GROUP_SECONDS.bounds)
+    )
+    """Attempts for pod groups by result and profile."""
+    group_searches: Histogram = field(factory=lambda: Histogram(catalogue.GROUP_SEARCH_SECONDS.bounds))
     _frameworks: dict[Framework, FrameworkMeter] = field(factory=dict)
     _offset: float | None = field(init=False)
     """Seconds of ``perf_counter`` at 0 of the scheduler's clock, if the machine moves both; else ``None``."""
@@ -229,6 +234,10 @@ class Meter:
         durations = counts.unschedulable if result is AttemptResult.UNSCHEDULABLE else counts.failed
         durations.add(perf_counter() - attempt.started)
         counts.rejections.update(rejected_by)
+
+    def group_ended(self, framework: Framework, result: str, seconds: float) -> None:
+        """Count an attempt for a pod group."""
+        self.groups[result, framework.profile_name].add(seconds)
 
     def fold(self) -> None:
         """Count all pods that were bound so far. Any thread."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from time import perf_counter
 
 from ...api import Pod
 from ...framework import Framework, NominatingInfo, Status
@@ -33,6 +34,7 @@ def apply_outcome(
     A member that permit makes wait brings those back at once that were rejected before it: their group is
     about to run.
     """
+    searched = perf_counter() if started else 0.0
     for evict in outcome.evictions if outcome.result is GroupResult.WAITING else ():
         evict()
     found = {member.pod.uid: member for member in outcome.members}
@@ -42,7 +44,7 @@ def apply_outcome(
         member = found.get(info.uid)
         state = outcome.state if member is None else member.attempt.state
         attempt = Attempt(info, info.pod, framework, state)
-        attempt.started = attempt.searched = started
+        attempt.started, attempt.searched = started, searched
         if member is None:
             handle_failure(core, attempt, _group_status(outcome))
         elif outcome.result is GroupResult.SCHEDULED and member.result is MemberResult.FITS:

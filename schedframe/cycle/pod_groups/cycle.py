@@ -65,7 +65,8 @@ class GroupCycle:
 
     def run(self, popped: QueuedPodInfo, key: str) -> Decision | None:
         """Attempt to place the group *key*, of which *popped* was popped; ``None`` if no member is left."""
-        started = perf_counter() if self.core.observers else 0.0
+        timed = bool(self.core.observers) or self.core.meter is not None
+        started = perf_counter() if timed else 0.0
         queue = self.queue
         others = [pod for pod in self.core.members.unscheduled(key) if pod.uid != popped.uid]
         infos = sorted([popped, *queue.pop_members(others)], key=_order)
@@ -79,6 +80,8 @@ class GroupCycle:
         outcome = self._outcome(framework, key, infos)
         apply_outcome(self.core, framework, infos, outcome, started)
         write_condition(self.core, key, outcome)
+        if self.core.meter is not None:
+            self.core.meter.group_ended(framework, outcome.result.label, perf_counter() - started)
         self._observe(key, popped, outcome)
         if outcome.members:
             return outcome.members[0].decision
@@ -130,7 +133,10 @@ class GroupCycle:
         )
         self.searches += 1
         terms = ListedTerms(core.cache.table)
+        started = perf_counter() if core.meter is not None else 0.0
         outcome = self.algorithm(framework, group, infos, terms)
+        if core.meter is not None:
+            core.meter.group_searches.add(perf_counter() - started)
         hopeless = outcome.result is GroupResult.UNSCHEDULABLE
         if hopeless and self.preempts_groups:
             again = self.repeat(framework, group, infos, terms)

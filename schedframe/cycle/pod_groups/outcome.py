@@ -41,6 +41,19 @@ class GroupResult(Enum):
     UNSCHEDULABLE = auto()
     FAILED = auto()
 
+    @property
+    def label(self) -> str:
+        """The result as metrics name it."""
+        return _LABELS[self]
+
+
+_LABELS = {
+    GroupResult.SCHEDULED: "scheduled",
+    GroupResult.WAITING: "waiting_on_preemption",
+    GroupResult.UNSCHEDULABLE: "unschedulable",
+    GroupResult.FAILED: "error",
+}
+
 
 @brief_repr
 @define(eq=False)
