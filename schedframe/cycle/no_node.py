@@ -28,7 +28,7 @@ def end_without_node(
         nominating = result.nominating_info if result is not None else None
         if status.code is Code.ERROR:
             core.report(status, attempt.pod, "post_filter")
-    kin = None
+    pod_class = None
     if rejections is not None and not decision.shortcut and not decision.extenders:
-        kin = rejections.record(attempt.framework, attempt.pod, diagnosis, result)
-    handle_failure(core, attempt, UNSCHEDULABLE, diagnosis, nominating, kin)
+        pod_class = rejections.record(attempt.framework, attempt.pod, diagnosis, result)
+    handle_failure(core, attempt, UNSCHEDULABLE, diagnosis, nominating, pod_class)

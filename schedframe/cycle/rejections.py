@@ -22,7 +22,7 @@ from ..api import ObjectMeta, Pod, PodSpec
 from ..errors import CacheFault
 from ..framework import Diagnosis, Framework, PostFilterResult, Status
 from ..framework.declarations import declares
-from ..queue import Kin
+from ..queue import PodClass
 from .binding.pod_status import REASON_UNSCHEDULABLE, refresh_unschedulable, report_unschedulable
 from .core import Core
 from .equivalence.cache import EquivalenceCache
@@ -30,12 +30,12 @@ from .equivalence.fast_search import FastSearch
 from .options import SchedulerOptions
 from .rejected_classes import RejectedClass, RejectedClasses, Stamp
 
-_KINS = object()
-"""Key in the memo of a spec: the scheduler's mark, and its kins of the spec by metadata."""
+_CLASSES = object()
+"""Key in the memo of a spec: the scheduler's mark, and its classes of the spec by metadata."""
 
 
 @define(eq=False)
-class RejectedKin(Kin):
+class WaitingClass(PodClass):
     """Pods with equal specs and metadata, but for their names."""
 
     spec: PodSpec
@@ -43,7 +43,7 @@ class RejectedKin(Kin):
     """Reason → nodes."""
     num_nodes: int
     stamp: Stamp | None
-    """As of which a pod of this kin was tried and rejected."""
+    """As of which a pod of this class was tried and rejected."""
     renewed: int = 0
     """Number of the last look at why it is rejected; 0: none."""
 
@@ -51,7 +51,7 @@ class RejectedKin(Kin):
 @brief_repr
 @define(eq=False)
 class KnownRejections:
-    """Implements :class:`.Foresight` for a queue."""
+    """Implements :class:`.KnownOutcomes` for a queue."""
 
     core: Core
     fast: FastSearch
@@ -60,23 +60,23 @@ class KnownRejections:
     cache: EquivalenceCache = field(init=False)
     refresh_seconds: float = 1.0
     """Seconds between two writes of reasons that changed for pods whose attempts were not made."""
-    refresh_kins: int = 64
-    """Kins that one such write finds out about, at the cost of a decision each; the others come next."""
+    refresh_classes: int = 64
+    """Classes that one such write finds out about, at the cost of a decision each; the others come next."""
     max_specs: int = 8
     """Specs with equal signatures, but not equal, whose pods may wait together; others are tried."""
     max_classes: int = 8192
     """Classes and metadata of rejected pods that are kept, and metadata of one spec; then all are dropped."""
-    _kins: dict[Any, list[RejectedKin]] = field(factory=dict)
+    _classes: dict[Any, list[WaitingClass]] = field(factory=dict)
     """By class key and metadata."""
     _mark: object = field(factory=object)
-    """Marks the kins on a spec as those of this scheduler since the last fault."""
+    """Marks the classes on a spec as those of this scheduler since the last fault."""
     any_rejected: bool = field(default=False, init=False)
-    """Whether some kin is known to be rejected as of ``_stamp``."""
+    """Whether some class is known to be rejected as of ``_stamp``."""
     _stamp: Stamp = ()
     _rejected: RejectedClasses = field(init=False)
-    """Kins that need not be tried before a row changes that suits them."""
-    _conditions: dict[Callable[[int], bool], set[RejectedKin]] = field(factory=dict)
-    """What says that a changed row may change the result of post_filter → the kins that this concerns."""
+    """Classes that need not be tried before a row changes that suits them."""
+    _conditions: dict[Callable[[int], bool], set[WaitingClass]] = field(factory=dict)
+    """What says that a changed row may change the result of post_filter → the classes that this concerns."""
     _now: Stamp = ()
     """When :meth:`look` was called last."""
     _rejector_changes: int = 0
@@ -94,8 +94,8 @@ class KnownRejections:
 
     def record(
         self, framework: Framework, pod: Pod, diagnosis: Diagnosis, result: PostFilterResult | None
-    ) -> RejectedKin | None:
-        """Note that no node is feasible for *pod*; its kin, if that goes for other pods too."""
+    ) -> WaitingClass | None:
+        """Note that no node is feasible for *pod*; its class, if that goes for other pods too."""
         try:
             return self._record(framework, pod, diagnosis, result)
         except Exception as error:  # noqa: BLE001 - what is only known ahead must not stop the scheduler
@@ -104,7 +104,7 @@ class KnownRejections:
 
     def _record(
         self, framework: Framework, pod: Pod, diagnosis: Diagnosis, result: PostFilterResult | None
-    ) -> RejectedKin | None:
+    ) -> WaitingClass | None:
         if self.frameworks.get(pod.spec.scheduler_name) is not framework or not self._is_plain(pod):
             return None
         if framework.plan.post_filter and (result is None or not result.repeatable):
@@ -112,27 +112,27 @@ class KnownRejections:
         if diagnosis.pending_plugins or not self.cache.is_shared_outcome(framework, pod):
             return None
         message, rejectors = diagnosis.message(), frozenset(diagnosis.unschedulable_plugins)
-        kin = self._kin_of(pod)
-        if kin is None:
-            kin = RejectedKin(rejectors, message, pod.spec, {}, 0, None)
-            if not self._keep(framework, pod, kin):
+        pod_class = self._class_of(pod)
+        if pod_class is None:
+            pod_class = WaitingClass(rejectors, message, pod.spec, {}, 0, None)
+            if not self._keep(framework, pod, pod_class):
                 return None
-        if kin.report != message:
+        if pod_class.report != message:
             self._reports_changed = True
-        if kin.rejectors != rejectors:
+        if pod_class.rejectors != rejectors:
             self._rejector_changes += 1
-        kin.rejectors, kin.report = rejectors, message
-        kin.reasons, kin.num_nodes = diagnosis.reasons(), diagnosis.num_nodes
-        kin.stamp = self._stamp = self.stamp()
+        pod_class.rejectors, pod_class.report = rejectors, message
+        pod_class.reasons, pod_class.num_nodes = diagnosis.reasons(), diagnosis.num_nodes
+        pod_class.stamp = self._stamp = self.stamp()
         self.any_rejected = True
-        self._watch(framework, pod, kin, result)
-        return kin
+        self._watch(framework, pod, pod_class, result)
+        return pod_class
 
     def _watch(
-        self, framework: Framework, pod: Pod, kin: RejectedKin, result: PostFilterResult | None
+        self, framework: Framework, pod: Pod, pod_class: WaitingClass, result: PostFilterResult | None
     ) -> None:
-        """Look at rows that change for *kin* from now on, if that is enough to know its next result."""
-        if kin in self._rows_as_of_now() or (result is not None and result.unless_row is None):
+        """Look at rows that change for *pod_class* from now on, if that is enough to know its next result."""
+        if pod_class in self._rows_as_of_now() or (result is not None and result.unless_row is None):
             return
         memo = self.cache.lookup(framework, pod)
         query = None if memo is None else memo.eq_class.only_filter()
@@ -140,11 +140,11 @@ class KnownRejections:
             return
         eq_class = memo.eq_class
         by_state = query.plugins <= eq_class.plan.by_state
-        self._rejected.add(kin, eq_class.node_columns, query, by_state=by_state)
+        self._rejected.add(pod_class, eq_class.node_columns, query, by_state=by_state)
         if not eq_class.plan.node_filters:
-            eq_class.rejected = RejectedClass(self._rejected, kin)
+            eq_class.rejected = RejectedClass(self._rejected, pod_class)
         if result is not None and result.unless_row is not None:
-            self._conditions.setdefault(result.unless_row, set()).add(kin)
+            self._conditions.setdefault(result.unless_row, set()).add(pod_class)
 
     def _rows_as_of_now(self) -> RejectedClasses:
         """The rejected classes, in step with the table."""
@@ -153,35 +153,35 @@ class KnownRejections:
         rows = rejected.sync()
         if rejected.drops != drops:
             self._conditions.clear()
-        for condition, kins in list(self._conditions.items()):
+        for condition, pod_classes in list(self._conditions.items()):
             if any(map(condition, rows)):
-                rejected.drop(kins)
+                rejected.drop(pod_classes)
                 del self._conditions[condition]
         return rejected
 
-    def _keep(self, framework: Framework, pod: Pod, kin: RejectedKin) -> bool:
+    def _keep(self, framework: Framework, pod: Pod, pod_class: WaitingClass) -> bool:
         memo = self.cache.lookup(framework, pod)
         if memo is None:
             return False
         key = _metadata_key(pod.metadata)
-        if len(self._kins) > self.max_classes:
-            self._kins.clear()
-        alike = self._kins.setdefault((memo.key, key), [])
+        if len(self._classes) > self.max_classes:
+            self._classes.clear()
+        alike = self._classes.setdefault((memo.key, key), [])
         if len(alike) >= self.max_specs:
             return False
-        alike.append(kin)
-        self._kins_on(pod.spec)[key] = kin
+        alike.append(pod_class)
+        self._classes_on(pod.spec)[key] = pod_class
         return True
 
-    def _kins_on(self, spec: PodSpec) -> dict[Any, RejectedKin]:
-        """Return the kins that are kept on *spec*, by metadata; those of another scheduler are dropped."""
+    def _classes_on(self, spec: PodSpec) -> dict[Any, WaitingClass]:
+        """Return the classes that are kept on *spec*, by metadata; those of another scheduler are dropped."""
         # A spec outlives its pods and this scheduler. Versions of two schedulers may be equal, so a stamp
-        # does not tell whose kin it is, and nor does the address of a framework, which is used again.
-        mark, kins = spec.memo.get(_KINS, (None, {}))
-        if mark is not self._mark or len(kins) > self.max_classes:
-            kins = {}
-            spec.memo[_KINS] = self._mark, kins
-        found: dict[Any, RejectedKin] = kins
+        # does not tell whose class it is, and nor does the address of a framework, which is used again.
+        mark, pod_classes = spec.memo.get(_CLASSES, (None, {}))
+        if mark is not self._mark or len(pod_classes) > self.max_classes:
+            pod_classes = {}
+            spec.memo[_CLASSES] = self._mark, pod_classes
+        found: dict[Any, WaitingClass] = pod_classes
         return found
 
     def _is_plain(self, pod: Pod) -> bool:
@@ -191,7 +191,7 @@ class KnownRejections:
     # ---- what the queue asks -----------------------------------------------------------------------------
 
     def stamp(self) -> Stamp:
-        """See :class:`.Foresight`."""
+        """See :class:`.KnownOutcomes`."""
         core = self.core
         table = core.cache.table
         return (
@@ -202,42 +202,42 @@ class KnownRejections:
             core.queue.nominator.version,
         )
 
-    def kin_if_rejected(self, pod: Pod) -> Kin | None:
-        """See :class:`.Foresight`."""
+    def class_if_rejected(self, pod: Pod) -> PodClass | None:
+        """See :class:`.KnownOutcomes`."""
         stamp = self.stamp()
         if stamp != self._stamp:
             self.any_rejected = False
             return None
-        kin = self.kin_of(pod)
-        if kin is None or kin.stamp != stamp:
+        pod_class = self.class_of(pod)
+        if pod_class is None or pod_class.stamp != stamp:
             return None
         gone = pod.metadata.deletion_timestamp is not None or pod.uid in self.core.cache.states
-        return None if gone or not self._is_plain(pod) else kin
+        return None if gone or not self._is_plain(pod) else pod_class
 
-    def kin_of(self, pod: Pod) -> RejectedKin | None:
-        """The kin of *pod*, ``None`` if it has none so far."""
+    def class_of(self, pod: Pod) -> WaitingClass | None:
+        """The class of *pod*, ``None`` if it has none so far."""
         try:
-            return self._kin_of(pod)
+            return self._class_of(pod)
         except Exception as error:  # noqa: BLE001 - as in record
             self._after_fault(error, pod)
             return None
 
-    def _kin_of(self, pod: Pod) -> RejectedKin | None:
+    def _class_of(self, pod: Pod) -> WaitingClass | None:
         framework = self.frameworks.get(pod.spec.scheduler_name)
         if framework is None:
             return None
         key = _metadata_key(pod.metadata)
-        kins = self._kins_on(pod.spec)
-        kin = kins.get(key)
-        if kin is None and (memo := self.cache.lookup(framework, pod)) is not None:
-            for other in self._kins.get((memo.key, key), ()):
+        pod_classes = self._classes_on(pod.spec)
+        pod_class = pod_classes.get(key)
+        if pod_class is None and (memo := self.cache.lookup(framework, pod)) is not None:
+            for other in self._classes.get((memo.key, key), ()):
                 if other.spec == pod.spec:
-                    kins[key] = kin = other
+                    pod_classes[key] = pod_class = other
                     break
-        return kin
+        return pod_class
 
     def look(self) -> int:
-        """See :class:`.Foresight`."""
+        """See :class:`.KnownOutcomes`."""
         try:
             rejected, self._now = self._rows_as_of_now(), self.stamp()
         except Exception as error:  # noqa: BLE001 - as in record
@@ -246,33 +246,33 @@ class KnownRejections:
         self._reports_changed = True
         return rejected.drops
 
-    def few_to_try(self) -> Collection[Kin] | None:
-        """See :class:`.Foresight`."""
+    def few_to_try(self) -> Collection[PodClass] | None:
+        """See :class:`.KnownOutcomes`."""
         return self._rejected.few
 
-    def is_known(self, kin: Kin) -> bool:
-        """See :class:`.Foresight`."""
-        return kin in self._rejected
+    def is_known(self, pod_class: PodClass) -> bool:
+        """See :class:`.KnownOutcomes`."""
+        return pod_class in self._rejected
 
-    def must_try(self, kin: Kin) -> bool:
-        """See :class:`.Foresight`."""
-        if self._rejected.suits_none(kin):
+    def must_try(self, pod_class: PodClass) -> bool:
+        """See :class:`.KnownOutcomes`."""
+        if self._rejected.suits_none(pod_class):
             return False
-        return not isinstance(kin, RejectedKin) or kin.stamp != self._now
+        return not isinstance(pod_class, WaitingClass) or pod_class.stamp != self._now
 
     def changes_of_rejectors(self) -> int:
-        """See :class:`.Foresight`."""
+        """See :class:`.KnownOutcomes`."""
         return self._rejector_changes
 
-    def rejected(self, pod: Pod, kin: Kin) -> None:
-        """See :class:`.Foresight`."""
-        report_unschedulable(self.core, pod, REASON_UNSCHEDULABLE, kin.report, None)
+    def rejected(self, pod: Pod, pod_class: PodClass) -> None:
+        """See :class:`.KnownOutcomes`."""
+        report_unschedulable(self.core, pod, REASON_UNSCHEDULABLE, pod_class.report, None)
 
     def _after_fault(self, error: Exception, pod: Pod | None) -> None:
         """Report *error*, and forget what was known: each pod is tried until it is known again."""
         self._rejected.clear()
         self._conditions.clear()
-        self._kins.clear()
+        self._classes.clear()
         self._mark = object()
         self.any_rejected, self._stamp, self._now = False, (), ()
         framework = None if pod is None else self.frameworks.get(pod.spec.scheduler_name)
@@ -288,8 +288,8 @@ class KnownRejections:
     def refresh_reports(self, now: float, *, rarely: bool = False) -> None:
         """Write the conditions of waiting pods whose attempts were not made, where they changed.
 
-        *rarely*: not if that was done within ``refresh_seconds``, and for ``refresh_kins`` at most, the
-        longest unchecked first. O(lines), a decision for each kin that is out of date, O(pods with changes).
+        *rarely*: not if that was done within ``refresh_seconds``, and for ``refresh_classes`` at most, the
+        longest unchecked first. O(lines + pods with changes), and a decision for each class out of date.
         """
         if not self._reports_changed or (rarely and now - self._refreshed < self.refresh_seconds):
             return
@@ -297,31 +297,33 @@ class KnownRejections:
         stamp = self.stamp()
         lines = [line for cohort in self.core.queue.cohorts() for line in cohort.lines.values()]
         stale = {
-            kin: line for line in lines if isinstance(kin := line.kin, RejectedKin) and kin.stamp != stamp
+            pod_class: line
+            for line in lines
+            if isinstance(pod_class := line.pod_class, WaitingClass) and pod_class.stamp != stamp
         }
-        chosen: Iterable[RejectedKin] = stale
-        if rarely and len(stale) > self.refresh_kins:
-            chosen = nsmallest(self.refresh_kins, stale, key=attrgetter("renewed"))
+        chosen: Iterable[WaitingClass] = stale
+        if rarely and len(stale) > self.refresh_classes:
+            chosen = nsmallest(self.refresh_classes, stale, key=attrgetter("renewed"))
             self._reports_changed = True
-        for kin in chosen:
+        for pod_class in chosen:
             self._renewals += 1
-            kin.renewed = self._renewals
-            pod = next(iter(stale[kin].members.values())).pod
+            pod_class.renewed = self._renewals
+            pod = next(iter(stale[pod_class].members.values())).pod
             try:
-                self._renew(kin, pod)
+                self._renew(pod_class, pod)
             except Exception as error:  # noqa: BLE001 - as in record
                 self._after_fault(error, pod)
         for line in lines:
-            if line.reported != line.kin.report:
-                line.reported = line.kin.report
+            if line.reported != line.pod_class.report:
+                line.reported = line.pod_class.report
                 for member in list(line.members.values()):
-                    refresh_unschedulable(self.core, member.pod, line.kin.report)
+                    refresh_unschedulable(self.core, member.pod, line.pod_class.report)
 
-    def _renew(self, kin: RejectedKin, pod: Pod) -> None:
-        """Find out why *kin* is rejected now. No random number is drawn, as no row is feasible for it."""
+    def _renew(self, pod_class: WaitingClass, pod: Pod) -> None:
+        """Find out why *pod_class* is rejected now. Draws no random number, as no row is feasible."""
         rejected = self._rows_as_of_now()
         framework = self.frameworks.get(pod.spec.scheduler_name)
-        if framework is None or not rejected.suits_none(kin):
+        if framework is None or not rejected.suits_none(pod_class):
             return
         decision = self.core.search.decide(framework, pod)
         diagnosis = decision.diagnosis
@@ -330,8 +332,8 @@ class KnownRejections:
         if framework.plan.post_filter:
             _, status = framework.run_post_filter(decision.state, pod, diagnosis)
             diagnosis.post_filter_message = status.message
-        kin.report, kin.stamp = diagnosis.message(), self.stamp()
-        kin.reasons, kin.num_nodes = diagnosis.reasons(), diagnosis.num_nodes
+        pod_class.report, pod_class.stamp = diagnosis.message(), self.stamp()
+        pod_class.reasons, pod_class.num_nodes = diagnosis.reasons(), diagnosis.num_nodes
 
 
 def _metadata_key(metadata: ObjectMeta) -> Any:
@@ -355,7 +357,7 @@ def known_rejections(core: Core, options: SchedulerOptions) -> KnownRejections |
     if not frameworks:
         return None
     rejections = KnownRejections(core, fast, frameworks)
-    core.queue.use_foresight(rejections)
+    core.queue.use_known_outcomes(rejections)
     return rejections
 
 

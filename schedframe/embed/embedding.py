@@ -357,10 +357,10 @@ class Embedding(Generic[T, W]):
             diagnosis = decision.diagnosis
             return ({}, 0) if diagnosis is None else (diagnosis.reasons(), diagnosis.num_nodes)
         rejections = self.scheduler.rejections
-        kin = None if rejections is None else rejections.kin_of(event.pod)
-        if kin is None or kin.report != event.condition.message:
+        pod_class = None if rejections is None else rejections.class_of(event.pod)
+        if pod_class is None or pod_class.report != event.condition.message:
             return {}, 0
-        return kin.reasons, kin.num_nodes
+        return pod_class.reasons, pod_class.num_nodes
 
     def _not_started(self, key: str, worker: str, refusal: NotStarted) -> None:
         entry = self._ledger.tasks.get(key)

@@ -31,11 +31,11 @@ from .events import (
     resource_of,
     with_implied,
 )
-from .foresight import Foresight, Kin
 from .groups import GroupQueue
 from .heap import Heap
 from .hints import FaultFn, PreEnqueueFn, QueueProfile
 from .in_flight import InFlight, RecordedEvent
+from .known_outcomes import KnownOutcomes, PodClass
 from .nominator import NominatingMode, Nominator
 from .options import QueueOptions
 from .priority_queue import PriorityQueue
@@ -56,17 +56,17 @@ __all__ = [
     "EventRegistration",
     "EventResource",
     "FaultFn",
-    "Foresight",
     "GroupQueue",
     "Heap",
     "HintFn",
     "HintReads",
     "InFlight",
-    "Kin",
+    "KnownOutcomes",
     "NominatingMode",
     "Nominator",
     "ObjectEvent",
     "PendingPod",
+    "PodClass",
     "Pool",
     "PreEnqueueFn",
     "PriorityQueue",

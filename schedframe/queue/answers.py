@@ -76,7 +76,7 @@ def answers_of(
         alone = [(pod, hints.run(plan, pod.pod, old, new)) for pod in pools.part(cohort)]
         return [(pod, strategy) for pod, strategy in alone if strategy]
     by_line = {
-        line.kin: hints.run(plan, next(iter(line.members.values())).pod, old, new)
+        line.pod_class: hints.run(plan, next(iter(line.members.values())).pod, old, new)
         for line in cohort.lines.values()
     }
     strategies = set(by_line.values())
@@ -86,7 +86,7 @@ def answers_of(
     found: Answers = []
     for strategy in sorted(strategies - {RequeueStrategy.SKIP}):
         # Some lines stay: of the cohort itself, if none has SKIP, those of the last strategy.
-        kins = {kin for kin, answer in by_line.items() if answer is strategy}
-        part = pools.split(cohort, kins) if len(kins) < len(cohort.lines) else cohort
+        pod_classes = {pod_class for pod_class, answer in by_line.items() if answer is strategy}
+        part = pools.split(cohort, pod_classes) if len(pod_classes) < len(cohort.lines) else cohort
         found.append((part.history, strategy))
     return found

@@ -1,7 +1,7 @@
 """Cohort: rejected pods that wait together, because all that the queue knows of them is equal.
 
 The pools hold one entry for all of them, the *history*, in place of an entry each. A cohort has several
-*lines*: the pods of one kin, which no plugin can tell apart, in the order of their places. See
+*lines*: the pods of one class, which no plugin can tell apart, in the order of their places. See
 docs/explanation/waiting-together.md.
 """
 
@@ -16,7 +16,7 @@ from math import inf
 from attrs import define, evolve, field
 
 from ..errors import InvariantError
-from .foresight import Kin
+from .known_outcomes import PodClass
 from .moments import Moment
 from .queued_pod import NO_PLUGINS, Pool, QueuedPodInfo
 
@@ -25,9 +25,9 @@ _numbers = count(1)
 
 @define(eq=False)
 class Line:
-    """Members of a cohort that are of one kin, in the order of their places."""
+    """Members of a cohort that are of one class, in the order of their places."""
 
-    kin: Kin
+    pod_class: PodClass
     cohort: Cohort
     attempts: int = 0
     """What is added to the attempts of the history; a member adds its own."""
@@ -38,7 +38,7 @@ class Line:
     members: OrderedDict[str, QueuedPodInfo] = field(factory=OrderedDict)
     """By key."""
     reported: str | None = None
-    """The ``report`` of the kin that the cluster shows for all members; ``None``: they differ."""
+    """The ``report`` of the class that the cluster shows for all members; ``None``: they differ."""
 
     def add(self, member: QueuedPodInfo) -> None:
         """Add a pod with its absolute counts. O(1) at either end, else O(n log n)."""
@@ -105,11 +105,11 @@ class Line:
 
 @define(eq=False)
 class Cohort:
-    """Pods with one history, in lines by kin."""
+    """Pods with one history, in lines by class."""
 
     history: QueuedPodInfo
     """Stands for the members in the pools; its key is no pod's."""
-    lines: dict[Kin, Line] = field(factory=dict)
+    lines: dict[PodClass, Line] = field(factory=dict)
     size: int = 0
     shift: int = 0
     """What is added to the places of all members."""
@@ -118,13 +118,13 @@ class Cohort:
     highest: int = 0
     """No member has a higher place."""
     rejectors_as_of: int = -1
-    """Changes of rejectors up to which all kins are known to have those of the history."""
+    """Changes of rejectors up to which all classes are known to have those of the history."""
     attempted: int = 0
     """Members with a lower place were attempted in this pass over the active pods, in vain."""
     attempted_at: Moment | None = None
     """Of these attempts; ``None`` without any."""
     known_as_of: int = -1
-    """What :meth:`.Foresight.look` returned when all kins were known; -1 if some may not be."""
+    """What :meth:`.KnownOutcomes.look` returned when all classes were known; -1 if some may not be."""
     _order: list[tuple[int, int, Line]] | None = None
     """Lines by their fronts, or what these were before members left; ``None``: to be sorted."""
 
@@ -136,13 +136,13 @@ class Cohort:
         cohort = history.cohort = cls(history, lowest=info.place, highest=info.place)
         return cohort
 
-    def add(self, member: QueuedPodInfo, kin: Kin) -> None:
+    def add(self, member: QueuedPodInfo, pod_class: PodClass) -> None:
         """Add a pod that waits alone and has this history, but for its counts."""
-        line = self.lines.get(kin)
+        line = self.lines.get(pod_class)
         if line is None:
-            line = self.lines[kin] = Line(kin, self, reported=kin.report)
+            line = self.lines[pod_class] = Line(pod_class, self, reported=pod_class.report)
             self.known_as_of = -1
-        elif line.reported != kin.report:
+        elif line.reported != pod_class.report:
             line.reported = None
         line.add(member)
         self.size += 1
@@ -180,7 +180,7 @@ class Cohort:
         member.line = None
         del line.members[member.key]
         if not line.members:
-            del self.lines[line.kin]
+            del self.lines[line.pod_class]
         self.size -= 1
 
     def views(self) -> list[QueuedPodInfo]:
@@ -193,18 +193,20 @@ class Cohort:
 
     # ---- the first member --------------------------------------------------------------------------------
 
-    def first_of(self, kins: Collection[Kin], must_try: Callable[[Kin], bool]) -> QueuedPodInfo | None:
-        """Return the first member of *kins* that was not attempted in this pass. O(kins)."""
+    def first_of(
+        self, pod_classes: Collection[PodClass], must_try: Callable[[PodClass], bool]
+    ) -> QueuedPodInfo | None:
+        """Return the first member of *pod_classes* that was not attempted in this pass. O(classes)."""
         best, place = None, 0
-        for kin in kins:
-            line = self.lines.get(kin)
-            member = line.first() if line is not None and must_try(kin) else None
+        for pod_class in pod_classes:
+            line = self.lines.get(pod_class)
+            member = line.first() if line is not None and must_try(pod_class) else None
             if line is not None and member is not None and (best is None or line.place_of(member) < place):
                 best, place = member, line.place_of(member)
         return best
 
-    def first_of_all(self, must_try: Callable[[Kin], bool]) -> QueuedPodInfo | None:
-        """As :meth:`first_of` for all kins; O(lines up to it, in the order of their first members)."""
+    def first_of_all(self, must_try: Callable[[PodClass], bool]) -> QueuedPodInfo | None:
+        """As :meth:`first_of` for all classes; O(lines up to it, in the order of their first members)."""
         order = self._order
         if order is None:
             order = [(line.front(), id(line), line) for line in self.lines.values()]
@@ -220,7 +222,7 @@ class Cohort:
                 continue
             if best is not None and front + self.shift >= place:
                 break
-            member = line.first() if must_try(line.kin) else None
+            member = line.first() if must_try(line.pod_class) else None
             if member is not None and (best is None or line.place_of(member) < place):
                 best, place = member, line.place_of(member)
             at += 1
@@ -236,8 +238,8 @@ class Cohort:
         part = Cohort.like(self.history)
         part.shift, part.known_as_of = self.shift, self.known_as_of
         for line in moved:
-            del self.lines[line.kin]
-            part.lines[line.kin] = line
+            del self.lines[line.pod_class]
+            part.lines[line.pod_class] = line
             line.cohort = part
             part.size += len(line.members)
         self.size -= part.size
@@ -252,18 +254,18 @@ class Cohort:
         """
         part = Cohort.like(self.history)
         part.shift, part.known_as_of = self.shift, self.known_as_of
-        for kin, line in list(self.lines.items()):
+        for pod_class, line in list(self.lines.items()):
             members, limit = line.members, place - line.shift - self.shift
-            other = Line(kin, part, line.attempts, line.rejections, line.shift, reported=line.reported)
+            other = Line(pod_class, part, line.attempts, line.rejections, line.shift, reported=line.reported)
             while members and (member := members[next(iter(members))]).place < limit:
                 del members[member.key]
                 member.line = other
                 other.members[member.key] = member
             if other.members:
-                part.lines[kin] = other
+                part.lines[pod_class] = other
                 part.size += len(other.members)
             if not members:
-                del self.lines[kin]
+                del self.lines[pod_class]
         self.size -= part.size
         part.lowest, part.highest = self.lowest, place
         part.history.place = part.lowest
@@ -273,17 +275,17 @@ class Cohort:
     def absorb(self, other: Cohort) -> None:
         """Take over the members of a cohort that is equal but for its counts.
 
-        O(lines of *other*), and the shorter of two lines of one kin.
+        O(lines of *other*), and the shorter of two lines of one class.
         """
         attempts = other.history.attempts - self.history.attempts
         rejections = other.history.unschedulable_count - self.history.unschedulable_count
-        for kin, line in other.lines.items():
+        for pod_class, line in other.lines.items():
             line.attempts += attempts
             line.rejections += rejections
             line.shift += other.shift - self.shift
             line.cohort = self
-            mine = self.lines.get(kin)
-            self.lines[kin] = line if mine is None else _joined(mine, line)
+            mine = self.lines.get(pod_class)
+            self.lines[pod_class] = line if mine is None else _joined(mine, line)
         self.size += other.size
         self.rejectors_as_of, self._order = -1, None
         self.known_as_of = min(self.known_as_of, other.known_as_of)
@@ -304,9 +306,14 @@ class Cohort:
             raise InvariantError("the order of a cohort does not reach a line in time")
         if self.history.pool not in (Pool.ACTIVE, Pool.BACKOFF, Pool.UNSCHEDULABLE):
             raise InvariantError(f"a cohort waits in {self.history.pool}")
-        for kin, line in self.lines.items():
+        for pod_class, line in self.lines.items():
             places = list(map(line.place_of, line.members.values()))
-            if not places or places != sorted(places) or line.cohort is not self or line.kin is not kin:
+            if (
+                not places
+                or places != sorted(places)
+                or line.cohort is not self
+                or line.pod_class is not pod_class
+            ):
                 raise InvariantError("a line of a cohort is not in order")
             if places[0] < self.lowest or places[-1] > self.highest:
                 raise InvariantError("a cohort does not reach as far as its members")
@@ -338,7 +345,7 @@ def size_of(info: QueuedPodInfo) -> int:
 
 
 def _joined(one: Line, other: Line) -> Line:
-    """Move the members of the shorter of two lines of one kin to the other one, and return that."""
+    """Move the members of the shorter of two lines of one class to the other one, and return that."""
     into, out = (one, other) if len(one.members) >= len(other.members) else (other, one)
     attempts, rejections = out.attempts - into.attempts, out.rejections - into.rejections
     shift = out.shift - into.shift

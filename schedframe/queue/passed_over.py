@@ -16,8 +16,8 @@ from attrs import define, field
 
 from .cohort import Cohort, cohort_of, line_of, size_of
 from .events import ClusterEvent
-from .foresight import Foresight, Kin
 from .hints import HintTable
+from .known_outcomes import KnownOutcomes, PodClass
 from .moments import Moment, Moments, common_order
 from .pools import Pools
 from .queued_pod import NO_PLUGINS, Pool, QueuedPodInfo, interned
@@ -27,7 +27,7 @@ from .queued_pod import NO_PLUGINS, Pool, QueuedPodInfo, interned
 class _Passed:
     info: QueuedPodInfo
     """A pod that waits alone, or the history of a cohort."""
-    kin: Kin | None
+    pod_class: PodClass | None
     """``None`` for a cohort."""
     at: Moment
     """The moment of its failure."""
@@ -41,7 +41,7 @@ class PassedOver:
 
     pools: Pools
     moments: Moments
-    foresight: Foresight
+    known_outcomes: KnownOutcomes
     clock: Callable[[], float]
     unsettled: list[object] = field(factory=list)
     """Not empty while pods are passed over that are not settled; read-only."""
@@ -62,9 +62,9 @@ class PassedOver:
 
         O(log n), and O(cohorts + lines) where pods are passed over.
         """
-        pools, foresight = self.pools, self.foresight
+        pools, known_outcomes = self.pools, self.known_outcomes
         while True:
-            if self._passed and self._stamp != foresight.stamp():
+            if self._passed and self._stamp != known_outcomes.stamp():
                 self._take_back()
             info = pools.pop()
             if info is None:
@@ -75,12 +75,12 @@ class PassedOver:
                 if found is not None:
                     return found
                 continue
-            kin = foresight.kin_if_rejected(info.pod) if foresight.any_rejected else None
-            if kin is None:
+            pod_class = known_outcomes.class_if_rejected(info.pod) if known_outcomes.any_rejected else None
+            if pod_class is None:
                 if self._passed:
                     self._last = common_order(info), info.place
                 return info
-            self._pass(info, kin, self.moments.of(info, self.clock()))
+            self._pass(info, pod_class, self.moments.of(info, self.clock()))
 
     def infos(self) -> list[QueuedPodInfo]:
         """Return what is passed over and not settled: pods, and the histories of cohorts. Any thread."""
@@ -121,12 +121,12 @@ class PassedOver:
 
     def _first_to_try(self, cohort: Cohort) -> QueuedPodInfo | None:
         """Return the first member of an active cohort that must be tried."""
-        foresight = self.foresight
-        look, few = foresight.look(), foresight.few_to_try()
+        known_outcomes = self.known_outcomes
+        look, few = known_outcomes.look(), known_outcomes.few_to_try()
         if few is not None and cohort.known_as_of == look:
-            return cohort.first_of(few, foresight.must_try)
-        best = cohort.first_of_all(foresight.must_try)
-        if best is None and all(map(foresight.is_known, cohort.lines)):
+            return cohort.first_of(few, known_outcomes.must_try)
+        best = cohort.first_of_all(known_outcomes.must_try)
+        if best is None and all(map(known_outcomes.is_known, cohort.lines)):
             cohort.known_as_of = look
         return best
 
@@ -149,7 +149,7 @@ class PassedOver:
             self._begun.append(cohort)
             self.unsettled.append(cohort)
         cohort.attempted, cohort.attempted_at = place, at
-        self._stamp = self.foresight.stamp()
+        self._stamp = self.known_outcomes.stamp()
 
     def _cut(self, cohort: Cohort, at: Moment) -> None:
         """Divide a cohort that was attempted in part, unless the rest fails at the same moment."""
@@ -173,10 +173,10 @@ class PassedOver:
         if cohort.size:
             self._pass(cohort.history, None, at)
 
-    def _pass(self, info: QueuedPodInfo, kin: Kin | None, at: Moment) -> None:
+    def _pass(self, info: QueuedPodInfo, pod_class: PodClass | None, at: Moment) -> None:
         if not self._passed:
-            self._stamp = self.foresight.stamp()
-        self._passed.append(_Passed(info, kin, at, common_order(info)))
+            self._stamp = self.known_outcomes.stamp()
+        self._passed.append(_Passed(info, pod_class, at, common_order(info)))
         self.unsettled.append(info)
 
     # ---- taking back -------------------------------------------------------------------------------------
@@ -194,7 +194,7 @@ class PassedOver:
             cohort.attempted, cohort.attempted_at = place, each.at
             self._begun.append(cohort)
             self.pools.push(each.info)
-        self._stamp = self.foresight.stamp()
+        self._stamp = self.known_outcomes.stamp()
 
     def concerns(self, hints: HintTable, event: ClusterEvent) -> bool:
         """Return whether *event* may help pods that were passed over and would be unschedulable by now."""
@@ -203,17 +203,17 @@ class PassedOver:
 
     def _rejected_groups(self) -> Iterator[tuple[QueuedPodInfo, frozenset[str]]]:
         for each in self._passed:
-            if each.kin is not None:
-                yield each.info, each.kin.rejectors
-        changes = self.foresight.changes_of_rejectors()
+            if each.pod_class is not None:
+                yield each.info, each.pod_class.rejectors
+        changes = self.known_outcomes.changes_of_rejectors()
         for cohort in [*(cohort_of(each.info) for each in self._passed), *self._begun]:
             if cohort is None:
                 continue
             if cohort.rejectors_as_of == changes:
                 yield cohort.history, cohort.history.unschedulable_plugins
             else:
-                for kin in cohort.lines:
-                    yield cohort.history, kin.rejectors
+                for pod_class in cohort.lines:
+                    yield cohort.history, pod_class.rejectors
 
     def settle(self) -> None:
         """Put back what was passed over up to the last pod that was tried; all else is active again."""
@@ -243,7 +243,7 @@ class PassedOver:
 
     def _reject(self, passed: _Passed) -> None:
         """Give a pod or a cohort the history that a rejection leaves, and let it wait."""
-        info, kin = passed.info, passed.kin
+        info, pod_class = passed.info, passed.pod_class
         cohort = cohort_of(info)
         self.moments.cycle += size_of(info)
         info.attempts += 1
@@ -253,16 +253,16 @@ class PassedOver:
         info.timestamp, info.moment, shift = passed.at
         info.popped = self.moments.cycle
         if cohort is None:
-            assert kin is not None
+            assert pod_class is not None
             info.place += shift
-            info.unschedulable_plugins = interned(kin.rejectors)
+            info.unschedulable_plugins = interned(pod_class.rejectors)
             self.pools.wait_rejected(info, info.timestamp)
-            self.wait_together(info, kin)
-            self.foresight.rejected(info.pod, kin)
+            self.wait_together(info, pod_class)
+            self.known_outcomes.rejected(info.pod, pod_class)
             return
         cohort.shift_by(shift)
         info.place = cohort.lowest
-        changes = self.foresight.changes_of_rejectors()
+        changes = self.known_outcomes.changes_of_rejectors()
         if cohort.rejectors_as_of != changes:
             while (part := _other_rejectors(cohort)) is not None:
                 self._let_wait(part)
@@ -283,9 +283,9 @@ class PassedOver:
             return
         waiting = cohort_of(other)
         if waiting is None:
-            assert other.kin is not None
+            assert other.pod_class is not None
             self.pools.leave(other)
-            cohort.add(other, other.kin)
+            cohort.add(other, other.pod_class)
             self._same_history[self._key(history)] = history
             return
         small, large = sorted((cohort, waiting), key=lambda one: len(one.lines))
@@ -293,9 +293,9 @@ class PassedOver:
         large.absorb(small)
         self._same_history[self._key(large.history)] = large.history
 
-    def wait_together(self, info: QueuedPodInfo, kin: Kin) -> None:
+    def wait_together(self, info: QueuedPodInfo, pod_class: PodClass) -> None:
         """Let a pod that was just rejected, and is in the unschedulable pool, wait with its equals. O(1)."""
-        info.kin = kin
+        info.pod_class = pod_class
         other = self._find_same(info)
         if other is None:
             return
@@ -303,14 +303,14 @@ class PassedOver:
         info.pool = None
         cohort = cohort_of(other)
         if cohort is None:
-            assert other.kin is not None
+            assert other.pod_class is not None
             cohort = Cohort.like(other)
             self.pools.leave(other)
             cohort.history.pool = None
-            cohort.add(other, other.kin)
+            cohort.add(other, other.pod_class)
             self.pools.wait(cohort.history, other.timestamp)
             self._same_history[self._key(cohort.history)] = cohort.history
-        cohort.add(info, kin)
+        cohort.add(info, pod_class)
 
     def _find_same(self, info: QueuedPodInfo) -> QueuedPodInfo | None:
         """What waits with the history of *info*; if nothing does, *info* is found from now on."""
@@ -325,7 +325,7 @@ class PassedOver:
             and other is not info
             and other.pool is Pool.UNSCHEDULABLE
             and other.line is None
-            and (other.kin is not None if other.cohort is None else size_of(other))
+            and (other.pod_class is not None if other.cohort is None else size_of(other))
             and self._key(other) == key
         ):
             return other
@@ -348,11 +348,11 @@ class PassedOver:
 
 def _other_rejectors(cohort: Cohort) -> Cohort | None:
     """Split lines off that other plugins rejected than the first one, with one history for all."""
-    rejectors = {kin.rejectors for kin in cohort.lines}
+    rejectors = {pod_class.rejectors for pod_class in cohort.lines}
     if len(rejectors) == 1:
         return None
     one = rejectors.pop()
-    return cohort.split(lambda line: line.kin.rejectors == one)
+    return cohort.split(lambda line: line.pod_class.rejectors == one)
 
 
 def _first_place(cohort: Cohort) -> int:

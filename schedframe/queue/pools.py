@@ -16,10 +16,10 @@ from .events import (
     UNSCHEDULABLE_TIMEOUT,
     ClusterEvent,
 )
-from .foresight import Kin
 from .gates import Gates
 from .heap import Heap
 from .hints import HintPlan, HintTable, RequeueStrategy
+from .known_outcomes import PodClass
 from .nominator import NominatingMode, Nominator
 from .queued_pod import PendingPod, Pool, QueuedPodInfo
 from .unschedulable import Group, UnschedulablePods
@@ -184,9 +184,9 @@ class Pools:
             self.part_from_cohort(member)
         return members
 
-    def split(self, cohort: Cohort, kins: set[Kin]) -> Cohort:
-        """Let the lines of *kins*, some of those of a waiting cohort, wait as a cohort of their own."""
-        part = cohort.split(lambda line: line.kin in kins)
+    def split(self, cohort: Cohort, pod_classes: set[PodClass]) -> Cohort:
+        """Let the lines of *pod_classes* wait as a cohort of their own; *cohort* keeps at least one line."""
+        part = cohort.split(lambda line: line.pod_class in pod_classes)
         assert part is not None
         part.history.pool = None
         self.wait(part.history, part.history.timestamp)

@@ -15,8 +15,8 @@ from .events import (
     UNSCHEDULABLE_TIMEOUT,
     ClusterEvent,
 )
-from .foresight import Foresight, Kin
 from .hints import RequeueStrategy
+from .known_outcomes import KnownOutcomes, PodClass
 from .options import QueueOptions
 from .passed_over import PassedOver
 from .pools import BACKING_OFF, SCHEDULE_ATTEMPT_FAILURE, WAITING
@@ -38,9 +38,9 @@ class PriorityQueue(QueueView):
     are identified by uid, and by key if they have none.
     """
 
-    def use_foresight(self, foresight: Foresight) -> None:
-        """Let pods of one kin wait together from now on; see docs/explanation/waiting-together.md."""
-        self._passed = PassedOver(self._pools, self._moments, foresight, self._clock)
+    def use_known_outcomes(self, known_outcomes: KnownOutcomes) -> None:
+        """Let pods of one class wait together from now on; see docs/explanation/waiting-together.md."""
+        self._passed = PassedOver(self._pools, self._moments, known_outcomes, self._clock)
         self._unsettled, self._take = self._passed.unsettled, self._passed.pop
 
     def reconfigure(self, options: QueueOptions) -> None:
@@ -174,7 +174,7 @@ class PriorityQueue(QueueView):
         *,
         unschedulable_plugins: Iterable[str] = (),
         pending_plugins: Iterable[str] = (),
-        kin: Kin | None = None,
+        pod_class: PodClass | None = None,
     ) -> Requeued:
         """End the flight of a pod whose attempt failed, and queue it again or let it wait.
 
@@ -182,7 +182,7 @@ class PriorityQueue(QueueView):
         queued. The plugins are those that rejected the pod; none of either kind means an error. If an event
         since the pod was popped may help it, it is queued again at once. O(log n + events in flight).
 
-        *kin*: the pods for which the attempt would have ended likewise; with them it waits together.
+        *pod_class*: the pods for which the attempt would have ended likewise; with them it waits together.
         """
         uid = info.uid
         info.unschedulable_plugins = interned(frozenset(unschedulable_plugins))
@@ -200,7 +200,7 @@ class PriorityQueue(QueueView):
             queued = self._pools.by_key.get(info.key)
             if queued is not None:
                 return Requeued(standing(queued).pool, already=True)
-            return self._queue_again(info, latest, kin)
+            return self._queue_again(info, latest, pod_class)
         finally:
             self.done(uid)
 
@@ -331,7 +331,7 @@ class PriorityQueue(QueueView):
     # ---- private -----------------------------------------------------------------------------------------
 
     def _update_waiting(self, info: QueuedPodInfo, old: Pod, new: Pod, now: float, echo: bool) -> bool:
-        info.pod, info.kin = new, None
+        info.pod, info.pod_class = new, None
         self._pools.wait(info, now)
         self.nominator.update(old, new)
         for event in () if echo else pod_update_events(old, new):
@@ -353,9 +353,9 @@ class PriorityQueue(QueueView):
             return False
         return info.line is not None or info.pool is Pool.UNSCHEDULABLE
 
-    def _queue_again(self, info: QueuedPodInfo, latest: Pod, kin: Kin | None) -> Requeued:
+    def _queue_again(self, info: QueuedPodInfo, latest: Pod, pod_class: PodClass | None) -> Requeued:
         now = self._clock()
-        info.pod, info.kin = latest, kin
+        info.pod, info.pod_class = latest, pod_class
         if info.unschedulable_plugins or info.pending_plugins:
             info.unschedulable_count += 1
             info.error_count = 0
@@ -368,8 +368,8 @@ class PriorityQueue(QueueView):
         strategy, held = self._strategy_of(info)
         if not strategy:
             self._pools.wait_rejected(info, now)
-            if kin is not None and self._passed is not None:
-                self._passed.wait_together(info, kin)
+            if pod_class is not None and self._passed is not None:
+                self._passed.wait_together(info, pod_class)
         elif self._pools.requeue(info, strategy, SCHEDULE_ATTEMPT_FAILURE, now, held=held):
             self._ready()
         return Requeued(info.pool)

@@ -9,7 +9,7 @@ from attrs import define, evolve, field, frozen
 
 from .._brief import brief_repr
 from ..api import Pod
-from .foresight import Kin
+from .known_outcomes import PodClass
 
 NO_PLUGINS: frozenset[str] = frozenset()
 
@@ -83,7 +83,7 @@ class QueuedPodInfo:
     """Number of the moment at which its last attempt failed, see :mod:`.moments`; 0: it did not fail yet."""
     place: int = 0
     """Order of arrival: its place among pods with an equal sort key whose attempts failed at one moment."""
-    kin: Kin | None = None
+    pod_class: PodClass | None = None
     """Of which it was when it was rejected; ``None``: it has to be tried."""
     line: object | None = None
     """What :func:`.line_of` returns: where it waits with others; ``None``: it waits alone."""
@@ -110,7 +110,7 @@ class QueuedPodInfo:
             gating_plugin="",
             backoff_expiry=None,
             flushed=False,
-            kin=None,
+            pod_class=None,
             line=None,
             cohort=None,
         )

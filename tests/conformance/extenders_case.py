@@ -128,10 +128,10 @@ class _Seen:
         status: Status,
         diagnosis: Diagnosis | None = None,
         nominating: NominatingInfo | None = CLEAR_NOMINATION,
-        kin: Any = None,
+        pod_class: Any = None,
     ) -> None:
         self.failures.append((status, diagnosis, nominating))
-        handle_failure(core, attempt, status, diagnosis, nominating, kin)
+        handle_failure(core, attempt, status, diagnosis, nominating, pod_class)
 
 
 def _attempt(case: Case, config: dict[str, Any]) -> dict[str, Any]:

@@ -22,7 +22,7 @@ from .waiting_worlds import Pair
 
 REPORTING = {"rejected", "refresh_reports", "known_rejections"}
 """They write conditions by functions that have guards of their own."""
-GUARDS = {"record", "kin_if_rejected", "kin_of", "look"}
+GUARDS = {"record", "class_if_rejected", "class_of", "look"}
 """What the queue and the scheduler call: everything else fails inside of these."""
 UNREACHED = {
     "_after_fault",

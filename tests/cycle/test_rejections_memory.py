@@ -27,24 +27,24 @@ def test_a_spec_does_not_carry_rejections_to_another_scheduler(monkeypatch: pyte
     )
     pods = copies(make_pod("template", cpu=4), ["a", "b"])
 
-    def kin_of_first(cpu: int) -> object:
+    def class_of_first(cpu: int) -> object:
         cluster = InMemoryCluster()
         cluster.create(make_node("n0", cpu=cpu))
         for pod in pods:
             cluster.create(pod)
         with Scheduler(cluster) as scheduler:
             assert scheduler.rejections is not None
-            assert scheduler.rejections.kin_of(pods[0]) is None
+            assert scheduler.rejections.class_of(pods[0]) is None
             scheduler.run_until_idle()
-            return scheduler.rejections.kin_of(pods[0])
+            return scheduler.rejections.class_of(pods[0])
 
-    first, second = kin_of_first(1), kin_of_first(2)
+    first, second = class_of_first(1), class_of_first(2)
     assert first is not None
     assert second is not None
     assert first is not second
 
 
-def test_a_spec_keeps_a_bounded_number_of_kins() -> None:
+def test_a_spec_keeps_a_bounded_number_of_classes() -> None:
     side = Side(True, None)
     known = side.scheduler.rejections
     assert known is not None
@@ -56,7 +56,7 @@ def test_a_spec_keeps_a_bounded_number_of_kins() -> None:
         (pod,) = copies(template, [f"p{number}"])
         side.cluster.create(evolve(pod, metadata=evolve(pod.metadata, labels={"index": str(number)})))
         side.scheduler.run_until_idle()
-        sizes.append(len(template.spec.memo[rejections._KINS][1]))
+        sizes.append(len(template.spec.memo[rejections._CLASSES][1]))
     assert max(sizes) == known.max_classes + 1
     assert sizes[-1] < max(sizes)
     side.scheduler.close()
@@ -71,7 +71,7 @@ def test_a_fault_forgets_what_specs_keep() -> None:
     for each in pods:
         side.cluster.create(each)
     side.scheduler.run_until_idle()
-    assert known.kin_of(pod) is not None
+    assert known.class_of(pod) is not None
     known._after_fault(IndexError("out of step"), pod)
-    assert known.kin_of(pod) is None
+    assert known.class_of(pod) is None
     side.scheduler.close()

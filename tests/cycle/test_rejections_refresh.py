@@ -10,7 +10,7 @@ from schedframe.cycle.search.search import Search
 
 from .build import make_node, make_pod
 
-KINS = 150
+CLASSES = 150
 FULL = "Too many pods"
 
 
@@ -22,16 +22,16 @@ def full(cluster: InMemoryCluster) -> int:
 
 @pytest.fixture
 def changed() -> tuple[InMemoryCluster, Scheduler, VirtualClock]:
-    """A scheduler with pods of many kins that are too large, for a node that is no longer full."""
+    """A scheduler with pods of many classes that are too large, for a node that is no longer full."""
     clock = VirtualClock()
     running = make_pod("running", uid="running", node_name="n0")
     cluster = InMemoryCluster([make_node("n0", cpu=1, pods=1), running], clock=clock)
-    for i in range(KINS):
+    for i in range(CLASSES):
         for copy in ("a", "b"):
             cluster.create(make_pod(f"p{i}-{copy}", uid=f"uid-{i}-{copy}", cpu=2 + i))
     scheduler = Scheduler(cluster, clock=clock, seed=1)
     scheduler.run_until_idle()
-    assert full(cluster) == 2 * KINS
+    assert full(cluster) == 2 * CLASSES
     clock.advance(1000.0)
     cluster.delete("Pod", running.key)
     while scheduler.schedule_one() is not None:
@@ -52,7 +52,7 @@ def test_a_step_renews_some_conditions(
 
     monkeypatch.setattr(Search, "decide", counted)
     seen = full(cluster)
-    for _ in range(KINS // 64 + 1):
+    for _ in range(CLASSES // 64 + 1):
         before = decisions
         scheduler.step()
         scheduler.step()
@@ -68,5 +68,5 @@ def test_a_step_renews_some_conditions(
 
 def test_a_look_at_the_queue_renews_all(changed: tuple[InMemoryCluster, Scheduler, VirtualClock]) -> None:
     cluster, scheduler, _ = changed
-    assert len(scheduler.pending()) == 2 * KINS
+    assert len(scheduler.pending()) == 2 * CLASSES
     assert not full(cluster)

@@ -34,7 +34,7 @@ def test_a_filter_by_node_that_is_not_cached_is_called_for_each_pod() -> None:
     assert placed == ["p7", "p17", "p27", "p37", "p47"]
 
 
-def test_a_pod_whose_labels_changed_while_it_waited_is_of_another_kin() -> None:
+def test_a_pod_whose_labels_changed_while_it_waited_is_of_another_class() -> None:
     pair = Pair()
     pair.create([make_node("n0", cpu=1), make_pod("one", uid="one", cpu=2)])
     pair.run()

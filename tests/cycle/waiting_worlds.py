@@ -60,7 +60,7 @@ class Side:
         """All that the queue says of each pod, and the order of the pools that have one."""
         queue = self.scheduler.core.queue
         queue.check_invariants()
-        self.check_kins()
+        self.check_classes()
         found: dict[str, Any] = {
             pod.key: (
                 pod.pool,
@@ -78,7 +78,7 @@ class Side:
         found["counts"] = queue.counts()
         return found
 
-    def check_kins(self) -> None:
+    def check_classes(self) -> None:
         """Pods in one line have equal specs and metadata."""
         for cohort in self.scheduler.core.queue.cohorts():
             for line in cohort.lines.values():

@@ -5,7 +5,7 @@ from __future__ import annotations
 from attrs import frozen
 
 from ...framework import Code, Diagnosis, NominatingInfo, Status
-from ...queue import Kin, NominatingMode
+from ...queue import NominatingMode, PodClass
 from ..core import Core
 from ..outcomes import AttemptResult
 from .attempt import Attempt
@@ -39,13 +39,13 @@ def handle_failure(
     status: Status,
     diagnosis: Diagnosis | Rejection | None = None,
     nominating: NominatingInfo | None = CLEAR_NOMINATION,
-    kin: Kin | None = None,
+    pod_class: PodClass | None = None,
 ) -> None:
     """End a failed attempt: requeue the pod in its present version and write its status.
 
     *diagnosis* says why no node fits; without it the plugin in *status* rejected the pod on the chosen
     node, or something failed. *nominating* says what to do with the pod's nomination, ``None`` leaves it.
-    *kin*: the pods with which it may wait.
+    *pod_class*: the pods with which it may wait.
     """
     if attempt.started:
         _observe(core, attempt, status, diagnosis)
@@ -60,7 +60,11 @@ def handle_failure(
         core.report(status, pod, "scheduling")
     unschedulable, pending = _rejectors(core, attempt, status, diagnosis)
     core.queue.add_unschedulable(
-        attempt.info, current, unschedulable_plugins=unschedulable, pending_plugins=pending, kin=kin
+        attempt.info,
+        current,
+        unschedulable_plugins=unschedulable,
+        pending_plugins=pending,
+        pod_class=pod_class,
     )
     if nominating is not None and nominating.node_name is not None:
         core.queue.nominator.add(current, nominating.node_name)
