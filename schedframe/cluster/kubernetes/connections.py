@@ -266,11 +266,15 @@ class _Connection(asyncio.Protocol):
             self._reply.set_result(reply)
 
     def eof_received(self) -> None:
-        """Called by the loop, which closes the connection then."""
-        self.is_usable = False
+        """Called by the loop, which closes the connection then. With TLS that may take 30 s."""
+        self._end(None)
 
     def connection_lost(self, error: Exception | None) -> None:
-        """Called by the loop. An answer without a length is complete then."""
+        """Called by the loop."""
+        self._end(error)
+
+    def _end(self, error: Exception | None) -> None:
+        """No more bytes come. An answer without a length is complete then."""
         self.is_usable = False
         if self._reply is None or self._reply.done():
             return
