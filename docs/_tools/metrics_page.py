@@ -2,24 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from schedframe.metrics import ABSENT, METRICS
+from schedframe.metrics import ABSENT, METRICS, OWN, Metric
 
 PAGE: Final = Path(__file__).resolve().parents[1] / "reference" / "metrics.md"
 BEGIN: Final = "<!-- tables -->"
 
 
 def tables() -> str:
-    """Return both tables as Markdown."""
-    lines = ["", "| metric | type | labels | what |", "| --- | --- | --- | --- |"]
-    for metric in METRICS:
-        labels = ", ".join(f"`{label}`" for label in metric.labels)
-        lines.append(f"| `{metric.name}` | {metric.kind} | {labels} | {metric.help} |")
+    """Return the tables as Markdown."""
+    lines = _table([metric for metric in METRICS if metric not in OWN])
+    lines += ["", "## Only here", "", "kube-scheduler has no such metrics.", *_table(OWN)]
     lines += ["", "## Not here", "", "| metric of kube-scheduler | why |", "| --- | --- |"]
     lines += [f"| `{name}` | {reason} |" for name, reason in ABSENT.items()]
     return "\n".join(lines) + "\n"
+
+
+def _table(metrics: Iterable[Metric]) -> list[str]:
+    lines = ["", "| metric | type | labels | what |", "| --- | --- | --- | --- |"]
+    for metric in metrics:
+        labels = ", ".join(f"`{label}`" for label in metric.labels)
+        lines.append(f"| `{metric.name}` | {metric.kind} | {labels} | {metric.help} |")
+    return lines
 
 
 def main() -> None:

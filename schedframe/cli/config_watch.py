@@ -2,7 +2,8 @@
 
 The file of a mounted ConfigMap is a link behind a link, which is exchanged as a whole: so the file that the
 path leads to is looked at, with its size and its time, every few seconds. A thread of its own reads it. A
-file that is refused is logged, and changes nothing; it is read again when it changes, or at SIGHUP.
+file that is refused is logged and counted, and changes nothing; it is read again when it changes, or at
+SIGHUP.
 """
 
 from __future__ import annotations
@@ -38,6 +39,8 @@ class ConfigWatch:
     read: Callable[[], EffectiveConfig]
     """Reads the file and applies the flags. Raises :class:`SchedframeError` if it is refused."""
     scheduler: Scheduler
+    on_refused: Callable[[str], object] | None = None
+    """Called with the reason when the file is refused, in the thread that read it."""
     problem: str | None = None
     """Why the file as it is now is not in use; ``None``: it is."""
     _seen: _State | None = field(init=False)
@@ -59,13 +62,26 @@ class ConfigWatch:
             return
         self._seen = state
         try:
-            self.scheduler.reload(self.read())
+            self.scheduler.reload(self._config())
         except (SchedframeError, OSError) as error:
             self.problem = str(error)
-            logger.error("%s is refused, the former configuration stays in use: %s", self.path, error)
+            note = f"{self.path} is refused, the former configuration stays in use: {error}"
+            logger.error("%s", note)
+            if self.on_refused is not None:
+                self.on_refused(note)
         else:
             self.problem = None
             logger.info("%s is in use", self.path)
+
+    def _config(self) -> EffectiveConfig:
+        """Read the file. A file that is refused counts as a refused reload, though none begins."""
+        try:
+            return self.read()
+        except (SchedframeError, OSError):
+            meter = self.scheduler.core.meter
+            if meter is not None:
+                meter.reloads.add(accepted=False)
+            raise
 
     @contextmanager
     def following(self) -> Iterator[None]:

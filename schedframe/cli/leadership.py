@@ -7,10 +7,11 @@ import logging
 import threading
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
-from attrs import define, field
+from attrs import define, field, frozen
 
+from ..api import NamespacedObject, ObjectMeta
 from ..cluster.kubernetes import KubernetesCluster
 from ..cluster.kubernetes.client import ApiClient
 from ..cluster.kubernetes.errors import NotLeading
@@ -34,6 +35,17 @@ def election_settings(config: LeaderElectionConfiguration) -> ElectionSettings:
         retry_period=config.retry_period.seconds,
         lease=LeaseName(config.resource_namespace, config.resource_name),
     )
+
+
+@frozen
+class HeldLease(NamespacedObject):
+    """The names of a lease."""
+
+    KIND: ClassVar[str] = "Lease"
+    API_VERSION: ClassVar[str] = "coordination.k8s.io/v1"
+    __hash__ = NamespacedObject.__hash__
+
+    metadata: ObjectMeta
 
 
 @define(eq=False)
@@ -107,6 +119,14 @@ class Leadership:
         elector = self.elector
         return None if elector is None else elector.problem()
 
+    def held_lease(self) -> HeldLease | None:
+        """Return the lease, which events may be about; ``None`` if this replica does not hold it."""
+        elector, settings = self.elector, self.settings
+        if elector is None or settings is None or not self.leads:
+            return None
+        lease = settings.lease
+        return HeldLease(ObjectMeta(lease.name, lease.namespace, elector.uid))
+
     def role(self) -> str | None:
         """Return what this replica does in the election; ``None`` outside of one. Safe in any thread."""
         elector = self.elector
@@ -152,16 +172,15 @@ class Leadership:
 
     def _announce(self) -> None:
         """Record the event by which kube-scheduler says who leads."""
-        elector, settings = self.elector, self.settings
-        if elector is None or settings is None:
+        elector, lease = self.elector, self.held_lease()
+        if elector is None or lease is None:
             return
-        lease = settings.lease
         regarding = {
-            "apiVersion": "coordination.k8s.io/v1",
-            "kind": "Lease",
+            "apiVersion": lease.API_VERSION,
+            "kind": lease.KIND,
             "namespace": lease.namespace,
             "name": lease.name,
-            "uid": elector.uid,
+            "uid": lease.uid,
         }
         note = f"{elector.identity} became leader"
         self.cluster.recorder.record(

@@ -24,6 +24,7 @@ from .garbage import exempt_present_objects
 from .leadership import Leadership, election_settings, new_fence, quiet
 from .logs import DecisionLog, set_up
 from .observed import Observed
+from .refusals import RefusalEvents
 from .run_config import configured, connected
 from .run_options import RunOptions
 from .serving import new_metrics, serving
@@ -131,7 +132,8 @@ def _schedule(
         cluster, scheduler, leadership, None if metrics is None else metrics.exposition
     )
     if options.config is not None:
-        watch = ConfigWatch(options.config, partial(configured, options, registry), scheduler)
+        events = RefusalEvents(scheduler, leadership)
+        watch = ConfigWatch(options.config, partial(configured, options, registry), scheduler, events.record)
         ending.watch, observed.refused = watch, lambda: watch.problem is not None
     with scheduler, serving(settings, observed), following(ending.watch):
         if not _joined(leadership, observed, delays=config.config.delay_cache_until_active):

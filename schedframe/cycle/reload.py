@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import threading
 from collections import deque
+from collections.abc import Iterator
 from concurrent.futures import Future, wait
+from contextlib import contextmanager
 
 from attrs import define, field, frozen
 
@@ -92,6 +94,19 @@ class Reloader:
     def __attrs_post_init__(self) -> None:
         self.rejections = known_rejections(self.core, self.options)
         self._connect_extenders()
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Count a reload inside, if there are metrics: refused if it raises, else accepted. Any thread."""
+        meter = self.core.meter
+        try:
+            yield
+        except Exception:
+            if meter is not None:
+                meter.reloads.add(accepted=False)
+            raise
+        if meter is not None:
+            meter.reloads.add(accepted=True)
 
     def reload(self, config: EffectiveConfig, driving: threading.RLock | None) -> None:
         """Go on with *config*; return when that is so. Any thread.

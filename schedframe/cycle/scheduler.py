@@ -244,8 +244,9 @@ class Scheduler:
         nothing changes, if it is refused, a plugin cannot be made or the feature gates are others. While
         another thread drives the scheduler, waits until its next cycle begins.
         """
-        effective = load(config, self.registry, self._passed, self.core.feature_gates)
-        self._reloader.reload(effective, self._driving if self._runs else None)
+        with self._reloader.counted():
+            effective = load(config, self.registry, self._passed, self.core.feature_gates)
+            self._reloader.reload(effective, self._driving if self._runs else None)
         return effective
 
     @property

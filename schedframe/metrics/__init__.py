@@ -1,9 +1,18 @@
-"""Metrics for Prometheus, named as kube-scheduler names them. Needs the extra ``metrics``."""
+"""Metrics for Prometheus, named as kube-scheduler names them, and two more. Needs the extra ``metrics``."""
 
 from __future__ import annotations
 
-from ..cycle.metering.catalogue import ABSENT, METRICS
+from ..cycle.metering.catalogue import ABSENT, METRICS, OWN
 from ..cycle.metering.families import Metric, MetricFamily, MetricKind, MetricsSink
 from .prometheus import SchedulerMetrics
 
-__all__ = ["ABSENT", "METRICS", "Metric", "MetricFamily", "MetricKind", "MetricsSink", "SchedulerMetrics"]
+__all__ = [
+    "ABSENT",
+    "METRICS",
+    "OWN",
+    "Metric",
+    "MetricFamily",
+    "MetricKind",
+    "MetricsSink",
+    "SchedulerMetrics",
+]

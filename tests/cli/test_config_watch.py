@@ -28,7 +28,7 @@ def written(path: Path, **more: object) -> Path:
 
 
 def watch_of(path: Path) -> ConfigWatch:
-    scheduler = Scheduler(InMemoryCluster([node("n"), pod("a")]), path)
+    scheduler = Scheduler(InMemoryCluster([node("n"), pod("a")]), path, statistics=True)
     return ConfigWatch(path, partial(load_config, path), scheduler)
 
 
@@ -76,6 +76,34 @@ def test_a_refused_file_changes_nothing_until_it_is_mended(
     watch.look()
     assert watch.problem is None
     assert backoff(watch) == 2
+
+
+def test_a_refused_file_is_counted_and_reported_until_it_is_mended(tmp_path: Path) -> None:
+    watch = watch_of(written(tmp_path / "config.yaml"))
+    notes: list[str] = []
+    watch.on_refused = notes.append
+
+    def figures() -> list[float]:
+        metrics = watch.scheduler.statistics().metrics
+        reloads = metrics["schedframe_config_reloads_total"].samples
+        last = metrics["schedframe_config_last_reload_success"].samples[()]
+        return [reloads["accepted",], reloads["refused",], last]  # type: ignore[list-item]  # no histograms
+
+    assert figures() == [0, 0, 1]
+    written(watch.path, podInitialBackoffSeconds=-100)  # refused by the file's reader
+    watch.look()
+    assert figures() == [0, 1, 0]
+    plugins = {"multiPoint": {"enabled": [{"name": "NoSuchPlugin"}]}}
+    written(watch.path, profiles=[{"plugins": plugins}])  # refused by the scheduler
+    watch.ask()
+    watch.look()
+    assert figures() == [0, 2, 0]
+    written(watch.path, podInitialBackoffSeconds=2)
+    watch.look()
+    assert figures() == [1, 2, 1]
+    assert len(notes) == 2
+    assert "podInitialBackoffSeconds" in notes[0]
+    assert "NoSuchPlugin" in notes[1]
 
 
 def test_a_file_that_is_gone_is_no_change(tmp_path: Path) -> None:

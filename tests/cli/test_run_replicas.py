@@ -105,6 +105,40 @@ def test_the_next_replica_takes_over_when_the_leader_ends(tmp_path: Path) -> Non
         assert not [token for token in server.access.users if token in log]
 
 
+@pytest.mark.skipif(not hasattr(signal, "SIGHUP"), reason="needs POSIX signals")
+def test_a_refused_configuration_is_an_event_about_the_lease(tmp_path: Path) -> None:
+    config = tmp_path / "config.yaml"
+    head = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    config.write_text(head)
+    with ApiServer() as server:
+        server.create(node("n").allocatable(cpu="8", memory="8Gi", pods="50"))
+        server.create(pod("a").requests(cpu="100m"))
+        kubeconfig = server.kubeconfig(tmp_path / "kubeconfig")
+        with replica(kubeconfig, "--config", str(config)) as process:
+            wait(lambda: bound(server, 1))
+            config.write_text(f"{head}podInitialBackoffSeconds: -3\n")
+            process.send_signal(signal.SIGHUP)
+
+            def refusals() -> list[dict[str, Any]]:
+                return [each for each in server.list("Event") if each["reason"] == "ConfigurationRefused"]
+
+            (event,) = wait(refusals)
+            process.send_signal(signal.SIGTERM)
+            assert process.wait(10) == 0
+        lease = server.get("Lease", LEASE)
+        assert lease is not None
+        regarding = {name: event["regarding"][name] for name in ("kind", "namespace", "name", "uid")}
+        metadata = lease["metadata"]
+        assert regarding == {
+            "kind": "Lease",
+            "namespace": "kube-system",
+            "name": "kube-scheduler",
+            "uid": metadata["uid"],
+        }
+        assert event["type"] == "Warning"
+        assert "podInitialBackoffSeconds" in event["note"]
+
+
 def test_nothing_is_written_while_the_fence_is_closed(tmp_path: Path) -> None:
     fence = Fence()
     faults: list[Any] = []

@@ -20,6 +20,7 @@ from schedframe import (
     VirtualClock,
     hookimpl,
 )
+from schedframe.cycle.latency import Distribution
 from schedframe.framework import Framework, Registry
 from schedframe.testing import node, pod
 
@@ -231,6 +232,24 @@ def test_backoffs_and_order_follow_the_new_configuration() -> None:
     after = {each.key: each.attempts for each in world.scheduler.pending()}
     assert all(after[key] >= attempts for key, attempts in before.items())
     assert world.scheduler.config.pod_initial_backoff_seconds == 7
+
+
+def test_a_refused_configuration_leaves_the_sampling_of_binds_alone() -> None:
+    """A plan is made for the counts of the profile in use, before the second profile fails."""
+    world = World(small_node(cpu="100", pods=500), statistics=True)
+    refused = config("default-scheduler", OTHER)
+    refused["profiles"][1]["plugins"] = config(enabled=("Broken",))["profiles"][0]["plugins"]
+    for number in range(200):
+        world.cluster.create(pod(f"p{number}").requests(cpu="1m").build())
+        world.run()
+        with pytest.raises(ConfigError):
+            world.scheduler.reload(refused)
+    points = world.scheduler.statistics().metrics["scheduler_framework_extension_point_duration_seconds"]
+    binds = points.samples["Bind", "Success", "default-scheduler"]
+    assert isinstance(binds, Distribution)
+    assert 8 <= binds.count <= 60, "about one in ten is measured"
+    reloads = world.scheduler.statistics().metrics["schedframe_config_reloads_total"]
+    assert reloads.samples == {("accepted",): 0, ("refused",): 200}
 
 
 def test_another_thread_reloads_while_the_scheduler_runs() -> None:

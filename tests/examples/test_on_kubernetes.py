@@ -111,7 +111,7 @@ def test_the_chart_has_the_same_configuration() -> None:
 def test_alerts_and_dashboard_name_metrics_that_exist(name: str) -> None:
     text = (HERE / name).read_text()
     known = {metric.name for metric in METRICS}
-    used = set(re.findall(r"\bscheduler_\w+", text))
+    used = set(re.findall(r"\b(?:scheduler|schedframe)_\w+", text))
     assert used
     for each in used:
         assert each in known or re.sub(r"_(bucket|sum|count)$", "", each) in known, each

@@ -1,5 +1,6 @@
-"""The metrics of kube-scheduler that this scheduler has: names, types, labels and buckets as there.
+"""The metrics of kube-scheduler that this scheduler has, and a few of its own.
 
+Names, types, labels and buckets of the former are as there; names of the latter begin with ``schedframe_``.
 ``docs/reference/metrics.md`` is checked against this list, as is a scrape of kube-scheduler v1.36.
 """
 
@@ -168,6 +169,20 @@ GROUP_SEARCH_SECONDS = _histogram(
     _ATTEMPT,
 )
 
+RELOADS = Metric(
+    "schedframe_config_reloads_total",
+    MetricKind.COUNTER,
+    "Configurations given while the scheduler runs: accepted or refused.",
+    ("result",),
+)
+LAST_RELOAD = Metric(
+    "schedframe_config_last_reload_success",
+    MetricKind.GAUGE,
+    "1 if the configuration given last is in use, 0 if it is refused and the former one stays in use.",
+)
+
+OWN: Final = (RELOADS, LAST_RELOAD)
+"""Metrics that kube-scheduler does not have."""
 METRICS: Final[tuple[Metric, ...]] = tuple(each for each in list(vars().values()) if isinstance(each, Metric))
 """All of them, in the order of this file."""
 

@@ -12,6 +12,7 @@ from ..latency import Distribution, Histogram
 from . import catalogue
 from .families import Metric, MetricFamily, MetricValue
 from .meter import Meter, ProfileMeter
+from .reloads import ACCEPTED, REFUSED
 
 _QUEUE_OF: Mapping[Pool, str] = {
     Pool.ACTIVE: "active",
@@ -47,6 +48,9 @@ def _all(core: Core, meter: Meter) -> Iterator[tuple[Metric, _Samples]]:
         yield catalogue.GROUP_SEARCH_SECONDS, {(): meter.group_searches.distribution()}
     yield catalogue.VICTIMS, {(): meter.victims.distribution()}
     yield catalogue.PREEMPTION_ATTEMPTS, {(): meter.preemption_attempts}
+    reloads = meter.reloads
+    yield catalogue.RELOADS, {(ACCEPTED,): reloads.accepted, (REFUSED,): reloads.refused}
+    yield catalogue.LAST_RELOAD, {(): int(reloads.last_accepted)}
     yield from _gauges(core)
 
 

@@ -31,6 +31,7 @@ from ..runtime.clock import Clock, SystemClock
 from . import catalogue
 from .gaps import random_gap
 from .plugin_calls import BIND, SUCCESS, CallCounts, SampledCalls
+from .reloads import ReloadCounts
 
 _ACTIONS: Final = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
 _FIGURES: Final = Struct("4dq")
@@ -184,6 +185,7 @@ class Meter:
     )
     """Attempts for pod groups by result and profile."""
     group_searches: Histogram = field(factory=lambda: Histogram(catalogue.GROUP_SEARCH_SECONDS.bounds))
+    reloads: ReloadCounts = field(factory=ReloadCounts)
     _frameworks: dict[Framework, FrameworkMeter] = field(factory=dict)
     _offset: float | None = field(init=False)
     """Seconds of ``perf_counter`` at 0 of the scheduler's clock, if the machine moves both; else ``None``."""
