@@ -130,7 +130,7 @@ class BackoffQueues:
     def deadline(self) -> float | None:
         """Return when the first backoff is over: the instant after the second of its expiry. O(1)."""
         first = None
-        for heap in (self.rejected, self.held, self.errors):
+        for heap in self._heaps():
             if heap.entries and (head := heap.peek()) is not None:
                 end = self.wake_at(head)
                 if first is None or end < first:

@@ -104,6 +104,17 @@ def test_the_longest_backoff_grows_with_the_square_root_of_the_size_of_the_group
     assert longest == {"default/a": 10 * sqrt(16) + 1, "default/b": 11, "default/c": 11}
 
 
+def test_the_end_of_the_backoff_of_held_members_is_the_next_deadline() -> None:
+    queue = GroupQueue(options(ManualClock()))
+    pods = {name: member(name, "g") for name in "ab"}
+    for each in pods.values():
+        queue.add(each)
+    for info in attempt(queue, pods):
+        fail(queue, info, "Label")
+    deadlines = {each.wake_at for each in queue.pending()}
+    assert deadlines == {queue.next_deadline()} != {None}
+
+
 def test_a_held_member_that_names_another_group_is_filed_there_alone() -> None:
     clock = ManualClock()
     queue = GroupQueue(options(clock))
