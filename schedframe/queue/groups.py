@@ -183,9 +183,9 @@ class GroupQueue(PriorityQueue):
     _BACKOFF: ClassVar[type[BackoffQueues]] = GroupBackoffQueues
     _pools: GroupPools
 
-    def __init__(self, options: QueueOptions | None = None, **keywords: Any) -> None:
+    def __init__(self, options: QueueOptions | None = None) -> None:
         self._size_of: Callable[[str], int] = _one
-        PriorityQueue.__init__(self, options, **keywords)
+        PriorityQueue.__init__(self, options)
 
     def scale_backoff(self, size_of: Callable[[str], int]) -> None:
         """Let the longest backoff grow with the square root of what *size_of* returns for a group."""
