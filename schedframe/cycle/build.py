@@ -186,6 +186,8 @@ def _add_observers(core: Core, options: SchedulerOptions) -> None:
         core.observers = (options.observer,)
     if options.statistics or options.metrics is not None:
         core.meter = Meter(core.clock)
+    if options.tracing is not None:
+        core.tracing = options.tracing.attach(core.report_tracing)
 
 
 def _observer_of(core: Core, profile: str, options: SchedulerOptions) -> Observer | None:
@@ -239,6 +241,8 @@ def _framework(
     observer: Observer | None,
     guards: Sequence[Guard],
 ) -> Framework:
+    if core.tracing is not None:
+        guards = (*guards, core.tracing)
     if core.meter is None:
         return build_framework(profile, registry, handle, observer, guards)
     counts = core.meter.of_profile(profile.scheduler_name)

@@ -29,6 +29,7 @@ from .runtime.executors import Executor
 from .runtime.inbox import Inbox
 from .runtime.timers import Timers
 from .search.search import Search
+from .tracing import AttemptTracer
 from .watchdog import Watchdog
 
 logger = logging.getLogger("schedframe")
@@ -86,6 +87,7 @@ class Core:
     """What plugins and programs tell people."""
     meter: Meter | None = None
     """Counts for metrics and statistics."""
+    tracing: AttemptTracer | None = None
     calls: dict[str, EveryCall] = field(factory=dict)
     """By scheduler name; empty unless every call of a plugin is timed."""
     writes: PodWriteQueue = field(init=False)
@@ -96,9 +98,18 @@ class Core:
         if isinstance(self.cache, GroupCache):
             self.members, self.cache.pending = self.cache.members, self.pending
 
+    @property
+    def times_attempts(self) -> bool:
+        """Whether attempts are observed, counted or traced."""
+        return bool(self.observers) or self.meter is not None or self.tracing is not None
+
     def report_extender(self, status: Status, pod: Pod) -> None:
         """Report an error of an extender that does not end the attempt."""
         self.report(status, pod, "extender")
+
+    def report_tracing(self, error: Exception) -> None:
+        """Report an error of the tracing, which changes nothing for any pod."""
+        self.report(Status.from_error(error), None, "tracing")
 
     def report(self, status: Status, pod: Pod | None, where: str) -> None:
         """Log a fault of a plugin, or of the cluster, and call ``on_fault`` with it."""

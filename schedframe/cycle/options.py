@@ -17,6 +17,7 @@ from .observer import DecisionObserver
 from .outcomes import SchedulerObserver
 from .runtime.clock import Clock
 from .runtime.executors import Executor
+from .tracing import TracingSink
 from .watchdog import Watchdog
 
 ScoreAllNodes = bool | Literal["auto"]
@@ -89,6 +90,10 @@ class SchedulerOptions:
         default=None, validator=optional_with(["attach"], "give a schedframe.metrics.SchedulerMetrics")
     )
     """Where to show metrics, such as a :class:`schedframe.metrics.SchedulerMetrics`."""
+    tracing: TracingSink | None = field(
+        default=None, validator=optional_with(["attach"], "give a schedframe.tracing.Tracing")
+    )
+    """Where to write spans of attempts, such as a :class:`schedframe.tracing.Tracing`."""
     debug: bool = False
     """Whether a plugin that changes a node info or the node table fails, with its name. For tests: each call
     of a hook takes some microseconds longer. Also sets a watchdog of one second.
@@ -131,6 +136,7 @@ class SchedulerKeywords(TypedDict, total=False):
     observer: Observer | SchedulerObserver | None
     statistics: bool
     metrics: MetricsSink | None
+    tracing: TracingSink | None
     debug: bool
     watchdog: Watchdog | None
     recorder: DecisionObserver | None

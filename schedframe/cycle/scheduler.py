@@ -30,8 +30,9 @@ from .events import EventRecorder
 from .handlers import EventHandlers
 from .metering.collect import collect
 from .no_node import end_without_node
-from .observer import DecisionObserver
+from .observer import record
 from .options import SchedulerKeywords, SchedulerOptions
+from .outcomes import AttemptResult
 from .pending import PendingPods, pending_pods
 from .pod_groups.cycle import GroupCycle
 from .pod_groups.handlers import GroupEventHandlers
@@ -41,6 +42,7 @@ from .runtime.executors import InlineExecutor
 from .runtime.socket_wait import SocketWait
 from .search.decision import Decision
 from .statistics import Statistics, statistics_of
+from .tracing import GONE, AttemptEnd
 from .watching import Watching
 
 
@@ -76,14 +78,14 @@ class Scheduler:
         self.core: Core = build_core(cluster, effective, registry, options)
         if self.core.meter is not None and options.metrics is not None:
             options.metrics.attach(partial(collect, self.core, self.core.meter))
-        self._timed = bool(self.core.observers) or self.core.meter is not None
+        self._timed = self.core.times_attempts
         self._socket_wait = SocketWait(self.core.inbox, self.core.clock, self._do_due, self.next_deadline)
         self._waiting = PermitDesk(self.core)
         self.groups: GroupCycle | None = None
         """The cycles of pod groups; ``None`` without the feature gate GenericWorkload."""
         if self.core.feature_gates.enabled(GROUPS):
-            record = None if self.recorder is None else partial(self._record, self.recorder)
-            self.groups = GroupCycle(self.core, record)
+            recording = None if self.recorder is None else partial(record, self.recorder, self.core)
+            self.groups = GroupCycle(self.core, recording)
             self.groups.queue.scale_backoff(self.groups.backoff_size)
         self._handlers = EventHandlers(self.core) if self.groups is None else GroupEventHandlers(self.core)
         self._watching = Watching(self.core, self._handlers)
@@ -225,8 +227,9 @@ class Scheduler:
                 extender.close()
             self._socket_wait.close()
             core.queue.close()
-            if core.watchdog is not None:
-                core.watchdog.close()
+            for part in (core.watchdog, core.tracing):
+                if part is not None:
+                    part.close()
 
     def __enter__(self) -> Self:
         return self
@@ -270,15 +273,20 @@ class Scheduler:
         """Find a node, then take it; or try to make room, then back to the queue."""
         core, pod = self.core, info.pod
         started = perf_counter() if self._timed else 0.0
+        trace = None if core.tracing is None else core.tracing.begin(framework.profile_name, info, started)
         decision = core.search.decide(framework, pod)
+        if trace is not None:
+            trace.search_ended()
         if decision.extenders and self._is_gone(pod):
             core.queue.done(info.uid)
+            if trace is not None:
+                trace.ended(AttemptEnd(AttemptResult.ERROR, message=GONE))
             return decision
         if self.recorder is not None:
-            self._record(self.recorder, framework, info, decision)
+            record(self.recorder, core, framework, info, decision)
         attempt = Attempt(info, pod, framework, decision.state)
         if started:
-            attempt.started, attempt.searched = started, perf_counter()
+            attempt.started, attempt.searched, attempt.trace = started, perf_counter(), trace
         if decision.node_name is not None:
             attempt.node_name, attempt.idle = decision.node_name, decision.idle
             place(core, attempt)
@@ -287,20 +295,14 @@ class Scheduler:
         else:
             assert decision.error is not None
             handle_failure(core, attempt, decision.error)
+        if trace is not None:
+            trace.leave()
         return decision
 
     def _is_gone(self, pod: Pod) -> bool:
         """Whether *pod* was deleted, or placed by others, while extenders were asked about it."""
         now = self.core.pending.get(pod.key)
         return now is None or now.uid != pod.uid or now.is_terminating
-
-    def _record(
-        self, recorder: DecisionObserver, framework: Framework, info: QueuedPodInfo, decision: Decision
-    ) -> None:
-        try:
-            recorder.decided(self.core, framework, info, decision)
-        except Exception as error:  # noqa: BLE001 - a note that cannot be taken must not stop the scheduler
-            self.core.report(Status.from_error(error), info.pod, "recorder")
 
     # ---- time --------------------------------------------------------------------------------------------
 

@@ -87,6 +87,7 @@ class Embedding(Generic[T, W]):
             seed=options.seed,
             verify=options.verify,
             metrics=options.metrics,
+            tracing=options.tracing,
             wake_up=self._wake,
             on_fault=options.on_fault,
         )

@@ -12,6 +12,7 @@ from .._brief import brief_repr
 from ..api import Pod
 from ..config import ConfigSource
 from ..cycle import Clock, MetricsSink
+from ..cycle.tracing import TracingSink
 from ..framework import PluginsToPass, Status
 from .amounts import Amount
 from .retry import Retry
@@ -70,6 +71,7 @@ class EmbeddingOptions(Generic[T, W]):
     """Breaks ties; ``None``: at random. With a number, equal calls lead to equal placements."""
     verify: float = 0.0
     metrics: MetricsSink | None = None
+    tracing: TracingSink | None = None
     wake_up: Callable[[], None] | None = None
     """Called, in any thread, when there is something to do before the deadline that ``step`` returned."""
     on_fault: Callable[[Status, Pod | None], None] | None = None
@@ -93,5 +95,6 @@ class EmbeddingKeywords(TypedDict, Generic[T, W], total=False):
     seed: int | None
     verify: float
     metrics: MetricsSink | None
+    tracing: TracingSink | None
     wake_up: Callable[[], None] | None
     on_fault: Callable[[Status, Pod | None], None] | None

@@ -1,4 +1,4 @@
-"""The pools, gates and hints of a queue that counts, made only for queues with metrics."""
+"""The pools and hints of a queue that counts, made only for queues with metrics."""
 
 from __future__ import annotations
 
@@ -15,13 +15,10 @@ from .._brief import brief_repr
 from ..api import Pod
 from .cohort import size_of
 from .events import UNSCHEDULABLE_POD_ADD, ClusterEvent, HintFn
-from .gates import Gates
 from .hints import FaultFn, HintPlan, HintTable, QueueProfile
 from .pools import SCHEDULE_ATTEMPT_FAILURE, Pools
 from .queued_pod import Pool, QueuedPodInfo
 
-GatesTimer = Callable[[str, float], None]
-"""``timer(profile, seconds)``."""
 HintTimer = Callable[[str, str, str, float], None]
 """``timer(plugin, event, answer, seconds)``."""
 _ADDED: Final = UNSCHEDULABLE_POD_ADD.label
@@ -43,10 +40,6 @@ class QueueCounts:
 
     hint_ended: HintTimer
     """Called after each queueing hint."""
-    gates_ended: GatesTimer
-    """Called after measured runs of the pre_enqueue plugins of a pod."""
-    gap: Callable[[], int]
-    """Returns how many runs it takes from one that is measured to the next, that one included."""
     incoming: Counter[tuple[str, str]] = field(factory=Counter)
     """(queue, event) → pods that entered; without those of ``added``."""
     added: int = 0
@@ -108,33 +101,6 @@ def counting(base: type[Pools], incoming: Counter[tuple[str, str]]) -> Callable[
     """Return what makes pools of class *base* that count in *incoming*; takes the arguments of *base*."""
     made = type(f"Counting{base.__name__}", (CountingPools, base), {"arrive": base.arrive})
     return partial(made, incoming)
-
-
-class TimingGates(Gates):
-    """Gates of which some runs are timed; those for pods that stay gated without a full run are left out."""
-
-    __slots__ = ("_ended", "_gap", "_left")
-
-    def __init__(self, profiles: Mapping[str, QueueProfile], on_fault: FaultFn, counts: QueueCounts) -> None:
-        super().__init__(profiles, on_fault)
-        self._ended, self._gap = counts.gates_ended, counts.gap
-        self._left = self._gap()
-        """Runs up to the next one that is measured, that one included."""
-
-    @override
-    def admit(self, info: QueuedPodInfo) -> bool:
-        if info.cohort is not None:
-            return True  # as for the base: no plugin runs
-        self._left -= 1
-        if self._left > 0:
-            return super().admit(info)
-        self._left = self._gap()
-        start = perf_counter()
-        admitted = super().admit(info)
-        profile = info.pod.spec.scheduler_name
-        if profile in self._profiles:
-            self._ended(profile, perf_counter() - start)
-        return admitted
 
 
 class TimingHints(HintTable):

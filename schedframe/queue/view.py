@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from ..api import Pod
 from .backoff import BackoffQueues
 from .cohort import Cohort, line_of
-from .counting import TimingGates, TimingHints, counting
+from .counting import TimingHints, counting
 from .gates import Gates
 from .hints import HintTable
 from .in_flight import InFlight
@@ -54,7 +54,7 @@ class QueueView:
         counts = options.counts
         make_pools = self._POOLS if counts is None else counting(self._POOLS, counts.incoming)
         return make_pools(
-            gates_of(options),
+            Gates(options.profiles, options.on_fault),
             self._hints,
             self.nominator,
             self._BACKOFF(options.initial_backoff, options.max_backoff, sort_key=sort_key, less=less),
@@ -138,13 +138,6 @@ class QueueView:
             return True
         present = self._lister(pod.key)
         return present is not None and not present.spec.node_name
-
-
-def gates_of(options: QueueOptions) -> Gates:
-    """Return the gates of all profiles."""
-    if options.counts is None:
-        return Gates(options.profiles, options.on_fault)
-    return TimingGates(options.profiles, options.on_fault, options.counts)
 
 
 def hint_table(options: QueueOptions) -> HintTable:

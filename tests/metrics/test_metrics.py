@@ -26,7 +26,6 @@ from schedframe.cycle.latency import Distribution, Histogram
 from schedframe.embed import Embedding, Task, Worker
 from schedframe.metrics import SchedulerMetrics
 from schedframe.queue.counting import counting
-from schedframe.queue.gates import Gates
 from schedframe.queue.groups import GroupPools
 from schedframe.testing import node, pod
 
@@ -180,23 +179,6 @@ def test_calls_of_plugins_are_sampled_and_counted() -> None:
     points = "framework_extension_point_duration_seconds"
     assert world.value(points, "Filter", "Success", DEFAULT).count == 400
     assert 15 <= world.value(points, "Bind", "Success", DEFAULT).count <= 90
-
-
-def test_some_runs_of_pre_enqueue_are_timed_as_successes() -> None:
-    world = World(*[pod(f"p{i}").gated_by("x") for i in range(200)], *[pod(f"q{i}") for i in range(200)])
-    world.scheduler.run_until_idle()
-    (points,) = [f for f in world.metrics.families() if "extension_point_duration" in f.metric.name]
-    runs = {labels[1:]: value for labels, value in points.samples.items() if labels[0] == "PreEnqueue"}
-    assert runs.keys() == {("Success", DEFAULT)}, "as kube-scheduler labels gated pods, too"
-    measured = runs["Success", DEFAULT]
-    assert isinstance(measured, Distribution)
-    assert 15 <= measured.count <= 90, "of 400"
-    assert world.value("pending_pods", "gated") == 200
-
-
-def test_gates_without_metrics_are_not_timed() -> None:
-    scheduler = Scheduler(InMemoryCluster([node("n")]))
-    assert type(scheduler.core.queue.parts._gates) is Gates
 
 
 def test_events_have_the_labels_of_the_reference() -> None:

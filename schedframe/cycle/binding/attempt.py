@@ -8,6 +8,7 @@ from enum import Enum, auto
 from ...api import Pod
 from ...framework import CycleState, Extender, Framework, Status
 from ...queue import QueuedPodInfo
+from ..tracing import AttemptTrace
 
 _PHASE_LOCK = threading.Lock()
 """Held while an attempt begins to bind, or is aborted: the executor's thread does one, the core the other."""
@@ -47,9 +48,11 @@ class Attempt:
     unknown_outcomes: int = 0
     """How often the cluster did not say what became of the bind."""
     started: float = 0.0
-    """When it was popped, in seconds of ``perf_counter``; 0: without observers, or they were called."""
+    """When it was popped, in seconds of ``perf_counter``; 0: it is not timed, or it ended."""
     searched: float = 0.0
     """When the search was over."""
+    trace: AttemptTrace | None = None
+    """``None``: it is not traced."""
 
     def __init__(self, info: QueuedPodInfo, pod: Pod, framework: Framework, state: CycleState) -> None:
         self.info = info

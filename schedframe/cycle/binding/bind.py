@@ -8,6 +8,7 @@ from ...framework import Code, Status
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
 from ..core import Core
 from ..outcomes import AttemptResult
+from ..tracing import AttemptEnd
 from .activation import activate_requested
 from .attempt import Attempt
 from .bind_task import UNKNOWN_OUTCOME, BindingTask
@@ -122,6 +123,8 @@ def _bound(core: Core, attempt: Attempt) -> None:
             core.meter.bound(attempt)
         if core.observers:
             observe(core, attempt, AttemptResult.SCHEDULED)
+        if attempt.trace is not None:
+            attempt.trace.ended(AttemptEnd(AttemptResult.SCHEDULED, attempt.node_name))
 
 
 def reject(core: Core, attempt: Attempt, status: Status) -> None:

@@ -8,6 +8,7 @@ from ...framework import Code, Diagnosis, NominatingInfo, Status
 from ...queue import NominatingMode, PodClass
 from ..core import Core
 from ..outcomes import AttemptResult
+from ..tracing import AttemptEnd
 from .attempt import Attempt
 from .ended import observe
 from .pod_status import REASON_ERROR, REASON_UNSCHEDULABLE, report_unschedulable
@@ -84,6 +85,9 @@ def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis 
     if core.meter is not None:
         core.meter.failed(attempt, result, rejected_by)
     observe(core, attempt, result, rejected_by)
+    if attempt.trace is not None:
+        text = _message(status, diagnosis)
+        attempt.trace.ended(AttemptEnd(result, attempt.node_name, rejected_by, text, status.error))
 
 
 def _rejectors(

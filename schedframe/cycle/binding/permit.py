@@ -52,3 +52,6 @@ class PermitDesk:
         core = self._core
         if core.meter is not None:
             core.meter.permit_ended(status, core.clock() - waiting.since)
+        trace = waiting.ticket.trace
+        if trace is not None:
+            trace.permit_ended(status)

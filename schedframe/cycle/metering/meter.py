@@ -193,7 +193,7 @@ class Meter:
     def __attrs_post_init__(self) -> None:
         self.since = self.clock()
         self._offset = perf_counter() - self.since if isinstance(self.clock, SystemClock) else None
-        self.queue = QueueCounts(self._hint_ended, self._gates_ended, random_gap)
+        self.queue = QueueCounts(self._hint_ended)
 
     def of_profile(self, profile: str) -> ProfileMeter:
         """Return the counts of that profile."""
@@ -210,10 +210,6 @@ class Meter:
 
     def _hint_ended(self, plugin: str, event: str, answer: str, seconds: float) -> None:
         self.hints[plugin, event, answer].add(seconds)
-
-    def _gates_ended(self, profile: str, seconds: float) -> None:
-        # A success whether or not the pod is admitted: kube-scheduler labels all runs of PreEnqueue so.
-        self.of_profile(profile).point_ended("preEnqueue", seconds, None)
 
     def bound(self, attempt: Attempt) -> None:
         """Count an attempt that bound its pod. O(1) amortised."""

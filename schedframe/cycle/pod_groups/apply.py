@@ -45,6 +45,10 @@ def apply_outcome(
         state = outcome.state if member is None else member.attempt.state
         attempt = Attempt(info, info.pod, framework, state)
         attempt.started, attempt.searched = started, searched
+        if core.tracing is not None:
+            attempt.trace = core.tracing.begin(framework.profile_name, info, started)
+        if attempt.trace is not None:
+            attempt.trace.search_ended()
         if member is None:
             handle_failure(core, attempt, _group_status(outcome))
         elif outcome.result is GroupResult.SCHEDULED and member.result is MemberResult.FITS:
@@ -56,6 +60,8 @@ def apply_outcome(
                 requeued.clear()
         else:
             _fail(core, attempt, member, outcome)
+        if attempt.trace is not None:
+            attempt.trace.leave()
         if info.pool is not Pool.IN_FLIGHT:
             requeued.append(info.pod)
     if waiting:

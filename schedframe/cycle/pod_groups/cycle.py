@@ -65,8 +65,7 @@ class GroupCycle:
 
     def run(self, popped: QueuedPodInfo, key: str) -> Decision | None:
         """Attempt to place the group *key*, of which *popped* was popped; ``None`` if no member is left."""
-        timed = bool(self.core.observers) or self.core.meter is not None
-        started = perf_counter() if timed else 0.0
+        started = perf_counter() if self.core.times_attempts else 0.0
         queue = self.queue
         others = [pod for pod in self.core.members.unscheduled(key) if pod.uid != popped.uid]
         infos = sorted([popped, *queue.pop_members(others)], key=_order)

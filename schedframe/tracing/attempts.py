@@ -1,0 +1,283 @@
+"""Spans of attempts: what happened is noted in plain values, and written as spans at the end."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Awaitable, Callable
+from time import perf_counter, perf_counter_ns, time_ns
+from typing import Any, Final
+
+from attrs import define, field
+from opentelemetry.context import Context
+from opentelemetry.trace import Span, StatusCode, Tracer, set_span_in_context
+
+from ..api import Pod
+from ..cycle.outcomes import AttemptResult
+from ..cycle.tracing import AttemptEnd, AttemptTrace, AttemptTracer
+from ..framework import Code, Status
+from ..framework.plan import Call
+from ..queue import QueuedPodInfo
+
+_SEARCH: Final = {
+    "pre_filter": "pre_filter",
+    "filter": "filter",
+    "filter_rows": "filter",
+    "filter_groups": "filter",
+    "pre_score": "pre_score",
+    "score": "score",
+    "score_rows": "score",
+    "score_groups": "score",
+    "normalize_scores": "score",
+}
+"""Hook → span that all of its calls in a search have together."""
+_POST_FILTER: Final = "post_filter"
+_CYCLE: Final = frozenset({_POST_FILTER, "reserve", "permit"})
+"""Hooks that run once for each plugin after the search, with one span for all plugins."""
+_BINDING: Final = frozenset({"pre_bind", "bind", "post_bind"})
+"""Hooks with a span for each call, which may run in any thread."""
+_Outcome = Status | BaseException | None
+"""What a plugin returned or raised; ``None`` is success."""
+
+
+@define(eq=False)
+class Step:
+    """One child span. Times in seconds of ``perf_counter``."""
+
+    name: str
+    start: float
+    end: float
+    outcome: _Outcome = None
+    plugin: str = ""
+    """The plugin that was called; of several, the one with the outcome."""
+    calls: int = 0
+    """Calls of plugins, where one span stands for several."""
+
+
+@define(eq=False)
+class AttemptSpan(AttemptTrace):
+    """The span of one attempt that is sampled."""
+
+    tracer: SpanTracer
+    uid: str
+    span: Span
+    started: float
+    offset: int
+    """Nanoseconds since the epoch at 0 of ``perf_counter``."""
+    searched: float | None = None
+    points: dict[str, Step] = field(factory=dict)
+    """Extension points of the core, by name."""
+    steps: list[Step] = field(factory=list)
+    """The others; appended to in the core and in threads of the executor."""
+    in_post_filter: bool = False
+    """Whether post_filter is being called: the filters that it runs are part of it."""
+
+    def takes(self, hook: str) -> bool:
+        """Return whether a call of *hook* in the core belongs to a span of its own."""
+        return not self.in_post_filter and (self.searched is None or hook in _CYCLE)
+
+    def point_called(self, hook: str, plugin: str, start: float, answer: Any) -> None:
+        """Note a call of a plugin in the core."""
+        end, name = perf_counter(), _SEARCH.get(hook, hook)
+        step = self.points.get(name)
+        if step is None:
+            step = self.points[name] = Step(name, start, end)
+        step.end = end
+        step.calls += 1
+        outcome = _outcome_of(answer)
+        # That one node is rejected says nothing about the search.
+        if outcome is not None and (name != "filter" or _is_fault(outcome)):
+            step.outcome, step.plugin = outcome, plugin
+
+    def binding_called(self, hook: str, plugin: str, start: float, answer: Any) -> None:
+        """Note a call of a plugin that binds. Any thread."""
+        self.steps.append(Step(hook, start, perf_counter(), _outcome_of(answer), plugin))
+
+    def search_ended(self) -> None:
+        """See :class:`AttemptTrace`."""
+        self.searched = perf_counter()
+
+    def permit_ended(self, status: Status | None) -> None:
+        """See :class:`AttemptTrace`."""
+        end, permit = perf_counter(), self.points.get("permit")
+        plugin = "" if status is None else status.plugin
+        since = end if permit is None else permit.end
+        self.steps.append(Step("wait_on_permit", since, end, status, plugin))
+
+    def leave(self) -> None:
+        """See :class:`AttemptTrace`."""
+        if self.tracer.current is self:
+            self.tracer.current = None
+
+    def ended(self, end: AttemptEnd) -> None:
+        """See :class:`AttemptTrace`."""
+        now = perf_counter()
+        self.leave()
+        self.tracer.forget(self)
+        try:
+            try:
+                self._write_steps(now if self.searched is None else self.searched)
+                self._write_end(end)
+            finally:
+                self.span.end(self._time_of(now))
+        except Exception as error:  # noqa: BLE001 - tracing must not stop the scheduler
+            self.tracer.report(error)
+
+    def _write_steps(self, searched: float) -> None:
+        context = set_span_in_context(self.span)
+        search = self._begin(Step("search", self.started, searched), context)
+        in_search = set_span_in_context(search)
+        for step in sorted([*self.points.values(), *self.steps], key=lambda step: step.start):
+            is_search = step.name in _SEARCH
+            span = self._begin(step, in_search if is_search else context)
+            if step.plugin:
+                span.set_attribute("schedframe.plugin", step.plugin)
+            if step.calls:
+                span.set_attribute("schedframe.calls", step.calls)
+            _write_outcome(span, step.outcome)
+            span.end(self._time_of(step.end))
+        search.end(self._time_of(searched))
+
+    def _begin(self, step: Step, context: Context) -> Span:
+        return self.tracer.tracer.start_span(step.name, context, start_time=self._time_of(step.start))
+
+    def _write_end(self, end: AttemptEnd) -> None:
+        span = self.span
+        span.set_attribute("schedframe.result", end.result.value)
+        if end.node_name:
+            span.set_attribute("k8s.node.name", end.node_name)
+        if end.rejected_by:
+            span.set_attribute("schedframe.rejected_by", end.rejected_by)
+        if end.message:
+            span.set_attribute("schedframe.message", end.message)
+        if end.result is AttemptResult.ERROR:
+            _write_error(span, end.message, end.error)
+
+    def _time_of(self, seconds: float) -> int:
+        return self.offset + round(seconds * 1e9)
+
+
+@define(eq=False)
+class SpanTracer(AttemptTracer):
+    """Traces the attempts of one scheduler that the sampler of *tracer* takes."""
+
+    tracer: Tracer
+    report: Callable[[Exception], None]
+    current: AttemptSpan | None = None
+    """Of the pod whose scheduling cycle runs."""
+    _open: dict[str, AttemptSpan] = field(factory=dict)
+    """Attempts that have not ended, by uid."""
+
+    def begin(self, profile: str, info: QueuedPodInfo, started: float) -> AttemptSpan | None:
+        """See :class:`AttemptTracer`."""
+        pod, offset = info.pod, time_ns() - perf_counter_ns()
+        attributes: dict[str, str | int] = {
+            "k8s.namespace.name": pod.namespace,
+            "k8s.pod.name": pod.name,
+            "k8s.pod.uid": pod.uid,
+            "schedframe.profile": profile,
+            "schedframe.attempt": info.attempts,
+        }
+        start = offset + round(started * 1e9)
+        try:
+            span = self.tracer.start_span("schedule_pod", attributes=attributes, start_time=start)
+            if not span.is_recording():
+                return None
+        except Exception as error:  # noqa: BLE001 - tracing must not stop the scheduler
+            self.report(error)
+            return None
+        trace = AttemptSpan(self, pod.uid, span, started, offset)
+        self.current = self._open[pod.uid] = trace
+        return trace
+
+    def forget(self, trace: AttemptSpan) -> None:
+        """Drop an attempt that ended."""
+        if self._open.get(trace.uid) is trace:
+            del self._open[trace.uid]
+
+    def close(self) -> None:
+        """See :class:`AttemptTracer`."""
+        message = "the scheduler was closed before the attempt ended"
+        for trace in list(self._open.values()):
+            trace.ended(AttemptEnd(AttemptResult.ERROR, message=message))
+
+    def guarded(self, call: Call, hook: str, plugin: str) -> Call:
+        """See :class:`AttemptTracer`."""
+        if hook in _BINDING:
+            return self._traced_binding(call, hook, plugin)
+        return self._traced_point(call, hook, plugin) if hook in _SEARCH or hook in _CYCLE else call
+
+    def _traced_point(self, call: Call, hook: str, plugin: str) -> Call:
+        is_post_filter = hook == _POST_FILTER
+
+        def traced(*arguments: Any) -> Any:
+            trace = self.current
+            if trace is None or not trace.takes(hook):
+                return call(*arguments)
+            trace.in_post_filter = is_post_filter
+            start = perf_counter()
+            try:
+                answer = call(*arguments)
+            except Exception as error:
+                trace.point_called(hook, plugin, start, error)
+                raise
+            finally:
+                trace.in_post_filter = False
+            trace.point_called(hook, plugin, start, answer)
+            return answer
+
+        return traced
+
+    def _traced_binding(self, call: Call, hook: str, plugin: str) -> Call:
+        open_traces = self._open
+
+        def traced(state: Any, pod: Pod, *arguments: Any) -> Any:
+            trace = open_traces.get(pod.uid) if open_traces else None
+            if trace is None:
+                return call(state, pod, *arguments)
+            start = perf_counter()
+            try:
+                answer = call(state, pod, *arguments)
+            except Exception as error:
+                trace.binding_called(hook, plugin, start, error)
+                raise
+            if inspect.isawaitable(answer):
+                return awaited(trace, start, answer)
+            trace.binding_called(hook, plugin, start, answer)
+            return answer
+
+        async def awaited(trace: AttemptSpan, start: float, answer: Awaitable[Any]) -> Any:
+            try:
+                result = await answer
+            except BaseException as error:  # cancellation included
+                trace.binding_called(hook, plugin, start, error)
+                raise
+            trace.binding_called(hook, plugin, start, result)
+            return result
+
+        return traced
+
+
+def _outcome_of(answer: Any) -> _Outcome:
+    """Return the status in the answer of a hook, or what it raised; other answers are successes."""
+    if isinstance(answer, tuple) and answer:
+        answer = answer[-1]
+    return answer if isinstance(answer, Status | BaseException) else None
+
+
+def _is_fault(outcome: _Outcome) -> bool:
+    return outcome.code is Code.ERROR if isinstance(outcome, Status) else outcome is not None
+
+
+def _write_outcome(span: Span, outcome: _Outcome) -> None:
+    if isinstance(outcome, Status):
+        span.set_attribute("schedframe.status", outcome.code.label)
+        if _is_fault(outcome):
+            _write_error(span, outcome.message, outcome.error)
+    elif outcome is not None:
+        _write_error(span, str(outcome), outcome)
+
+
+def _write_error(span: Span, text: str, error: BaseException | None) -> None:
+    span.set_status(StatusCode.ERROR, text)
+    if error is not None:
+        span.record_exception(error)
