@@ -207,14 +207,17 @@ def _codec(hint: Any, bits: int = 64) -> Codec:
     raise TypeError(f"no codec for {hint!r}: declare one with wire(decode=…, encode=…)")
 
 
-def sharing(decode: Decode, values: int = 0) -> Decode:
+def sharing(decode: Decode, values: int = 0, generations: list[dict[bytes, Any]] | None = None) -> Decode:
     """Return *decode* with a memo: equal input gives one object, at a tenth of the cost of decoding.
 
     The memo keeps *values* at most (0: the default), in two generations. When the younger one is full, it
-    takes the place of the older one, so values that keep coming stay.
+    takes the place of the older one, so values that keep coming stay. *generations* has both at any time.
     """
     memo: dict[bytes, Any] = {}
     older: dict[bytes, Any] = {}
+    if generations is None:
+        generations = []
+    generations[:] = memo, older
 
     def shared(value: Any) -> Any:
         nonlocal memo, older
@@ -230,6 +233,7 @@ def sharing(decode: Decode, values: int = 0) -> Decode:
             if len(key) <= _MAX_SHARED_BYTES:
                 if len(memo) >= (values or _MAX_SHARED_VALUES) // 2:
                     memo, older = {}, memo
+                    generations[:] = memo, older
                 memo[key] = decoded
         return decoded
 

@@ -142,7 +142,16 @@ class PodSpec:
             object.__setattr__(self, name, None)
 
 
-_shared_spec: Final[Callable[[Any], PodSpec]] = sharing(decoder(PodSpec))
+_generations: Final[list[dict[bytes, Any]]] = []
+"""The specs that were decoded last, which later pods with equal specs share."""
+_shared_spec: Final[Callable[[Any], PodSpec]] = sharing(decoder(PodSpec), generations=_generations)
+
+
+def forget_shared_specs() -> None:
+    """Empty the memos of specs that are kept for later pods. O(specs that are kept, a few thousand)."""
+    for generation in list(_generations):
+        for spec in list(generation.values()):
+            spec.forget()
 
 
 def decode_spec(value: Any) -> PodSpec:

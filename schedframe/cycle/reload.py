@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from attrs import define, field, frozen
 
+from ..api.podspec import forget_shared_specs
 from ..config import EffectiveConfig
 from ..errors import ConfigError, PluginError
 from ..extenders import HttpExtender
@@ -177,6 +178,7 @@ class Reloader:
         pods = (*core.pending.values(), *(state.pod for state in core.cache.states.values()))
         for pod in pods:
             pod.spec.forget()
+        forget_shared_specs()  # pods that are gone had some of them
 
     def _close_former(self) -> None:
         """Close the former plugins that no attempt uses any more, the others as soon as that is so."""
