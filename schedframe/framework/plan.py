@@ -220,11 +220,18 @@ def _signatures(compiler: _Compiler) -> tuple[tuple[str, Call | None], ...]:
     return tuple((name, compiler.call("pod_signature", name)) for name in names)
 
 
+class _HookManager(pluggy.PluginManager):
+    """Looks for no hooks among special methods: two thirds of what a class has, and most of the time."""
+
+    def parse_hookimpl_opts(self, plugin: Any, name: str) -> pluggy.HookimplOpts | None:
+        return None if name.startswith("__") else super().parse_hookimpl_opts(plugin, name)
+
+
 def _implementations(
     plugins: Mapping[str, Any], observer: Observer | None, guards: Sequence[Guard]
 ) -> dict[tuple[str, str], Call]:
     """Let pluggy validate and collect the hooks; (plugin, hook) → adapted call."""
-    manager = pluggy.PluginManager(PROJECT)
+    manager = _HookManager(PROJECT)
     manager.add_hookspecs(Hookspecs)
     for name, plugin in plugins.items():
         check_plugin(name, plugin)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Container
 from difflib import get_close_matches
-from typing import Any, get_args, get_type_hints
+from functools import lru_cache
+from typing import Any, Final, get_args, get_type_hints
 
 import attrs
 
@@ -14,6 +15,9 @@ from .declarations import check_declarations
 from .factories import SharedInstance, has_args, plugin_class_of
 from .points import HOOK_ARGUMENTS, HOOKS, HOT_HOOKS, hooks_of
 from .requirement import check_requirement
+
+_signature_of: Final = lru_cache(maxsize=1024)(inspect.signature)
+"""Signatures of hooks. Each scheduler checks its plugins, some 60 hooks, which are the same functions."""
 
 
 def check_plugin_class(name: str, factory: Any) -> None:
@@ -114,20 +118,19 @@ def _check_hook(name: str, plugin: Any, hook: str, options: dict[str, Any]) -> N
     function = inspect.getattr_static(plugin, hook)
     if isinstance(function, (staticmethod, classmethod)) or not inspect.isroutine(function):
         raise PluginError(f"plugin {name}: {cls.__qualname__}.{hook} is no plain method; define it with self")
-    signature = inspect.signature(function)
-    mine = f"{hook}{signature}"
+    signature, own = _signature_of(function), f"plugin {name}: {cls.__qualname__}.{hook}"
     wanted = f"{hook}(self, {', '.join(specified)})" if specified else f"{hook}(self)"
     first = next(iter(signature.parameters), None)
     if (first is None or first in specified) and inspect.getattr_static(cls, hook, None) is function:
-        raise PluginError(f"plugin {name}: {cls.__qualname__}.{mine} lacks self; use any of {wanted}")
+        raise PluginError(f"{own}{signature} lacks self; use any of {wanted}")
     for parameter in list(signature.parameters.values())[1:]:
         if parameter.kind is not parameter.POSITIONAL_OR_KEYWORD:
             raise PluginError(
-                f"plugin {name}: {cls.__qualname__}.{mine} has the {parameter.kind.description} argument "
+                f"{own}{signature} has the {parameter.kind.description} argument "
                 f"{parameter.name!r}; use plain positional arguments, any of {wanted}"
             )
         if parameter.name not in specified:
             raise PluginError(
-                f"plugin {name}: {cls.__qualname__}.{mine} asks for {parameter.name!r}, which this extension "
+                f"{own}{signature} asks for {parameter.name!r}, which this extension "
                 f"point does not offer; use any of {wanted}"
             )
