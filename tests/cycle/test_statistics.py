@@ -12,41 +12,24 @@ from attrs import define, field
 from schedframe import (
     InMemoryCluster,
     InputError,
-    Pod,
     Scheduler,
     Status,
     ThreadExecutor,
     VirtualClock,
-    hookimpl,
 )
 from schedframe.cycle import AttemptOutcome, AttemptResult, Statistics
 from schedframe.cycle.latency import Histogram
 from schedframe.testing import node, pod
+from tests.by_labels import Picky
 
 DEFAULT = "default-scheduler"
-
-
-@define(eq=False)
-class PickyAtReserve:
-    @hookimpl
-    def reserve(self, pod: Pod) -> Status | None:
-        if "broken" in pod.labels:
-            raise RuntimeError("no")
-        return Status.unschedulable("not this one") if "refused" in pod.labels else None
-
-
-@define(eq=False)
-class Holding:
-    @hookimpl
-    def permit(self, pod: Pod) -> Status | None:
-        return Status.wait(10) if "held" in pod.labels else None
 
 
 def scheduler_with(*pods: Any, **options: Any) -> tuple[Scheduler, VirtualClock]:
     clock = VirtualClock()
     cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=50), *pods], clock=clock)
     options.setdefault("statistics", True)
-    return Scheduler(cluster, clock=clock, seed=0, plugins=[PickyAtReserve, Holding], **options), clock
+    return Scheduler(cluster, clock=clock, seed=0, plugins=[Picky], **options), clock
 
 
 def test_attempts_are_counted_by_result() -> None:
@@ -65,7 +48,7 @@ def test_attempts_are_counted_by_result() -> None:
         "unschedulable": 2,
         "error": 1,
     }
-    assert profile.rejections == {"NodeResourcesFit": 1, "PickyAtReserve": 1}
+    assert profile.rejections == {"NodeResourcesFit": 1, "Picky": 1}
     assert profile.pod_attempts == {1: 2}
     assert profile.search is not None
     assert profile.search.count == 5
@@ -97,7 +80,7 @@ def test_a_pod_that_waits_in_permit_ends_when_it_is_rejected() -> None:
     scheduler.run_until_idle()
     statistics = scheduler.statistics()
     assert statistics.profiles[DEFAULT].attempts[AttemptResult.UNSCHEDULABLE].count == 1
-    assert statistics.profiles[DEFAULT].rejections == {"Holding": 1}
+    assert statistics.profiles[DEFAULT].rejections == {"Picky": 1}
     assert statistics.waiting == 0
 
 
@@ -125,7 +108,7 @@ def test_points_and_plugins_have_latencies() -> None:
     profile = scheduler.statistics().profiles[DEFAULT]
     assert {"preFilter", "filter", "postFilter", "reserve", "permit"} <= set(profile.points)
     assert profile.points["permit"].count == 1
-    assert profile.plugins["permit"]["Holding"].count == 1
+    assert profile.plugins["permit"]["Picky"].count == 1
     assert all(each.p50 <= each.p90 <= each.p99 <= each.max for each in profile.points.values())
 
 

@@ -8,19 +8,14 @@ from typing import Any, Final
 
 import pytest
 
-from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
+from schedframe import InMemoryCluster, Scheduler, VirtualClock
 from schedframe.cycle import AttemptResult, ProfileStatistics, Statistics
 from schedframe.cycle.latency import Distribution
 from schedframe.metrics import METRICS, SchedulerMetrics
 from schedframe.testing import node, pod
+from tests.by_labels import Holding
 
 DEFAULT: Final = "default-scheduler"
-
-
-class Holding:
-    @hookimpl
-    def permit(self, pod: Pod) -> Status | None:
-        return Status.wait(10) if "held" in pod.labels else None
 
 
 @pytest.fixture(scope="module")

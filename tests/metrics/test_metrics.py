@@ -8,19 +8,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from attrs import define
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.parser import text_string_to_metric_families
 
 from schedframe import (
     InMemoryCluster,
     InputError,
-    Pod,
     Scheduler,
-    Status,
     ThreadExecutor,
     VirtualClock,
-    hookimpl,
 )
 from schedframe.cycle.latency import Distribution, Histogram
 from schedframe.embed import Embedding, Task, Worker
@@ -28,21 +24,9 @@ from schedframe.metrics import SchedulerMetrics
 from schedframe.queue.counting import counting
 from schedframe.queue.groups import GroupPools
 from schedframe.testing import node, pod
+from tests.by_labels import Picky
 
 DEFAULT = "default-scheduler"
-
-
-@define(eq=False)
-class Picky:
-    @hookimpl
-    def reserve(self, pod: Pod) -> Status | None:
-        if "broken" in pod.labels:
-            raise RuntimeError("no")
-        return Status.unschedulable("not this one") if "refused" in pod.labels else None
-
-    @hookimpl
-    def permit(self, pod: Pod) -> Status | None:
-        return Status.wait(10) if "held" in pod.labels else None
 
 
 class World:
