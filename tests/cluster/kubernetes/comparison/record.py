@@ -19,7 +19,8 @@ from schedframe.cluster.kubernetes.client import MERGE_PATCH, ApiClient
 from schedframe.cluster.kubernetes.loop_thread import LoopThread
 from schedframe.testing.api_server.kinds import BUILT_IN
 
-from .manifests import Obj, Wave, waves
+from .cluster import Obj
+from .manifests import Wave, waves
 from .said import said, write
 
 QUIET_SECONDS = 4.0

@@ -10,7 +10,8 @@ import pytest
 from schedframe.cluster.kubernetes.client import MERGE_PATCH
 
 from ..driven_world import DrivenWorld
-from .manifests import Obj, Wave, waves
+from .cluster import Obj
+from .manifests import Wave, waves
 from .said import changes, read, said
 
 RECORDING = Path(__file__).with_name("data") / "kube-scheduler-1.36.2.jsonl.gz"
