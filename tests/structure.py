@@ -20,6 +20,7 @@ from attrs import frozen
 ROOT: Final = Path(__file__).resolve().parent.parent
 PACKAGES: Final = ("schedframe", "plugins_builtin")
 PROSE: Final = (*PACKAGES, "examples")
+TREE: Final = (*PROSE, "docs", "tests")
 
 TUNED: Final = ("schedframe/cycle", "schedframe/state", "plugins_builtin/node_resources")
 """Where tuning constants are counted: the scheduling cycle and the columns that it caches."""
@@ -195,7 +196,7 @@ def retired_words() -> list[str]:
     """``path:line: word`` for each retired word in a docstring or a comment."""
     return [
         f"{source.path}:{line + text.count(chr(10), 0, match.start())}: {match[0]}"
-        for source in sources(PROSE)
+        for source in sources(TREE)
         for line, text in _prose(source)
         for match in RETIRED.finditer(text)
     ]
@@ -267,7 +268,7 @@ def long_files() -> list[str]:
     """``path: lines`` of files above the limit."""
     return [
         f"{source.path}: {lines}"
-        for source in sources(PROSE)
+        for source in sources(TREE)
         if (lines := source.text.count("\n")) > MAX_LINES and source.path not in LONG_FILES
     ]
 

@@ -33,5 +33,5 @@ def test_exemptions_name_what_exists() -> None:
     """An exemption that has lost its object is removed."""
     functions = {name for name, _ in structure.functions()}
     assert structure.LONG_FUNCTIONS.keys() | structure.MANY_PARAMETERS.keys() <= functions
-    assert structure.LONG_FILES.keys() <= {one.path for one in structure.sources(structure.PROSE)}
+    assert structure.LONG_FILES.keys() <= {one.path for one in structure.sources(structure.TREE)}
     assert structure.FORMULA_CONSTANTS.keys() <= {name for name, _ in structure.numbers()}

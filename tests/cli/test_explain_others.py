@@ -120,7 +120,7 @@ def test_of_equal_nodes_the_first_tried_wins_and_an_only_one_needs_no_reason() -
     assert record["post_filter"]["decided_by"] == "the only candidate"
 
 
-def test_an_evaluation_evicts_nobody() -> None:
+def test_an_evaluation_evicts_no_pod() -> None:
     found = evaluate(FULL, pod("new", "4", priority=10))
     assert found.post_filter is not None
     assert [victim.name for victim in found.post_filter.writes.evicted] == ["z"]

@@ -1,4 +1,4 @@
-"""A plugin at every extension point that behaves as told, and keeps books of what it sees."""
+"""A plugin at every extension point that does what labels ask for, and records its calls."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ from schedframe import (
 from schedframe.framework.hookspecs import Scores
 
 WAIT = "permit-seconds"
-"""Label: permit lets the pod wait for so many seconds."""
+"""Label: permit lets the pod wait; its value is in seconds."""
 PARK = "pre-bind-seconds"
-"""Label: pre_bind waits for an event, at most for so many seconds, and then goes on."""
+"""Label: pre_bind waits for an event, at most for its value in seconds, and then goes on."""
 
 MOODS = ("raise", "error", "reject", "unresolvable", "pending", "nonsense")
 POINTS = (

@@ -25,10 +25,10 @@ steps = st.integers(0, 2)
 
 
 class DrivenMachine(RuleBasedStateMachine):
-    """A world behind a flaky watch, whose executor does as it is told."""
+    """A world behind a flaky watch, whose executor runs tasks when a rule says so."""
 
     gatekeeper: ClassVar[str]
-    """The plugin at permit, whose waiting pods are judged."""
+    """The plugin at permit, whose waiting pods rules allow or reject."""
     world: World
     cluster: InMemoryCluster
     core: Core
@@ -63,7 +63,7 @@ class DrivenMachine(RuleBasedStateMachine):
 
     @rule(resync=st.booleans(), go=steps)
     def relist(self, resync: bool, go: int) -> None:
-        """The watcher lost its connection and lists anew."""
+        """The watcher lost its connection and lists again."""
         self.watch.relist(resync=resync)
         self._go(go)
 

@@ -31,7 +31,7 @@ class ManualExecutor:
     waiting: list[Job] = field(factory=list, init=False)
     """Submitted and not run, oldest first."""
     finished: list[Job] = field(factory=list, init=False)
-    """Run; nobody was told."""
+    """Run; its result is not reported yet."""
     closed: bool = field(default=False, init=False)
 
     def submit(self, work: Work, done: Done) -> None:

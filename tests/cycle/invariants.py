@@ -30,7 +30,7 @@ def check_places(world: World) -> None:
         assert state is None or core.cache.is_assumed(pod.uid)
 
 
-def check_nobody_else(world: World, executor: ManualExecutor) -> None:
+def check_no_other_pod(world: World, executor: ManualExecutor) -> None:
     """What is queued, under way, nominated or written about is pending: nothing is kept for the past."""
     core = world.scheduler.core
     pending = {pod.uid for pod in core.pending.values()}
@@ -64,7 +64,7 @@ def check_agreement(world: World, watch: FlakyWatch) -> None:
     assert assumed == set(core.binding)
     unbound = {pod.key: pod for pod in found if not pod.spec.node_name and not pod.is_terminated}
     assert core.pending == unbound
-    # Somebody may have changed what we wrote before its event came; any further event settles that.
+    # Another client may have changed what we wrote before its event came; any further event settles that.
     watch.relist(resync=True)
     world.scheduler.sync()
     assert not core.written

@@ -21,7 +21,7 @@ from .chaos import PARK, WAIT
 
 @define(eq=False)
 class Guard:
-    """Lets pods wait in permit and pre_bind, and sees to it that nobody gets room that is not there."""
+    """Lets pods wait in permit and pre_bind, and checks that no pod gets room that is not there."""
 
     handle: Any
     parked: set[str] = field(factory=set)
@@ -83,7 +83,7 @@ class WatchedEviction(Eviction):
             self.problems.append(f"{preemptor.key} preempts while it is still at it")
         orders = super().start(preemptor, candidate)
         if {*orders.evicted, *orders.stopped} - set(candidate.victims):
-            self.problems.append(f"{preemptor.key} evicts somebody else")
+            self.problems.append(f"{preemptor.key} evicts another pod")
         return orders
 
 

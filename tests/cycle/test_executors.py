@@ -144,7 +144,7 @@ def test_closing_waits_for_what_was_submitted() -> None:
         executor.close()
         assert sorted(results.found) == list(range(10))
         executor.close()
-        # On the thread of the loop nobody may wait for the loop.
+        # Code on the thread of the loop may not wait for the loop.
         asyncio.run_coroutine_threadsafe(_close(executor), loop).result(PATIENCE)
 
 

@@ -1,4 +1,4 @@
-"""A failed attempt: where the pod goes, what the cluster is told, and that it is told once."""
+"""A failed attempt: where the pod goes, what is written to the cluster, and that it is written once."""
 
 from __future__ import annotations
 
@@ -175,14 +175,14 @@ class TestWrites:
         assert len(patches) == 1
         assert len(notes(world)) == 4
 
-    def test_what_the_scheduler_writes_wakes_nobody(self) -> None:
+    def test_what_the_scheduler_writes_wakes_no_pod(self) -> None:
         # A plugin that does not say what it waits for is asked about every event, also of the pod itself.
         count = iter(range(1000))
         plugin = plugin_class(filter=lambda self: Status.unschedulable(f"attempt {next(count)}"))
         world = World({"X": plugin})
         world.create(make_node(), make_pod())
         assert world.settle() == 1
-        world.change_pod("p", labels={"changed": "by somebody else"})
+        world.change_pod("p", labels={"changed": "by another client"})
         assert world.settle() == 1
 
     def test_the_transition_time_is_that_of_the_first_failure(self) -> None:
@@ -211,7 +211,7 @@ class TestWrites:
         world.settle()
         assert world.condition() is not None
 
-    def test_an_event_that_cannot_be_recorded_stops_nobody(self) -> None:
+    def test_an_event_that_cannot_be_recorded_stops_nothing(self) -> None:
         world = World()
         world.create(make_node(cpu=1), make_pod(cpu=2), make_pod("small"))
         world.cluster.fail_next("record_event", ClusterError)

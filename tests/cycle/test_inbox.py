@@ -78,8 +78,8 @@ def test_taking_the_wake_up_away_while_others_put_is_safe() -> None:
 
 
 def _ignore(message: object) -> None:
-    """A message that nobody needs."""
+    """A message without an effect."""
 
 
 def _do_nothing() -> None:
-    """Nobody to wake."""
+    """No thread to wake."""

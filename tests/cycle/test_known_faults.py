@@ -142,7 +142,7 @@ def test_node_delete_and_create_merged_into_an_update() -> None:
 
 @pytest.mark.parametrize("placed", [True, False])
 def test_final_state_only_known_by_relist(placed: bool) -> None:
-    # The pod was bound by somebody and then deleted, and the watcher saw neither.
+    # The pod was bound by another scheduler and then deleted, and the watcher saw neither.
     world, watch = flaky_world()
     world.create(make_node(cpu=2), make_pod(cpu=2, gates=("held",)))
     watch.deliver()
@@ -262,7 +262,7 @@ def test_a_skipped_pod_never_marked_done() -> None:
     world.settle()
     queue = world.scheduler.core.queue
     assert len(queue.in_flight) == 0
-    # With nobody in flight no event is kept.
+    # With no attempt in flight no event is kept.
     world.create(make_node("other"))
     world.settle()
     queue.check_invariants()

@@ -70,7 +70,7 @@ def test_bind_with_unknown_outcome(took_effect: bool, answers_later: bool, event
     world.settle()
     assert world.node_of() == ("n" if took_effect else "")
     if not answers_later:
-        # Nobody knows: the room stays taken until somebody does.
+        # The outcome is not known: the room stays taken until it is.
         assert world.where() == "parked"
         assert world.scheduler.core.cache.table.requested("cpu")[0] == 2000
         if event_comes:
@@ -166,7 +166,7 @@ def test_node_gone_between_selection_and_bind() -> None:
     world.sync()
     executor.finish_all()
     world.settle()
-    # The cluster bound it to the name; whoever removes pods of lost nodes will see to it.
+    # The cluster bound it to the name; the controller that removes pods of lost nodes deletes it.
     assert world.node_of() == "n"
     assert_agrees(world)
     world.delete("p")

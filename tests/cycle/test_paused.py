@@ -24,7 +24,7 @@ POD_DELETE = ClusterEvent("AssignedPod", Action.DELETE)
 
 
 def attempt(name: str = "p") -> Attempt:
-    """An attempt that nobody looks into."""
+    """An attempt that no other thread asks about."""
     pod = make_pod(name, uid=name)
     framework: Any = None
     return Attempt(QueuedPodInfo(pod, 0.0), pod, framework, CycleState())

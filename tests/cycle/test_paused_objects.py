@@ -24,7 +24,7 @@ OTHER = ClusterEvent("Service", Action.ALL)
 
 
 def attempt(name: str, moment: int = 0) -> Attempt:
-    """An attempt that nobody looks into, handed off at that moment."""
+    """An attempt that no other thread asks about, handed off at that moment."""
     pod = make_pod(name, uid=name)
     framework: Any = None
     found = Attempt(QueuedPodInfo(pod, 0.0), pod, framework, CycleState())
@@ -72,7 +72,7 @@ def test_an_event_about_another_object_was_not_missed() -> None:
 def test_in_doubt_an_event_was_missed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(policy, "KEPT_CHANGES", 4)
     parked = PausedBindings()
-    # Before the first attempt waits for an object, nobody keeps what events were about.
+    # Before the first attempt waits for an object, the objects of events are not kept.
     parked.concerned(CHANGED, about("y"))
     assert not parked.pause(attempt("a"), "a", 10.0, [EventOf(ANY, "x")])
     assert parked.pause(attempt("a", 1), "a", 10.0, [EventOf(ANY, "x")])
@@ -108,7 +108,7 @@ wanted = st.one_of(
         max_size=25,
     )
 )
-def test_nobody_sleeps_through_what_it_waits_for(steps: list[Any]) -> None:
+def test_no_pod_sleeps_through_what_it_waits_for(steps: list[Any]) -> None:
     parked, happened = PausedBindings(), list[tuple[ClusterEvent, str]]()
     waiting: dict[str, list[Any]] = {}
 

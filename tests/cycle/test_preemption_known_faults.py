@@ -23,7 +23,7 @@ from .flaky import flaky_world
 
 
 class Preemptor:
-    """A post_filter that nominates to a node, as a preemption would that has just evicted somebody."""
+    """A post_filter that nominates to a node, as a preemption would that has just evicted a pod."""
 
     def __init__(self, node: str) -> None:
         self.node = node
@@ -64,7 +64,7 @@ def test_nomination_that_fails_on_its_node_is_never_cleared() -> None:
 
 
 def test_nomination_not_yet_seen_while_another_pod_takes_the_room() -> None:
-    # The victim goes, and before the nomination is written and seen somebody else asks for the room.
+    # The victim goes, and before the nomination is written and seen another pod asks for the room.
     world, watch = flaky_world(
         plugins={"Preemptor": Preemptor("n").plugin()}, only={"postFilter": ["Preemptor"]}
     )
@@ -141,7 +141,7 @@ def test_deleted_pod_left_in_the_nominator(how: str) -> None:
         world.change_pod("preemptor", status={"phase": "Failed"})
     world.settle()
     assert not world.scheduler.core.queue.nominator
-    # The room that was kept is free, and who waited for it is told.
+    # The room that was kept is free: the pod that waited for it is queued.
     world.pass_time(2)
     assert world.node_of("other") == "n"
 
@@ -150,7 +150,7 @@ def test_deleted_pod_left_in_the_nominator(how: str) -> None:
 
 
 def test_a_preempted_waiting_pod_is_stuck() -> None:
-    # Whoever preempts it is not who rejected it in permit: no event of that plugin would bring it back.
+    # The plugin that preempts it did not reject it in permit: none of its events brings the pod back.
     answers = iter([Status.wait(600)])
     world = World(
         {
@@ -198,7 +198,7 @@ def come_to_rest(world: World, executor: ManualExecutor) -> None:
 @pytest.mark.parametrize("event_first", [True, False])
 @pytest.mark.parametrize("victims", [1, 2])
 def test_victim_already_gone_so_that_no_event_comes(victims: int, event_first: bool) -> None:
-    # Somebody else deleted it: its event came while the preemptor was still kept out, and no other will.
+    # Another client deleted it: its event came while the preemptor was still kept out, and no other will.
     world, executor = manual_world(*(low(f"low{i}", 2 // victims) for i in range(victims)))
     for i in range(victims):
         world.delete(f"low{i}")
@@ -242,7 +242,7 @@ def test_nomination_cleared_too_early() -> None:
 
 
 def test_an_error_does_not_give_the_nominated_room_to_others() -> None:
-    # The victims are on their way and something fails: whoever comes next must not find the room free.
+    # The victims are on their way and something fails: the next pod must not find the room free.
     world, executor = manual_world(low(finalizers=("test/held",)))
     world.cluster.fail_next("patch_pod_status", ClusterError("down"), times=3)
     come_to_rest(world, executor)
@@ -259,7 +259,7 @@ def test_an_error_does_not_give_the_nominated_room_to_others() -> None:
 def test_nomination_never_cleared(what: str) -> None:
     world, executor = manual_world(low(finalizers=("test/held",)))
     if what == "preempted itself":
-        # Its nomination is not even written when somebody more important takes the room.
+        # Its nomination is not even written when a pod of higher priority takes the room.
         world.create(make_pod("higher", cpu=2, priority=20))
         world.cycle()
     come_to_rest(world, executor)

@@ -29,7 +29,7 @@ from .build import PROFILE, World, config_with, make_node, make_pod
 from .chaos import PARK, WAIT
 from .driven import DrivenMachine, steps
 from .executors import ManualExecutor
-from .invariants import check_agreement, check_nobody_else, check_places
+from .invariants import check_agreement, check_no_other_pod, check_places
 from .preempting import Guard, WatchedCluster, WatchedEviction
 from .scale import examples
 
@@ -45,7 +45,7 @@ apps = st.sampled_from(APPS)
 
 
 class PreemptionMachine(DrivenMachine):
-    """Evictions fail, come late, or find nobody; victims wait or are being bound; budgets change."""
+    """Evictions fail, come late, or find no pod; victims wait or are being bound; budgets change."""
 
     gatekeeper = "Guard"
 
@@ -98,7 +98,7 @@ class PreemptionMachine(DrivenMachine):
         node: str,
         go: int,
     ) -> None:
-        """Create a pod, in the place of one that has its name; somebody else may have placed it."""
+        """Create a pod, in the place of one that has its name; another scheduler may have placed it."""
         self._remove(name)
         self.cluster.create(
             make_pod(
@@ -130,7 +130,7 @@ class PreemptionMachine(DrivenMachine):
         go=steps,
     )
     def challenge(self, label: str | None, app: str, second: int, held: bool, late: int, go: int) -> None:
-        """Somebody who needs a whole node comes when one of less importance has just taken it, or nearly."""
+        """A pod that needs a whole node comes when one of lower priority has just taken it, or nearly."""
         for name in POD_NAMES[:4]:
             self._remove(name)
         details: dict[str, Any] = {"finalizers": ("test/held",) if held else ()}
@@ -214,7 +214,7 @@ class PreemptionMachine(DrivenMachine):
 
     @invariant()
     def is_consistent(self) -> None:
-        """Every structure by itself; nobody gets room that is not there."""
+        """Every structure by itself; no pod gets room that is not there."""
         self.world.check()
         assert not self.guard.problems
         assert not self.eviction.problems
@@ -227,7 +227,7 @@ class PreemptionMachine(DrivenMachine):
     @invariant()
     def nobody_else_is_anywhere(self) -> None:
         """Nothing is kept for the past; nominations are of pending pods only."""
-        check_nobody_else(self.world, self.executor)
+        check_no_other_pod(self.world, self.executor)
         if not len(self.executor) and not self.core.inbox:
             assert not self.eviction._under_way, "an eviction that is not carried out"
             # An entry whose victim was seen to go keeps its preemptor out no longer; the next preemption

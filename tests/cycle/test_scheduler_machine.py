@@ -17,7 +17,7 @@ from .build import World, make_node, make_pod
 from .chaos import MOODS, PARK, POINTS, WAIT, Chaos
 from .driven import DrivenMachine, steps
 from .executors import ManualExecutor
-from .invariants import check_agreement, check_nobody_else, check_places
+from .invariants import check_agreement, check_no_other_pod, check_places
 from .scale import examples
 
 POD_NAMES = tuple(f"p{i}" for i in range(6))
@@ -206,7 +206,7 @@ class SchedulerMachine(DrivenMachine):
     @invariant()
     def nobody_else_is_anywhere(self) -> None:
         """Nothing is kept for the past."""
-        check_nobody_else(self.world, self.executor)
+        check_no_other_pod(self.world, self.executor)
 
     def _agree(self) -> None:
         check_agreement(self.world, self.watch)

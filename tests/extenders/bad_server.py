@@ -53,7 +53,7 @@ class Handler(BaseHTTPRequestHandler):
         self.close_connection = True
 
     def answer_stranger(self) -> None:
-        """Keep a node that nobody sent."""
+        """Keep a node that was not sent."""
         self._send(b'{"NodeNames": ["stranger"]}')
 
     def _send(self, body: bytes, status: int = 200) -> None:

@@ -65,12 +65,12 @@ class AlikeRowsMachine(RuleBasedStateMachine):
             self.table.remove_node(name)
             self.out.discard(row)
 
-    @rule(name=st.sampled_from((*NAMES, "nobody")), request=st.sampled_from(REQUESTS))
+    @rule(name=st.sampled_from((*NAMES, "unknown")), request=st.sampled_from(REQUESTS))
     def add_pod(self, name: str, request: dict[str, int]) -> None:
         self.pods += 1
         self.table.add_pod(name, make_pod(f"p{self.pods}", name, request))
 
-    @rule(name=st.sampled_from((*NAMES, "nobody")))
+    @rule(name=st.sampled_from((*NAMES, "unknown")))
     def remove_pod(self, name: str) -> None:
         row = self.table.row_of(name)
         if row is not None and self.table.pods_at(row):

@@ -1,4 +1,4 @@
-"""Connections that carry requests one after another, to a server that behaves as it is told."""
+"""Connections that carry requests one after another, to a server that answers as the test chooses."""
 
 from __future__ import annotations
 

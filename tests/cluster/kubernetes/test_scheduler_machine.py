@@ -11,7 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from schedframe.errors import CacheFault, VerificationError
 from schedframe.testing.api_server import MIX, STREAM_MIX, Fault, RandomFaults, Refusal
-from tests.cycle.invariants import check_nobody_else, check_places
+from tests.cycle.invariants import check_no_other_pod, check_places
 from tests.cycle.scale import examples
 
 from .driven_world import DrivenWorld
@@ -279,7 +279,7 @@ class BehindServerMachine(RuleBasedStateMachine):
     def no_pod_is_lost_or_doubled(self) -> None:
         """At every moment."""
         check_places(self.world)  # type: ignore[arg-type]  # it reads the scheduler alone
-        check_nobody_else(self.world, [None] * self.world.under_way())  # type: ignore[arg-type]  # its length
+        check_no_other_pod(self.world, [None] * self.world.under_way())  # type: ignore[arg-type]  # its length
 
     @invariant()
     def nothing_is_over_committed(self) -> None:

@@ -43,7 +43,7 @@ class Skipper:
     @hookimpl
     def skip_reads(self) -> Sequence[str] | None:
         if self.fails:
-            raise LookupError("nobody knows")
+            raise LookupError("not known")
         return self.reads
 
     @hookimpl
@@ -101,7 +101,7 @@ class World:
         self.made = 0
 
     def schedule(self, count: int, spec: PodSpec = SPEC, **labels: str) -> dict[str, int]:
-        """Place so many more pods; how often each point of the plugin was called for them."""
+        """Place more pods; return how often each point of the plugin was called for them."""
         before = dict(self.plugin.calls)
         for _ in range(count):
             self.made += 1
@@ -170,7 +170,7 @@ def test_pods_with_affinity_terms_end_the_skip_of_their_readers() -> None:
     world = World(Skipper(reads=("PodAffinity",)))
     world.schedule(1)
     assert world.schedule(2) == every(0)
-    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "nobody"}}}
+    term = {"topologyKey": "zone", "labelSelector": {"matchLabels": {"app": "none"}}}
     anti = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [term]}}
     spec = {"containers": [{"name": "c"}], "affinity": anti, "nodeName": "n0"}
     world.cluster.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "shy"}, "spec": spec})
@@ -188,7 +188,7 @@ def test_images_and_their_spread_end_the_skip_of_their_readers() -> None:
     world = World(Skipper(reads=("Image",)))
     world.schedule(1)
     world.cluster.create(node("n7"))
-    assert world.schedule(2) == every(0), "nobody has any image"
+    assert world.schedule(2) == every(0), "no node has any image"
     world.cluster.create(node("n8", "nginx"))
     assert world.schedule(2) == every(1)
     world.cluster.create(node("n9"))

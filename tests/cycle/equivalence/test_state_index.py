@@ -246,7 +246,7 @@ def test_where_one_node_is_feasible_no_plugin_scores(monkeypatch: pytest.MonkeyP
 
 
 class Door:
-    """Lets nobody in while there is a namespace ``closed``."""
+    """Rejects every pod while there is a namespace ``closed``."""
 
     depends_on = Depends.ROW_RESOURCES
     reads = ("Namespace",)
@@ -291,7 +291,7 @@ class Breaks:
     @hookimpl
     def filter(self, node_info: NodeInfo) -> None:
         if node_info.name == "bad":
-            raise LookupError("nobody knows that node")
+            raise LookupError("no such node")
 
 
 def test_a_plugin_that_fails_at_a_new_node_is_reported() -> None:

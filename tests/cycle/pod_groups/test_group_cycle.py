@@ -80,7 +80,7 @@ def test_a_gang_is_searched_again_only_if_something_changed() -> None:
 
 
 def longest_wait(scheduler, clock, seconds: int) -> float:  # type: ignore[no-untyped-def]
-    """The longest backoff of a pod after attempts over so many seconds."""
+    """Return the longest backoff of a pod after attempts over *seconds* seconds."""
     for _ in range(seconds // 20):
         clock.advance(20)
         scheduler.run_until_idle()

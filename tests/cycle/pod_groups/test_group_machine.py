@@ -22,7 +22,7 @@ groups = st.sampled_from(GROUPS)
 
 @define(eq=False)
 class Faulty:
-    """A permit that fails when it is told to."""
+    """A permit that fails when a rule asks for it."""
 
     answers: list[Any]
 
