@@ -96,9 +96,9 @@ class Usage(DerivedArrays):
             else:
                 value[index] = taken * self.of_used
             spare.append(int(np.subtract(available, taken)[alive].min(initial=EXACT)))
-        anew = isinstance(index, slice) and not index.start
-        self.least_spare = spare if anew else [*map(min, self.least_spare, spare)]
-        if anew:
+        is_full = isinstance(index, slice) and not index.start
+        self.least_spare = spare if is_full else [*map(min, self.least_spare, spare)]
+        if is_full:
             self.same = same
         elif alive.any():
             self.same = [a if a == b else 0.0 for a, b in zip(self.same, same, strict=True)]
@@ -216,8 +216,8 @@ class Room(DerivedArrays):
         places = table.allowed_pods[index] - table.pod_count[index]
         self.full[index] = places <= 0
         least.append(int(places[alive].min(initial=EXACT)))
-        anew = isinstance(index, slice) and not index.start
-        self.least = least if anew else [*map(min, self.least, least)]
+        is_full = isinstance(index, slice) and not index.start
+        self.least = least if is_full else [*map(min, self.least, least)]
 
     @override
     def compute_row(self, row: int) -> None:

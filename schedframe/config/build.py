@@ -49,7 +49,9 @@ def _ignore_managed_resources(
     for index, profile in enumerate(config.profiles):
         changed = tuple(_ignoring(plugin, ignored, catalogue) for plugin in profile.plugin_config)
         if not any(_ignores(plugin, catalogue) for plugin in changed):
-            detail = f"no plugin there can be told to ignore {', '.join(ignored)}, which an extender manages"
+            detail = (
+                f"no plugin there has an argument to ignore {', '.join(ignored)}, which an extender manages"
+            )
             errors.append(FieldError.invalid(f"profiles[{index}].pluginConfig", None, detail))
         profiles.append(evolve(profile, plugin_config=changed))
     return evolve(config, profiles=tuple(profiles)), errors

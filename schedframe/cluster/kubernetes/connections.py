@@ -111,11 +111,7 @@ class ConnectionPool:
         timer = asyncio.get_running_loop().call_at(deadline, connection.time_out)
         try:
             if request.fence is not None and request.body is not None:
-                try:
-                    request.fence.check()
-                except Exception:
-                    is_done = True  # nothing was sent
-                    raise
+                request.fence.check()
             reply = await connection.send(data)
             is_done = True
             return reply
