@@ -2,8 +2,9 @@
 
 Run by the template ``extender`` in a process of its own. Usage: ``delayed_answers.py MILLISECONDS REJECTED``;
 of each *REJECTED* nodes the last one is rejected, none for 0. It prints its port, and ends at the end of its
-input. It sleeps while it waits, and prepares each answer once, so that it leaves the processor to the
-scheduler.
+input. Each answer is prepared once, before it is due. What the scheduler waits for is then the time asked
+for and the way through the kernel, and not the speed of this program. It sleeps for most of that time, so
+that it leaves the processor to the scheduler.
 """
 
 from __future__ import annotations
@@ -18,8 +19,10 @@ from typing import Any, Final
 
 _PR_SET_TIMERSLACK: Final = 29
 """Operation of ``prctl``: how late a sleep of this thread may end, in nanoseconds."""
-_CHUNK: Final = 1 << 20
-"""Bytes read at once."""
+_LARGEST: Final = 1 << 22
+"""Bytes of a request and its head; more is refused."""
+_SPIN: Final = 100e-6
+"""Seconds before an answer is due in which the clock is read in a loop: a sleep ends that much too late."""
 
 
 def answer_to(body: bytes, rejected: int) -> bytes:
@@ -33,24 +36,37 @@ def answer_to(body: bytes, rejected: int) -> bytes:
 
 
 def _serve(connection: socket.socket, seconds: float, rejected: int) -> None:
+    received = bytearray(_LARGEST)
     names, reply = b"", b""
-    while head := connection.recv(_CHUNK):
-        begun = perf_counter()
-        while b"\r\n\r\n" not in head:
-            head += connection.recv(_CHUNK)
-        fields, _, rest = head.partition(b"\r\n\r\n")
-        length = int(fields.lower().partition(b"content-length:")[2].split(None, 1)[0])
-        parts, missing = [rest], length - len(rest)
-        while missing > 0:
-            parts.append(connection.recv(_CHUNK))
-            missing -= len(parts[-1])
-        body = b"".join(parts)
+    while size := connection.recv_into(received):
+        due = perf_counter() + seconds
+        body = _rest_of_request(connection, received, size)
         sent = body[body.rindex(b'"NodeNames":') :]
         if sent != names:
             answer = answer_to(body, rejected)
             names, reply = sent, b"HTTP/1.1 200 OK\r\nContent-Length: %d\r\n\r\n%b" % (len(answer), answer)
-        sleep(max(0.0, begun + seconds - perf_counter()))
+        sleep(max(0.0, due - _SPIN - perf_counter()))
+        while perf_counter() < due:
+            pass
         connection.sendall(reply)
+
+
+def _rest_of_request(connection: socket.socket, received: bytearray, size: int) -> bytes:
+    """Return the body of a request; *size* bytes of it and its head are in *received*, the rest is read."""
+    free = memoryview(received)
+    while (head := received.find(b"\r\n\r\n", 0, size) + 4) < 4:
+        size += _read(connection, free[size:])
+    fields = bytes(free[:head]).lower()
+    end = head + int(fields.partition(b"content-length:")[2].split(None, 1)[0])
+    while size < end:
+        size += _read(connection, free[size:end])
+    return bytes(free[head:end])
+
+
+def _read(connection: socket.socket, free: memoryview) -> int:
+    if count := connection.recv_into(free):
+        return count
+    raise ConnectionError("the request is too long, or ended too early")
 
 
 def _run(server: socket.socket, seconds: float, rejected: int) -> None:
