@@ -15,6 +15,7 @@ from contextlib import contextmanager
 
 from attrs import define, field, frozen
 
+from ..api import Pod
 from ..api.podspec import forget_shared_specs
 from ..config import EffectiveConfig
 from ..errors import ConfigError, PluginError
@@ -170,7 +171,12 @@ class Reloader:
     def _connect_extenders(self) -> None:
         for extender in self.core.extenders:
             if isinstance(extender, HttpExtender):
-                extender.wait = self.socket_wait
+                extender.wait, extender.next_pod = self.socket_wait, self._next_pod
+
+    def _next_pod(self) -> Pod | None:
+        """Return the pod that the queue would return now; ``None`` if none is active."""
+        info = self.core.queue.parts.active.peek()
+        return None if info is None else info.pod
 
     def _forget_answers(self) -> None:
         """Drop what former plugins and caches keep with the specs of pods."""

@@ -1,7 +1,7 @@
 """A kept HTTP/1.1 connection on which nothing waits longer than a deadline.
 
 Sockets do not block. All waiting is done by a function (:data:`Wait`), which the scheduler replaces by one
-that goes on with other work until the socket is ready. Redirects are not followed, and proxies are not used.
+that goes on with other work until the socket is ready.
 """
 
 from __future__ import annotations
@@ -9,56 +9,19 @@ from __future__ import annotations
 import select
 import socket
 import ssl
-import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from time import monotonic
 from typing import Final
 
 from attrs import define, field, frozen
 
-from ..framework import ExtenderError
-
-Wait = Callable[[socket.socket, bool, float], bool]
-"""Waits until a socket can be read, or written to if the flag is set, at most until a time of ``monotonic``.
-
-Returns whether it is ready.
-"""
+from .waiting import Broken, NothingSent, Timeout, Wait
 
 _MAX_HEAD: Final = 1 << 20
 """Bytes of status line and headers; as in Go."""
 _CHUNK: Final = 1 << 18
-"""Bytes read at once."""
-
-
-class Timeout(ExtenderError):
-    """The deadline passed."""
-
-
-class Broken(ExtenderError):
-    """The connection failed, or what came is not HTTP."""
-
-
-class NothingSent(Broken):
-    """The connection was broken before any byte of a request was sent."""
-
-
-def wait_blocking(sock: socket.socket, writing: bool, deadline: float) -> bool:
-    """Wait in this thread, doing nothing else."""
-    poll = select.poll()
-    poll.register(sock, select.POLLOUT if writing else select.POLLIN)
-    return bool(poll.poll(max(0.0, deadline - monotonic()) * 1000))
-
-
-@frozen
-class Target:
-    """Where to connect to."""
-
-    host: str
-    port: int
-    tls: ssl.SSLContext | None = None
-    server_name: str = ""
-    """Name in the server's certificate, if not ``host``."""
+"""Bytes of the buffer of a connection, and the most that are read at once while it has that size."""
 
 
 @frozen
@@ -71,72 +34,30 @@ class Response:
     """Where a redirect leads."""
 
 
-def connect(target: Target, deadline: float, wait: Wait) -> Connection:
-    """Return a new connection. Raises :class:`ExtenderError`.
+@frozen
+class _Head:
+    """Status line and headers of an answer."""
 
-    Looking up the name has no time limit of its own, so it is done in a thread that is left alone at the
-    deadline; it ends when the resolver gives up.
-    """
-    attempt = _Connecting(target, deadline)
-    near, far = socket.socketpair()
-    try:
-        near.setblocking(False)
-        threading.Thread(target=attempt.run, args=(far,), name="schedframe-extender", daemon=True).start()
-        wait(near, False, deadline)
-        return Connection(attempt.result())
-    finally:
-        near.close()
+    status: int
+    headers: Mapping[bytes, bytes]
+    """Names in lower case."""
+    keeps: bool
+    """Whether the server keeps the connection open."""
 
-
-@define(eq=False)
-class _Connecting:
-    """An attempt to connect in another thread."""
-
-    target: Target
-    deadline: float
-    _lock: threading.Lock = field(factory=threading.Lock)
-    _socket: socket.socket | None = None
-    _error: Exception | None = None
-    _given_up: bool = False
-
-    def run(self, signal: socket.socket) -> None:
-        """Connect; then wake the reader of *signal*, which is closed."""
-        try:
-            sock = self._connect()
-        except (OSError, ValueError) as error:
-            self._error = error
-        else:
-            with self._lock:
-                if self._given_up:
-                    sock.close()
-                else:
-                    self._socket = sock
-        signal.close()
-
-    def _connect(self) -> socket.socket:
-        target = self.target
-        left = max(0.001, self.deadline - monotonic())
-        sock = socket.create_connection((target.host, target.port), timeout=left)
-        try:
-            sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-            if target.tls is not None:
-                sock.settimeout(max(0.001, self.deadline - monotonic()))
-                sock = target.tls.wrap_socket(sock, server_hostname=target.server_name or target.host)
-            sock.setblocking(False)
-        except BaseException:
-            sock.close()
-            raise
-        return sock
-
-    def result(self) -> socket.socket:
-        """Return the socket. Raises :class:`ExtenderError` if there is none by now; then none is kept."""
-        with self._lock:
-            self._given_up = True
-            if self._socket is not None:
-                return self._socket
-        if self._error is None or isinstance(self._error, TimeoutError):
-            raise Timeout("no connection in time")
-        raise Broken(str(self._error)) from self._error
+    @classmethod
+    def parsed(cls, text: bytes) -> _Head:
+        """Return the head in *text*. Raises :class:`Broken`."""
+        lines = text.split(b"\r\n")
+        version, _, rest = lines[0].partition(b" ")
+        if not version.startswith(b"HTTP/1.") or not rest[:3].isdigit():
+            raise Broken(f"malformed HTTP response {lines[0][:40]!r}")
+        headers = {}
+        for line in lines[1:]:
+            name, _, value = line.partition(b":")
+            headers[name.strip().lower()] = value.strip()
+        connection = headers.get(b"connection", b"").lower()
+        keeps = connection == b"keep-alive" if version == b"HTTP/1.0" else connection != b"close"
+        return cls(int(rest[:3]), headers, keeps)
 
 
 @define(eq=False)
@@ -144,9 +65,12 @@ class Connection:
     """One connection, used for one request at a time."""
 
     _socket: socket.socket
-    _received: bytearray = field(factory=bytearray)
-    """What was read and not yet used."""
     _buffer: bytearray = field(factory=lambda: bytearray(_CHUNK))
+    """What was read and not yet used stands in it from ``_start`` to ``_end``."""
+    _start: int = 0
+    _end: int = 0
+    _last_head: tuple[bytes, _Head | None] = (b"", None)
+    """As it came and parsed: most answers begin like the one before."""
     keeps: bool = True
     """Whether another request may be sent after the answer."""
     is_reused: bool = False
@@ -154,10 +78,19 @@ class Connection:
 
     def is_idle(self) -> bool:
         """Return whether the server left the connection open, and sent nothing unasked."""
+        if self._start != self._end:
+            return False
+        if isinstance(self._socket, ssl.SSLSocket):  # what can be read may be no part of an answer
+            return self._reads_nothing()
+        poll = select.poll()
+        poll.register(self._socket, select.POLLIN)
+        return not poll.poll(0)
+
+    def _reads_nothing(self) -> bool:
         try:
             self._socket.recv(1)
         except (BlockingIOError, ssl.SSLWantReadError):
-            return not self._received
+            return True
         except OSError:
             return False
         return False
@@ -195,12 +128,13 @@ class Connection:
 
     def receive(self, deadline: float, wait: Wait) -> Response:
         """Return the answer to the request. Raises :class:`ExtenderError`."""
-        status, headers = 100, dict[bytes, bytes]()
-        while 100 <= status < 200:
-            status, headers = self._head(deadline, wait)
-        location = headers.get(b"location", b"").decode("latin-1")
-        body = b"" if status in (204, 304) else self._body(headers, deadline, wait)
-        return Response(status, body, location)
+        head = self._head(deadline, wait)
+        while 100 <= head.status < 200:
+            head = self._head(deadline, wait)
+        self.keeps = head.keeps
+        location = head.headers.get(b"location", b"").decode("latin-1")
+        body = b"" if head.status in (204, 304) else self._body(head.headers, deadline, wait)
+        return Response(head.status, body, location)
 
     def close(self) -> None:
         """Close the connection."""
@@ -208,23 +142,18 @@ class Connection:
 
     # ---- parts of an answer ------------------------------------------------------------------------------
 
-    def _head(self, deadline: float, wait: Wait) -> tuple[int, dict[bytes, bytes]]:
-        while (end := self._received.find(b"\r\n\r\n")) < 0:
-            if len(self._received) > _MAX_HEAD:
+    def _head(self, deadline: float, wait: Wait) -> _Head:
+        while (end := self._buffer.find(b"\r\n\r\n", self._start, self._end)) < 0:
+            if self._end - self._start > _MAX_HEAD:
                 raise Broken("the headers of the answer are too long")
             if not self._more(deadline, wait):
                 raise Broken("EOF")
-        lines = self._take(end + 4).split(b"\r\n")
-        version, _, rest = lines[0].partition(b" ")
-        if not version.startswith(b"HTTP/1.") or not rest[:3].isdigit():
-            raise Broken(f"malformed HTTP response {lines[0][:40]!r}")
-        headers = {}
-        for line in lines[1:]:
-            name, _, value = line.partition(b":")
-            headers[name.strip().lower()] = value.strip()
-        connection = headers.get(b"connection", b"").lower()
-        self.keeps = connection == b"keep-alive" if version == b"HTTP/1.0" else connection != b"close"
-        return int(rest[:3]), headers
+        text = self._take(end + 4 - self._start)
+        last, head = self._last_head
+        if head is None or text != last:
+            head = _Head.parsed(text)
+            self._last_head = text, head
+        return head
 
     def _body(self, headers: Mapping[bytes, bytes], deadline: float, wait: Wait) -> bytes:
         encoding = headers.get(b"transfer-encoding", b"").lower()
@@ -237,7 +166,7 @@ class Connection:
             self.keeps = False
             while self._more(deadline, wait):
                 pass
-            return self._take(len(self._received))
+            return self._take(self._end - self._start)
         if not length.isdigit():
             raise Broken(f"the Content-Length is {length!r}")
         return self._exactly(int(length), deadline, wait)
@@ -261,41 +190,58 @@ class Connection:
             raise Broken(f"malformed chunk of a body: {line[:40]!r}") from None
 
     def _line(self, deadline: float, wait: Wait) -> bytes:
-        while (end := self._received.find(b"\r\n")) < 0:
-            if len(self._received) > _MAX_HEAD:
+        while (end := self._buffer.find(b"\r\n", self._start, self._end)) < 0:
+            if self._end - self._start > _MAX_HEAD:
                 raise Broken("a line of the answer is too long")
             if not self._more(deadline, wait):
                 raise Broken("unexpected EOF")
-        return self._take(end + 2)[:-2]
+        return self._take(end + 2 - self._start)[:-2]
 
     def _exactly(self, size: int, deadline: float, wait: Wait) -> bytes:
-        while len(self._received) < size:
+        while self._end - self._start < size:
             if not self._more(deadline, wait):
                 raise Broken("unexpected EOF")
         return self._take(size)
 
     def _take(self, size: int) -> bytes:
-        taken = bytes(memoryview(self._received)[:size])
-        del self._received[:size]
+        """Return the next *size* bytes, which are there, and forget them."""
+        start = self._start
+        taken = bytes(memoryview(self._buffer)[start : start + size])
+        self._start += size
+        if self._start == self._end:
+            self._start = self._end = 0
+            if len(self._buffer) > _CHUNK:  # the memory of a large answer is not kept
+                self._buffer = bytearray(_CHUNK)
         return taken
 
     def _more(self, deadline: float, wait: Wait) -> bool:
         """Read more; return ``False`` at the end of what the server sends."""
         sock = self._socket
-        while True:
-            if monotonic() >= deadline:
-                raise Timeout("no answer in time")
-            try:
-                count = sock.recv_into(self._buffer)
-            except (BlockingIOError, ssl.SSLWantReadError):
-                self._wait(wait, False, deadline)
-            except ssl.SSLWantWriteError:
-                self._wait(wait, True, deadline)
-            except OSError as error:
-                raise Broken(str(error)) from error
-            else:
-                self._received += memoryview(self._buffer)[:count]
-                return bool(count)
+        self._make_room()
+        with memoryview(self._buffer) as buffer, buffer[self._end :] as free:
+            while True:
+                if monotonic() >= deadline:
+                    raise Timeout("no answer in time")
+                try:
+                    count = sock.recv_into(free)
+                except (BlockingIOError, ssl.SSLWantReadError):
+                    self._wait(wait, False, deadline)
+                except ssl.SSLWantWriteError:
+                    self._wait(wait, True, deadline)
+                except OSError as error:
+                    raise Broken(str(error)) from error
+                else:
+                    self._end += count
+                    return bool(count)
+
+    def _make_room(self) -> None:
+        """Make room behind what was read; O(1) amortised over the bytes read."""
+        if self._end < len(self._buffer):
+            return
+        if self._start:
+            del self._buffer[: self._start]
+            self._start, self._end = 0, len(self._buffer)
+        self._buffer.extend(bytes(max(_CHUNK, self._end)))
 
     def _wait(self, wait: Wait, writing: bool, deadline: float) -> None:
         if monotonic() >= deadline or not wait(self._socket, writing, deadline):

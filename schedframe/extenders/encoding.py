@@ -17,21 +17,25 @@ _NO_NAMES: list[str] = []
 class Encoding:
     """Parts of request bodies. Core only.
 
-    Kept are the last pod, the last list of names, which is mostly the one of all nodes, and each node in the
-    last version that was sent.
+    Kept are the last pod, one that is likely to follow it, the last list of names, which is mostly the one of
+    all nodes, and each node in the last version that was sent.
     """
 
     _pod: tuple[Pod | None, bytes] = field(default=(None, b""), init=False)
+    _next: tuple[Pod | None, bytes] = field(default=(None, b""), init=False)
     _names: tuple[list[str], bytes] = field(default=(_NO_NAMES, b"[]"), init=False)
     _nodes: dict[str, tuple[Node, bytes]] = field(factory=dict, init=False)
 
     def pod(self, pod: Pod) -> bytes:
         """Return the JSON of *pod*."""
-        known, encoded = self._pod
-        if known is not pod:
-            encoded = encode(document(pod)) if pod.spec.node_name else _encoded_pending(pod)
-            self._pod = pod, encoded
-        return encoded
+        if self._pod[0] is not pod:
+            self._pod = self._next if self._next[0] is pod else (pod, _encoded(pod))
+        return self._pod[1]
+
+    def prepare(self, pod: Pod) -> None:
+        """Encode *pod*, which :meth:`pod` is likely to be called with next."""
+        if self._next[0] is not pod:
+            self._next = pod, _encoded(pod)
 
     def names(self, nodes: OfferedNodes) -> bytes:
         """Return the JSON of the names; O(1) for the list object of the last call."""
@@ -55,6 +59,10 @@ class Encoding:
                 known = kept[node.name] = node, encode(document(node))
             found.append(known[1])
         return b",".join(found)
+
+
+def _encoded(pod: Pod) -> bytes:
+    return encode(document(pod)) if pod.spec.node_name else _encoded_pending(pod)
 
 
 def _encoded_pending(pod: Pod) -> bytes:

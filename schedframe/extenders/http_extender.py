@@ -29,8 +29,10 @@ from ..framework import (
     VictimUids,
 )
 from . import wire
-from .connection import Broken, Connection, NothingSent, Target, Timeout, Wait, connect, wait_blocking
+from .connecting import Target, connect
+from .connection import Connection
 from .encoding import Encoding
+from .waiting import Broken, NothingSent, Timeout, Wait, wait_blocking
 
 T = TypeVar("T")
 logger = logging.getLogger("schedframe")
@@ -54,6 +56,8 @@ class HttpExtender:
     config: ExtenderConfig
     wait: Wait = wait_blocking
     """How the core waits for an answer."""
+    next_pod: Callable[[], Pod | None] = lambda: None
+    """Returns the pod that is likely to follow; it is encoded while this one's answer is awaited."""
     encoding: Encoding = field(factory=Encoding)
     """Encoded parts of requests; may be shared by the extenders of a scheduler."""
     name: str = field(init=False)
@@ -100,6 +104,9 @@ class HttpExtender:
         exchange = self._send(self.config.filter_verb, self._args(pod, nodes), self.wait)
         by_name = self.config.node_cache_capable
         sent = (nodes.names, self.encoding.names(nodes)) if by_name else None
+        follower = self.next_pod()
+        if follower is not None:
+            self.encoding.prepare(follower)
         return lambda: self._filter_result(exchange.receive(), sent)
 
     def _filter_result(self, body: bytes, sent: tuple[Sequence[str], bytes] | None) -> ExtenderFilterResult:

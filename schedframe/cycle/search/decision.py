@@ -6,10 +6,13 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, ClassVar, Protocol
 
+from attrs import frozen
+
 from ..._brief import brief_of
 from ...api import Pod
 from ...framework import CycleState, Diagnosis, Extender, PreFilterOutcome, ScoreTable, Status, Verdicts
 from ...state import Rows
+from .tie_breaking import Ties
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -20,6 +23,16 @@ class FeasibleRows(Protocol):
     def feasible_rows(self) -> Rows:
         """Return the rows that passed all filters."""
         ...
+
+
+@frozen
+class PreparedScores:
+    """The scores of the plugins, for the case that just these rows remain."""
+
+    rows: Rows
+    scores: ScoreTable | Status
+    ties: Ties | None = None
+    """The best rows by these scores; ``None`` if extenders add to them."""
 
 
 class Decision:
@@ -54,8 +67,10 @@ class Decision:
     """Those that took part in the search, in the order of their calls."""
     named: Mapping[str, Status] = _NONE
     """Node → the status that an extender reported, also for nodes that remain or do not exist."""
-    prepared: tuple[Rows, ScoreTable | Status] | None = None
-    """Scores that were computed while an extender thought, and for which rows."""
+    prepared: PreparedScores | None = None
+    """Computed while an extender thought."""
+    ties: Ties | None = None
+    """The best of ``scores``, if they were looked for while an extender thought."""
     named_by: Mapping[str, str] = _NONE
     """Node → the extender that reported it."""
 

@@ -31,10 +31,11 @@ from ...framework.extender import checked
 from ...framework.plan import Plan
 from ...framework.scoring import run_scores
 from ...state import Rows
-from .decision import Decision
+from .decision import Decision, PreparedScores
 from .diagnosis import refuse
 from .replaced_nodes import ReplacedRows, plan_by_node
 from .sampling import SearchOrder
+from .tie_breaking import Ties
 
 _IN_SEARCH = frozenset({ExtenderVerb.FILTER, ExtenderVerb.PRIORITIZE})
 
@@ -177,8 +178,15 @@ class Extending:
             return
         if offered.likely is not None:
             offered = offered.likely
-        if offered.rows is not None and len(offered) > 1:
-            decision.prepared = offered.rows, self._plugin_scores(framework, decision, offered.rows)
+        rows = offered.rows
+        if rows is not None and len(rows) > 1:
+            scores = self._plugin_scores(framework, decision, rows)
+            if isinstance(scores, Status) or _prioritizers(decision):
+                decision.prepared = PreparedScores(rows, scores)
+            else:
+                decision.prepared = PreparedScores(
+                    rows, scores, Ties(rows, scores.total == scores.total.max())
+                )
 
     def _run_pre_filter(self, framework: Framework, decision: Decision) -> bool:
         """Run pre_filter where the equivalence cache filtered the nodes; return whether the pod passes."""
@@ -195,8 +203,8 @@ class Extending:
         rows, prepared = decision.feasible, decision.prepared
         assert rows is not None
         decision.prepared = None
-        if prepared is not None and prepared[0] is rows:
-            scores = prepared[1]
+        if prepared is not None and prepared.rows is rows:
+            scores, decision.ties = prepared.scores, prepared.ties
         else:
             scores = self._plugin_scores(framework, decision, rows)
         decision.scored = bool(framework.plan.score)
@@ -230,7 +238,8 @@ class Extending:
         """Add the scores of the extenders to those of the plugins."""
         rows, table = scores.rows, framework.handle.table
         version = table.row_log.version
-        if not any(ExtenderVerb.PRIORITIZE in each.verbs for each in decision.extenders):
+        prioritizers = _prioritizers(decision)
+        if not prioritizers:
             decision.scores = scores
             return
         if isinstance(rows, ReplacedRows):
@@ -240,11 +249,7 @@ class Extending:
             offered = left if left is not None and left.rows is rows else self._offer(rows)
         names = offered.names
         present = {name for name in names if table.live_row(name) is not None} if offered.replaced else set()
-        calls = [
-            (each, _sent(each, "prioritize", decision.pod, offered))
-            for each in decision.extenders
-            if ExtenderVerb.PRIORITIZE in each.verbs
-        ]
+        calls = [(each, _sent(each, "prioritize", decision.pod, offered)) for each in prioritizers]
         for extender, wait in calls:
             try:
                 given = _sums(checked(extender, wait), extender.weight * SCORE_SCALE)
@@ -258,6 +263,10 @@ class Extending:
             again = self._refiltered(framework, decision, rows, names, present)
             decision.scores = None if again is None else scores.restricted(again[0], names, again[1])
             decision.feasible = None if again is None else again[0]
+
+
+def _prioritizers(decision: Decision) -> list[Extender]:
+    return [each for each in decision.extenders if ExtenderVerb.PRIORITIZE in each.verbs]
 
 
 def _sent(extender: Extender, call: str, pod: Pod, offered: OfferedNodes) -> Callable[[], Any]:

@@ -27,7 +27,7 @@ from .decision import Decision
 from .diagnosis import Refused, diagnose, refuse
 from .extending import Extending
 from .sampling import Sampling
-from .tie_breaking import one_of
+from .tie_breaking import Ties
 
 NO_NODES = Status.unresolvable("no nodes available to schedule pods")
 """Ends the cycle as an error does, and is no fault: the pod is tried again after its backoff."""
@@ -346,8 +346,10 @@ def select(decision: Decision, rng: Random) -> str:
     """One of the nodes with the highest total, as :mod:`~.tie_breaking` says."""
     scores = decision.scores
     assert scores is not None
-    best = scores.total == scores.total.max()
-    return scores.rows.table.name_of(one_of(scores.rows, best, rng))
+    ties = decision.ties
+    if ties is None:
+        ties = Ties(scores.rows, scores.total == scores.total.max())
+    return scores.rows.table.name_of(ties.draw(rng))
 
 
 def _is_all(found: Positions, candidates: Rows, verdicts: Verdicts) -> bool:

@@ -11,6 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
+from attrs import define, field
 
 from ...state import Rows, policy
 
@@ -36,16 +37,36 @@ def one_where(tied: Any, size: int, rng: Random) -> int:
     return row
 
 
+@define(eq=False)
+class Ties:
+    """Rows of which one is to be drawn: everything but the draw is done before."""
+
+    rows: Rows
+    tied: npt.NDArray[np.bool_]
+    """Which of ``rows`` tie, shape ``(len(rows),)``."""
+    _count: int = field(init=False)
+    _by_row: memoryview | None = field(init=False)
+    """Which rows of the table tie, for rejection sampling; ``None``: there are too few ties."""
+
+    def __attrs_post_init__(self) -> None:
+        rows, tied = self.rows, self.tied
+        self._count, self._by_row = int(np.count_nonzero(tied)), None
+        if self._count >= many(rows.table.size):
+            if not rows.is_all:
+                tied = np.zeros(rows.table.size, np.bool_)
+                tied[rows.select(self.tied).positions] = True
+            self._by_row = tied.data
+
+    def draw(self, rng: Random) -> int:
+        """Return the number of one of the rows. To be called while the table has the size that it had."""
+        if self._by_row is not None:
+            return one_where(self._by_row, self.rows.table.size, rng)
+        return self.rows.row_at(nth_true(self.tied, rng.randrange(self._count) if self._count > 1 else 0))
+
+
 def one_of(rows: Rows, best: npt.NDArray[np.bool_], rng: Random) -> int:
     """The number of one of *rows* at which *best* is true."""
-    ties, size = int(np.count_nonzero(best)), rows.table.size
-    if ties < many(size):
-        return rows.row_at(nth_true(best, rng.randrange(ties) if ties > 1 else 0))
-    if rows.is_all:
-        return one_where(best.data, size, rng)
-    tied = np.zeros(size, np.bool_)
-    tied[rows.select(best).positions] = True
-    return one_where(tied.data, size, rng)
+    return Ties(rows, best).draw(rng)
 
 
 def nth_true(mask: npt.NDArray[np.bool_], n: int) -> int:
