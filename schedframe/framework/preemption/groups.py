@@ -18,6 +18,7 @@ from ..status import Status
 from .budgets import read_budgets, split_by_budgets
 from .candidates import Candidate, start_time
 from .execution import Eviction
+from .leaving import is_being_preempted
 
 NOT_SUPPORTED = "workload aware preemption is not supported for pod groups with scheduling constraints"
 NEVER = "not eligible due to preemptionPolicy=Never."
@@ -35,6 +36,11 @@ class Unit:
     is_group: bool
 
     @property
+    def is_leaving(self) -> bool:
+        """Whether all of its pods end already, because they were preempted."""
+        return all(is_being_preempted(pod) for pod in self.pods)
+
+    @property
     def importance(self) -> tuple[int, bool, int, float]:
         """Sort key, most important first: priority, member of a group, size of the group, start."""
         in_group = any(pod.spec.scheduling_group is not None for pod in self.pods)
@@ -47,7 +53,9 @@ def preempt_for_group(
 ) -> GroupPreemption | Status:
     """Return the eviction to begin, and where the members go after it; or why there is none.
 
-    O(units) runs of the algorithm of the group.
+    Pods that were preempted and still end count as gone: while the victims of an earlier attempt end, no
+    others are chosen in their place. (v1.36 chooses again; v1.37 waits.) O(units) runs of the algorithm of
+    the group.
     """
     spec = None if group.group is None else group.group.spec
     if spec is not None and spec.topology_key:
@@ -66,7 +74,7 @@ def preempt_for_group(
         nominations = can_run()
         if isinstance(nominations, Status):
             return nominations
-        victims = _reprieve(handle, units, can_run)
+        victims = _reprieve(handle, [unit for unit in units if not unit.is_leaving], can_run)
     finally:
         table.rollback(mark)
     pods = tuple([pod for unit in victims for pod in unit.pods])

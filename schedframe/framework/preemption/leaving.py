@@ -16,11 +16,12 @@ def pods_being_preempted(table: NodeTable, node_name: str) -> list[Pod]:
     row = table.live_row(node_name)
     if row is None:
         return []
-    return [pod for pod in table.pods_at(row).values() if pod.is_terminating and _is_preempted(pod)]
+    return [pod for pod in table.pods_at(row).values() if is_being_preempted(pod)]
 
 
-def _is_preempted(pod: Pod) -> bool:
-    return any(
+def is_being_preempted(pod: Pod) -> bool:
+    """Return whether a scheduler preempted *pod* and it still ends. O(conditions)."""
+    return pod.is_terminating and any(
         each.type == DISRUPTION_TARGET and each.status == "True" and each.reason == PREEMPTION_BY_SCHEDULER
         for each in pod.status.conditions
     )
