@@ -10,6 +10,7 @@ from attrs import define, field
 from schedframe import (
     Action,
     ClusterEvent,
+    Code,
     CycleState,
     EventRegistration,
     EventResource,
@@ -75,7 +76,9 @@ class DefaultPreemption:
         if pod.spec.scheduling_group is not None and (refusal := self._refusal(pod)):
             return None, Status.unschedulable(f"preemption: {refusal}")
         result, status = self.evaluator.preempt(state, pod, statuses)
-        if status.reasons:
+        if status.code is Code.UNSCHEDULABLE:
+            status = Status.unschedulable(f"preemption: {status.message}")
+        elif status.reasons:
             status = Status(status.code, (f"preemption: {status.message}",), error=status.error)
         return result, status
 

@@ -1,11 +1,16 @@
 from __future__ import annotations
 
+import subprocess
+import sys
+
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from schedframe.errors import InvariantError
 from schedframe.state import ChangeLog
+from schedframe.state.change_log import distinct
 
 
 def test_reader_gets_what_it_missed() -> None:
@@ -90,3 +95,16 @@ def test_positions_are_the_rows_once_each_in_order(rows: list[int], since: int, 
     assert (positions is None) == (expected is None)
     if positions is not None and expected is not None:
         assert positions.tolist() == sorted(set(expected))
+
+
+@given(st.lists(st.integers(0, 2**40)))
+def test_distinct_rows_are_those_of_numpy(rows: list[int]) -> None:
+    column = np.array(rows, np.int64)
+    assert distinct(column).tolist() == np.unique(column).tolist()
+
+
+def test_nodes_that_join_import_no_masked_arrays() -> None:
+    """Importing ``numpy.ma`` takes as long as some hundred attempts."""
+    churn = "from schedframe.bench import run, Options; run('node-churn', Options(nodes=20, pods=30))"
+    script = f"import sys; {churn}; sys.exit('numpy.ma' in sys.modules)"
+    subprocess.run([sys.executable, "-c", script], check=True, timeout=120)

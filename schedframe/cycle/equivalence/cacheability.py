@@ -35,6 +35,8 @@ class CacheablePlan:
     """Those of ``node_plan``."""
     node_filters: tuple[FilterEntry, ...]
     """Live plugins that have no part in filter and score but a per-node filter: they never skip."""
+    live_is_columnar: bool
+    """Whether all live plugins that filter have a columnar form."""
     skipping: tuple[frozenset[str], frozenset[str]]
     """Names of the other live plugins that filter, and of those that score."""
     skip_reads: tuple[Any, ...] | None
@@ -54,19 +56,16 @@ def partition_plan(framework: Framework) -> CacheablePlan | None:
     if not local:
         return None
 
-    def part(names: Container[str]) -> Plan:
-        return part_of(plan, names)
-
     def reads(names: Iterable[str]) -> tuple[str, ...]:
         return tuple(sorted({kind for name in names for kind in getattr(plan.plugins[name], "reads", ())}))
 
     node_filters = _node_filters(plan, local)
     nodes = {name for name in local if depends[name] is Depends.NODE_OBJECT}
     return CacheablePlan(
-        cached=part(local),
-        live=part(plan.plugins.keys() - local),
-        node_plan=part(nodes),
-        pod_plan=part(local - nodes),
+        cached=part_of(plan, local),
+        live=part_of(plan, plan.plugins.keys() - local),
+        node_plan=part_of(plan, nodes),
+        pod_plan=part_of(plan, local - nodes),
         by_state=frozenset(name for name in local if depends[name] is Depends.ROW_RESOURCES),
         order={entry.name: place for place, entry in enumerate(plan.filter)},
         node_signatures=tuple(signatures[name] for name in signatures if name in nodes),
@@ -74,6 +73,9 @@ def partition_plan(framework: Framework) -> CacheablePlan | None:
         dependencies=reads(local),
         node_dependencies=reads(nodes),
         node_filters=node_filters,
+        live_is_columnar=all(
+            entry.filter_rows is not None for entry in plan.filter if entry.name not in local
+        ),
         skipping=(
             frozenset(_names(plan, "filter") - local.union(entry.name for entry in node_filters)),
             frozenset(_names(plan, "score") - local),

@@ -132,6 +132,8 @@ class ClassColumns:
     @property
     def highest_from_pods(self) -> list[tuple[RawScores, int]]:
         """Each of ``from_pods`` with its highest raw score."""
+        if not self.from_pods:
+            return []
         return list(zip(self.from_pods, self.highest[len(self.node_columns.normalized) :], strict=True))
 
     def take_node_scores(self) -> None:

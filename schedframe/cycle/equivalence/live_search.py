@@ -74,11 +74,10 @@ class LiveSearch:
     def best_row(self, eq_class: EquivalenceClass, mask: Mask | None = None) -> int:
         """One of the feasible rows with the highest total; *mask*: at which it is true, among all rows."""
         columns, table = columns_of(eq_class), eq_class.table
-        groups = None
-        if mask is None:
+        if mask is None and table.size > eq_class.policy.pass_rows:
             groups = eq_class.groupings.of((), columns.totals, columns.generation, table)
-        if groups is not None and groups.present():
-            return groups.choose((0,), self.rng, table.size)
+            if groups is not None and groups.present():
+                return groups.choose((0,), self.rng, table.size)
         rows = table.rows()
         totals = rows.take(columns.totals)
         best = totals == totals.max() if mask is None else columns.best_where(rows, mask)
@@ -160,9 +159,9 @@ class LiveSearch:
         eq_class, columns = memo.eq_class, columns_of(memo.eq_class)
         if framework.nominated.nodes_for(decision.pod):
             return self._merged(framework, memo, decision, filters)
-        if any(entry.filter_rows is None for entry in filters):
+        if not eq_class.plan.live_is_columnar and any(entry.filter_rows is None for entry in filters):
             return self.filter_lazily(framework, memo, decision, filters)
-        if len(filters) == 1:
+        if len(filters) == 1 and filters[0].filter_groups is not None:
             decided = self._by_groups(memo, decision, filters[0])
             if decided is not None:
                 return decided
@@ -191,8 +190,9 @@ class LiveSearch:
         """
         eq_class = memo.eq_class
         table = eq_class.table
-        if entry.filter_groups is None or any(columns_of(eq_class).highest):
+        if any(columns_of(eq_class).highest):
             return None
+        assert entry.filter_groups is not None
         answer = answered(entry.filter_groups, decision.state, decision.pod, table)
         groups = None if answer is None else group_max(eq_class, answer.columns)
         passes = None if groups is None else answers_of(answer.passes, groups, bool)

@@ -17,6 +17,7 @@ from ...errors import InvariantError
 from ...framework import MAX_SCORE, Normalization
 from ...framework.plan import ScoreEntry
 from ...state import LazyRows, NodeTable, ObjectStore, Rows
+from ...state.change_log import distinct
 from ...state.policy import PORTION
 from .cacheability import CacheablePlan
 from .dependencies import Stamp, Versions, change_stamp, dependency_versions
@@ -157,7 +158,7 @@ class NodeColumns:
             return self.cacheable
         self._stamp, self._node_version = stamp, table.node_log.version
         if changed and self.cacheable:
-            rows = np.unique(changed)
+            rows = distinct(np.array(changed, np.int64))
             self.codes[rows] = NO_NODE
             self._evaluate(Rows.ascending(table, rows[table.alive[rows]]), fresh=False)
             self._totals.clear()

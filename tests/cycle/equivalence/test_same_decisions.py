@@ -83,6 +83,8 @@ class Way(NamedTuple):
     """Dirty rows that are evaluated for all slots; with more, a class is evaluated from columns."""
     draws: int = 16
     """Random rows are drawn until one is tied if at least one in this number of rows is tied."""
+    pass_rows: int = 0
+    """Rows up to which the best row is found by a pass over all totals."""
 
 
 WAYS = (
@@ -107,6 +109,7 @@ WAYS = (
         draws=0,
     ),
     Way(48, first_visits=1, matrix_rows=4096, pending_rows=0),
+    Way(48, 1 << 30, 16, first_visits=1 << 30, pass_rows=5),
 )
 
 
@@ -120,6 +123,7 @@ def catching_up(way: Way) -> Iterator[None]:
             gather_cost=way.gather_cost,
             eager_classes=way.eager_classes,
             groups=way.groups,
+            pass_rows=way.pass_rows,
             retry_after=3,
             first_visits=way.first_visits,
             rows_per_state=1 if way.built_states > 1 else 1 << 20,
