@@ -19,7 +19,7 @@ from ...api import Pod
 from ...errors import ClusterError
 from ..port import BindConflict, BindNotFound, BindRefused, OutcomeUnknown
 from .backoff import Backoff
-from .client import ApiClient
+from .client import UNREAD, ApiClient
 from .decoding import Decoder
 from .errors import (
     CONFLICT,
@@ -117,7 +117,11 @@ class Binder:
         attempt.sent_at = loop_time()
         try:
             await self.client.request(
-                "POST", f"{attempt.path}/binding", _encode(body), seconds=attempt.deadline()
+                "POST",
+                f"{attempt.path}/binding",
+                _encode(body),
+                seconds=attempt.deadline(),
+                accept=UNREAD,
             )
         except ApiError as error:
             # The pod has a node: that of an earlier attempt without an answer, or one by another client.

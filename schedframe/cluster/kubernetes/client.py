@@ -13,7 +13,6 @@ import ssl
 import tempfile
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
-from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -23,6 +22,7 @@ from attrs import define, field
 from yarl import URL
 
 from ..._version import __version__
+from .binary import MAGIC, reason_and_message
 from .connections import CONNECT_SECONDS, Address, CannotConnect, Carrier, ConnectionPool, Request
 from .credentials import ClientCertificate
 from .errors import (
@@ -46,8 +46,8 @@ logger = logging.getLogger("schedframe.kubernetes")
 JSON: Final = "application/json"
 MERGE_PATCH: Final = "application/merge-patch+json"
 STRATEGIC_PATCH: Final = "application/strategic-merge-patch+json"
-METADATA_ONLY: Final = "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1,application/json"
-"""Accept header for writes whose answer is not read: the server sends the metadata alone."""
+UNREAD: Final = "application/vnd.kubernetes.protobuf,application/json"
+"""Accept header for writes whose answer is not read: the form that costs the server least."""
 
 _REDIRECTS: Final = frozenset({301, 302, 303, 307, 308})
 DISTRUST_SECONDS: Final = 3.0
@@ -117,9 +117,9 @@ class ApiClient:
         for last in (False, True):
             reply = await self._exchange(method, path, body, headers, seconds)
             if reply.status < 300:
-                if not reply.body.lstrip().startswith(b"{"):
+                if not reply.body.lstrip().startswith((b"{", MAGIC)):
                     # A proxy whose session has ended sends its own page, and nothing has taken effect.
-                    raise NoAnswer(f"{method} {path}: the answer is no JSON: {reply.body[:60]!r}")
+                    raise NoAnswer(f"{method} {path}: the answer is not Kubernetes': {reply.body[:60]!r}")
                 return reply.body
             if reply.status == UNAUTHORIZED and self._may_have_another(headers) and not last:
                 continue
@@ -329,17 +329,19 @@ def _tls_context(access: Access, certificate: ClientCertificate | None) -> ssl.S
     return context
 
 
-_decode_status: Final = partial(msgspec.json.decode, type=_Status)
+def _decode_status(body: bytes) -> tuple[str, str]:
+    read = msgspec.json.decode(body, type=_Status)
+    return read.reason, read.message
 
 
 def _api_error(request: str, reply: Reply) -> ApiError:
     status, headers, body = reply
     try:
-        read = _decode_status(body)
-    except msgspec.MsgspecError:
-        read = _Status("", body[:200].decode(errors="replace"))
+        reason, message = reason_and_message(body) if body.startswith(MAGIC) else _decode_status(body)
+    except ValueError:
+        reason, message = "", body[:200].decode(errors="replace")
     retry_after = None
     if status in (TOO_MANY_REQUESTS, SERVICE_UNAVAILABLE):
         text = headers.get("retry-after", "")
         retry_after = float(text) if text.isdigit() else None
-    return ApiError(request.partition("?")[0], status, read.reason, read.message, retry_after)
+    return ApiError(request.partition("?")[0], status, reason, message, retry_after)

@@ -23,7 +23,7 @@ from ...api.times import format_micro_time
 from ...errors import ClusterError
 from ..event_log import SERIES_SECONDS, EventKey, EventLog, Series
 from .backoff import Backoff
-from .client import METADATA_ONLY, STRATEGIC_PATCH, ApiClient
+from .client import STRATEGIC_PATCH, UNREAD, ApiClient
 from .errors import CONFLICT, NOT_FOUND, ApiError, NotLeading
 from .lanes import Closed, Lanes, Priority
 
@@ -235,7 +235,7 @@ class EventRecorder:
                 path,
                 self._encode(body),
                 seconds=EVENT_SECONDS,
-                accept=METADATA_ONLY,
+                accept=UNREAD,
                 content_type=form,
             )
         finally:

@@ -20,7 +20,7 @@ from ...errors import ClusterError
 from ..port import Conflict, NotFound, OutcomeUnknown
 from .backoff import Backoff
 from .binder import PODS, Lookup, shown
-from .client import JSON, MERGE_PATCH, METADATA_ONLY, STRATEGIC_PATCH, ApiClient
+from .client import JSON, MERGE_PATCH, STRATEGIC_PATCH, UNREAD, ApiClient
 from .decoding import Decoder
 from .errors import CONFLICT, INVALID, NOT_FOUND, ApiError, NotLeading, is_without_effect
 from .lanes import Closed, Lanes, Priority
@@ -63,9 +63,7 @@ class Writer:
         patch = status_patch(shown(self.lookup, pod) or pod, condition, nominated_node_name, time.time())
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}/status"
         try:
-            await self._send(
-                "PATCH", path, _encode(patch), content_type=STRATEGIC_PATCH, accept=METADATA_ONLY
-            )
+            await self._send("PATCH", path, _encode(patch), content_type=STRATEGIC_PATCH, accept=UNREAD)
         except ApiError as error:
             if error.status != INVALID or not await self._has_node(pod):
                 raise
@@ -88,7 +86,7 @@ class Writer:
         options = {"apiVersion": "v1", "kind": "DeleteOptions"} | (
             {"preconditions": {"uid": uid}} if uid else {}
         )
-        await self._send("DELETE", path, _encode(options), accept=METADATA_ONLY, gone_is_done=True)
+        await self._send("DELETE", path, _encode(options), accept=UNREAD, gone_is_done=True)
 
     # ---- other objects -----------------------------------------------------------------------------------
 

@@ -11,6 +11,7 @@ from aiohttp import web
 from attrs import define, field
 
 from .access import AccessRules
+from .binary import BINARY, in_binary
 from .faults import OF_STREAMS, Fault, FaultKind, Faults
 from .kinds import ServedKind
 from .lists import matcher_of, page_of
@@ -51,7 +52,7 @@ class Handler:
         try:
             request = self._read(raw, await raw.read())
         except Refusal as refusal:
-            return _response(refusal.status, refusal.manifest())
+            return _response(refusal.status, refusal.manifest(), raw.headers.get("Accept", ""))
         self.requests.append(request)
         fault = self.faults.take(request)
         if fault is None or fault.kind in OF_STREAMS:
@@ -83,7 +84,7 @@ class Handler:
         if fault.kind is FaultKind.ANSWER:
             refusal = Refusal(fault.status, "a fault that was asked for")
             request.status = fault.status
-            return _response(fault.status, refusal.manifest(), fault.retry_after)
+            return _response(fault.status, refusal.manifest(), request.accept, fault.retry_after)
         if fault.kind is FaultKind.PAGE:
             request.status = 200
             return web.Response(text="<html>Sign in</html>", content_type="text/html")
@@ -118,7 +119,7 @@ class Handler:
                 "apiVersion": "meta.k8s.io/v1",
                 "metadata": document["metadata"],
             }
-        return _response(request.status, document)
+        return _response(request.status, document, request.accept)
 
     def _carry_out(self, request: Request) -> tuple[int, Obj]:
         kind, objects = request.kind, self.objects
@@ -172,8 +173,12 @@ def _manifest(request: Request) -> Obj:
     return request.body
 
 
-def _response(status: int | None, document: Obj, retry_after: float | None = None) -> web.Response:
-    headers = {"Content-Type": "application/json"}
+def _response(
+    status: int | None, document: Obj, accept: str, retry_after: float | None = None
+) -> web.Response:
+    is_binary = accept.startswith(BINARY)
+    headers = {"Content-Type": BINARY if is_binary else "application/json"}
     if retry_after is not None:
         headers["Retry-After"] = f"{retry_after:g}"
-    return web.Response(status=status or 200, body=_encode(document), headers=headers)
+    body = in_binary(document) if is_binary else _encode(document)
+    return web.Response(status=status or 200, body=body, headers=headers)

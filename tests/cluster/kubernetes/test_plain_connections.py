@@ -10,10 +10,11 @@ from typing import Any
 import pytest
 
 from schedframe.cluster.kubernetes import Access
-from schedframe.cluster.kubernetes.client import ApiClient
+from schedframe.cluster.kubernetes.client import UNREAD, ApiClient
 from schedframe.cluster.kubernetes.connections import KEEP_ALIVE_SECONDS, Address, ConnectionPool
 from schedframe.cluster.kubernetes.credentials import NoToken, StaticToken, TokenSource
 from schedframe.cluster.kubernetes.errors import ApiError, NoAnswer, Unreachable
+from schedframe.testing.api_server.binary import in_binary
 
 from .scripted import run
 
@@ -235,6 +236,25 @@ def test_what_the_server_says_about_a_failure() -> None:
         assert str(error) == "GET /a: 429 TooManyRequests: later"
 
     exchange(work, answer)
+
+
+def test_a_failure_and_a_success_in_the_binary_form() -> None:
+    status = {"kind": "Status", "reason": "Conflict", "message": "it has a node", "code": 409}
+    failure, success = in_binary(status), in_binary({"kind": "Event", "apiVersion": "events.k8s.io/v1"})
+    refused = b"HTTP/1.1 409 X\r\nContent-Length: %d\r\n\r\n" % len(failure) + failure
+    taken = b"HTTP/1.1 201 X\r\nContent-Length: %d\r\n\r\n" % len(success) + success
+    half = b"HTTP/1.1 500 X\r\nContent-Length: 6\r\n\r\nk8s\x00\x12\x7f"
+
+    async def work(server: Server, client: ApiClient) -> None:
+        with pytest.raises(ApiError) as caught:
+            await client.request("POST", "/a", b"{}", accept=UNREAD)
+        assert (caught.value.reason, caught.value.message) == ("Conflict", "it has a node")
+        assert await client.request("POST", "/a", b"{}", accept=UNREAD) == success
+        with pytest.raises(ApiError) as caught:
+            await client.request("POST", "/a", b"{}", accept=UNREAD)
+        assert (caught.value.status, caught.value.reason) == (500, "")
+
+    exchange(work, refused, taken, half)
 
 
 def test_connections_that_are_idle_for_long_are_closed() -> None:
