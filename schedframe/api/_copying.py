@@ -49,7 +49,8 @@ def compile_copy(cls: type[T], *changed: str, fixed: Mapping[str, Any] | None = 
 def fast_init(cls: type[T]) -> type[T]:
     """Class decorator above ``@frozen`` for a faster ``__init__``. Subclasses keep the one of attrs.
 
-    For classes without converters, validators, factories and post-init.
+    For classes without converters, validators, factories and post-init. The attribute ``make`` of the new
+    ``__init__`` is a function that makes an instance of its keywords, for :func:`unchecked`.
     """
     # names in the scope start with two underscores, so that no field hides one of them
     scope: dict[str, Any] = {
@@ -71,7 +72,11 @@ def fast_init(cls: type[T]) -> type[T]:
         f"        return __attrs(self, {', '.join(parameters)})",
     ]
     exec("\n".join([*head, *lines, "    self.__class__ = __cls"]), scope)
+    given = ", ".join(f"{name}={default}" for name, default in parameters.items())
+    head = [f"def __make({given}):", "    self = __draft()"]
+    exec("\n".join([*head, *lines[1:], "    self.__class__ = __cls", "    return self"]), scope)
     made = scope["__init__"]
+    vars(made)["make"] = scope["__make"]
     made.__qualname__, made.__module__ = f"{cls.__qualname__}.__init__", cls.__module__
     made.__annotations__ = cls.__init__.__annotations__
     type.__setattr__(cls, "__init__", made)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..errors import InputError
 from ._copying import fast_init
 from ._wire import EMPTY, wire
@@ -34,6 +35,7 @@ _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -80,6 +82,7 @@ def _check_expression(
         )
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -96,6 +99,7 @@ class LabelSelector:
         return hash((frozenset(self.match_labels.items()), self.match_expressions))
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -115,6 +119,7 @@ class NodeSelectorRequirement:
         _check_expression(self, operators, single=operators if of_fields else (GT, LT))
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -137,6 +142,7 @@ class NodeSelectorTerm:
                 expression.check(of_fields=True)
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class NodeSelector:
@@ -151,6 +157,7 @@ class NodeSelector:
                 term.check()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PreferredSchedulingTerm:
@@ -160,6 +167,7 @@ class PreferredSchedulingTerm:
     preference: NodeSelectorTerm = field(default=NodeSelectorTerm(), metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class NodeAffinity:
@@ -178,6 +186,7 @@ class NodeAffinity:
                 preferred.preference.check()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PodAffinityTerm:
@@ -194,6 +203,7 @@ class PodAffinityTerm:
     mismatch_label_keys: tuple[str, ...] = ()
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -204,6 +214,7 @@ class WeightedPodAffinityTerm:
     term: PodAffinityTerm = field(default=PodAffinityTerm(), metadata=wire("podAffinityTerm", always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False, cache_hash=True)
 class PodAffinity:
@@ -213,6 +224,7 @@ class PodAffinity:
     preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False, cache_hash=True)
 class PodAntiAffinity:
@@ -222,6 +234,7 @@ class PodAntiAffinity:
     preferred: tuple[WeightedPodAffinityTerm, ...] = field(default=(), metadata=wire(_PREFERRED))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class Affinity:
@@ -232,6 +245,7 @@ class Affinity:
     pod_anti_affinity: PodAntiAffinity | None = None
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -244,6 +258,7 @@ class Taint:
     time_added: float | None = field(default=None, metadata=TIME)
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -282,6 +297,7 @@ def find_untolerated_taint(
     return None
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)

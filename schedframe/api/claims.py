@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ._wire import EMPTY, wire
 from .affinity import NodeSelector
 from .devices import (
@@ -24,6 +25,7 @@ EXACT_COUNT: Final = "ExactCount"
 ALL_DEVICES: Final = "All"
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ExactDeviceRequest:
@@ -38,6 +40,7 @@ class ExactDeviceRequest:
     capacity: CapacityRequirements | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceSubRequest:
@@ -52,6 +55,7 @@ class DeviceSubRequest:
     capacity: CapacityRequirements | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceRequest:
@@ -62,6 +66,7 @@ class DeviceRequest:
     first_available: tuple[DeviceSubRequest, ...] = ()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceConstraint:
@@ -72,6 +77,7 @@ class DeviceConstraint:
     distinct_attribute: str | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceClaimConfiguration:
@@ -81,6 +87,7 @@ class DeviceClaimConfiguration:
     opaque: OpaqueDeviceConfiguration | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceClaim:
@@ -91,6 +98,7 @@ class DeviceClaim:
     config: tuple[DeviceClaimConfiguration, ...] = ()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaimSpec:
@@ -99,6 +107,7 @@ class ResourceClaimSpec:
     devices: DeviceClaim = DeviceClaim()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceRequestAllocationResult:
@@ -116,6 +125,7 @@ class DeviceRequestAllocationResult:
     consumed_capacity: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceAllocationConfiguration:
@@ -126,6 +136,7 @@ class DeviceAllocationConfiguration:
     opaque: OpaqueDeviceConfiguration | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceAllocationResult:
@@ -135,6 +146,7 @@ class DeviceAllocationResult:
     config: tuple[DeviceAllocationConfiguration, ...] = ()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class AllocationResult:
@@ -145,6 +157,7 @@ class AllocationResult:
     allocation_timestamp: float | None = field(default=None, metadata=TIME)
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaimConsumerReference:
@@ -156,6 +169,7 @@ class ResourceClaimConsumerReference:
     uid: str = field(default="", metadata=wire(always=True, unique=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class AllocatedDeviceStatus:
@@ -168,6 +182,7 @@ class AllocatedDeviceStatus:
     conditions: tuple[Condition, ...] = ()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaimStatus:
@@ -178,6 +193,7 @@ class ResourceClaimStatus:
     devices: tuple[AllocatedDeviceStatus, ...] = ()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaim(NamespacedObject):
@@ -192,6 +208,7 @@ class ResourceClaim(NamespacedObject):
     status: ResourceClaimStatus = ResourceClaimStatus()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaimTemplateSpec:
@@ -201,6 +218,7 @@ class ResourceClaimTemplateSpec:
     spec: ResourceClaimSpec = field(default=ResourceClaimSpec(), metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ResourceClaimTemplate(NamespacedObject):

@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple, TypeVar, Union, get_args, get_origin,
 
 import attrs
 
+from .._checked import unchecked
 from ..errors import InputError
 from ._wire import EMPTY, WIRE, Wire
 from .quantity import Quantity, parse_quantity
@@ -292,7 +293,7 @@ def decoder(cls: type[T]) -> Callable[[Any], T]:
         each.key: (each.name, each.codec.expected, each.shared, each.codec.decode) for each in _fields(cls)
     }
     find = table.get
-    empty = cls()
+    empty, make = cls(), unchecked(cls)
     check = getattr(cls, CHECK, None)
 
     def decode(value: Any) -> T:
@@ -311,7 +312,7 @@ def decoder(cls: type[T]) -> Callable[[Any], T]:
                 values[name] = convert(entry)
             except InputError as error:
                 raise error.at(key) from None
-        made = cls(**values) if values else empty
+        made = make(**values) if values else empty
         if check is not None:
             check(made)
         return made

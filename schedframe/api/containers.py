@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ._copying import fast_init
 from ._wire import EMPTY, wire
 from .fieldcodecs import AMOUNTS
@@ -16,6 +17,7 @@ RESTART_ALWAYS = "Always"
 """``restart_policy`` of an init container that makes it a sidecar: it keeps running beside the containers."""
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -26,6 +28,7 @@ class ContainerClaim:
     request: str = ""
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -40,6 +43,7 @@ class ResourceRequirements:
 NO_RESOURCES = ResourceRequirements()
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -53,6 +57,7 @@ class ContainerPort:
     name: str = ""
 
 
+@checked
 @brief_repr
 @frozen
 class HostPort:
@@ -74,6 +79,7 @@ class HostPort:
 ANY_ADDRESS = "0.0.0.0"
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ContainerResizePolicy:
@@ -83,6 +89,7 @@ class ContainerResizePolicy:
     restart_policy: str = field(default="", metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ContainerRestartRuleExitCodes:
@@ -92,6 +99,7 @@ class ContainerRestartRuleExitCodes:
     values: tuple[int, ...] = ()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ContainerRestartRule:
@@ -101,6 +109,7 @@ class ContainerRestartRule:
     exit_codes: ContainerRestartRuleExitCodes | None = None
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)

@@ -7,6 +7,7 @@ from typing import ClassVar, Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ._wire import wire
 from .affinity import LabelSelector
 from .metadata import NO_META, ClusterObject, Condition, NamespacedObject, ObjectMeta
@@ -16,6 +17,7 @@ INDEXED: Final = "Indexed"
 """``completion_mode`` of jobs whose pods have an index each."""
 
 
+@checked
 @brief_repr
 @frozen
 class DeploymentSpec:
@@ -27,6 +29,7 @@ class DeploymentSpec:
     paused: bool = False
 
 
+@checked
 @brief_repr
 @frozen
 class Deployment(NamespacedObject):
@@ -40,6 +43,7 @@ class Deployment(NamespacedObject):
     spec: DeploymentSpec = DeploymentSpec()
 
 
+@checked
 @brief_repr
 @frozen
 class DaemonSetSpec:
@@ -49,6 +53,7 @@ class DaemonSetSpec:
     template: PodTemplateSpec | None = None
 
 
+@checked
 @brief_repr
 @frozen
 class DaemonSet(NamespacedObject):
@@ -62,6 +67,7 @@ class DaemonSet(NamespacedObject):
     spec: DaemonSetSpec = DaemonSetSpec()
 
 
+@checked
 @brief_repr
 @frozen
 class JobSpec:
@@ -76,6 +82,7 @@ class JobSpec:
     template: PodTemplateSpec | None = None
 
 
+@checked
 @brief_repr
 @frozen
 class JobStatus:
@@ -86,6 +93,7 @@ class JobStatus:
     completed_indexes: str = ""
 
 
+@checked
 @brief_repr
 @frozen
 class Job(NamespacedObject):
@@ -100,6 +108,7 @@ class Job(NamespacedObject):
     status: JobStatus = JobStatus()
 
 
+@checked
 @brief_repr
 @frozen
 class JobTemplateSpec:
@@ -109,6 +118,7 @@ class JobTemplateSpec:
     spec: JobSpec = JobSpec()
 
 
+@checked
 @brief_repr
 @frozen
 class CronJobSpec:
@@ -118,6 +128,7 @@ class CronJobSpec:
     job_template: JobTemplateSpec = JobTemplateSpec()
 
 
+@checked
 @brief_repr
 @frozen
 class CronJob(NamespacedObject):
@@ -131,6 +142,7 @@ class CronJob(NamespacedObject):
     spec: CronJobSpec = CronJobSpec()
 
 
+@checked
 @brief_repr
 @frozen
 class PodTemplate(NamespacedObject):

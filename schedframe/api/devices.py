@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ._copying import fast_init
 from ._wire import EMPTY, wire
 from .affinity import NodeSelector
@@ -16,6 +17,7 @@ from .metadata import NO_META, ClusterObject, ObjectMeta
 from .quantity import ZERO, Quantity
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CELDeviceSelector:
@@ -24,6 +26,7 @@ class CELDeviceSelector:
     expression: str = field(default="", metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceSelector:
@@ -32,6 +35,7 @@ class DeviceSelector:
     cel: CELDeviceSelector | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class OpaqueDeviceConfiguration:
@@ -41,6 +45,7 @@ class OpaqueDeviceConfiguration:
     parameters: Any = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceClassConfiguration:
@@ -49,6 +54,7 @@ class DeviceClassConfiguration:
     opaque: OpaqueDeviceConfiguration | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceClassSpec:
@@ -59,6 +65,7 @@ class DeviceClassSpec:
     extended_resource_name: str | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceClass(ClusterObject):
@@ -72,6 +79,7 @@ class DeviceClass(ClusterObject):
     spec: DeviceClassSpec = field(default=DeviceClassSpec(), metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -92,6 +100,7 @@ class DeviceAttribute:
         return self.version_value
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CapacityRequestPolicyRange:
@@ -102,6 +111,7 @@ class CapacityRequestPolicyRange:
     step: Quantity | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CapacityRequestPolicy:
@@ -112,6 +122,7 @@ class CapacityRequestPolicy:
     valid_range: CapacityRequestPolicyRange | None = None
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -122,6 +133,7 @@ class DeviceCapacity:
     request_policy: CapacityRequestPolicy | None = None
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -131,6 +143,7 @@ class Counter:
     value: Quantity = field(default=ZERO, metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CounterSet:
@@ -140,6 +153,7 @@ class CounterSet:
     counters: Mapping[str, Counter] = field(default=EMPTY, metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceCounterConsumption:
@@ -149,6 +163,7 @@ class DeviceCounterConsumption:
     counters: Mapping[str, Counter] = field(default=EMPTY, metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceTaint:
@@ -160,6 +175,7 @@ class DeviceTaint:
     time_added: float | None = field(default=None, metadata=TIME)
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class DeviceToleration:
@@ -182,6 +198,7 @@ class DeviceToleration:
         return self.operator in ("", "Equal") and self.value == taint.value
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -202,6 +219,7 @@ class Device:
     allow_multiple_allocations: bool | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ResourcePool:
@@ -212,6 +230,7 @@ class ResourcePool:
     resource_slice_count: int = field(default=0, metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ResourceSliceSpec:
@@ -227,6 +246,7 @@ class ResourceSliceSpec:
     shared_counters: tuple[CounterSet, ...] = ()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ResourceSlice(ClusterObject):
@@ -240,6 +260,7 @@ class ResourceSlice(ClusterObject):
     spec: ResourceSliceSpec = field(default=ResourceSliceSpec(), metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CapacityRequirements:

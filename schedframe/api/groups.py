@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..errors import InputError
 from ._wire import wire
 from .codec import describe
@@ -65,12 +66,14 @@ def _write_modes(*specs: dict[str, Any]) -> None:
             spec["disruptionMode"] = {mode: {}}
 
 
+@checked
 @brief_repr
 @frozen
 class BasicSchedulingPolicy:
     """The pods of the group are scheduled as they come; it has no fields."""
 
 
+@checked
 @brief_repr
 @frozen
 class GangSchedulingPolicy:
@@ -83,6 +86,7 @@ class GangSchedulingPolicy:
             raise InputError("minCount", f"{self.min_count} is out of range", "write a number 1 or more")
 
 
+@checked
 @brief_repr
 @frozen
 class PodGroupSchedulingPolicy:
@@ -97,6 +101,7 @@ class PodGroupSchedulingPolicy:
             raise InputError("gang", f"there is {found}", "write one of basic: {} and gang: {minCount: …}")
 
 
+@checked
 @brief_repr
 @frozen
 class TopologyConstraint:
@@ -105,6 +110,7 @@ class TopologyConstraint:
     key: str = field(default="", metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen
 class PodGroupSchedulingConstraints:
@@ -119,6 +125,7 @@ class PodGroupSchedulingConstraints:
             raise InputError("topology[0].key", "is missing or empty", "name a label of nodes")
 
 
+@checked
 @brief_repr
 @frozen
 class WorkloadPodGroupTemplateReference:
@@ -128,6 +135,7 @@ class WorkloadPodGroupTemplateReference:
     pod_group_template_name: str = ""
 
 
+@checked
 @brief_repr
 @frozen
 class PodGroupTemplateReference:
@@ -136,6 +144,7 @@ class PodGroupTemplateReference:
     workload: WorkloadPodGroupTemplateReference | None = None
 
 
+@checked
 @brief_repr
 @frozen
 class WorkloadReference:
@@ -145,6 +154,7 @@ class WorkloadReference:
     template_name: str = ""
 
 
+@checked
 @brief_repr
 @frozen
 class PodGroupSpec:
@@ -176,6 +186,7 @@ class PodGroupSpec:
         return constraints.topology[0].key if constraints is not None and constraints.topology else ""
 
 
+@checked
 @brief_repr
 @frozen
 class PodGroupStatus:
@@ -188,6 +199,7 @@ class PodGroupStatus:
         return next((condition for condition in self.conditions if condition.type == type), None)
 
 
+@checked
 @brief_repr
 @frozen
 class PodGroup(NamespacedObject):
@@ -226,6 +238,7 @@ def group_of(pod: Pod) -> str:
     return f"{pod.namespace}/{group.pod_group_name}"
 
 
+@checked
 @brief_repr
 @frozen
 class PodGroupTemplate:
@@ -242,6 +255,7 @@ class PodGroupTemplate:
     disruption_mode: str = field(default="", metadata=_MODE)
 
 
+@checked
 @brief_repr
 @frozen
 class WorkloadSpec:
@@ -255,6 +269,7 @@ class WorkloadSpec:
             raise InputError("podGroupTemplates", f"has {found} entries", f"write at most {MOST_TEMPLATES}")
 
 
+@checked
 @brief_repr
 @frozen
 class Workload(NamespacedObject):

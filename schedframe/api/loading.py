@@ -11,6 +11,7 @@ from typing import IO, Any, Final, Literal
 from attrs import frozen
 
 from .._arguments import has
+from .._checked import checked_except
 from ..errors import InputError, Problems
 from .codec import describe
 from .documents import Document, located, read_documents
@@ -32,6 +33,7 @@ class _Options:
     required: bool
 
 
+@checked_except("source")
 def load_manifests(
     source: str | bytes | os.PathLike[str] | IO[str] | IO[bytes],
     *,

@@ -7,6 +7,8 @@ from difflib import get_close_matches
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from .._checked import checked
+from .._typed import NAMES
 from ..errors import InputError, PluginError, Problems
 from .claims import ResourceClaim, ResourceClaimTemplate
 from .codec import decoder, describe, encoder
@@ -45,6 +47,9 @@ AnyObject = ClusterObject | Mapping[str, Any]
 """An object, or the manifest of one."""
 AnyPod = Pod | Mapping[str, Any]
 """A pod, or the manifest of one."""
+
+NAMES[AnyObject] = ("an API value or a manifest", "API values or manifests")
+NAMES[AnyPod] = ("a pod or the manifest of one", "pods or manifests of them")
 
 Strict = bool | Callable[[InputError], None]
 """Treatment of what Kubernetes would refuse: ``True`` raises, ``False`` ignores it, a function gets each."""
@@ -144,6 +149,7 @@ def _parent(error: InputError) -> str:
     return error.path.rpartition(".")[0]
 
 
+@checked
 def part_from_manifest(cls: type[T], part: Any) -> T:
     """Return a value of *cls*, any class of this package, from its part of a manifest.
 
@@ -153,11 +159,13 @@ def part_from_manifest(cls: type[T], part: Any) -> T:
     return decoder(cls)(part)
 
 
+@checked
 def part_to_manifest(value: object) -> dict[str, Any]:
     """Return the part of a manifest for *value*, without empty and default fields."""
     return encoder(type(value))(value)
 
 
+@checked
 def to_manifest(obj: ClusterObject) -> dict[str, Any]:
     """Return the manifest of *obj* as the API server serves it, without empty and default fields."""
     cls = type(obj)

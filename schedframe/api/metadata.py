@@ -8,11 +8,13 @@ from typing import ClassVar, Final
 from attrs import field, frozen
 
 from .._brief import brief_of, brief_repr
+from .._checked import checked
 from ._copying import fast_init
 from ._wire import DEFAULT_NAMESPACE, EMPTY, wire
 from .fieldcodecs import LABELS, TIME
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -27,6 +29,7 @@ class OwnerReference:
     block_owner_deletion: bool | None = None
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -51,6 +54,7 @@ class ObjectMeta:
 NO_META: Final = ObjectMeta()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class Condition:

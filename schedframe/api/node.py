@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from attrs import evolve, field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ._copying import fast_init
 from ._wire import EMPTY, HIDDEN, wire
 from .affinity import Taint
@@ -24,6 +25,7 @@ LABEL_REGION_BETA: Final = "failure-domain.beta.kubernetes.io/region"
 TAINT_UNSCHEDULABLE: Final = "node.kubernetes.io/unschedulable"
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -42,6 +44,7 @@ SHARED_IMAGES: Final = wire(decode=_images.decode, encode=_images.encode)
 """Metadata of a field with images. Equal ones are one object, because many nodes have the same."""
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -56,6 +59,7 @@ class NodeCondition:
     last_transition_time: float | None = field(default=None, metadata=TIME)
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class NodeAddress:
@@ -65,6 +69,7 @@ class NodeAddress:
     address: str = field(default="", metadata=wire(always=True, unique=True))
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -78,6 +83,7 @@ class NodeSpec:
     pod_cidrs: tuple[str, ...] = field(default=(), metadata=wire("podCIDRs"))
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -97,6 +103,7 @@ NO_NODE_SPEC: Final = NodeSpec()
 NO_NODE_STATUS: Final = NodeStatus()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class Node(ClusterObject):

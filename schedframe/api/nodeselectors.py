@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..errors import InputError
 from .affinity import (
     NodeSelector,
@@ -64,6 +65,7 @@ def _quoted(value: Any) -> str:
     return f"[{', '.join(map(_quoted, value))}]" if value else "null"
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CompiledNodeTerm:
@@ -89,6 +91,7 @@ class CompiledNodeTerm:
         )
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CompiledNodeSelector:
@@ -138,6 +141,7 @@ def node_selector_matches(selector: NodeSelector, node: Node) -> bool:
     return compile_node_selector(selector).matches(node)
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CompiledPreferredTerms:
@@ -173,6 +177,7 @@ def compile_preferred_terms(terms: tuple[PreferredSchedulingTerm, ...]) -> Compi
     )
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class RequiredNodeAffinity:

@@ -8,6 +8,7 @@ from typing import Any, ClassVar, Final, cast, final
 from attrs import evolve, field, frozen
 
 from .._brief import brief_of
+from .._checked import checked
 from ._copying import become, compile_copy, draft_of
 from ._wire import DEFAULT_NAMESPACE, HIDDEN, wire
 from .codec import encoder
@@ -18,6 +19,7 @@ from .podstatus import FAILED, NO_STATUS, SUCCEEDED, PodStatus
 from .resources import pod_resources
 
 
+@checked
 @final
 @frozen(init=False, weakref_slot=False)
 class Pod(NamespacedObject):

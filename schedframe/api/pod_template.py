@@ -5,12 +5,14 @@ from __future__ import annotations
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ._wire import wire
 from .codec import encoder
 from .metadata import NO_META, ObjectMeta
 from .podspec import EMPTY_SPEC, PodSpec, decode_spec
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PodTemplateSpec:

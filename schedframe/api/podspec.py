@@ -8,6 +8,7 @@ from typing import Any, Final
 from attrs import field, fields, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ._copying import compile_copy, fast_init
 from ._wire import EMPTY, HIDDEN, wire
 from .affinity import Affinity, Toleration, TopologySpreadConstraint, within
@@ -20,6 +21,7 @@ from .volumes import Volume
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
 
 
+@checked
 @brief_repr
 @frozen(eq=False, weakref_slot=False)
 class PodResources:
@@ -32,6 +34,7 @@ class PodResources:
     non_zero: tuple[int, int]
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PodResourceClaim:
@@ -42,6 +45,7 @@ class PodResourceClaim:
     resource_claim_template_name: str | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PodSchedulingGroup:
@@ -50,6 +54,7 @@ class PodSchedulingGroup:
     pod_group_name: str | None = None
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)

@@ -9,6 +9,7 @@ from typing import Final
 from attrs import field, fields, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ._copying import compile_copy, fast_init
 from ._wire import wire
 from .containers import ResourceRequirements
@@ -28,6 +29,7 @@ POD_RESIZE_PENDING: Final = "PodResizePending"
 """Type of the condition of a pending resize in place; its reason is Deferred or Infeasible."""
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -57,6 +59,7 @@ _with_times: Final[Callable[..., PodCondition]] = compile_copy(
 )
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -73,6 +76,7 @@ class ContainerStatus:
     resources: ResourceRequirements | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PodResourceClaimStatus:
@@ -82,6 +86,7 @@ class PodResourceClaimStatus:
     resource_claim_name: str | None = field(default=None, metadata=wire(unique=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ContainerExtendedResourceRequest:
@@ -92,6 +97,7 @@ class ContainerExtendedResourceRequest:
     request_name: str = field(default="", metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PodExtendedResourceClaimStatus:
@@ -103,6 +109,7 @@ class PodExtendedResourceClaimStatus:
     resource_claim_name: str = field(default="", metadata=wire(always=True, unique=True))
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)

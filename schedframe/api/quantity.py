@@ -9,10 +9,12 @@ from __future__ import annotations
 import math
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Annotated, Final
 
 from attrs import field, frozen
 
+from .._checked import checked
+from .._typed import HOW_TO_GIVE, Instead, described
 from ..errors import InputError
 from ._copying import fast_init
 
@@ -31,8 +33,10 @@ _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T"
 _DECIMAL_SUFFIX: Final = {exponent: suffix for suffix, exponent in _DECIMAL.items()}
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _BINARY_SUFFIX: Final = ("", *_BINARY)
+_BILLIONTHS: Final = Instead(lambda value: f"an int of billionths, or parse_quantity({described(value)})")
 
 
+@checked
 @fast_init
 @frozen(eq=False, weakref_slot=False, repr=False)
 class Quantity:
@@ -41,7 +45,7 @@ class Quantity:
     ``nano`` is the amount in billionths, ``format`` the notation in which it is written.
     """
 
-    nano: int = 0
+    nano: Annotated[int, _BILLIONTHS] = 0
     format: str = field(default=DECIMAL_SI)
 
     @classmethod
@@ -106,6 +110,7 @@ class Quantity:
         return f"Quantity({str(self)!r})"
 
 
+HOW_TO_GIVE[Quantity] = lambda value: f"parse_quantity({described(value)})"
 ZERO: Final = Quantity()
 
 

@@ -13,6 +13,7 @@ from typing import Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 
 IN: Final = "In"
 NOT_IN: Final = "NotIn"
@@ -46,6 +47,7 @@ def _as_set(values: Iterable[str]) -> frozenset[str]:
     return frozenset(values)
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class Requirement:

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector, NodeSelector, within
 from .fieldcodecs import AMOUNTS
@@ -33,6 +34,7 @@ WAIT_FOR_FIRST_CONSUMER: Final = "WaitForFirstConsumer"
 """``volume_binding_mode`` of classes whose claims are bound when their pod is scheduled."""
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CSIPersistentVolume:
@@ -44,6 +46,7 @@ class CSIPersistentVolume:
     volume_attributes: Mapping[str, str] = EMPTY
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class LocalVolume:
@@ -52,6 +55,7 @@ class LocalVolume:
     path: str = field(default="", metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ObjectReference:
@@ -64,6 +68,7 @@ class ObjectReference:
     api_version: str = ""
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class VolumeNodeAffinity:
@@ -77,6 +82,7 @@ class VolumeNodeAffinity:
                 self.required.check()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeSpec:
@@ -105,6 +111,7 @@ class PersistentVolumeSpec:
     local: LocalVolume | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeStatus:
@@ -113,6 +120,7 @@ class PersistentVolumeStatus:
     phase: str = ""
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolume(ClusterObject):
@@ -127,6 +135,7 @@ class PersistentVolume(ClusterObject):
     status: PersistentVolumeStatus = PersistentVolumeStatus()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimStatus:
@@ -139,6 +148,7 @@ class PersistentVolumeClaimStatus:
     current_volume_attributes_class_name: str | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeClaim(NamespacedObject):
@@ -153,6 +163,7 @@ class PersistentVolumeClaim(NamespacedObject):
     status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class TopologySelectorLabelRequirement:
@@ -162,6 +173,7 @@ class TopologySelectorLabelRequirement:
     values: tuple[str, ...] = field(default=(), metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class TopologySelectorTerm:
@@ -170,6 +182,7 @@ class TopologySelectorTerm:
     match_label_expressions: tuple[TopologySelectorLabelRequirement, ...] = ()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class StorageClass(ClusterObject):
@@ -188,6 +201,7 @@ class StorageClass(ClusterObject):
     allowed_topologies: tuple[TopologySelectorTerm, ...] = ()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class VolumeNodeResources:
@@ -196,6 +210,7 @@ class VolumeNodeResources:
     count: int | None = field(default=None, metadata=wire(bits=32))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CSINodeDriver:
@@ -207,6 +222,7 @@ class CSINodeDriver:
     allocatable: VolumeNodeResources | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CSINodeSpec:
@@ -215,6 +231,7 @@ class CSINodeSpec:
     drivers: tuple[CSINodeDriver, ...] = field(default=(), metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CSINode(ClusterObject):
@@ -228,6 +245,7 @@ class CSINode(ClusterObject):
     spec: CSINodeSpec = field(default=CSINodeSpec(), metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CSIDriverSpec:
@@ -238,6 +256,7 @@ class CSIDriverSpec:
     storage_capacity: bool | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CSIDriver(ClusterObject):
@@ -251,6 +270,7 @@ class CSIDriver(ClusterObject):
     spec: CSIDriverSpec = field(default=CSIDriverSpec(), metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CSIStorageCapacity(NamespacedObject):
@@ -267,6 +287,7 @@ class CSIStorageCapacity(NamespacedObject):
     maximum_volume_size: Quantity | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class VolumeAttachmentSource:
@@ -276,6 +297,7 @@ class VolumeAttachmentSource:
     inline_volume_spec: PersistentVolumeSpec | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class VolumeAttachmentSpec:
@@ -286,6 +308,7 @@ class VolumeAttachmentSpec:
     node_name: str = field(default="", metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class VolumeAttachmentStatus:
@@ -294,6 +317,7 @@ class VolumeAttachmentStatus:
     attached: bool = field(default=False, metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class VolumeAttachment(ClusterObject):

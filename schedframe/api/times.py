@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime, timedelta
 from functools import lru_cache
 from typing import Final
 
+from .._checked import checked
 from ..errors import InputError
 
 _EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -52,6 +53,7 @@ def _seconds(moment: datetime) -> float:
     return (moment - _EPOCH) // _MICROSECOND / 1_000_000
 
 
+@checked
 def format_time(seconds: float) -> str:
     """Return the RFC 3339 form, with microseconds if there are any."""
     micros = round(seconds * 1_000_000)

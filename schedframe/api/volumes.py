@@ -8,6 +8,7 @@ from typing import Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ._copying import fast_init
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector
@@ -16,6 +17,7 @@ from .metadata import NO_META, ObjectMeta
 from .quantity import Quantity
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class VolumeResources:
@@ -25,6 +27,7 @@ class VolumeResources:
     limits: Mapping[str, Quantity] = field(default=EMPTY, metadata=AMOUNTS)
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimSpec:
@@ -42,6 +45,7 @@ class PersistentVolumeClaimSpec:
 NO_CLAIM_SPEC: Final = PersistentVolumeClaimSpec()
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimTemplate:
@@ -51,6 +55,7 @@ class PersistentVolumeClaimTemplate:
     spec: PersistentVolumeClaimSpec = field(default=NO_CLAIM_SPEC, metadata=wire(always=True))
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ClaimVolumeSource:
@@ -60,6 +65,7 @@ class ClaimVolumeSource:
     read_only: bool = False
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class EphemeralVolumeSource:
@@ -68,6 +74,7 @@ class EphemeralVolumeSource:
     volume_claim_template: PersistentVolumeClaimTemplate | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CSIVolumeSource:
@@ -78,6 +85,7 @@ class CSIVolumeSource:
     volume_attributes: Mapping[str, str] = EMPTY
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class GCEPersistentDisk:
@@ -89,6 +97,7 @@ class GCEPersistentDisk:
     read_only: bool = False
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class AWSElasticBlockStore:
@@ -100,6 +109,7 @@ class AWSElasticBlockStore:
     read_only: bool = False
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ISCSIVolume:
@@ -112,6 +122,7 @@ class ISCSIVolume:
     read_only: bool = False
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class RBDVolume:
@@ -126,6 +137,7 @@ class RBDVolume:
     read_only: bool = False
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class AzureDisk:
@@ -137,6 +149,7 @@ class AzureDisk:
     read_only: bool | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class CinderVolume:
@@ -147,6 +160,7 @@ class CinderVolume:
     read_only: bool = False
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class VsphereVolume:
@@ -156,6 +170,7 @@ class VsphereVolume:
     fs_type: str = ""
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class PortworxVolume:
@@ -166,6 +181,7 @@ class PortworxVolume:
     read_only: bool = False
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class AzureFile:
@@ -176,6 +192,7 @@ class AzureFile:
     read_only: bool = False
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ImageVolumeSource:
@@ -185,6 +202,7 @@ class ImageVolumeSource:
     pull_policy: str = ""
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class HostPathVolume:
@@ -194,6 +212,7 @@ class HostPathVolume:
     type: str | None = None
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class NFSVolume:
@@ -204,6 +223,7 @@ class NFSVolume:
     read_only: bool = False
 
 
+@checked
 @brief_repr
 @frozen(weakref_slot=False)
 class ConfigMapVolume:
@@ -212,6 +232,7 @@ class ConfigMapVolume:
     name: str = ""
 
 
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)

@@ -8,6 +8,7 @@ from typing import ClassVar, Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector
 from .fieldcodecs import TIMES
@@ -19,6 +20,7 @@ LABEL_NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 """Label of every namespace with its own name."""
 
 
+@checked
 @brief_repr
 @frozen
 class Namespace(ClusterObject):
@@ -31,6 +33,7 @@ class Namespace(ClusterObject):
     metadata: ObjectMeta = NO_META
 
 
+@checked
 @brief_repr
 @frozen
 class PriorityClass(ClusterObject):
@@ -47,6 +50,7 @@ class PriorityClass(ClusterObject):
     description: str = ""
 
 
+@checked
 @brief_repr
 @frozen
 class ServiceSpec:
@@ -57,6 +61,7 @@ class ServiceSpec:
     type: str = ""
 
 
+@checked
 @brief_repr
 @frozen
 class Service(NamespacedObject):
@@ -70,6 +75,7 @@ class Service(NamespacedObject):
     spec: ServiceSpec = ServiceSpec()
 
 
+@checked
 @brief_repr
 @frozen
 class ReplicationControllerSpec:
@@ -80,6 +86,7 @@ class ReplicationControllerSpec:
     template: PodTemplateSpec | None = None
 
 
+@checked
 @brief_repr
 @frozen
 class ReplicationController(NamespacedObject):
@@ -93,6 +100,7 @@ class ReplicationController(NamespacedObject):
     spec: ReplicationControllerSpec = ReplicationControllerSpec()
 
 
+@checked
 @brief_repr
 @frozen
 class ReplicaSetSpec:
@@ -103,6 +111,7 @@ class ReplicaSetSpec:
     template: PodTemplateSpec | None = None
 
 
+@checked
 @brief_repr
 @frozen
 class ReplicaSet(NamespacedObject):
@@ -116,6 +125,7 @@ class ReplicaSet(NamespacedObject):
     spec: ReplicaSetSpec = ReplicaSetSpec()
 
 
+@checked
 @brief_repr
 @frozen
 class StatefulSetOrdinals:
@@ -124,6 +134,7 @@ class StatefulSetOrdinals:
     start: int = field(default=0, metadata=wire(bits=32, always=True))
 
 
+@checked
 @brief_repr
 @frozen
 class StatefulSetSpec:
@@ -137,6 +148,7 @@ class StatefulSetSpec:
     ordinals: StatefulSetOrdinals | None = None
 
 
+@checked
 @brief_repr
 @frozen
 class StatefulSet(NamespacedObject):
@@ -150,6 +162,7 @@ class StatefulSet(NamespacedObject):
     spec: StatefulSetSpec = StatefulSetSpec()
 
 
+@checked
 @brief_repr
 @frozen
 class PodDisruptionBudgetSpec:
@@ -161,6 +174,7 @@ class PodDisruptionBudgetSpec:
     unhealthy_pod_eviction_policy: str | None = None
 
 
+@checked
 @brief_repr
 @frozen
 class PodDisruptionBudgetStatus:
@@ -178,6 +192,7 @@ class PodDisruptionBudgetStatus:
     conditions: tuple[Condition, ...] = ()
 
 
+@checked
 @brief_repr
 @frozen
 class PodDisruptionBudget(NamespacedObject):

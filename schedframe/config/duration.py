@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from functools import lru_cache
-from typing import Final
+from typing import Annotated, Final
 
-from attrs import field, frozen
-from attrs.validators import instance_of
+from attrs import frozen
 
 from .._brief import brief_repr
+from .._checked import checked
+from .._typed import Instead, described
 
 _NANOSECONDS: Final = {
     "ns": 1,
@@ -24,8 +25,10 @@ _NANOSECONDS: Final = {
 _PART: Final = re.compile(r"(\d*)(?:\.(\d*))?([^\d.]+)", re.ASCII)
 _LIMIT: Final = 2**63
 _FRACTION_LIMIT: Final = (_LIMIT - 1) // 10
+_FROM_TEXT: Final = Instead(lambda value: f"an int of nanoseconds, or Duration.parse({described(value)})")
 
 
+@checked
 @brief_repr
 @frozen(order=True)
 class Duration:
@@ -34,7 +37,7 @@ class Duration:
     ``str()`` gives Go's form (``10m0s``), :meth:`parse` reads it; the two are inverse to each other.
     """
 
-    nanoseconds: int = field(default=0, validator=instance_of(int))
+    nanoseconds: Annotated[int, _FROM_TEXT] = 0
 
     @classmethod
     def parse(cls, text: str) -> Duration:

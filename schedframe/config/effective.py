@@ -9,6 +9,7 @@ import attrs
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from .catalogue import Catalogue
 from .codec import unstructure
 from .feature_gates import NO_GATES, FeatureGates
@@ -112,6 +113,7 @@ class EffectiveConfig:
         return data
 
 
+@checked
 def dump_config(config: EffectiveConfig) -> str:
     """Return the effective configuration as YAML text, for files and logs."""
     return to_yaml(config.to_manifest())

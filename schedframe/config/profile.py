@@ -8,6 +8,7 @@ from typing import Any, Self
 from attrs import evolve, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..errors import PluginError
 from .model import ATTRIBUTES, MULTI_POINT, KubeSchedulerProfile, Plugin, PluginConfig, Plugins, PluginSet
 
@@ -22,6 +23,7 @@ class Profile(KubeSchedulerProfile):
     entries of a document mean, in the order of the calls, and is checked as a document is.
     """
 
+    @checked
     def enable(self, name: str, *, weight: int | None = None, point: str = MULTI_POINT) -> Self:
         """Return the profile with a plugin enabled after the others.
 
@@ -32,6 +34,7 @@ class Profile(KubeSchedulerProfile):
         plugins = self._at(point)
         return self._with(point, evolve(plugins, enabled=(*plugins.enabled, Plugin(name, weight))))
 
+    @checked
     def disable(self, name: str, *, point: str = MULTI_POINT) -> Self:
         """Return the profile with a default plugin disabled; ``*`` disables all of them.
 
@@ -40,6 +43,7 @@ class Profile(KubeSchedulerProfile):
         plugins = self._at(point)
         return self._with(point, evolve(plugins, disabled=(*plugins.disabled, Plugin(name))))
 
+    @checked
     def args(self, name: str, args: Any = None, /, **fields: Any) -> Self:
         """Return the profile with the arguments of a plugin.
 

@@ -14,6 +14,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import Pod
 from ..framework.plan import Call
 from ..framework.points import HOOK_ARGUMENTS
@@ -65,6 +66,7 @@ class _Running:
     reported: bool = False
 
 
+@checked
 @brief_repr
 @brief_repr
 @define(eq=False)

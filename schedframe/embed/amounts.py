@@ -12,6 +12,7 @@ from typing import Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import Quantity, parse_quantity
 from ..errors import InputError
 
@@ -54,6 +55,7 @@ def resource_name(name: str) -> str:
     return name
 
 
+@checked
 @brief_repr
 @frozen(eq=False)
 class Amounts:

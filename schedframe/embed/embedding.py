@@ -372,7 +372,7 @@ class Embedding(Generic[T, W]):
 def _default_config(workers: tuple[W, ...], options: EmbeddingOptions[T, W]) -> dict[str, Any]:
     for worker in workers:
         has("worker", worker, ["capacity"], "give a Worker, or an object with key, capacity and labels")
-    resources = dict.fromkeys(name for worker in workers for name in worker.capacity)
+    resources = tuple(dict.fromkeys(name for worker in workers for name in worker.capacity))
     return configuration(
         resources or ("cpu", "memory"),
         preemption=options.on_evict is not None,

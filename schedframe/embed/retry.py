@@ -9,6 +9,7 @@ from numbers import Real
 from attrs import Attribute, field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..errors import InputError
 
 Retry = Callable[[int], float]
@@ -28,6 +29,7 @@ def _check_seconds(owner: object, attribute: Attribute[float], seconds: float) -
     checked_seconds(seconds, attribute.name)
 
 
+@checked
 @brief_repr
 @frozen
 class Backoff:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from enum import StrEnum
 from typing import Any, Generic, Protocol, TypeVar
 
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import label_key_problem, label_value_problem
 from ..errors import ClusterError, InputError
 from .amounts import Amount
@@ -61,6 +62,7 @@ T = TypeVar("T", bound=TaskLike)
 W = TypeVar("W", bound=WorkerLike)
 
 
+@checked
 @brief_repr
 @frozen
 class Task:
@@ -71,6 +73,7 @@ class Task:
     labels: Mapping[str, str] = field(factory=dict, hash=False)
 
 
+@checked
 @brief_repr
 @frozen
 class Worker:
@@ -100,6 +103,7 @@ def _check_by(owner: object, attribute: Any, key: str) -> None:
         raise InputError(attribute.name, f"the label {key!r}: {problem}", "rename it, on the workers too")
 
 
+@checked
 @brief_repr
 @frozen
 class Spread:
@@ -120,6 +124,7 @@ class Spread:
             raise InputError("max_skew", f"{value} is below 1", "1 is as even as possible")
 
 
+@checked
 @brief_repr
 @frozen
 class AntiAffinity:
@@ -134,6 +139,7 @@ class AntiAffinity:
     required: bool = True
 
 
+@checked
 @brief_repr
 @frozen
 class Affinity:
@@ -148,6 +154,7 @@ class Affinity:
     required: bool = True
 
 
+@checked
 @brief_repr
 @frozen
 class Requirements:
@@ -177,6 +184,11 @@ class Requirements:
             raise InputError("priority", f"{value} is out of range", f"stay within ±{MAX_PRIORITY}")
 
 
+def _as_tuple(tasks: Iterable[T]) -> tuple[T, ...]:
+    return tuple(tasks)
+
+
+@checked
 @brief_repr
 @frozen
 class Group(Generic[T]):
@@ -186,7 +198,7 @@ class Group(Generic[T]):
     beyond ``at_least`` start as there is room. For :meth:`Embedding.submit_group`.
     """
 
-    tasks: tuple[T, ...] = field(converter=tuple)
+    tasks: tuple[T, ...] = field(converter=_as_tuple)
     at_least: int | None = field(default=None)
     """``None``: all of ``tasks``."""
     within: str = field(default="", validator=_check_by)
@@ -216,6 +228,7 @@ class Group(Generic[T]):
         return len(self.tasks) if self.at_least is None else self.at_least
 
 
+@checked
 @brief_repr
 @frozen
 class Limits:

@@ -16,6 +16,7 @@ from urllib.request import getproxies, proxy_bypass
 from attrs import define, field
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import Pod
 from ..config import Extender as ExtenderConfig
 from ..config.extender_tls import tls_context
@@ -44,6 +45,7 @@ LARGEST_KEPT_ANSWER: Final = 1 << 20
 _PORTS: Final = {"http": 80, "https": 443}
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class HttpExtender:

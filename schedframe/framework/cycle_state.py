@@ -8,6 +8,7 @@ from typing import Any, Final, Generic, Protocol, TypeVar
 from typing_extensions import override
 
 from .._brief import brief_of
+from .._checked import checked
 from ..errors import InvariantError, SchedframeError
 
 T = TypeVar("T")
@@ -21,6 +22,7 @@ class CycleStateError(SchedframeError, KeyError):
         return str(self.args[0])
 
 
+@checked
 class StateKey(Generic[T]):
     """A typed name for one entry of a :class:`CycleState`; make one module constant per entry.
 

@@ -9,6 +9,7 @@ from typing import Any
 from attrs import evolve, field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..config import PassedPlugin
 from ..errors import PluginError
 from .factories import Factory, SharedInstance, has_args
@@ -24,6 +25,7 @@ def _positive(weight: object) -> int | None:
     return weight
 
 
+@checked
 @brief_repr
 @frozen
 class Enabled:

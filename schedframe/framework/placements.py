@@ -8,6 +8,7 @@ from typing import TypeAlias
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import Pod, PodGroup
 from ..state import Rows
 from .cycle_state import StateKey
@@ -36,6 +37,7 @@ class PodGroupInfo:
     """The members that have a node, each with its node."""
 
 
+@checked
 @brief_repr
 @frozen(eq=False)
 class GroupPlacement:

@@ -10,6 +10,7 @@ import numpy.typing as npt
 from attrs import define, field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from .status import Status
 
 
@@ -71,6 +72,7 @@ class GroupVerdicts:
     """Return for each combination of values in ``columns`` whether such rows pass."""
 
 
+@checked
 @brief_repr
 @frozen
 class NominatingInfo:
@@ -79,6 +81,7 @@ class NominatingInfo:
     node_name: str | None = None
 
 
+@checked
 @brief_repr
 @frozen
 class PostFilterResult:

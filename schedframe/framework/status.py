@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import Any
+from typing import Any, Final
 
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked_except, unchecked
 from ..api._copying import become, fast_init
 from ..queue import ClusterEvent, EventOf
 
@@ -55,6 +56,7 @@ _LABELS = {
 _REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
 
+@checked_except("reasons", "events")
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -170,7 +172,7 @@ class Status:
             return self
         named = self._named
         if named is None or named.plugin != plugin:
-            named = Status(
+            named = _unchecked_status(
                 self.code, self.reasons, plugin, self.error, self.timeout, self.events, self.details
             )
             become(self, "_named", named)
@@ -199,6 +201,7 @@ class Status:
         become(self, "_checked", True)
 
 
+_unchecked_status: Final = unchecked(Status)
 _MOST_KEPT = 1024
 _UNSCHEDULABLE: dict[str, Status] = {}
 _UNRESOLVABLE: dict[str, Status] = {}
@@ -209,7 +212,7 @@ thousands of equal rejections for one pod, and a lookup takes a quarter of makin
 def _kept(kept: dict[str, Status], code: Code, reasons: tuple[str]) -> Status:
     if len(kept) >= _MOST_KEPT:
         kept.clear()
-    status = kept[reasons[0]] = Status(code, reasons)
+    status = kept[reasons[0]] = _unchecked_status(code, reasons)
     return status
 
 

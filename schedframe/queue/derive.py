@@ -6,6 +6,7 @@ Rules and their order: pkg/scheduler/framework/events.go and eventhandlers.go of
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Final, TypeAlias
 
 from attrs import frozen
@@ -92,7 +93,12 @@ def derive_object_events(
         wanted = registered.get(resource, Action.NONE) | registered.get(EventResource.WILDCARD, Action.NONE)
         if not wanted & action:
             return ()
-    return (ObjectEvent(ClusterEvent(resource, action), old, new),)
+    return (ObjectEvent(_event_of(resource, action), old, new),)
+
+
+@lru_cache(maxsize=256)
+def _event_of(resource: str, action: Action) -> ClusterEvent:
+    return ClusterEvent(resource, action)
 
 
 def _present(thing: Any) -> Any:

@@ -13,6 +13,7 @@ from typing import Any, Final, TypeAlias
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import Pod
 
 
@@ -122,12 +123,17 @@ def resource_of(kind: str) -> str:
     return _KIND_RESOURCES.get(kind, kind)
 
 
+def _plain(resource: str) -> str:
+    return str(resource)
+
+
+@checked
 @brief_repr
 @frozen(cache_hash=True)
 class ClusterEvent:
     """*actions* on *resource*. ``str(event)`` is its label: ``NodeUpdateNodeLabel``, or ``name`` if set."""
 
-    resource: str = field(converter=str)
+    resource: str = field(converter=_plain)
     actions: Action
     name: str = ""
     """Label in place of the derived one, for forced moves."""
@@ -145,6 +151,7 @@ class ClusterEvent:
         return self.resource == EventResource.WILDCARD and self.actions == Action.ALL
 
 
+@checked
 @brief_repr
 @frozen(cache_hash=True)
 class EventOf:
@@ -210,6 +217,7 @@ class HintReads(IntEnum):
     """Anything, such as its name: one call for each pod."""
 
 
+@checked
 @brief_repr
 @frozen
 class EventRegistration:

@@ -8,6 +8,7 @@ from typing import Final
 from attrs import define, evolve, field
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import (
     ObjectMeta,
     OwnerReference,
@@ -23,6 +24,7 @@ POD_CLAIM_NAME: Final = "resource.kubernetes.io/pod-claim-name"
 """Annotation of a claim that was created from a template: the name of the claim in the pod's spec."""
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class ClaimController:

@@ -8,6 +8,7 @@ from typing import Any
 from attrs import frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import AnyObject, AnyPod
 from ..config import ConfigSource
 from ..errors import InputError
@@ -25,6 +26,7 @@ class HintAnswer:
     error: str | None = None
 
 
+@checked
 def queueing_hint(
     plugin: str,
     pod: AnyPod,

@@ -10,6 +10,7 @@ from attrs import define, field, frozen
 from typing_extensions import override
 
 from .._brief import brief_of, brief_repr
+from .._checked import checked
 from .._tables import Cell, Table, Tabular
 from ..cycle import Decision
 from ..cycle.core import Core
@@ -65,6 +66,7 @@ class RecordedDecision:
         return f"{self.at:.3f} {self.pod} attempt {self.attempt}: {where}{why}"
 
 
+@checked
 @define(eq=False)
 class Recorder(Tabular):
     """Keeps the last *capacity* decisions: ``Scheduler(cluster, recorder=Recorder())``.

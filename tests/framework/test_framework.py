@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from attrs import define, field, frozen
 
+from schedframe._checked import unchecked
 from schedframe.config import PluginCatalogue
 from schedframe.errors import PluginError
 from schedframe.framework import (
@@ -90,7 +91,7 @@ def test_a_plugin_that_cannot_say_its_events() -> None:
         "Node/Add",
         ["Node/Add"],
         [ClusterEvent(EventResource.NODE, Action.ADD)],
-        [EventRegistration("Node")],  # type: ignore[arg-type]
+        [unchecked(EventRegistration)("Node")],
         [EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD), 5)],  # type: ignore[arg-type]
         None,
     ],

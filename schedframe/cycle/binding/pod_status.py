@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable
+from typing import Final
 
+from ..._checked import unchecked
 from ...api import POD_SCHEDULED, Pod, PodCondition
 from ...cluster import NotFound
 from ...framework import NominatingInfo
@@ -43,8 +45,11 @@ def refresh_unschedulable(core: Core, pod: Pod, message: str) -> None:
         _report(core, pod, condition, changes)
 
 
+_new_condition: Final = unchecked(PodCondition)
+
+
 def _condition(pod: Pod, reason: str, message: str) -> PodCondition:
-    return PodCondition(
+    return _new_condition(
         type=POD_SCHEDULED,
         status="False",
         reason=reason,

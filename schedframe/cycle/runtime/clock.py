@@ -8,6 +8,7 @@ from typing import Protocol
 from attrs import define, field
 
 from ..._brief import brief_repr
+from ..._checked import checked
 
 
 class Clock(Protocol):
@@ -30,6 +31,7 @@ class SystemClock:
         return self._offset + time.monotonic()
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class VirtualClock:

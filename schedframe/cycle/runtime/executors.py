@@ -12,6 +12,7 @@ from typing import Any, Protocol
 from attrs import define, field
 
 from ..._brief import brief_repr
+from ..._checked import checked
 from ...framework import Status
 
 Work = Callable[[], Any]
@@ -71,6 +72,7 @@ class InlineExecutor:
         """Nothing to finish."""
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class ThreadExecutor:
@@ -102,6 +104,7 @@ def _in_thread(work: Work, done: Done) -> None:
     done(result)
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class AsyncioExecutor:

@@ -1,0 +1,212 @@
+"""The decorator for public classes and functions whose arguments are checked against their annotations.
+
+A wrong argument is an :class:`InputError` where it is passed, and an unknown keyword a ``TypeError`` with a
+similar one. An argument that is the default costs one comparison. Decoders and copies, which make values by
+the ten thousand from fields that are checked already, construct them by :func:`unchecked`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import sys
+from collections.abc import Callable
+from difflib import get_close_matches
+from functools import wraps
+from inspect import Parameter
+from typing import Any, Final, TypeVar, cast
+
+import attrs
+
+from ._typed import Check, check_of, hints_of
+from .errors import InputError
+
+Made = TypeVar("Made")
+T = TypeVar("T", bound=Callable[..., Any])
+
+_UNCHECKED: Final = "_made_unchecked"
+_EXACT: Final = {"str": str, "int": int, "bool": bool, "float": float}
+_MOST_LISTED: Final = 10
+"""Arguments that an error lists."""
+_OWNERS: Final = frozenset({"self", "cls"})
+_VARIABLE: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
+
+
+def checked(target: T) -> T:
+    """Return a class or function that refuses arguments which do not fit its annotations.
+
+    A class gets another ``__init__``; subclasses with an ``__init__`` of their own (all of attrs) do not
+    have it. ``@checked`` stands above all other decorators but those of methods. Annotations are resolved at
+    the first argument that is checked.
+    """
+    return _checked(target, ())
+
+
+def checked_except(*names: str) -> Callable[[T], T]:
+    """Return :func:`checked` for all arguments but these, which something else checks."""
+    return lambda target: _checked(target, names)
+
+
+def _checked(target: T, left_out: tuple[str, ...]) -> T:
+    if not isinstance(target, type):
+        subject = _Subject(target, target, target.__qualname__, "", left_out)
+        return cast("T", wraps(target)(_compiled(subject)))
+    init = target.__init__  # type: ignore[misc]  # of this class, not of a subclass
+    source = target if attrs.has(target) else init
+    made = _compiled(_Subject(init, source, target.__name__, target.__name__, left_out))
+    signature = inspect.signature(init)
+    vars(made).update(vars(init), __wrapped__=init, __signature__=signature)
+    made.__doc__, made.__module__ = init.__doc__, target.__module__
+    made.__qualname__, made.__annotations__ = f"{target.__qualname__}.__init__", init.__annotations__
+    type.__setattr__(target, "__init__", made)
+    type.__setattr__(target, _UNCHECKED, staticmethod(_constructor(target, init)))
+    return target
+
+
+def unchecked(cls: type[Made]) -> Callable[..., Made]:
+    """Return the constructor of *cls* without checks; the class itself if it has none."""
+    return cast("Callable[..., Made]", vars(cls).get(_UNCHECKED, cls))
+
+
+def _constructor(cls: type[Any], init: Callable[..., None]) -> Callable[..., Any]:
+    make = getattr(init, "make", None)  # of a class with a fast one
+    if make is not None:
+        return cast("Callable[..., Any]", make)
+    new = cast("Callable[[type[Any]], Any]", cls.__new__)
+
+    def constructed(*values: Any, **fields: Any) -> Any:
+        made = new(cls)
+        init(made, *values, **fields)
+        return made
+
+    return constructed
+
+
+@attrs.frozen
+class _Subject:
+    """A function to call with checked arguments, and where what messages say comes from."""
+
+    call: Callable[..., Any]
+    source: Callable[..., Any]
+    """Has the annotations."""
+    owner: str
+    """What a message about an unknown keyword names."""
+    location: str
+    """Of errors."""
+    left_out: tuple[str, ...]
+    """Parameters without a check."""
+
+
+def _compiled(subject: _Subject) -> Callable[..., Any]:
+    """Return a function with the parameters of ``subject.call``, which checks them and calls it."""
+    # names in the scope start with two underscores, so that no parameter hides one of them
+    scope: dict[str, Any] = {"__call": subject.call}
+    parameters = list(inspect.signature(subject.call).parameters.values())
+    takes_any = any(each.kind is Parameter.VAR_KEYWORD for each in parameters)
+    head, lines, passed = [], [], []
+    for index, each in enumerate(parameters):
+        if each.kind is Parameter.KEYWORD_ONLY and not _has_star(parameters[:index]):
+            head.append("*")
+        head.append(_declared(each, scope))
+        if each.kind is Parameter.POSITIONAL_ONLY and not _positional_only(parameters[index + 1 :]):
+            head.append("/")
+        passed.append(_passed(each))
+        if each.kind not in _VARIABLE and each.name not in (*_OWNERS, *subject.left_out):
+            lines.append(_line(each, scope, subject.source.__module__))
+    if not takes_any:
+        known = [each.name for each in parameters if each.name not in _OWNERS]
+        scope["__refuse"] = lambda keywords: _refuse(subject.owner, known, keywords)
+        head.append("**__unknown")
+        lines.append("    if __unknown: __refuse(__unknown)")
+    _resolve_later(scope, parameters, subject)
+    text = [f"def __made({', '.join(head)}):", *lines, f"    return __call({', '.join(passed)})"]
+    exec(compile("\n".join(text), f"<checked {subject.owner}>", "exec"), scope)
+    return cast("Callable[..., Any]", scope["__made"])
+
+
+def _positional_only(parameters: list[Parameter]) -> bool:
+    return any(each.kind is Parameter.POSITIONAL_ONLY for each in parameters)
+
+
+def _has_star(parameters: list[Parameter]) -> bool:
+    return any(each.kind in (Parameter.VAR_POSITIONAL, Parameter.KEYWORD_ONLY) for each in parameters)
+
+
+def _declared(each: Parameter, scope: dict[str, Any]) -> str:
+    if each.kind is Parameter.VAR_POSITIONAL:
+        return f"*{each.name}"
+    if each.kind is Parameter.VAR_KEYWORD:
+        return f"**{each.name}"
+    if each.default is Parameter.empty:
+        return each.name
+    scope[f"__default_{each.name}"] = each.default
+    return f"{each.name}=__default_{each.name}"
+
+
+def _passed(each: Parameter) -> str:
+    if each.kind is Parameter.VAR_POSITIONAL:
+        return f"*{each.name}"
+    if each.kind is Parameter.VAR_KEYWORD:
+        return f"**{each.name}"
+    return f"{each.name}={each.name}" if each.kind is Parameter.KEYWORD_ONLY else each.name
+
+
+def _line(each: Parameter, scope: dict[str, Any], module: str) -> str:
+    """Return the line that checks a parameter, by a check that is in *scope* later.
+
+    An argument of exactly the class that the annotation names is not passed to the check.
+    """
+    conditions = []
+    if each.default is not Parameter.empty:
+        conditions.append(f"{each.name} is not __default_{each.name}")
+    annotation = each.annotation if isinstance(each.annotation, str) else ""
+    cls = _EXACT.get(annotation, getattr(sys.modules[module], annotation, None))
+    if isinstance(cls, type):
+        scope[f"__class_{each.name}"] = cls
+        conditions.append(f"{each.name}.__class__ is not __class_{each.name}")
+    head = f"    if {' and '.join(conditions)}: " if conditions else "    "
+    return f"{head}__check_{each.name}({each.name})"
+
+
+def _resolve_later(scope: dict[str, Any], parameters: list[Parameter], subject: _Subject) -> None:
+    """Put checks into *scope* that replace themselves by those of the annotations when one is called."""
+    names = [each.name for each in parameters]
+
+    def resolve() -> None:
+        hints = hints_of(subject.source)
+        for name in names:
+            check = check_of(hints[name]) if name in hints else None
+            scope[f"__check_{name}"] = _ignore if check is None else _bound(check, name, subject.location)
+
+    def first(name: str) -> Callable[[Any], None]:
+        def check(value: Any) -> None:
+            resolve()
+            scope[f"__check_{name}"](value)
+
+        return check
+
+    for name in names:
+        scope[f"__check_{name}"] = first(name)
+
+
+def _bound(check: Check, path: str, location: str) -> Callable[[Any], None]:
+    def bound(value: Any) -> None:
+        try:
+            check(path, value)
+        except InputError as error:
+            raise error.in_location(location) from None
+
+    return bound
+
+
+def _ignore(_: Any) -> None:
+    """Accept any value."""
+
+
+def _refuse(owner: str, known: list[str], keywords: dict[str, Any]) -> None:
+    """Raise ``TypeError`` for an unknown keyword."""
+    name = next(iter(keywords))
+    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+    close = get_close_matches(snake, known, n=1)
+    listed = ", ".join([*known[:_MOST_LISTED], *(["…"] if len(known) > _MOST_LISTED else [])])
+    fix = f"did you mean {close[0]}?" if close else f"it takes {listed or 'none'}"
+    raise TypeError(f"{owner} has no argument {name!r}; {fix}")
