@@ -159,8 +159,11 @@ class Scheduler:
                 continue
             if not core.extenders:
                 return self._cycle(framework, info)
-            with self._socket_wait.suspended(False):
+            self._socket_wait.is_suspended = False
+            try:
                 return self._cycle(framework, info)
+            finally:
+                self._socket_wait.is_suspended = True
         return None
 
     def run_until_idle(self) -> int:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import select
 import socket
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from time import monotonic
 
 from attrs import define, field
@@ -33,15 +33,6 @@ class SocketWait:
     _signal: tuple[socket.socket, socket.socket] | None = field(default=None, init=False)
     """A message in the inbox makes the first one readable."""
 
-    @contextmanager
-    def suspended(self, suspended: bool = True) -> Iterator[None]:
-        """Context with another value of ``is_suspended``."""
-        before, self.is_suspended = self.is_suspended, suspended
-        try:
-            yield
-        finally:
-            self.is_suspended = before
-
     def __call__(self, sock: socket.socket, writing: bool, deadline: float) -> bool:
         """Return whether the socket is ready; ``False`` at the deadline."""
         poll = select.poll()
@@ -51,10 +42,11 @@ class SocketWait:
         signal = self._begin()
         poll.register(signal, select.POLLIN)
         before, self.inbox.wake_up = self.inbox.wake_up, self._wake
+        self.is_suspended = True
         try:
-            with self.suspended():
-                return self._wait(poll, sock.fileno(), signal, deadline)
+            return self._wait(poll, sock.fileno(), signal, deadline)
         finally:
+            self.is_suspended = False
             self.inbox.wake_up = before
 
     def _wait(self, poll: select.poll, wanted: int, signal: socket.socket, deadline: float) -> bool:
