@@ -159,11 +159,7 @@ class Scheduler:
                 continue
             if not core.extenders:
                 return self._cycle(framework, info)
-            self._socket_wait.is_suspended = False
-            try:
-                return self._cycle(framework, info)
-            finally:
-                self._socket_wait.is_suspended = True
+            return self._socket_wait.working(self._cycle, framework, info)
         return None
 
     def run_until_idle(self) -> int:

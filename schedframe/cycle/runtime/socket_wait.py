@@ -7,11 +7,15 @@ import socket
 from collections.abc import Callable
 from contextlib import suppress
 from time import monotonic
+from typing import ParamSpec, TypeVar
 
 from attrs import define, field
 
 from .clock import Clock
 from .inbox import Inbox
+
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
 @define(eq=False)
@@ -32,6 +36,14 @@ class SocketWait:
     """Whether to do nothing but wait: outside of scheduling cycles, and in dry runs."""
     _signal: tuple[socket.socket, socket.socket] | None = field(default=None, init=False)
     """A message in the inbox makes the first one readable."""
+
+    def working(self, cycle: Callable[P, T], *args: P.args, **keywords: P.kwargs) -> T:
+        """Call *cycle*, in which waiting is not suspended, and return its result."""
+        self.is_suspended = False
+        try:
+            return cycle(*args, **keywords)
+        finally:
+            self.is_suspended = True
 
     def __call__(self, sock: socket.socket, writing: bool, deadline: float) -> bool:
         """Return whether the socket is ready; ``False`` at the deadline."""
