@@ -80,6 +80,7 @@ class Delivery:
         """Remove a watcher; harmless if it has left."""
         with self.lock:
             watch.open = False
+            watch.handler = _ignore  # the watch is dropped with the next event of a kind, its handler at once
             self._set_watches(tuple(other for other in self._watches if other is not watch))
             self._recipients = {}
 
@@ -135,3 +136,7 @@ class Delivery:
         self._joined = [watch for watch in self._joined if watch.open]
         found = self._recipients[kind] = tuple(watch for watch in self._joined if watch.wants(kind))
         return found
+
+
+def _ignore(event: WatchEvent) -> None:
+    """Handle an event for a watcher that has left."""

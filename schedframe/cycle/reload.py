@@ -181,9 +181,10 @@ class Reloader:
     def _forget_answers(self) -> None:
         """Drop what former plugins and caches keep with the specs of pods."""
         core = self.core
-        pods = (*core.pending.values(), *(state.pod for state in core.cache.states.values()))
-        for pod in pods:
+        for pod in core.pending.values():
             pod.spec.forget()
+        for state in core.cache.states.values():
+            state.pod.spec.forget()
         forget_shared_specs()  # pods that are gone had some of them
 
     def _close_former(self) -> None:
@@ -196,6 +197,8 @@ class Reloader:
             core.timers.add(core.clock() + CLOSE_AFTER, self._close_former)
 
     def close(self) -> None:
-        """Close all former plugins."""
+        """Close all former plugins, and let the specs of pods hold on to no plugin."""
         close_frameworks(self.core, self._former)
+        self._former.clear()
+        self._forget_answers()
         self._former = []

@@ -51,11 +51,7 @@ def live_objects() -> Counter[str]:
     return Counter(name for name in ours if not name.startswith("schedframe.api."))
 
 
-def test_pods_that_are_gone_leave_no_objects_behind(monkeypatch: pytest.MonkeyPatch) -> None:
-    # Smaller caches are full after fewer pods. The codec keeps specs, and with them what plugins noted there.
-    monkeypatch.setattr(codec, "_MAX_SHARED_VALUES", 32)
-    lowered(monkeypatch, classes=32, answers=32)
-    monkeypatch.setattr(state_policy, "COUNT_COLUMNS", 32)
+def cluster_with_nodes() -> InMemoryCluster:
     cluster = InMemoryCluster()
     for number in range(6):
         labels = {"zone": f"z{number % 3}"}
@@ -67,6 +63,15 @@ def test_pods_that_are_gone_leave_no_objects_behind(monkeypatch: pytest.MonkeyPa
                 "status": {"allocatable": allocatable},
             }
         )
+    return cluster
+
+
+def test_pods_that_are_gone_leave_no_objects_behind(monkeypatch: pytest.MonkeyPatch) -> None:
+    # Smaller caches are full after fewer pods. The codec keeps specs, and with them what plugins noted there.
+    monkeypatch.setattr(codec, "_MAX_SHARED_VALUES", 32)
+    lowered(monkeypatch, classes=32, answers=32)
+    monkeypatch.setattr(state_policy, "COUNT_COLUMNS", 32)
+    cluster = cluster_with_nodes()
     scheduler = Scheduler(cluster, seed=1)
     made = 0
 
@@ -88,3 +93,24 @@ def test_pods_that_are_gone_leave_no_objects_behind(monkeypatch: pytest.MonkeyPa
     # A few objects come and go with the moment; one for every tenth pod would be a leak.
     assert sum(grown.values()) < 12 * PODS_A_ROUND / 10, grown
     scheduler.close()
+
+
+def test_closed_schedulers_leave_no_objects_behind() -> None:
+    """The codec keeps specs for later pods, and the cluster its pods; neither holds on to a scheduler."""
+    cluster = cluster_with_nodes()
+
+    def one_scheduler(number: int) -> Counter[str]:
+        with Scheduler(cluster, seed=1) as scheduler:
+            for i in range(2 * number, 2 * number + 2):
+                cluster.create(distinct_pod(i))
+            cluster.create(distinct_pod(1000 + number))
+            scheduler.run_until_idle()
+            cluster.delete("Pod", f"default/p{1000 + number}")
+            scheduler.run_until_idle()
+        del scheduler
+        return live_objects()
+
+    before = [one_scheduler(number) for number in range(3)][-1]
+    after = [one_scheduler(number) for number in range(3, 9)][-1]
+    grown = {name: more for name, count in after.items() if (more := count - before[name]) > 0}
+    assert not grown
