@@ -140,7 +140,7 @@ def _expression(expression: NodeSelectorRequirement, path: str) -> Iterator[Fiel
                 )
     for index, value in enumerate(values):
         for problem in label_value_problems(value):
-            yield FieldError.invalid(f"{path}.values[{index}]", value, problem)
+            yield FieldError.invalid(f"{path}.values[{index}][{expression.key}]", value, problem)
 
 
 def _is_int64(text: str) -> bool:

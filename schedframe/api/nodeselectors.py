@@ -263,7 +263,7 @@ def _label_problems(expression: NodeSelectorRequirement, path: str) -> Iterator[
         yield from _number_problems(values, path)
     for index, value in enumerate(values):
         if problem := label_value_problem(value):
-            yield SelectorError(f"{path}.values[{index}]", INVALID, value, problem)
+            yield SelectorError(f"{path}.values[{index}][{expression.key}]", INVALID, value, problem)
 
 
 def _number_problems(values: Sequence[str], path: str) -> Iterator[SelectorError]:

@@ -149,8 +149,8 @@ def _common_queue_sort(profiles: Sequence[KubeSchedulerProfile]) -> Iterator[Fie
             detail = "all profiles share one queue; write the same list as in profiles[0]"
             yield FieldError.invalid(f"{path}.plugins.queueSort", names, detail)
         for config in profile.plugin_config:
-            if name and config.name == name and config.args != (args[-1] if args else None):
-                detail = f"all profiles share one queue; give {name} the same args as in profiles[0]"
+            if config.name == name and config.args != (args[-1] if args else None):
+                detail = f"all profiles share one queue; give {name or 'it'} the same args as in profiles[0]"
                 yield FieldError.invalid(f"{path}.pluginConfig.args", config.args, detail)
 
 

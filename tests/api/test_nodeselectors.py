@@ -107,7 +107,7 @@ def test_another_term_may_match_beside_a_broken_one() -> None:
         (Expression("k", "Exists", ("1",)), "matchExpressions[0].values", "FieldValueInvalid"),
         (Expression("k", "Gt", ("1", "2")), "matchExpressions[0].values", "FieldValueInvalid"),
         (Expression("not a key!", "Exists"), "matchExpressions[0].key", "FieldValueInvalid"),
-        (Expression("k", "In", ("not a value!",)), "matchExpressions[0].values[0]", "FieldValueInvalid"),
+        (Expression("k", "In", ("not a value!",)), "matchExpressions[0].values[0][k]", "FieldValueInvalid"),
     ],
 )
 def test_parse_errors_have_the_type_and_path_of_the_reference(

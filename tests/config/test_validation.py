@@ -114,7 +114,12 @@ _REQUIRED = "addedAffinity.requiredDuringSchedulingIgnoredDuringExecution.nodeSe
         (
             "matchExpressions",
             {"key": "", "operator": "In", "values": ["-"]},
-            {("Invalid", "key"), ("Invalid", "values[0]")},
+            {("Invalid", "key"), ("Invalid", "values[0][]")},
+        ),
+        (
+            "matchExpressions",
+            {"key": "a", "operator": "Gt", "values": ["a/b"]},
+            {("Invalid", "values[0]"), ("Invalid", "values[0][a]")},
         ),
         ("matchFields", {"key": "metadata.name", "operator": "Exists"}, {("NotSupported", "operator")}),
         (
@@ -175,6 +180,16 @@ def test_queue_sort_arguments_are_common_to_all_profiles() -> None:
                 "plugins": sort,
                 "pluginConfig": [{"name": "PrioritySort", "args": {"x": 2}}],
             },
+        ]
+    }
+    assert found(document) == {("Invalid", "profiles[1].pluginConfig.args")}
+
+
+def test_arguments_without_a_name_are_compared_like_those_of_a_default_queue_sort() -> None:
+    document = {
+        "profiles": [
+            {"schedulerName": "a"},
+            {"schedulerName": "b", "pluginConfig": [{"name": "", "args": {"resources": []}}]},
         ]
     }
     assert found(document) == {("Invalid", "profiles[1].pluginConfig.args")}
