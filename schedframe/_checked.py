@@ -11,7 +11,7 @@ import inspect
 import sys
 from collections.abc import Callable
 from difflib import get_close_matches
-from functools import wraps
+from functools import cache, partial, wraps
 from inspect import Parameter
 from typing import Any, Final, TypeVar, cast
 
@@ -27,7 +27,6 @@ _UNCHECKED: Final = "_made_unchecked"
 _EXACT: Final = {"str": str, "int": int, "bool": bool, "float": float}
 _MOST_LISTED: Final = 10
 """Arguments that an error lists."""
-_OWNERS: Final = frozenset({"self", "cls"})
 _VARIABLE: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
 
 
@@ -48,7 +47,7 @@ def checked_except(*names: str) -> Callable[[T], T]:
 
 def _checked(target: T, left_out: tuple[str, ...]) -> T:
     if not isinstance(target, type):
-        subject = _Subject(target, target, target.__qualname__, "", left_out)
+        subject = _Subject(target, target, target.__qualname__.removesuffix(".__init__"), "", left_out)
         return cast("T", wraps(target)(_compiled(subject)))
     init = target.__init__  # type: ignore[misc]  # of this class, not of a subclass
     source = target if attrs.has(target) else init
@@ -65,6 +64,23 @@ def _checked(target: T, left_out: tuple[str, ...]) -> T:
 def unchecked(cls: type[Made]) -> Callable[..., Made]:
     """Return the constructor of *cls* without checks; the class itself if it has none."""
     return cast("Callable[..., Made]", vars(cls).get(_UNCHECKED, cls))
+
+
+def check_arguments(function: Callable[..., Any], *arguments: Any) -> None:
+    """Raise :class:`InputError` for the first of *arguments* that does not fit the annotation of *function*.
+
+    For functions of the scheduling cycle: they call it when something else failed, and cost nothing before.
+    """
+    for check, value in zip(_checks_of(function), arguments, strict=False):
+        check(value)
+
+
+@cache
+def _checks_of(function: Callable[..., Any]) -> tuple[Callable[[Any], None], ...]:
+    """Return the checks of the parameters of a function, in their order."""
+    hints = hints_of(function)
+    checks = [(name, check_of(hints[name])) for name in inspect.signature(function).parameters]
+    return tuple(_ignore if check is None else partial(check, name) for name, check in checks)
 
 
 def _constructor(cls: type[Any], init: Callable[..., None]) -> Callable[..., Any]:
@@ -110,10 +126,10 @@ def _compiled(subject: _Subject) -> Callable[..., Any]:
         if each.kind is Parameter.POSITIONAL_ONLY and not _positional_only(parameters[index + 1 :]):
             head.append("/")
         passed.append(_passed(each))
-        if each.kind not in _VARIABLE and each.name not in (*_OWNERS, *subject.left_out):
+        if each.kind not in _VARIABLE and not _is_owner(each) and each.name not in subject.left_out:
             lines.append(_line(each, scope, subject.source.__module__))
     if not takes_any:
-        known = [each.name for each in parameters if each.name not in _OWNERS]
+        known = [each.name for each in parameters if not _is_owner(each)]
         scope["__refuse"] = lambda keywords: _refuse(subject.owner, known, keywords)
         head.append("**__unknown")
         lines.append("    if __unknown: __refuse(__unknown)")
@@ -125,6 +141,11 @@ def _compiled(subject: _Subject) -> Callable[..., Any]:
 
 def _positional_only(parameters: list[Parameter]) -> bool:
     return any(each.kind is Parameter.POSITIONAL_ONLY for each in parameters)
+
+
+def _is_owner(each: Parameter) -> bool:
+    """Return whether the parameter is the ``self`` or ``cls`` of a method."""
+    return each.name in ("self", "cls") and each.annotation is Parameter.empty
 
 
 def _has_star(parameters: list[Parameter]) -> bool:

@@ -48,6 +48,10 @@ class _Kind:
     inside: Check | None = None
 
 
+SHALLOW: Final = "items are checked where they are used"
+"""Part of an ``Annotated`` type of a collection."""
+
+
 def check_of(hint: Any) -> Check | None:
     """Return the check of an annotation, or ``None`` if any value fits."""
     kinds = _kinds(hint)
@@ -130,6 +134,8 @@ def _named(union: Any) -> _Kind:
 
 def _annotated(hint: Any, *others: Any) -> tuple[_Kind, ...] | None:
     kinds = _kinds(hint)
+    if kinds is not None and SHALLOW in others:
+        kinds = tuple(attrs.evolve(kind, inside=None) for kind in kinds)
     fix = next((other.fix for other in others if isinstance(other, Instead)), None)
     return kinds if kinds is None or fix is None else tuple(attrs.evolve(kind, fix=fix) for kind in kinds)
 

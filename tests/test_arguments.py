@@ -8,15 +8,36 @@ from typing import Any
 import pytest
 
 from schedframe import (
+    ClaimController,
+    ClusterEvent,
+    Code,
+    CycleState,
+    Duration,
+    EventRegistration,
     FeatureGates,
     InMemoryCluster,
     InputError,
+    Node,
+    Pod,
+    Profile,
+    Quantity,
     Scheduler,
     Simulation,
+    Status,
+    Toleration,
+    VirtualClock,
+    compile_label_selector,
+    dump_config,
     evaluate,
     explain,
+    find_untolerated_taint,
+    from_manifest,
+    load_config,
     load_manifests,
+    queueing_hint,
+    to_manifest,
 )
+from schedframe.api import NodeStatus, part_from_manifest
 from schedframe.embed import Embedding, Task, Worker, configuration
 
 from .cycle.build import make_node, make_pod
@@ -96,6 +117,98 @@ WRONG: list[Any] = [
     ),
     (lambda: embedding().finish(wrong(None)), "key: None has no attribute key; give the key as a text"),
     (lambda: configuration(strategy=wrong("x")), "strategy: 'x' is not a strategy; give 'spread' or 'pack'"),
+    (
+        lambda: Simulation(strict=wrong("maybe")),
+        "strict: 'maybe' is neither True or False nor a function; give",
+    ),
+    (
+        lambda: Simulation([NODE], allow_imports=wrong(5)),
+        "allow_imports: 5 is neither a text nor a collection; give",
+    ),
+    (
+        lambda: Simulation([NODE]).add(NODE, workloads="yes"),
+        "workloads: unknown value 'yes'; use auto, expand, ignore",
+    ),
+    (lambda: evaluate([NODE], POD, strict=wrong("maybe")), "strict: 'maybe' is neither"),
+    (lambda: explain([NODE, POD], "p", after=wrong("yes")), "after: 'yes' is not True or False; give"),
+    (lambda: from_manifest({"kind": "Pod"}, strict=wrong("maybe")), "strict: 'maybe' is neither"),
+    (
+        lambda: from_manifest({"kind": "Pod"}, kinds=wrong(Pod)),
+        "kinds: the class Pod is not a collection; give a list",
+    ),
+    (lambda: from_manifest({}, kind=wrong(5)), "kind: 5 is not a text; give a str"),
+    (
+        lambda: load_manifests("", on_unknown=wrong("no")),
+        "on_unknown: 'no' is neither a choice nor a function; give 'error' or",
+    ),
+    (lambda: to_manifest(wrong(5)), "obj: 5 is not a ClusterObject; give a ClusterObject"),
+    (lambda: part_from_manifest(wrong(5), {}), "cls: 5 is not a class; give a class"),
+    (lambda: dump_config(wrong(5)), "config: 5 is not an EffectiveConfig; give EffectiveConfig(…)"),
+    (lambda: load_config(catalogue=wrong(5)), "catalogue: 5 is not a Catalogue; give a Catalogue"),
+    (
+        lambda: configuration(wrong(5)),
+        "resources: 5 is neither a collection nor a mapping; give a list or a dict",
+    ),
+    (lambda: configuration(plugins=wrong("X")), "plugins: 'X' is not a collection; give a list"),
+    (
+        lambda: Profile().enable("X", weight=wrong("3")),
+        "weight: '3' is not a whole number; give an int or None",
+    ),
+    (lambda: Profile().disable(wrong(5)), "name: 5 is not a text; give a str"),
+    (
+        lambda: CycleState().read(wrong("k")),
+        "key: 'k' is not a StateKey; make a constant of the module, StateKey('k')",
+    ),
+    (lambda: CycleState().write(wrong("k"), 1), "key: 'k' is not a StateKey"),
+    (lambda: CycleState().get(wrong("k")), "key: 'k' is not a StateKey"),
+    (
+        lambda: ClusterEvent("Node", wrong(1)),
+        "ClusterEvent: actions: 1 is not an Action; give one of Action.NONE",
+    ),
+    (
+        lambda: ClusterEvent("Node", wrong("Add")),
+        "ClusterEvent: actions: 'Add' is not an Action; give Action.ADD",
+    ),
+    (
+        lambda: EventRegistration(wrong(5)),
+        "EventRegistration: event: 5 is not a ClusterEvent; give ClusterEvent(…)",
+    ),
+    (lambda: Status(wrong(5)), "Status: code: 5 is not a Code; give Code.SUCCESS"),
+    (
+        lambda: Status(Code.UNSCHEDULABLE, wrong("no")),
+        "Status: reasons: 'no' is not a tuple; give a tuple with it: ('no',)",
+    ),
+    (lambda: ClaimController(wrong(None)), "ClaimController: cluster: None is not an InMemoryCluster; give"),
+    (
+        lambda: queueing_hint("NodeName", POD, "Add", None, NODE),
+        "event: 'Add' names no resource; write it as in",
+    ),
+    (
+        lambda: queueing_hint("NodeName", POD, wrong(5), None, NODE),
+        "event: 5 is neither a ClusterEvent nor a text",
+    ),
+    (lambda: Node(wrong("n")), "Node: metadata: 'n' is not an ObjectMeta; give ObjectMeta(name='n')"),
+    (
+        lambda: Quantity(wrong("1")),
+        "Quantity: nano: '1' is not a whole number; give an int of billionths, or parse_quantity('1')",
+    ),
+    (
+        lambda: NodeStatus(allocatable={"cpu": wrong("4")}),
+        "NodeStatus: allocatable['cpu']: '4' is not a Quantity; give parse_quantity('4')",
+    ),
+    (
+        lambda: Duration(wrong("5s")),
+        "Duration: nanoseconds: '5s' is not a whole number; give an int of nanoseconds, or",
+    ),
+    (
+        lambda: compile_label_selector(wrong({"a": "b"})),
+        "selector: a dict is not a LabelSelector; give LabelSelector(…) or None",
+    ),
+    (
+        lambda: find_untolerated_taint(wrong([5]), [Toleration()]),
+        "taints[0]: 5 is not a Taint; give Taint(…)",
+    ),
+    (lambda: VirtualClock().advance(wrong("1")), "seconds: '1' is not a number; give a float"),
 ]
 
 
@@ -111,6 +224,11 @@ def test_a_wrong_argument_is_an_input_error(call: Callable[[], object], message:
     [
         (lambda: scheduler(recordr=None), "Scheduler has no option 'recordr'; did you mean recorder?"),
         (lambda: embedding(onplace=None), "Embedding has no option 'onplace'; did you mean on_place?"),
+        (
+            lambda: Simulation(plugin=[5]),
+            "Simulation has no argument 'plugin'; did you mean plugins?",
+        ),  # type: ignore[call-arg]
+        (lambda: explain([NODE], "p", chnges=1), "explain has no argument 'chnges'; did you mean changes?"),  # type: ignore[call-arg]
         (lambda: embedding(colour="red"), "Embedding has no option 'colour'; it takes on_place, on_unplaced"),
     ],
 )

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from attrs import field, frozen
 
 from .._brief import brief_repr
-from .._checked import checked
+from .._checked import check_arguments, checked
 from ..errors import InputError
 from ._copying import fast_init
 from ._wire import EMPTY, wire
@@ -289,11 +289,15 @@ def find_untolerated_taint(
 
     Only taints with one of *effects* count (``None``: with any). O(taints × tolerations).
     """
-    for taint in taints:
-        if effects is not None and taint.effect not in effects:
-            continue
-        if not any(toleration.tolerates(taint) for toleration in tolerations):
-            return taint
+    try:
+        for taint in taints:
+            if effects is not None and taint.effect not in effects:
+                continue
+            if not any(toleration.tolerates(taint) for toleration in tolerations):
+                return taint
+    except (AttributeError, TypeError):
+        check_arguments(find_untolerated_taint, taints, tolerations, effects)
+        raise
     return None
 
 

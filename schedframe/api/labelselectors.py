@@ -7,6 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from .._brief import brief_of
+from .._checked import check_arguments
 from ..errors import InputError
 from ._wire import DEFAULT_NAMESPACE
 from .affinity import LabelSelector, PodAffinityTerm
@@ -116,7 +117,11 @@ def compile_label_selector(selector: LabelSelector | None) -> CompiledSelector:
     Raises :class:`InputError` for an unknown operator, and for values that the operator must not have or
     lacks.
     """
-    return NOTHING if selector is None else _compiled(selector)
+    try:
+        return NOTHING if selector is None else _compiled(selector)
+    except (AttributeError, TypeError):
+        check_arguments(compile_label_selector, selector)
+        raise
 
 
 @lru_cache(maxsize=4096)

@@ -7,7 +7,7 @@ from difflib import get_close_matches
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from .._checked import checked
+from .._checked import check_arguments, checked
 from .._typed import NAMES
 from ..errors import InputError, PluginError, Problems
 from .claims import ResourceClaim, ResourceClaimTemplate
@@ -97,6 +97,7 @@ class UnknownKindError(InputError):
     """A manifest of a kind that scheduling does not read."""
 
 
+@checked
 def key_of(obj: ClusterObject) -> str:
     """Return ``namespace/name`` of a namespaced object, else the name; unique within the kind."""
     return obj.key
@@ -122,6 +123,8 @@ def from_manifest(
     scheduling does not read are right in any case. *required*: fields that are missing, such as the name of
     a container, count among what *strict* is about.
     """
+    if kinds or strict is not True or kind.__class__ is not str:
+        check_arguments(from_manifest, {}, kind, kinds, strict, required)
     if not isinstance(manifest, Mapping):
         raise InputError("", f"expected an object, got {describe(manifest)}", "write members as key: value")
     cls = _class_of(manifest, kind, kinds)

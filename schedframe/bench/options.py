@@ -6,10 +6,13 @@ from collections.abc import Callable
 
 from attrs import frozen
 
+from .._checked import checked
+
 Progress = Callable[[str], None]
 """Called with a short text before each step of a benchmark."""
 
 
+@checked
 @frozen
 class Options:
     """Choices for one run of a benchmark; ``None`` selects the default of the template."""

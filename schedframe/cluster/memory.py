@@ -12,6 +12,7 @@ from attrs import define, evolve, field
 
 from .._arguments import collection
 from .._brief import brief_of
+from .._checked import checked_except
 from ..api import DISRUPTION_TARGET, AnyObject, ClusterObject, Pod, PodCondition, Strict, from_manifest
 from ..errors import InputError, InvariantError
 from .delivery import Delivery
@@ -46,6 +47,7 @@ def _may_fail(
     return run
 
 
+@checked_except("objects")
 @define(eq=False)
 class InMemoryCluster(ClusterPort):
     """The objects of a cluster, their changes, and the watchers of these.

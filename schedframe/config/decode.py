@@ -37,7 +37,7 @@ def decode(source: Source, catalogue: Catalogue) -> tuple[KubeSchedulerConfigura
     """
     if source is None:
         return KubeSchedulerConfiguration(), Document(None)
-    if profiles := _profiles(source):
+    if profiles := profiles_of(source):
         source = KubeSchedulerConfiguration(profiles=profiles)
     if isinstance(source, KubeSchedulerConfiguration):
         # Python does not check types, so values go through the same decoder as documents.
@@ -54,7 +54,7 @@ def decode(source: Source, catalogue: Catalogue) -> tuple[KubeSchedulerConfigura
     return config, document
 
 
-def _profiles(source: Source) -> tuple[KubeSchedulerProfile, ...]:
+def profiles_of(source: Source) -> tuple[KubeSchedulerProfile, ...]:
     """Return the profiles of a source that consists of nothing else; none for any other source."""
     each = source if isinstance(source, list | tuple) else (source,)
     profiles = tuple(profile for profile in each if isinstance(profile, KubeSchedulerProfile))

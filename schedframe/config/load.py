@@ -7,21 +7,24 @@ from collections.abc import Iterable, Mapping
 
 from attrs import evolve
 
+from .._checked import checked_except
 from .build import build
 from .catalogue import Catalogue, CatalogueEntry, installed_catalogue
-from .decode import Source, decode, resolve_args
+from .decode import Source, decode, profiles_of, resolve_args
 from .defaults import apply_defaults
 from .effective import EffectiveConfig
 from .errors import ConfigBuildError, ConfigValidationError
 from .feature_gates import FeatureGates
 from .gated_args import apply_gates
 from .passed import PassedPlugin, enable_passed
+from .profile import unknown_disabled
 from .validation import validate
 
 ConfigSource = Source | EffectiveConfig
 """What a scheduler takes as its configuration; ``None`` is the default one."""
 
 
+@checked_except("source", "feature_gates")
 def load_config(
     source: Source = None,
     *,
@@ -49,6 +52,8 @@ def load_config(
         warnings.warn("keep_extenders has no effect any more", DeprecationWarning, stacklevel=2)
     plugins = (installed_catalogue() if catalogue is None else catalogue).extended(out_of_tree)
     config, document = decode(source, plugins)
+    for message in unknown_disabled(profiles_of(source), plugins):
+        warnings.warn(message, stacklevel=2)
     gates = FeatureGates.of(feature_gates)
     config, errors = resolve_args(apply_defaults(enable_passed(config, passed), plugins, gates), plugins)
     config, problems = apply_gates(config, plugins, gates)

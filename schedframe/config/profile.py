@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self
 
 from attrs import evolve, frozen
@@ -10,6 +10,8 @@ from attrs import evolve, frozen
 from .._brief import brief_repr
 from .._checked import checked
 from ..errors import PluginError
+from .catalogue import Catalogue
+from .decode import suggestion
 from .model import ATTRIBUTES, MULTI_POINT, KubeSchedulerProfile, Plugin, PluginConfig, Plugins, PluginSet
 
 
@@ -18,9 +20,10 @@ from .model import ATTRIBUTES, MULTI_POINT, KubeSchedulerProfile, Plugin, Plugin
 class Profile(KubeSchedulerProfile):
     """A profile that calls extend: ``Profile().enable("X", weight=3).disable("Y").args("Z", limit=1)``.
 
-    Each call returns a changed copy. A profile, or a sequence of profiles with different names, is a
-    configuration: ``Scheduler(cluster, Profile("batch").disable("ImageLocality"))``. It means what the same
-    entries of a document mean, in the order of the calls, and is checked as a document is.
+    Each call returns a changed copy. Names that are disabled and that no plugin has cause a warning where
+    the profile is used; in documents they are ignored. A profile, or a sequence of profiles with different
+    names, is a configuration: ``Scheduler(cluster, Profile("batch").disable("ImageLocality"))``. It means
+    what the same entries of a document mean, in the order of the calls, and is checked as a document is.
     """
 
     @checked
@@ -65,3 +68,15 @@ class Profile(KubeSchedulerProfile):
 
     def _with(self, point: str, plugins: PluginSet) -> Self:
         return evolve(self, plugins=evolve(self.plugins or Plugins(), **{ATTRIBUTES[point]: plugins}))
+
+
+def unknown_disabled(profiles: Iterable[KubeSchedulerProfile], catalogue: Catalogue) -> Iterator[str]:
+    """Yield a message for each name that a :class:`Profile` disables and no plugin has."""
+    for profile in profiles:
+        if isinstance(profile, Profile) and profile.plugins is not None:
+            plugins = profile.plugins
+            disabled = [each.name for point in ATTRIBUTES for each in plugins.at(point).disabled]
+            for name in dict.fromkeys(disabled):
+                if name != "*" and catalogue.get(name) is None and catalogue.removed(name) is None:
+                    close = suggestion(name, catalogue.names())
+                    yield f"a profile disables {name!r}, and there is no such plugin{close}"

@@ -76,13 +76,13 @@ class SchedulerOptions:
     """Share of the pods, from 0 to 1, that are decided both by the equivalence cache and by the full search;
     a difference is reported as a fault, and the full search counts. 0 costs nothing.
     """
-    wait_together: bool = True
+    wait_together: bool = field(default=True, validator=one_of(True, False))
     """Whether pods that no plugin can tell apart wait together: if one of them is rejected, the others are
     not tried as long as nothing changes. ``False`` tries each. It changes the speed, never a decision.
     """
     observer: Observer | SchedulerObserver | None = None
     """Called with every plugin call; a :class:`SchedulerObserver` also with attempts and extension points."""
-    statistics: bool = False
+    statistics: bool = field(default=False, validator=one_of(True, False))
     """Whether to time every call of a plugin for :meth:`Scheduler.statistics`: some microseconds for each
     attempt.
     """
@@ -94,7 +94,7 @@ class SchedulerOptions:
         default=None, validator=optional_with(["attach"], "give a schedframe.tracing.Tracing")
     )
     """Where to write spans of attempts, such as a :class:`schedframe.tracing.Tracing`."""
-    debug: bool = False
+    debug: bool = field(default=False, validator=one_of(True, False))
     """Whether a plugin that changes a node info or the node table fails, with its name. For tests: each call
     of a hook takes some microseconds longer. Also sets a watchdog of one second.
     """

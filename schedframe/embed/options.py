@@ -7,7 +7,7 @@ from typing import Final, Generic, TypedDict
 
 from attrs import field, frozen
 
-from .._arguments import optional_call
+from .._arguments import one_of, optional_call
 from .._brief import brief_repr
 from ..api import Pod
 from ..config import ConfigSource
@@ -55,7 +55,7 @@ class EmbeddingOptions(Generic[T, W]):
     """A KubeSchedulerConfiguration. ``None``: :func:`configuration` for the resources of the first workers,
     with all of ``plugins`` enabled.
     """
-    groups: bool = False
+    groups: bool = field(default=False, validator=one_of(True, False))
     """Whether :meth:`Embedding.submit_group` may be called: the scheduler then counts the members of groups.
     A ``config`` of your own must enable the plugins of groups, see :func:`configuration`.
     """

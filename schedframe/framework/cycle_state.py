@@ -9,7 +9,8 @@ from typing_extensions import override
 
 from .._brief import brief_of
 from .._checked import checked
-from ..errors import InvariantError, SchedframeError
+from .._typed import described
+from ..errors import InputError, InvariantError, SchedframeError
 
 T = TypeVar("T")
 
@@ -39,6 +40,11 @@ class StateKey(Generic[T]):
         return f"StateKey({self.name!r})"
 
 
+def _no_key(key: object) -> InputError:
+    fix = f"make a constant of the module, StateKey({described(key)}), and use it to write and read"
+    return InputError("key", f"{described(key)} is not a StateKey", fix)
+
+
 class Cloneable(Protocol):
     """A state value that a dry run must not share with the cycle it was cloned from."""
 
@@ -65,6 +71,8 @@ class CycleState:
 
     def write(self, key: StateKey[T], value: T) -> None:
         """Set the entry of *key*."""
+        if not isinstance(key, StateKey):
+            raise _no_key(key)
         self._entries[key] = value
 
     def read(self, key: StateKey[T]) -> T:
@@ -72,6 +80,8 @@ class CycleState:
         try:
             value: T = self._entries[key]
         except KeyError:
+            if not isinstance(key, StateKey):
+                raise _no_key(key) from None
             raise CycleStateError(
                 f"{key.name} is not in the cycle state; it is written by an earlier extension point of the "
                 "same plugin, which is disabled in this profile or returned before writing it"
@@ -80,6 +90,8 @@ class CycleState:
 
     def get(self, key: StateKey[T], default: T | None = None) -> T | None:
         """The entry of *key*, or *default*."""
+        if not isinstance(key, StateKey):
+            raise _no_key(key)
         return self._entries.get(key, default)
 
     def delete(self, key: StateKey[Any]) -> None:

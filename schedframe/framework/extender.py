@@ -14,6 +14,7 @@ import numpy as np
 from attrs import define, field, frozen
 
 from .._brief import brief_of, brief_repr
+from .._checked import checked as checked_arguments
 from ..api import Node, Pod
 from ..errors import SchedframeError
 from ..state import Rows
@@ -233,6 +234,7 @@ class RemoteExtender(Extender, Protocol):
         ...
 
 
+@checked_arguments
 @brief_repr
 @define(eq=False)
 class BaseExtender:

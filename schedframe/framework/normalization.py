@@ -7,6 +7,8 @@ from enum import Enum
 import numpy as np
 import numpy.typing as npt
 
+from .._checked import check_arguments
+
 MIN_SCORE = 0
 MAX_SCORE = 100
 
@@ -47,7 +49,11 @@ def normalize_by_max(scores: Scores, *, reverse: bool = False) -> Scores:
     If no score is positive they stay, or all become 100 when reversed. Integers, truncated; int64 only.
     Source of the rule: the reference's helper.DefaultNormalizeScore.
     """
-    highest = int(scores.max()) if len(scores) else 0
+    try:
+        highest = int(scores.max()) if len(scores) else 0
+    except (AttributeError, TypeError):
+        check_arguments(normalize_by_max, scores)
+        raise
     if highest <= 0:
         if reverse:
             scores[:] = MAX_SCORE

@@ -10,6 +10,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked, checked_except
 from ..config import (
     POINTS,
     Catalogue,
@@ -60,6 +61,7 @@ class Origin:
     """Module and qualified name."""
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class Registry:
@@ -92,6 +94,7 @@ class Registry:
                 registry._rivals.setdefault(entry.name, entry)
         return registry
 
+    @checked_except("factory")
     def register(self, name: str, factory: Factory) -> None:
         """Add an out-of-tree plugin under *name*.
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from attrs import field, frozen
 
 from .._brief import brief_repr
-from .._checked import checked_except, unchecked
+from .._checked import checked, unchecked
+from .._typed import SHALLOW
 from ..api._copying import become, fast_init
 from ..queue import ClusterEvent, EventOf
 
@@ -56,7 +57,7 @@ _LABELS = {
 _REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
 
-@checked_except("reasons", "events")
+@checked
 @brief_repr
 @fast_init
 @frozen(weakref_slot=False)
@@ -68,13 +69,13 @@ class Status:
     """
 
     code: Code = Code.SUCCESS
-    reasons: tuple[str, ...] = ()
+    reasons: Annotated[tuple[str, ...], SHALLOW] = ()
     plugin: str = ""
     error: BaseException | None = field(default=None, eq=False)
     """The exception behind an ERROR, traceback included."""
     timeout: float | None = None
     """Seconds that a WAIT may last; ``None`` for any other code."""
-    events: tuple[ClusterEvent | EventOf, ...] = field(default=(), eq=False)
+    events: Annotated[tuple[ClusterEvent | EventOf, ...], SHALLOW] = field(default=(), eq=False)
     """What ends a WAIT of pre_bind or bind early: each a ``ClusterEvent``, or an ``EventOf`` one object."""
     details: Mapping[str, Any] | None = field(default=None, eq=False)
     """Reason → the data behind it, for programs: ``{"Insufficient cpu": {"resource": "cpu", "used": 3500}}``.

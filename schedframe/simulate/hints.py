@@ -59,6 +59,8 @@ def queueing_hint(
 
 def _parse(event: str) -> ClusterEvent:
     resource, _, action = event.rpartition("/")
+    if not resource:
+        raise InputError("event", f"{event!r} names no resource", "write it as in Node/UpdateNodeTaint")
     try:
         return ClusterEvent(resource, Action.parse(action))
     except KeyError as error:

@@ -10,6 +10,7 @@ from attrs import define, evolve
 
 from .._arguments import collection, shown
 from .._brief import brief_of, brief_repr
+from .._checked import checked_except
 from ..api import CONTROLLER_KINDS, AnyObject, AnyPod, ClusterObject, Pod, Strict, from_manifest
 from ..cluster import InMemoryCluster
 from ..config import ConfigSource, FeatureGates
@@ -26,6 +27,11 @@ from .workloads import Expander, Workloads
 
 Manifest = Mapping[str, Any]
 
+_OPTIONS: Final = (
+    *("config", "plugins", "registry", "extenders"),
+    *("seed", "verify", "score_all_nodes", "feature_gates"),
+)
+"""Arguments that the scheduler checks."""
 _CONTROLLERS: Final = tuple(cls.KIND for cls in CONTROLLER_KINDS)
 
 
@@ -55,6 +61,7 @@ class Simulation:
     Time stands still, and ties are broken by ``seed``. Raises :class:`ConfigError` and :class:`InputError`.
     """
 
+    @checked_except(*_OPTIONS)
     def __init__(
         self,
         objects: Iterable[AnyObject] = (),
@@ -116,6 +123,7 @@ class Simulation:
         Raises :class:`InputError` for a manifest that cannot be used, :class:`InputErrors` for several
         problems; nothing is added then.
         """
+        workloads = Workloads.of(workloads)
         kinds = [cls for framework in self._core.frameworks.values() for cls in framework.kinds().values()]
         values, given, problems = [], GivenPlacements(), Problems()
         for obj in objects:
@@ -226,6 +234,7 @@ class Simulation:
             error=decision.error.message if decision.error is not None else None,
         )
 
+    @checked_except("pods")
     def schedule(
         self, pods: Iterable[AnyPod] = (), *, on_cycle: Callable[[Decision], None] | None = None
     ) -> Placements:
@@ -277,6 +286,7 @@ class Simulation:
         return brief_of(self, cluster=self.cluster)
 
 
+@checked_except("config", "plugins", "pod")
 def evaluate(
     objects: Iterable[AnyObject],
     pod: AnyPod | str,

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Final, Self
 from typing_extensions import override
 
 from .._brief import shortened
+from .._checked import checked
 from ..api import (
     DO_NOT_SCHEDULE,
     LABEL_HOSTNAME,
@@ -222,6 +223,7 @@ def _in(key: str, values: Any) -> dict[str, Any]:
     return {"matchExpressions": [{"key": key, "operator": "In", "values": list(values)}]}
 
 
+@checked
 def pod(name: str) -> PodBuilder:
     """A pod of that name in the namespace ``default``, with one container that asks for nothing."""
     return PodBuilder(
@@ -234,6 +236,7 @@ def pod(name: str) -> PodBuilder:
     )
 
 
+@checked
 def node(name: str, *, cpu: str | int = 4, memory: str = "8Gi", pods: int = 110) -> NodeBuilder:
     """A node of that name with some room, and its name as the label ``kubernetes.io/hostname``."""
     return NodeBuilder(

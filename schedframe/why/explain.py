@@ -8,6 +8,7 @@ from typing import Final
 from attrs import define, evolve, field, frozen
 
 from .._arguments import count
+from .._checked import checked_except
 from ..api import AnyPod, Pod, Strict, group_of
 from ..config import ConfigSource, FeatureGates
 from ..cycle import Decision
@@ -41,6 +42,7 @@ NOTE_HELD_BACK: Final = (
 )
 
 
+@checked_except("cluster", "config", "plugins", "pod", "changes", "nearest", "budget", "feature_gates")
 def explain(
     cluster: ClusterSource,
     pod: AnyPod | str,

@@ -119,3 +119,10 @@ def test_a_profile_is_a_configuration() -> None:
     assert evaluate(nodes, pod("p"), profile).best == ["a", "b"]
     with Simulation(nodes, profile) as simulation:
         assert simulation.schedule([pod("p")])[0].node_name in ("a", "b")
+
+
+def test_a_disabled_name_that_no_plugin_has_causes_a_warning() -> None:
+    with pytest.warns(
+        UserWarning, match="disables 'ImageLocalty', and there is no such plugin; did you mean"
+    ):
+        load_config(Profile().disable("ImageLocalty").disable("*", point="score").disable("NodeName"))

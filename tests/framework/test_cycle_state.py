@@ -83,7 +83,7 @@ def test_skipped_plugins_are_cloned() -> None:
 @pytest.mark.parametrize(
     "damage",
     [
-        lambda state: state.write("text", 1),
+        lambda state: state._entries.update(text=1),
         lambda state: state.skip_filter_plugins.add(""),
         lambda state: state.skip_score_plugins.add(5),
     ],

@@ -43,12 +43,14 @@ class VirtualClock:
         """Seconds since the epoch."""
         return self.now
 
+    @checked
     def advance(self, seconds: float) -> None:
         """Let time pass."""
         if seconds < 0:
             raise ValueError(f"time cannot go back by {-seconds} s; advance by a positive number")
         self.now += seconds
 
+    @checked
     def advance_to(self, moment: float) -> None:
         """Let time pass until *moment*; nothing if that is over."""
         self.now = max(self.now, moment)
