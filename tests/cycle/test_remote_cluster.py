@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 from collections.abc import Awaitable, Callable, Iterator
-from typing import Any
+from contextlib import contextmanager
+from typing import Any, TypeVar
 
 import pytest
 from attrs import define, field
@@ -17,6 +17,8 @@ from schedframe.cluster import OutcomeUnknown, RemoteCluster
 from schedframe.cycle.runtime.executors import AsyncioExecutor, InlineExecutor
 from schedframe.errors import ClusterError
 from schedframe.framework import BaseExtender, ExtenderVerb
+
+R = TypeVar("R", bound="Remote")
 
 
 @define(eq=False)
@@ -77,7 +79,13 @@ class Remote(InMemoryCluster, RemoteCluster):
 
 @pytest.fixture
 def cluster() -> Iterator[Remote]:
-    made = Remote()
+    with running(Remote()) as made:
+        yield made
+
+
+@contextmanager
+def running(made: R) -> Iterator[R]:
+    """Give *made* three nodes, and run its loop."""
     room = {"cpu": "4", "memory": "8Gi", "pods": "110"}
     for name in "abc":
         made.create({"kind": "Node", "metadata": {"name": name}, "status": {"allocatable": room}})
@@ -232,23 +240,37 @@ def test_another_loop_gets_no_awaitables_of_the_cluster(cluster: Remote) -> None
     assert "loop" not in cluster.threads
 
 
-def test_a_limit_that_grows_wakes_the_scheduler(cluster: Remote) -> None:
+class Limited(Remote):
+    """Tells when the scheduler has asked for the limit."""
+
+    was_asked = threading.Event()
+
+    @property
+    def binding_limit(self) -> int:
+        self.was_asked.set()
+        return self.limit
+
+    @binding_limit.setter
+    def binding_limit(self, limit: int) -> None:
+        self.limit = limit
+
+
+def test_a_limit_that_grows_wakes_the_scheduler() -> None:
     """Binds that hang leave no message behind, so the cluster must say that others may begin."""
-    create(cluster, 2)
-    cluster.binding_limit = 0
-    with Scheduler(cluster) as scheduler:
+    with running(Limited()) as cluster, Scheduler(cluster) as scheduler:
+        create(cluster, 2)
+        all_placed = threading.Event()
+        cluster.watch(lambda event: all_placed.set() if placed(cluster) == 2 else None, ["Pod"])
+        cluster.binding_limit = 0
         thread = threading.Thread(target=scheduler.run)
         thread.start()
         try:
-            time.sleep(0.1)
+            assert cluster.was_asked.wait(30)
             assert placed(cluster) == 0
             assert cluster.on_limit_change is not None
             cluster.binding_limit = 3
             cluster.on_limit_change()
-            deadline = time.monotonic() + 10
-            while placed(cluster) < 2 and time.monotonic() < deadline:
-                time.sleep(0.01)
+            assert all_placed.wait(30)
         finally:
             scheduler.stop()
             thread.join()
-    assert placed(cluster) == 2

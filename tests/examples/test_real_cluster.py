@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +18,6 @@ pytest.importorskip("msgspec", reason="the extra kubernetes is not installed")
 from schedframe.testing.api_server import ApiServer
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "10-real-cluster" / "scheduler.py"
-DEADLINE_SECONDS = 60.0
 
 
 def pod(name: str, scheduler: str) -> dict[str, Any]:
@@ -43,11 +41,9 @@ def test_the_example_binds_its_own_pods_by_its_own_plugin(tmp_path: Path) -> Non
         command = [sys.executable, str(EXAMPLE), "--kubeconfig", str(server.kubeconfig(tmp_path / "config"))]
         with interrupts_not_ignored(), subprocess.Popen(command, stderr=subprocess.DEVNULL) as process:
             try:
-                deadline = time.monotonic() + DEADLINE_SECONDS
-                while not node_of(server, "ours") and time.monotonic() < deadline and process.poll() is None:
-                    time.sleep(0.05)
+                server.wait_for(lambda: node_of(server, "ours") or process.poll() is not None)
                 process.send_signal(signal.SIGINT)
-                process.wait(DEADLINE_SECONDS)
+                process.wait(60)
             finally:
                 process.kill()
         assert (node_of(server, "ours"), node_of(server, "another")) == ("blue-node", "")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -121,16 +120,16 @@ def test_every_request_is_covered_and_no_write_is_without_a_use(tmp_path: Path) 
             server.create(each)
         kubeconfig = server.kubeconfig(tmp_path / "kubeconfig", user="scheduler")
         with KubernetesCluster.from_kubeconfig(kubeconfig) as cluster, Scheduler(cluster) as scheduler:
-            end = time.monotonic() + 30
             wanted = {"delete pods", "patch resourceclaims", "patch persistentvolumes"}
-            while time.monotonic() < end:
+
+            def all_is_done() -> bool:
                 scheduler.run_until_idle()
                 if server.get("Pod", "default/high") is None and bound(server, "low"):
                     server.create(pod("high").requests(cpu="1500m").priority(1000))
                 seen = {f"{verb} {resource}" for verb, _, resource in used(server, "scheduler")}
-                if wanted <= seen and bound(server, "claims") and bound(server, "extended"):
-                    break
-                time.sleep(0.02)
+                return wanted <= seen and bound(server, "claims") and bound(server, "extended")
+
+            server.wait_for(all_is_done)
         requests = set(used(server, "scheduler"))
     assert requests - granted() == set()
     writes = {right for right in granted() if right[0] not in ("get", "list", "watch")}

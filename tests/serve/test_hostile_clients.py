@@ -6,7 +6,7 @@ import http.client
 import socket
 import ssl
 import threading
-import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from schedframe.errors import InputError
-from schedframe.serve import Endpoints, HttpServer, Listener, application, connections
+from schedframe.serve import Endpoints, HttpServer, Listener, application, connections, profiling
 from schedframe.serve.tls import ServerCertificate, _made, self_signed
 
 
@@ -73,12 +73,14 @@ def test_a_byte_now_and_then_keeps_no_connection(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(connections, "HEAD_SECONDS", 0.3)
     with serving() as server, connected(server, b"GET /livez HTTP/1.1\r\nHost: h\r\n\r\n") as client:
         assert read_until(client, b"\r\n\r\nok").startswith(b"HTTP/1.1 200")
-        began = time.monotonic()
-        with suppress(OSError):  # a reset, or a broken pipe
-            while time.monotonic() < began + 10:
+        client.settimeout(0.05)
+        with suppress(ConnectionError):  # a reset, or a broken pipe
+            for _ in range(200):
                 client.sendall(b"G")
-                time.sleep(0.05)
-        assert time.monotonic() < began + 5
+                with suppress(TimeoutError):
+                    assert client.recv(1) == b""
+                    return
+            pytest.fail("each byte kept the connection for longer")
 
 
 def test_a_connection_is_kept_between_two_requests(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,7 +89,9 @@ def test_a_connection_is_kept_between_two_requests(monkeypatch: pytest.MonkeyPat
         for _ in range(2):
             client.sendall(b"GET /livez HTTP/1.1\r\nHost: h\r\n\r\n")
             assert read_until(client, b"\r\n\r\nok")
-            time.sleep(0.3)
+            client.settimeout(0.3)
+            with pytest.raises(TimeoutError):
+                client.recv(1)
 
 
 def test_many_connections_end_no_answers_to_probes(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -124,12 +128,21 @@ def test_pages_are_only_read(method: str) -> None:
         connection.close()
 
 
-def test_one_profile_at_a_time() -> None:
+def test_one_profile_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    has_begun, may_end, sampled = threading.Event(), threading.Event(), profiling._sampled
+
+    def held(seconds: float) -> Counter[str]:
+        has_begun.set()
+        assert may_end.wait(30)
+        return sampled(seconds)
+
+    monkeypatch.setattr(profiling, "_sampled", held)
     with serving(profiling=True) as server:
-        first = threading.Thread(target=get, args=(server, "/debug/profile?seconds=3"))
+        first = threading.Thread(target=get, args=(server, "/debug/profile?seconds=0.01"))
         first.start()
-        time.sleep(0.5)
-        assert get(server, "/debug/profile?seconds=1").status == 503
+        assert has_begun.wait(30)
+        assert get(server, "/debug/profile?seconds=0.01").status == 503
+        may_end.set()
         first.join()
         assert get(server, "/debug/profile?seconds=nan").status in (200, 400)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Self
+from typing import Any, Final, Self, TypeVar
 
 from aiohttp import web
 from attrs import define, field
@@ -24,14 +25,17 @@ from .requests import Request
 from .store import Store
 
 Obj = dict[str, Any]
+T = TypeVar("T")
 
 HOST: Final = "127.0.0.1"
 BOOKMARK_SECONDS: Final = 60.0
 """Seconds between two bookmarks of a watch, as of an API server."""
 
-
 SHUTDOWN_SECONDS: Final = 0.1
 """Seconds that requests under way get to end at the end, for aiohttp takes 0 as no limit."""
+
+ASK_AGAIN_SECONDS: Final = 1.0
+"""Seconds after which :meth:`ApiServer.wait_for` asks again although nothing happened here."""
 
 
 @define(eq=False, kw_only=True, repr=False)
@@ -217,6 +221,31 @@ class ApiServer:
         """Return all objects of a kind as stored, by key."""
         objects = self.objects.store.all(self._kind(kind))
         return [objects[key] for key in sorted(objects)]
+
+    def wait_for(self, condition: Callable[[], T], *, seconds: float = 30.0) -> T:
+        """Return the first true answer of *condition*: it is asked again after each change and request.
+
+        It is asked once a second, too, for what happens elsewhere. Not for the thread of the server's loop.
+        Raises :class:`TimeoutError` after *seconds*.
+        """
+        happened, deadline = threading.Event(), time.monotonic() + seconds
+        listener: Callable[[], None] = happened.set
+
+        def hook(_: Request) -> None:
+            happened.set()
+
+        self.objects.store.listeners.add(listener)
+        self.hooks.append(hook)
+        try:
+            while not (answer := condition()):
+                if (left := deadline - time.monotonic()) <= 0:
+                    raise TimeoutError(f"not within {seconds:g} s: {condition!r}")
+                happened.wait(min(left, ASK_AGAIN_SECONDS))
+                happened.clear()
+            return answer
+        finally:
+            self.objects.store.listeners.discard(listener)
+            self.hooks.remove(hook)
 
     def compact(self, keep: int = 0) -> None:
         """Forget the history but for the last *keep* changes: watches and pages of older versions get 410."""

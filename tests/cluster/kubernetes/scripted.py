@@ -12,6 +12,7 @@ from attrs import define, field
 
 from schedframe.cluster.kubernetes.errors import ApiError
 from schedframe.errors import ClusterError
+from schedframe.testing.virtual_loop import VirtualLoop
 
 Answer = Any
 """A manifest, bytes, an error to raise, or a function of the body that returns one of these."""
@@ -68,13 +69,13 @@ class ScriptedClient:
         return [each.method for each in self.sent]
 
 
-def run(work: Callable[[], Any], seconds: float = 10.0) -> Any:
-    """Run a coroutine function to its end."""
-
-    async def limited() -> Any:
-        return await asyncio.wait_for(work(), seconds)
-
-    return asyncio.run(limited())
+def run(work: Callable[[], Any], seconds: float = 3600.0) -> Any:
+    """Run a coroutine function to its end, in virtual time; sockets are real."""
+    loop = VirtualLoop()
+    try:
+        return loop.run(asyncio.wait_for(work(), seconds))
+    finally:
+        loop.finish()
 
 
 def refusal(status: int, reason: str = "Because", retry_after: float | None = None) -> ApiError:

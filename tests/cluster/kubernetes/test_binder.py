@@ -144,7 +144,7 @@ def test_the_end_of_the_scheduler(script: list[Any], error: type[Exception]) -> 
             binder.lanes.close()
         bind = asyncio.create_task(binder.bind(value(pod("a")), "n1"))
         while error is OutcomeUnknown and len(client.sent) < 2:
-            await asyncio.sleep(0)
+            await asyncio.sleep(0.001)
         binder.lanes.close()
         await bind
 

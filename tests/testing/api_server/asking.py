@@ -11,6 +11,7 @@ import aiohttp
 from attrs import define, field
 
 from schedframe.testing.api_server import ApiServer
+from schedframe.testing.virtual_loop import VirtualLoop
 
 PODS = "/api/v1/namespaces/default/pods"
 MERGE = "application/merge-patch+json"
@@ -47,7 +48,7 @@ class Asker:
 
 
 def asking(work: Callable[[Asker], Awaitable[None]], server: ApiServer | None = None) -> None:
-    """Run *work* against a server on its own loop."""
+    """Run *work* against a server on the same loop, in virtual time."""
     served = ApiServer() if server is None else server
 
     async def serve() -> None:
@@ -55,7 +56,11 @@ def asking(work: Callable[[Asker], Awaitable[None]], server: ApiServer | None = 
             token = served.config_of("admin")["users"][0]["user"]["token"]
             await asyncio.wait_for(work(Asker(served, session, {"Authorization": f"Bearer {token}"})), 20)
 
-    asyncio.run(serve())
+    loop = VirtualLoop()
+    try:
+        loop.run(serve())
+    finally:
+        loop.finish()
 
 
 def pod(name: str = "a", **spec: Any) -> dict[str, Any]:
