@@ -51,6 +51,8 @@ class RawServer:
     """Released when a connection was closed."""
     connections: int = 0
     requests: int = 0
+    heads: list[bytes] = field(factory=list)
+    bodies: list[bytes] = field(factory=list)
     _server: socket.socket = field(init=False)
     _open: list[socket.socket] = field(factory=list)
 
@@ -85,10 +87,12 @@ class RawServer:
                     if not (more := connection.recv(65536)):
                         return
                     received += more
-                head = received[:end].lower()
-                length = int(head.partition(b"content-length: ")[2].split(b"\r\n")[0])
+                head = received[:end]
+                length = int(head.lower().partition(b"content-length: ")[2].split(b"\r\n")[0])
                 while len(received) < end + 4 + length:
                     received += connection.recv(65536)
+                self.heads.append(head)
+                self.bodies.append(received[end + 4 : end + 4 + length])
                 received = received[end + 4 + length :]
                 self.requests += 1
                 connection.sendall(self.answers.pop(0) if len(self.answers) > 1 else self.answers[0])
@@ -337,44 +341,8 @@ def test_a_kept_connection_that_breaks_before_a_byte_is_sent_is_replaced(
     server = serve(plain(KEEP))
     with world(server) as simulation:
         assert simulation.evaluate(make_pod()).best == ["node-1"]
-        (connection,) = extender_of(simulation)._idle
+        ((connection,),) = [each.idle for each in extender_of(simulation)._servers._servers.values()]
         monkeypatch.setattr(type(connection), "is_idle", lambda self: True)
         connection._socket.shutdown(socket.SHUT_RDWR)
         assert simulation.evaluate(make_pod()).best == ["node-1"]
     assert server.connections == 2
-
-
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_is_named_and_not_followed(serve: Callable[..., RawServer], status: int) -> None:
-    answer = plain(b"", b"Location: https://elsewhere/filter").replace(b"200 OK", b"%d Moved" % status)
-    server = serve(answer)
-    found = outcome(server)
-    assert f"failed filter with extender at URL {server.url}/filter, code {status}" in found
-    assert "it redirects to https://elsewhere/filter, which is not followed" in found
-
-
-@pytest.mark.parametrize(
-    ("environment", "url", "warns"),
-    [
-        ({"http_proxy": "http://proxy:3128"}, "http://extender.example", True),
-        ({"http_proxy": "http://proxy:3128"}, "http://127.0.0.1:1", False),
-        ({"http_proxy": "http://proxy:3128", "no_proxy": ".example"}, "http://extender.example", False),
-        ({"https_proxy": "http://proxy:3128"}, "http://extender.example", False),
-        ({}, "http://extender.example", False),
-    ],
-)
-def test_a_proxy_that_is_not_used_is_in_the_log(
-    environment: dict[str, str],
-    url: str,
-    warns: bool,
-    monkeypatch: pytest.MonkeyPatch,
-    caplog: pytest.LogCaptureFixture,
-) -> None:
-    for name in ("http_proxy", "https_proxy", "no_proxy", "HTTP_PROXY", "HTTPS_PROXY", "NO_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    for name, value in environment.items():
-        monkeypatch.setenv(name, value)
-    assert (
-        HttpExtender(schedframe.config.Extender(url, filter_verb="filter")).target.port == 80 or ":1" in url
-    )
-    assert ("the proxy of the environment is not used" in caplog.text) is warns

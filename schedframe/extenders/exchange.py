@@ -1,0 +1,120 @@
+"""One request to an extender, and the answer to it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from http import HTTPStatus
+from time import monotonic
+from typing import Final, TypeVar
+from urllib.parse import urljoin
+
+from attrs import define, field
+
+from ..framework import ExtenderError
+from .connection import Connection, Response
+from .servers import Server, Servers
+from .waiting import Broken, NothingSent, Timeout, Wait
+
+T = TypeVar("T")
+
+MOST_REQUESTS: Final = 10
+"""Requests until an answer that is no redirect; as in Go."""
+_REPEATS: Final = frozenset({HTTPStatus.TEMPORARY_REDIRECT, HTTPStatus.PERMANENT_REDIRECT})
+"""Redirects after which the same request is sent to another URL."""
+
+
+@define(eq=False)
+class Exchange:
+    """A request that is sent, to be answered within *timeout* seconds, connecting and redirects included."""
+
+    servers: Servers
+    verb: str
+    url: str
+    timeout: float
+    wait: Wait
+    deadline: float = field(init=False)
+    _request: Sequence[bytes] = field(default=(), init=False)
+    _server: Server | None = field(default=None, init=False)
+    _connection: Connection | None = field(default=None, init=False)
+    _answer: bytes | None = field(default=None, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.deadline = monotonic() + self.timeout
+
+    def send(self, body: Sequence[bytes], url: str = "") -> None:
+        """Send the request, the body in parts, to *url* or that of the exchange.
+
+        Raises :class:`ExtenderError`.
+        """
+        self._request = body
+        address = self.servers.address(url or self.url)
+        request = (b"%b%d\r\n\r\n" % (address.head, sum(map(len, body))), *body)
+        self._server, self._connection = address.server, None
+        try:
+            while self._connection is None:
+                self._connection = address.server.take(self.deadline, self.wait)
+                self._try_to_send(self._connection, request)
+        except (Broken, Timeout) as error:
+            raise self._failed(error) from error
+
+    def _try_to_send(self, connection: Connection, request: Sequence[bytes]) -> None:
+        """Send *request*; a kept connection that the server has closed is dropped, as in Go."""
+        try:
+            connection.send(request, self.deadline, self.wait)
+        except NothingSent:
+            if not connection.is_reused:
+                raise
+            connection.close()
+            self._connection = None
+
+    def read(self, decode: Callable[[bytes], T]) -> T:
+        """Return what *decode* makes of the answer. Raises :class:`ExtenderError`."""
+        return decode(self.receive())
+
+    def receive(self) -> bytes:
+        """Return the body of the answer, waited for once. Raises :class:`ExtenderError`."""
+        if self._answer is None:
+            response, url, sent = self._receive(), self.url, 1
+            while response.status in _REPEATS and response.location:
+                if sent >= MOST_REQUESTS:
+                    raise ExtenderError(f'Post "{self.url}": stopped after {MOST_REQUESTS} redirects')
+                url, sent = _joined(url, response.location), sent + 1
+                self.send(self._request, url)
+                response = self._receive()
+            if response.status != HTTPStatus.OK:
+                raise ExtenderError(self._refusal(response, url))
+            self._answer, self._request = response.body, ()
+        return self._answer
+
+    def _receive(self) -> Response:
+        connection, server = self._connection, self._server
+        assert connection is not None
+        assert server is not None
+        try:
+            response = connection.receive(self.deadline, self.wait)
+        except (Broken, Timeout) as error:
+            raise self._failed(error) from error
+        server.put_back(connection)
+        return response
+
+    def _refusal(self, response: Response, url: str) -> str:
+        problem = f"failed {self.verb} with extender at URL {self.url}, code {response.status}"
+        if url != self.url:
+            problem += f" from {url}, to which it redirected"
+        if response.location:
+            problem += f"; it redirects to {response.location} with a code that does not repeat the request"
+        return problem
+
+    def _failed(self, error: ExtenderError) -> ExtenderError:
+        if self._connection is not None:
+            self._connection.close()
+        detail = f"{error}, within {self.timeout:g}s" if isinstance(error, Timeout) else str(error)
+        return ExtenderError(f'Post "{self.url}": {detail}')
+
+
+def _joined(url: str, location: str) -> str:
+    """Return where *location*, which may be relative to *url*, leads. Raises :class:`ExtenderError`."""
+    try:
+        return urljoin(url, location)
+    except ValueError as error:
+        raise ExtenderError(f"cannot follow the redirect to {location!r}: {error}") from error
