@@ -6,7 +6,7 @@ written in the version in which it was read, and in v1alpha2 if it was made in P
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar, Final
 
 from attrs import field, frozen
@@ -29,6 +29,8 @@ DISRUPT_GROUP: Final = "PodGroup"
 """``disruption_mode``: the pods of the group are preempted together or not at all; ``all`` in v1beta1."""
 MOST_TOPOLOGY_CONSTRAINTS: Final = 1
 MOST_TEMPLATES: Final = 8
+MOST_CLAIMS: Final = 4
+"""Resource claims of a group, at most."""
 
 _FIRST_VERSION: Final = "scheduling.k8s.io/v1alpha2"
 _MODES: Final = {"single": DISRUPT_PODS, "all": DISRUPT_GROUP}
@@ -157,6 +159,32 @@ class WorkloadReference:
 @checked
 @brief_repr
 @frozen
+class PodGroupResourceClaim:
+    """A claim that the pods of a group share, by its name or by that of a template for it."""
+
+    name: str = field(default="", metadata=wire(always=True))
+    resource_claim_name: str | None = None
+    resource_claim_template_name: str | None = None
+
+    def _check_manifest(self) -> None:
+        if (self.resource_claim_name is None) == (self.resource_claim_template_name is None):
+            found = "neither" if self.resource_claim_name is None else "both"
+            problem = f"has {found} of resourceClaimName and resourceClaimTemplateName"
+            raise InputError("resourceClaimName", problem, "write one of them")
+
+
+def _check_claims(claims: Sequence[PodGroupResourceClaim]) -> None:
+    """Raise :class:`InputError` if a group has too many claims, or two of one name."""
+    if len(claims) > MOST_CLAIMS:
+        raise InputError("resourceClaims", f"has {len(claims)} entries", f"write at most {MOST_CLAIMS}")
+    names = [claim.name for claim in claims]
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise InputError(f"resourceClaims[{i}].name", f"{name!r} is there twice", "name each claim once")
+
+
+@brief_repr
+@frozen
 class PodGroupSpec:
     """What is wanted of a group. Scheduling does not read where the group came from."""
 
@@ -172,6 +200,11 @@ class PodGroupSpec:
     """:data:`DISRUPT_PODS` (as the empty text) or :data:`DISRUPT_GROUP`."""
     pod_group_template_ref: PodGroupTemplateReference | None = None
     workload_ref: WorkloadReference | None = None
+    resource_claims: tuple[PodGroupResourceClaim, ...] = ()
+    """Scheduling does not read them: the gate DRAWorkloadResourceClaims cannot be switched on."""
+
+    def _check_manifest(self) -> None:
+        _check_claims(self.resource_claims)
 
     @property
     def min_count(self) -> int:

@@ -17,6 +17,8 @@ from schedframe.api import (
 )
 from schedframe.errors import InputError
 
+CLAIM = {"name": "gpu", "resourceClaimName": "shared"}
+
 
 def manifest(version: str = "v1alpha2", **spec: Any) -> dict[str, Any]:
     return {
@@ -79,6 +81,10 @@ def test_each_version_has_its_own_reference_to_the_workload() -> None:
         ({"schedulingConstraints": {"topology": [{"key": ""}]}}, "name a label"),
         ({"disruptionMode": "Some"}, "is not one of Pod, PodGroup"),
         ({"minCount": 3}, "no such field"),
+        ({"resourceClaims": [{"name": "gpu"}]}, "neither of resourceClaimName"),
+        ({"resourceClaims": [{**CLAIM, "resourceClaimTemplateName": "t"}]}, "both of resourceClaimName"),
+        ({"resourceClaims": [CLAIM, CLAIM]}, "there twice"),
+        ({"resourceClaims": [{**CLAIM, "name": f"gpu{i}"} for i in range(5)]}, "at most 4"),
     ],
 )
 def test_what_the_api_server_refuses_is_refused(spec: dict[str, Any], problem: str) -> None:
@@ -133,3 +139,13 @@ def test_templates_within_templates_are_checked() -> None:
     }
     with pytest.raises(InputError, match="unknown"):
         from_manifest(workload)
+
+
+@pytest.mark.parametrize("version", ["v1alpha2", "v1alpha3", "v1beta1"])
+def test_claims_of_a_group_are_kept(version: str) -> None:
+    template = {"name": "link", "resourceClaimTemplateName": "t"}
+    given = manifest(version, resourceClaims=[CLAIM, template])
+    group = from_manifest(given)
+    assert isinstance(group, PodGroup)
+    assert [claim.name for claim in group.spec.resource_claims] == ["gpu", "link"]
+    assert to_manifest(group) == given

@@ -116,6 +116,7 @@ REQUIRED: Final[Mapping[str, tuple[str, ...]]] = {
         for version in ("v1alpha2", "v1alpha3", "v1beta1")
         for type, fields in (
             ("PodGroup", ("spec",)),
+            ("PodGroupResourceClaim", ("name",)),
             ("PodGroupSpec", ("schedulingPolicy",)),
             ("PodGroupTemplate", ("name", "schedulingPolicy")),
             ("Workload", ("spec",)),

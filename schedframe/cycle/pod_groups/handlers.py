@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from typing import ClassVar
 
 from attrs import define
@@ -10,6 +11,8 @@ from ...api import Pod, PodGroup, group_of
 from ...queue import UNSCHEDULABLE_POD_ADD, GroupQueue
 from ..binding.bind import emit
 from ..handlers import EventHandlers
+
+logger = logging.getLogger("schedframe")
 
 POD_GROUP = PodGroup.KIND
 
@@ -27,6 +30,11 @@ class GroupEventHandlers(EventHandlers):
 
     def _group(self, old: PodGroup | None, new: PodGroup | None) -> None:
         self._stored(old, new)
+        if new is not None and new.spec.resource_claims and (old is None or old.uid != new.uid):
+            names = ", ".join(claim.name for claim in new.spec.resource_claims)
+            logger.warning(
+                "pod group %s: its claims are not shared, each pod has its own: %s", new.key, names
+            )
         if old is not None and new is not None and old.spec != new.spec:
             queue = self.core.queue
             assert isinstance(queue, GroupQueue)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import FrameType
+
 import pytest
 
 from schedframe import Pool, Scheduler
@@ -10,6 +13,16 @@ from schedframe.queue import GroupQueue, PriorityQueue
 from schedframe.state import GroupCache
 
 from .helpers import GANGS, TOPOLOGY, ZONE, group, node, nodes_of, pod, pools, scheduler_of, zoned
+
+CODE_OF_GROUPS = (
+    "/schedframe/cycle/pod_groups/",
+    "/queue/group",
+    "/state/group_members",
+    "/framework/placing",
+    "/framework/placements",
+    "/framework/preemption/groups",
+    "/plugins_builtin/pod_groups/",
+)
 
 
 def condition(cluster, name="g"):  # type: ignore[no-untyped-def]
@@ -25,6 +38,47 @@ def test_without_the_gate_nothing_of_groups_is_made() -> None:
     cluster.create(pod("p", "g"))
     scheduler.run_until_idle()
     assert nodes_of(cluster) == {"p": "n"}
+
+
+def test_without_the_gate_no_code_of_groups_runs() -> None:
+    """Not for a pod that is placed, not for one that waits, preempts, is updated or goes."""
+    low = pod("low", cpu=1, nodeName="n0", priority=-1)
+    cluster, scheduler, clock = scheduler_of(
+        node("n0", cpu=2), low, gates={"GenericWorkload": False}, plugins={}
+    )
+    called: set[str] = set()
+
+    def note(frame: FrameType, event: str, _: object) -> None:
+        path = frame.f_code.co_filename.replace("\\", "/")
+        if event == "call" and any(part in path for part in CODE_OF_GROUPS):
+            called.add(path)
+
+    sys.setprofile(note)
+    try:
+        for name, cpu, priority in (("a", 1, 0), ("large", 9, 0), ("urgent", 2, 10)):
+            cluster.create(pod(name, "g", cpu=cpu, priority=priority))
+            scheduler.run_until_idle()
+        for name in ("a", "large", "urgent"):
+            if cluster.get("Pod", f"default/{name}") is not None:
+                cluster.delete("Pod", f"default/{name}")
+        clock.advance(400)
+        scheduler.run_until_idle()
+    finally:
+        sys.setprofile(None)
+    assert not called
+
+
+def test_claims_that_the_members_should_share_are_refused_with_a_warning(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    claims = {"resourceClaims": [{"name": "link", "resourceClaimTemplateName": "t"}]}
+    cluster, scheduler, _ = scheduler_of(node("n"), group("g", 1, **claims))
+    cluster.create(pod("a", "g"))
+    scheduler.run_until_idle()
+    assert set(nodes_of(cluster)) == {"a"}
+    (record,) = [each for each in caplog.records if "claims are not shared" in each.message]
+    assert "default/g" in record.message
+    assert "link" in record.message
 
 
 def test_a_gang_waits_for_its_quorum_and_is_then_placed_together() -> None:
