@@ -60,7 +60,9 @@ def preempt_for_group(
     spec = None if group.group is None else group.group.spec
     if spec is not None and spec.topology_key:
         return Status.unschedulable(NOT_SUPPORTED)
-    if any(pod.spec.preemption_policy == "Never" for pod in group.pods):
+    # From v1.37 on a group has a policy of its own, which takes the place of those of its pods.
+    own = None if spec is None else spec.preemption_policy
+    if "Never" in ([own] if own else [pod.spec.preemption_policy for pod in group.pods]):
         return Status.unschedulable(NEVER)
     priority = 0 if group.group is None else group.group.priority
     units = [unit for unit in _units(handle, group.key) if unit.priority < priority]

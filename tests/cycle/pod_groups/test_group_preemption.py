@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -79,6 +80,16 @@ def test_one_member_that_may_not_preempt_keeps_the_group_from_it() -> None:
     come_to_rest(scheduler, clock)
     assert set(nodes_of(cluster)) == {"low"}
     assert message_of(cluster).endswith("not eligible due to preemptionPolicy=Never.")
+
+
+@pytest.mark.parametrize(("own", "preempts"), [("Never", False), ("PreemptLowerPriority", True)])
+def test_the_policy_of_the_group_counts_before_those_of_its_members(own: str, preempts: bool) -> None:
+    later = group("g", 1, priority=5, preemptionPolicy=own) | {"apiVersion": "scheduling.k8s.io/v1beta1"}
+    policy = "Never" if preempts else "PreemptLowerPriority"
+    cluster, scheduler, clock = scheduler_of(node("n", cpu=2), running("low", "n"), later, gates=WHOLE)
+    cluster.create(pod("a", "g", cpu=2, preemptionPolicy=policy))
+    come_to_rest(scheduler, clock)
+    assert set(nodes_of(cluster)) == ({"a"} if preempts else {"low"})
 
 
 def test_a_group_with_a_topology_constraint_preempts_nothing() -> None:
