@@ -8,7 +8,7 @@ v1.36.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from attrs import define, evolve, field
 
@@ -17,6 +17,8 @@ from ..api import (
     Container,
     Namespace,
     Pod,
+    PodGroup,
+    PodGroupSpec,
     PodSpec,
     PriorityClass,
     with_default_requests,
@@ -25,6 +27,8 @@ from ..errors import InputError
 
 SYSTEM_PRIORITIES: Final = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 """Priority classes that every cluster has."""
+
+_Spec = TypeVar("_Spec", PodSpec, PodGroupSpec)
 
 
 @define(eq=False)
@@ -41,8 +45,13 @@ class Admission:
     def admit(self, obj: Any) -> Any:
         """*obj* as the API server would store it; itself where nothing is missing.
 
-        Raises :class:`InputError` for a pod of a priority class that is not there.
+        Raises :class:`InputError` for a pod or group of a priority class that is not there.
         """
+        if isinstance(obj, PodGroup):
+            group_spec = self._with_priority(obj.spec)
+            if not obj.api_version:  # no policy in v1alpha2
+                group_spec = evolve(group_spec, preemption_policy=obj.spec.preemption_policy)
+            return obj if group_spec == obj.spec else evolve(obj, spec=group_spec)
         if isinstance(obj, Pod):
             pod = on_host_network(with_default_requests(obj))
             spec = self._with_priority(pod.spec)
@@ -52,7 +61,7 @@ class Admission:
             return evolve(obj, metadata=evolve(obj.metadata, labels=labels))
         return obj
 
-    def _with_priority(self, spec: PodSpec) -> PodSpec:
+    def _with_priority(self, spec: _Spec) -> _Spec:
         if spec.priority is not None:
             return spec
         name = spec.priority_class_name
@@ -70,7 +79,7 @@ class Admission:
             "add its manifest, or write the number as spec.priority",
         )
 
-    def _with_default_class(self, spec: PodSpec) -> PodSpec:
+    def _with_default_class(self, spec: _Spec) -> _Spec:
         """Of several classes that claim to be the default, the one of lowest value counts."""
         defaults = [found for found in self.classes.values() if found.global_default]
         if not defaults:

@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from schedframe.api import Namespace, ObjectMeta, Pod, from_manifest
+from schedframe.api import Namespace, ObjectMeta, Pod, PodGroup, from_manifest
 from schedframe.cli.admission import Admission
 from schedframe.errors import InputError
+from tests.cycle.pod_groups.helpers import group
 
 from .manifests import pod
 
@@ -35,6 +36,22 @@ def test_priority_comes_from_the_class_and_from_the_system() -> None:
     assert (found.priority, found.spec.preemption_policy) == (10, "Never")
     assert admitted(pod("web", priorityClassName="system-node-critical")).priority == 2_000_001_000
     assert admitted(pod("web", priorityClassName="high", priority=4), high).priority == 4
+
+
+@pytest.mark.parametrize(("version", "policy"), [("v1alpha2", None), ("v1beta1", "Never")])
+def test_the_priority_of_a_pod_group_comes_from_its_class(version: str, policy: str | None) -> None:
+    high = {"metadata": {"name": "high"}, "value": 10, "preemptionPolicy": "Never"}
+    lower = {"metadata": {"name": "lower"}, "value": 3, "globalDefault": True}
+    of_high = group("g", 1, priorityClassName="high")
+    of_high["apiVersion"] = f"scheduling.k8s.io/{version}"
+    found: PodGroup = admitted(of_high, high)
+    assert (found.priority, found.spec.preemption_policy) == (10, policy)
+    assert admitted(group("g", 1), high, lower).priority == 3
+    assert admitted(group("g", 1), high).spec.priority is None
+    complete = from_manifest(group("g", 1, priority=4))
+    assert Admission().admit(complete) is complete
+    with pytest.raises(InputError, match="there is no PriorityClass"):
+        admitted(of_high)
 
 
 def test_of_several_default_classes_the_lowest_counts() -> None:

@@ -55,6 +55,18 @@ def test_the_members_of_a_gang_are_placed_together_or_not_at_all(cli: Cli, clust
     assert "placed 0 of 3" in cli("schedule", cluster, GATES).out
 
 
+def test_a_group_preempts_with_the_priority_of_its_class(cli: Cli, write: Write) -> None:
+    low = pod("low", cpu=2, nodeName="a0")
+    urgent = {"kind": "PriorityClass", "metadata": {"name": "urgent"}, "value": 10}
+    waits = group("g", 1, priorityClassName="urgent")
+    objects = [zoned("a0", "a", cpu=2), low, urgent, waits, pod("w0", "g", cpu=2)]
+    versions = {"PriorityClass": "scheduling.k8s.io/v1"}
+    items = [{"apiVersion": versions.get(each["kind"], "v1"), **each} for each in objects]
+    path = write("urgent.json", json.dumps({"kind": "List", "apiVersion": "v1", "items": items}))
+    gates = "--feature-gates=GenericWorkload=true,GangScheduling=true,WorkloadAwarePreemption=true"
+    assert "to make room, default/low would be evicted" in cli("explain", "w0", path, gates).out
+
+
 def test_a_gate_without_those_that_it_needs_is_refused(cli: Cli, cluster: str) -> None:
     result = cli("explain", "w0", cluster, "--feature-gates", "GangScheduling=true")
     assert result.code == 2

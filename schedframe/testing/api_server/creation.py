@@ -68,6 +68,8 @@ def admitted(store: Store, kind: ServedKind, obj: Obj, now: float) -> Obj:
     """Return *obj* with the defaults of its kind. Raises :class:`Refusal` for what is invalid."""
     if kind.kind == "Pod":
         return _admit_pod(store, obj, now)
+    if kind.kind == "PodGroup":
+        return _admit_group(store, obj)
     return _admit_event(obj) if kind.kind == "Event" else obj
 
 
@@ -87,6 +89,14 @@ def _admit_pod(store: Store, obj: Obj, now: float) -> Obj:
         gated = {"type": "PodScheduled", "status": "False", "reason": reason, "message": message}
         status["conditions"] = [{**gated, "lastTransitionTime": seconds_text(now)}]
     return {**obj, "spec": spec, "status": status}
+
+
+def _admit_group(store: Store, obj: Obj) -> Obj:
+    """Return a PodGroup with the priority of its class."""
+    spec: Obj = dict(obj.get("spec") or {})
+    if name := spec.get("priorityClassName"):
+        spec["priority"] = int(_priority_class(store, name).get("value", 0))
+    return {**obj, "spec": spec}
 
 
 def _priority_class(store: Store, name: str) -> Obj:

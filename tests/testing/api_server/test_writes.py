@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from schedframe.api import PodGroup
 from schedframe.testing.api_server import ApiServer, Refusal, Request
 
 from .asking import MERGE, PODS, STRATEGIC, Asker, asking, binding, pod
@@ -46,6 +47,19 @@ def test_the_priority_comes_from_the_class() -> None:
         assert status == 403
 
     asking(work)
+
+
+def test_the_priority_of_a_pod_group_comes_from_the_class() -> None:
+    with ApiServer() as server:
+        server.serve(PodGroup)
+        server.create({"kind": "PriorityClass", "metadata": {"name": "high"}, "value": 7})
+        group = {
+            "apiVersion": PodGroup.API_VERSION,
+            "kind": "PodGroup",
+            "metadata": {"name": "g", "namespace": "default"},
+            "spec": {"schedulingPolicy": {"basic": {}}, "priorityClassName": "high"},
+        }
+        assert server.create(group)["spec"]["priority"] == 7
 
 
 def test_a_bind_gives_the_pod_its_node() -> None:
