@@ -89,3 +89,61 @@ def test_a_gang_runs_only_as_a_whole_and_where_an_assignment_exists(world: dict[
     scheduler.core.cache.check_invariants()
     scheduler.core.queue.check_invariants()
     assert not faults
+
+
+# ---- one node in each domain: no choice but that of the domain ---------------------------------------------
+
+
+@st.composite
+def domains(draw: st.DrawFn) -> dict[str, Any]:
+    members = draw(st.lists(sizes, min_size=1, max_size=5))
+    return {
+        "cpus": draw(st.lists(st.integers(1, 8), min_size=1, max_size=4)),
+        "members": members,
+        "priorities": draw(st.permutations(range(len(members)))),
+        "at_least": draw(st.one_of(st.none(), st.integers(1, len(members)))),
+    }
+
+
+def in_order(cpu: int, members: list[int]) -> list[int]:
+    """The members that find room on a node, tried one after another, none of them a second time."""
+    placed = []
+    for size in members:
+        if size <= cpu:
+            cpu -= size
+            placed.append(size)
+    return placed
+
+
+def score(cpu: int, placed: list[int], most: int) -> int:
+    """The score of a domain: how full it is of cpu and memory (1 of 64 Gi a member), how many members run."""
+    fullness = (100 * sum(placed) // cpu + 100 * len(placed) // 64) // 2
+    return fullness + 100 * len(placed) // most
+
+
+@settings(max_examples=120, deadline=None, suppress_health_check=list(HealthCheck))
+@given(domains())
+def test_the_best_domain_takes_the_members_in_order(world: dict[str, Any]) -> None:
+    nodes = [zoned(f"n{i}", f"z{i}", cpu) for i, cpu in enumerate(world["cpus"])]
+    cluster, scheduler, _ = scheduler_of(
+        *nodes, group("g", world["at_least"], ZONE), gates=TOPOLOGY, verify=1.0
+    )
+    of = list(zip(world["members"], world["priorities"], strict=True))
+    for number, (cpu, priority) in enumerate(of):
+        cluster.create(pod(f"p{number}", "g", cpu=cpu, priority=priority))
+    scheduler.schedule_one()
+    while len(scheduler.core.inbox):
+        scheduler.sync()
+
+    by_priority = [cpu for cpu, _ in sorted(of, key=lambda each: -each[1])]
+    tried = [in_order(cpu, by_priority) for cpu in world["cpus"]]
+    feasible = [i for i, placed in enumerate(tried) if len(placed) >= (world["at_least"] or 1)]
+    found = nodes_of(cluster)
+    assert bool(found) == bool(feasible)
+    if feasible:
+        most = max(len(tried[i]) for i in feasible)
+        scores = {i: score(world["cpus"][i], tried[i], most) for i in feasible}
+        best = {i for i in feasible if scores[i] == max(scores.values())}
+        (chosen,) = {int(name[1:]) for name in found.values()}
+        assert chosen in best
+        assert sorted(world["members"][int(name[1:])] for name in found) == sorted(tried[chosen])
