@@ -85,10 +85,6 @@ class Pools:
         """Return the heap of active pods."""
         return Heap(attrgetter("key"), sort_key=sort_key, less=less)
 
-    def any_waits(self) -> bool:
-        """Return whether any pod is outside of the active pool. O(1)."""
-        return len(self.by_key) > len(self.active.entries)
-
     def pop(self) -> QueuedPodInfo | None:
         """Remove and return the first active pod, else the first in backoff after a rejection. O(log n)."""
         info = self.active.pop()
@@ -259,7 +255,7 @@ class Pools:
             if group.gate and not self._hints.is_registered_by(group.profile, group.gate, event):
                 continue
             plan = self._hints.plan_for(event, group.profile, group.unschedulable, group.pending)
-            if not plan:
+            if not plan.entries:
                 continue
             infos = self._candidates_in(group, event)
             if group.gate and infos:

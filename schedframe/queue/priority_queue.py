@@ -245,15 +245,19 @@ class PriorityQueue(QueueView):
         for pods that were tried before it. One that backs off after such events only is held until its
         backoff ends or another event comes, else pods whose attempts fail in turn wake each other for ever.
         """
-        if not (self._in_flight.flights or self._pools.any_waits()) or not self._hints.is_registered(event):
+        # As is_timed says it, without a call: this happens to each pod.
+        pools = self._pools
+        if not self._in_flight.flights and len(pools.by_key) == len(pools.active.entries):
+            return
+        if not self._hints.is_registered(event):
             return
         now = self._clock()
         entered = False
         if self._unsettled and self._passed is not None and self._passed.concerns(self._hints, event):
             self._settle()
-        if self._pools.backoff.held:
+        if pools.backoff.held.entries:
             self._settle()
-            entered = self._pools.backoff.release(rolled_back or 0)
+            entered = pools.backoff.release(rolled_back or 0)
         for plan, infos in self._pools.candidates_for(event):
             self._settle()
             for info in self._pools.alone(infos) if concerns_one_pod(event, new) else infos:
@@ -272,7 +276,7 @@ class PriorityQueue(QueueView):
 
     def is_timed(self) -> bool:
         """Return whether any pod here has a deadline at all. O(1)."""
-        pools = self._pools  # asked for each pod: not any_waits, which is one call more
+        pools = self._pools
         return len(pools.by_key) > len(pools.active.entries)
 
     def next_deadline(self) -> float | None:

@@ -103,18 +103,18 @@ class RowsByState:
         row log says so.
         """
         table, log = self.table, self.table.row_log
-        if not self.usable or self.version == log.version:
+        version, latest = log.version, table.last_assume
+        if not self.usable or self.version == version:
             return self.usable
-        latest = table.last_assume
-        if latest is not None and latest[0] == log.version == self.version + 1:
-            self.version = log.version
+        if latest is not None and latest[0] == version == self.version + 1:
+            self.version = version
             if not self._pod_came(latest[1], latest[2]):
                 self._give_up()
             return self.usable
         rows = log.since(self.version) if table.size <= len(self._column) else None
         if rows is None:
             return self.rebuild(codes)
-        self.version = log.version
+        self.version = version
         if not self._follow(set(rows), codes.data):
             self._give_up()
         return self.usable

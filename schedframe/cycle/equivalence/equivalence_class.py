@@ -155,8 +155,8 @@ class EquivalenceClass:
             return False
         try:
             found = index.best()
-            tries = found and shared.users > 1 and not self._matrix_tried and shared.are_many
-            if tries and self._use_matrix():
+            many = shared.users >= self.policy.matrix_min_classes and not self._matrix_tried
+            if found and many and shared.are_many and self._use_matrix():
                 index = self.index
                 found = index is not None and index.best()
         except EvaluationFailed:

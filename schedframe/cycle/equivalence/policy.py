@@ -59,6 +59,14 @@ class Policy:
     gather_cost: int = 6
     """Cost of gathering one row, in rows that are scanned where they stand in the columns."""
 
+    # ---- passes over all rows ----------------------------------------------------------------------------
+
+    pass_rows: int = 1 << 14
+    """Rows of the largest table in which a pass over the scores of all rows finds the best. For a matrix that
+    takes 1.4 us at 16,384 rows and 136 us at a million. In a larger table maxima by block are
+    maintained: 14,000 instructions more at 500 rows, as many at 5,000, 1 % of a pod less at 12,000.
+    """
+
     # ---- state index -------------------------------------------------------------------------------------
 
     first_visits: int = 4
@@ -80,8 +88,10 @@ class Policy:
     """Rows of the table for each class that shares node columns, up to which these use a matrix; with more,
     state indexes are quicker (twelve classes that take turns: from 4,500 rows on).
     """
-    matrix_max_rows: int = 1 << 14
-    """Rows of the largest table with a matrix: an argmax takes 1.4 us at 16,384 rows, 136 us at a million."""
+    matrix_min_classes: int = 4
+    """Classes for which there is a matrix; fewer are served by state indexes in less time (two classes at 500
+    rows: 203,510 instructions a pod against 230,709).
+    """
     matrix_max_classes: int = 1024
     """Slots of a matrix, 2 bytes a slot and row each."""
     pending_rows: int = 16
@@ -91,10 +101,6 @@ class Policy:
 
     # ---- groups of rows ----------------------------------------------------------------------------------
 
-    pass_rows: int = 1 << 13
-    """Rows up to which the best row is found by a pass over all totals. In a larger table their maxima are
-    maintained, which takes 14,000 instructions a pod more at 500 rows, and as many as a pass at 5,000.
-    """
     groups: int = 32
     """Groups of rows whose best rows are followed; with more, passes over all rows are quicker."""
 
@@ -130,5 +136,5 @@ def choose_index(policy: Policy, rows: int, classes: int, *, by_state: bool, by_
     """
     if not by_state:
         return IndexKind.ROWS
-    few = classes < 2 or rows > classes * policy.rows_per_class
-    return IndexKind.STATE if few or by_node or rows > policy.matrix_max_rows else IndexKind.MATRIX
+    few = classes < policy.matrix_min_classes or rows > classes * policy.rows_per_class
+    return IndexKind.STATE if few or by_node or rows > policy.pass_rows else IndexKind.MATRIX

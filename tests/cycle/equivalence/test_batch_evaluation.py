@@ -34,7 +34,7 @@ FULL = Status.unschedulable("half is enough")
 
 @pytest.fixture(autouse=True)
 def matrix_from_two_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered(monkeypatch, rows_per_class=1 << 20)
+    lowered(monkeypatch, rows_per_class=1 << 20, matrix_min_classes=2)
 
 
 class Half:

@@ -52,7 +52,7 @@ def test_columns_of_an_evicted_class_are_freed_at_once() -> None:
         assert fast is not None
         classes = fast.cache
         classes.policy = evolve(
-            classes.policy, max_bytes=100_000, eager_classes=1000, index_only_classes=0, matrix_max_rows=0
+            classes.policy, max_bytes=100_000, eager_classes=1000, index_only_classes=0, pass_rows=0
         )
         gc.collect()
         before = [one for one in gc.get_objects() if type(one) is ClassColumns]  # of other tests, kept alive

@@ -72,7 +72,7 @@ class Way(NamedTuple):
     tied_states: int = 64
     known_states: int = 8192
     matrix_rows: int = 0
-    """Rows of the largest table with a score matrix."""
+    """Rows of the largest table with a score matrix, or passes over the totals."""
     rows_per_class: int = 1 << 20
     """Rows of the table for each class, up to which there is a score matrix."""
     matrix_slots: int = 32
@@ -83,8 +83,6 @@ class Way(NamedTuple):
     """Dirty rows that are evaluated for all slots; with more, a class is evaluated from columns."""
     draws: int = 16
     """Random rows are drawn until one is tied if at least one in this number of rows is tied."""
-    pass_rows: int = 0
-    """Rows up to which the best row is found by a pass over all totals."""
 
 
 WAYS = (
@@ -109,7 +107,6 @@ WAYS = (
         draws=0,
     ),
     Way(48, first_visits=1, matrix_rows=4096, pending_rows=0),
-    Way(48, 1 << 30, 16, first_visits=1 << 30, pass_rows=5),
 )
 
 
@@ -123,15 +120,15 @@ def catching_up(way: Way) -> Iterator[None]:
             gather_cost=way.gather_cost,
             eager_classes=way.eager_classes,
             groups=way.groups,
-            pass_rows=way.pass_rows,
             retry_after=3,
             first_visits=way.first_visits,
             rows_per_state=1 if way.built_states > 1 else 1 << 20,
             tied_states=way.tied_states,
             answers=min(way.known_states, way.answers),
-            matrix_max_rows=way.matrix_rows,
+            pass_rows=way.matrix_rows,
             rows_per_class=way.rows_per_class,
             matrix_max_classes=way.matrix_slots,
+            matrix_min_classes=2,
             pending_rows=way.pending_rows,
             miss_visits=1,
         )

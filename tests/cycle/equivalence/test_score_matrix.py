@@ -26,7 +26,7 @@ SLOW = Taint("slow", "", PREFER_NO_SCHEDULE)
 
 @pytest.fixture(autouse=True)
 def matrix_from_two_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered(monkeypatch, rows_per_class=1 << 20)
+    lowered(monkeypatch, rows_per_class=1 << 20, matrix_min_classes=2)
 
 
 def test_a_class_alone_has_no_slot_and_attaches_once_there_is_another() -> None:
@@ -112,7 +112,7 @@ def test_a_class_without_feasible_node_gets_its_message() -> None:
 def test_classes_leave_a_matrix_that_cannot_serve_them(
     change: Callable[[World], Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lowered(monkeypatch, matrix_max_rows=40)
+    lowered(monkeypatch, pass_rows=40)
     world = world_of(20)
     schedule(world, 20, *SIZES)
     assert attached_of(world) == [True] * 3

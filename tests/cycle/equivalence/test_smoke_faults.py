@@ -32,7 +32,7 @@ from .comparison import lowered
 
 
 def test_a_node_that_joins_while_slots_of_the_matrix_are_stale(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered(monkeypatch, rows_per_class=1 << 20)
+    lowered(monkeypatch, rows_per_class=1 << 20, matrix_min_classes=2)
     faults: list[Status] = []
     cluster = InMemoryCluster()
     scheduler = Scheduler(cluster, seed=0, on_fault=lambda status, pod: faults.append(status))

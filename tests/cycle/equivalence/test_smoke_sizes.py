@@ -14,9 +14,10 @@ from .up_to_date import assert_up_to_date
 
 SIZES = ("100m", "200m", "300m", "500m")
 LOW = {
-    "matrix_max_rows": 12,
+    "pass_rows": 12,
     "rows_per_class": 4,
     "matrix_max_classes": 3,
+    "matrix_min_classes": 2,
     "pending_rows": 3,
     "rowwise_rows": 3,
     "gather_cost": 2,
@@ -29,7 +30,7 @@ LOW = {
     "retry_after": 4,
 }
 HIGH = {
-    "matrix_max_rows": 1 << 20,
+    "pass_rows": 1 << 20,
     "rows_per_class": 1 << 20,
     "pending_rows": 1 << 20,
     "rowwise_rows": 1 << 20,

@@ -116,7 +116,7 @@ def test_no_decision_changes_where_only_amounts_count(
 @pytest.fixture(autouse=True)
 def _no_matrix(monkeypatch: pytest.MonkeyPatch) -> None:
     """No class uses a score matrix."""
-    lowered(monkeypatch, matrix_max_rows=0)
+    lowered(monkeypatch, pass_rows=0)
 
 
 class Watched:

@@ -286,7 +286,7 @@ class ScoreMatrix:
         return (
             self._generation == columns.generation
             and self._layout == table.layout
-            and table.size <= self.policy.matrix_max_rows
+            and table.size <= self.policy.pass_rows
             and not columns.score_columns
         )
 

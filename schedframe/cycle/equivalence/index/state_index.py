@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from heapq import heappop, heappush
+from operator import attrgetter
 from random import Random
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -17,6 +19,8 @@ from ..node_columns import NodeColumns
 from ..policy import BYTES_AN_ANSWER, Policy
 
 Key = tuple[int, ...]
+
+_NUMBER: Final = attrgetter("number")
 
 
 @define(eq=False)
@@ -131,10 +135,10 @@ class StateIndex:
         if len(states) > limit:
             self._prune()
             states = self._best_states()
-        if not states or len(states) > limit:
-            return False
+            if len(states) > limit:
+                return False
         self.found = states
-        return True
+        return bool(states)
 
     def draw(self, rng: Random) -> int:
         """One of the rows in the best states, by the rule of :mod:`~.tie_breaking`."""
@@ -199,9 +203,7 @@ class StateIndex:
         while True:
             best: list[RowState] = []
             most = -1
-            for buckets, score in (
-                self._node_scores if self._node_scores is not None else self._compute_node_scores()
-            ):
+            for buckets, score in self._node_scores or self._compute_node_scores():
                 states = buckets.best()
                 if not states:
                     break
@@ -227,7 +229,7 @@ class StateIndex:
 
     def _drawn(self, states: list[RowState], rng: Random) -> int:
         numbers, size, random = self.rows.numbers, self.rows.table.size, rng.random
-        wanted = {state.number for state in states}
+        wanted = set(map(_NUMBER, states))
         while numbers[row := int(random() * size)] not in wanted:
             pass
         return row
