@@ -108,7 +108,7 @@ class ClusterPort(ObjectLookup, Protocol):
         """
         ...
 
-    def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> None:
+    def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> Awaitable[None] | None:
         """Delete *pod* after setting the condition that says why.
 
         Raises :class:`NotFound` if it is gone, :class:`Conflict` if another pod has the name now. Evicting a
@@ -152,8 +152,8 @@ class RemoteCluster(ClusterPort, Protocol):
     """A cluster behind a network, whose requests run on an event loop in a thread of its own.
 
     Its methods block the calling thread, as those of any other cluster. On the thread of the loop, which must
-    not be blocked, ``bind`` and ``patch_pod_status`` return an awaitable in place of waiting. Kinds that are
-    not asked for in ``watch`` are not followed.
+    not be blocked, ``bind``, ``patch_pod_status`` and ``evict`` return an awaitable in place of waiting.
+    Kinds that are not asked for in ``watch`` are not followed.
     """
 
     on_limit_change: Callable[[], None] | None = None

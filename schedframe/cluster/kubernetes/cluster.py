@@ -1,7 +1,7 @@
 """A Kubernetes cluster as a :class:`ClusterPort`: one thread with an event loop does all network traffic.
 
 Methods of the port may be called from any other thread and block it until the answer. On the thread of the
-loop, ``bind`` and ``patch_pod_status`` return an awaitable. Watch events are handed over on that thread.
+loop, ``bind``, ``patch_pod_status`` and ``evict`` return an awaitable. Watch events are handed over there.
 """
 
 from __future__ import annotations
@@ -273,9 +273,9 @@ class KubernetesCluster(RemoteCluster):
         """See :class:`RemoteCluster`."""
         return self._wait_or_give(self.writer.patch_pod_status(pod, condition, nominated_node_name))
 
-    def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> None:
-        """See :class:`ClusterPort`."""
-        self._run(self.writer.evict(pod, condition))
+    def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> Awaitable[None] | None:
+        """See :class:`RemoteCluster`."""
+        return self._wait_or_give(self.writer.evict(pod, condition))
 
     def create(self, obj: Any) -> Any:
         """See :class:`ClusterPort`."""

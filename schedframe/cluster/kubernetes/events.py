@@ -37,6 +37,9 @@ REFRESH_SECONDS: Final = 1800.0
 """Seconds after which the count of a series that goes on is written again: events are kept for an hour."""
 SENDERS: Final = 24
 """Events that are written at a time, at most; the other turns of the gate are always free for binds."""
+GATHER_SECONDS: Final = 0.1
+"""Seconds for which events are gathered. One that is sent alone costs the API server 1.8 ms of CPU time and
+the scheduler 0.4, each of 24 that are sent together 1.2 and 0.15."""
 ATTEMPTS: Final = 4
 EVENT_SECONDS: Final = 10.0
 """Deadline of one request."""
@@ -118,6 +121,8 @@ class EventRecorder:
     """The event of each series of the log."""
     _ending: asyncio.TimerHandle | None = field(default=None, init=False)
     """The next look at the series that end; ``None`` without series."""
+    _gathering: asyncio.TimerHandle | None = field(default=None, init=False)
+    """Starts the senders; ``None`` while none wait for it."""
     _senders: int = field(default=0, init=False)
     _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
     _host: str = field(factory=socket.gethostname, init=False)
@@ -127,11 +132,12 @@ class EventRecorder:
         self._log = EventLog(KEPT_SERIES, self._ended)
 
     def record(self, occurrence: Occurrence) -> None:
-        """Write the event as soon as nothing more important is to be sent. O(1)."""
+        """Write the event in a moment, when nothing more important is to be sent. O(1)."""
         self._enqueue(occurrence)
 
     async def flush(self, seconds: float) -> None:
-        """Wait until nothing waits any more, at most for so long."""
+        """Write at once what waits, and wait for that, at most for so long."""
+        self._start_senders()
         if self._tasks:
             await asyncio.wait(set(self._tasks), timeout=seconds)
 
@@ -140,9 +146,19 @@ class EventRecorder:
             self._waiting.popleft()
             self.dropped += 1
         self._waiting.append(item)
-        if self._senders < SENDERS:
+        if self._gathering is None and self._senders < SENDERS:
+            loop = asyncio.get_running_loop()
+            self._gathering = loop.call_later(GATHER_SECONDS, self._start_senders)
+
+    def _start_senders(self) -> None:
+        """Write what waits; the senders go on until nothing does."""
+        if self._gathering is not None:
+            self._gathering.cancel()
+            self._gathering = None
+        loop = asyncio.get_running_loop()
+        for _ in range(min(len(self._waiting), SENDERS - self._senders)):
             self._senders += 1
-            task = asyncio.get_running_loop().create_task(self._send())
+            task = loop.create_task(self._send())
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 

@@ -6,12 +6,13 @@ import logging
 from collections import deque
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
 from ...api import DISRUPTION_TARGET, Pod, PodCondition
 from ...cluster import ClusterPort, NotFound
+from ...cluster.port import RemoteCluster
 from .candidates import Candidate
 from .leaving import PREEMPTION_BY_SCHEDULER
 
@@ -24,6 +25,8 @@ PREEMPTIONS_AT_A_TIME: Final = 8
 """Preemptions whose victims are evicted at a time. Writes take turns, so with more of them each would get
 its room as late as the last one, and would be tried at every deletion until then."""
 PREEMPTED = "preempted"
+_NO_VICTIM: Final = Pod()
+"""Stands for the victims of a pod that preempts none."""
 
 
 @frozen
@@ -62,6 +65,8 @@ class Eviction:
     plugin: str
     _last: dict[str, Pod | None] = field(factory=dict)
     """Uid of a preemptor → the last of its victims, ``None`` as long as there are others to evict."""
+    _is_remote: bool = field(init=False)
+    """Whether victims are evicted by coroutines: a thread for each costs more than its requests."""
     _under_way: int = 0
     """Number of preemptions whose victims are being evicted."""
     _later: deque[Callable[[], None]] = field(factory=deque)
@@ -69,18 +74,20 @@ class Eviction:
     _evicted: deque[str] = field(factory=deque)
     """Uids of preemptors whose last victim was evicted, and perhaps not yet seen to go; oldest first."""
 
+    def __attrs_post_init__(self) -> None:
+        self._is_remote = isinstance(self.handle.cluster, RemoteCluster)
+
     def is_in_progress(self, preemptor: Pod) -> bool:
         """Whether some victim of *preemptor* is still to be evicted; O(1)."""
-        return preemptor.uid in self._last and self._is_present(self._last[preemptor.uid])
+        last = self._last.get(preemptor.uid, _NO_VICTIM)
+        return last is None or (last is not _NO_VICTIM and self._is_present(last))
 
-    def _is_present(self, last: Pod | None) -> bool:
+    def _is_present(self, last: Pod) -> bool:
         """Whether the last victim is not yet seen to go.
 
         The event may arrive before the response to the request, or after it. A preemptor that is tried before
         the event would not see that its room is being made, and could choose other victims.
         """
-        if last is None:
-            return True
         table = self.handle.table
         row = table.row_of(last.spec.node_name)
         present = table.pods_at(row).get(last.uid) if row is not None else None
@@ -148,26 +155,19 @@ class Eviction:
     def _forget_gone(self) -> None:
         """Forget preemptors whose last victim is seen to go; O(1) for each preemption."""
         while self._evicted:
-            uid = self._evicted[0]
-            if uid in self._last and self._is_present(self._last[uid]):
+            last = self._last.get(self._evicted[0], _NO_VICTIM)
+            if last is None or (last is not _NO_VICTIM and self._is_present(last)):
                 return
             self._last.pop(self._evicted.popleft(), None)
 
     def _evict(self, preemptors: _Preemptors, victims: list[Pod], note: str) -> None:
         """Evict all but the last victim together, then the last; after a failure activate the preemptors."""
         *others, last = victims
-        off_core, cluster = self.handle.off_core, self.handle.cluster
+        off_core = self.handle.off_core
         message = f"{self.handle.profile_name}: preempting to accommodate a higher priority pod"
 
-        def evict(victim: Pod) -> Exception | None:
-            generation = victim.metadata.generation
-            condition = PodCondition(
-                DISRUPTION_TARGET, "True", PREEMPTION_BY_SCHEDULER, message, observed_generation=generation
-            )
-            error = _attempt(lambda: cluster.evict(victim, condition=condition))
-            if error is None:
-                _tell(cluster, victim, note)
-            return error
+        chosen: Callable[..., Any] = _evict_on_loop if self._is_remote else _evict
+        evict = partial(chosen, self.handle.cluster, message, note)
 
         failed: list[bool] = []
 
@@ -181,7 +181,7 @@ class Eviction:
                 self._finish(preemptors, again=True)
             else:
                 self._last |= dict.fromkeys([pod.uid for pod in preemptors.pods], last)
-                off_core(lambda: evict(last), last_done)
+                off_core(partial(evict, last), last_done)
 
         def last_done(error: Exception | None) -> None:
             _failed(last, error, preemptors)
@@ -222,7 +222,34 @@ def _failed(victim: Pod, error: Exception | None, preemptors: _Preemptors) -> bo
     return True
 
 
-def _attempt(action: Callable[[], None]) -> Exception | None:
+def _evict(cluster: ClusterPort, message: str, note: str, victim: Pod) -> Exception | None:
+    """Evict *victim* and record that; return what went wrong."""
+    error = _attempt(lambda: cluster.evict(victim, condition=_condition(victim, message)))
+    if error is None:
+        _tell(cluster, victim, note)
+    return error
+
+
+async def _evict_on_loop(cluster: ClusterPort, message: str, note: str, victim: Pod) -> Exception | None:
+    """The same as :func:`_evict`, on the thread of the cluster's loop."""
+    try:
+        answer = cluster.evict(victim, condition=_condition(victim, message))
+        if answer is not None:
+            await answer
+    except Exception as error:  # noqa: BLE001 - whatever the cluster raises is an outcome, looked at in the core
+        return error
+    _tell(cluster, victim, note)
+    return None
+
+
+def _condition(victim: Pod, message: str) -> PodCondition:
+    generation = victim.metadata.generation
+    return PodCondition(
+        DISRUPTION_TARGET, "True", PREEMPTION_BY_SCHEDULER, message, observed_generation=generation
+    )
+
+
+def _attempt(action: Callable[[], object]) -> Exception | None:
     try:
         action()
     except Exception as error:  # noqa: BLE001 - whatever the cluster raises is an outcome, looked at in the core
