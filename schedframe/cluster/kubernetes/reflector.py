@@ -283,7 +283,10 @@ class Reflector:
         if type == BOOKMARK:
             self._version = obj
             return
-        self._version = obj.metadata.resource_version
+        version, known = obj.metadata.resource_version, self.objects.get(obj.key)
+        if known is not None and _is_lower(version, known.metadata.resource_version):
+            return  # an old event that comes again, as from a proxy or a server that lags behind
+        self._version = version
         if type != DELETED:
             self._put(obj)
             return

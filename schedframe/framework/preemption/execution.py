@@ -24,6 +24,9 @@ logger = logging.getLogger("schedframe")
 PREEMPTIONS_AT_A_TIME: Final = 8
 """Preemptions whose victims are evicted at a time. Writes take turns, so with more of them each would get
 its room as late as the last one, and would be tried at every deletion until then."""
+SLOW_SECONDS: Final = 1.0
+"""Seconds after which a preemption on a real cluster no longer counts among those: its requests are slow, or
+fail and are repeated, and others must not wait for that."""
 PREEMPTED = "preempted"
 _NO_VICTIM: Final = Pod()
 """Stands for the victims of a pod that preempts none."""
@@ -41,9 +44,9 @@ class Orders:
     """Pods that lose their nomination to the node."""
 
 
-@frozen
+@frozen(eq=False)
 class _Preemptors:
-    """The pods for which victims are evicted together."""
+    """The pods for which victims are evicted together, once."""
 
     pods: tuple[Pod, ...]
 
@@ -67,9 +70,9 @@ class Eviction:
     """Uid of a preemptor → the last of its victims, ``None`` as long as there are others to evict."""
     _is_remote: bool = field(init=False)
     """Whether victims are evicted by coroutines: a thread for each costs more than its requests."""
-    _under_way: int = 0
-    """Number of preemptions whose victims are being evicted."""
-    _later: deque[Callable[[], None]] = field(factory=deque)
+    _under_way: set[_Preemptors] = field(factory=set)
+    """Preemptions whose victims are being evicted and that count among :data:`PREEMPTIONS_AT_A_TIME`."""
+    _later: deque[tuple[_Preemptors, Callable[[], None]]] = field(factory=deque)
     """Evictions that begin when others have ended."""
     _evicted: deque[str] = field(factory=deque)
     """Uids of preemptors whose last victim was evicted, and perhaps not yet seen to go; oldest first."""
@@ -144,13 +147,20 @@ class Eviction:
     def _begin(self, preemptors: _Preemptors, victims: list[Pod], note: str) -> None:
         """Evict the victims as soon as earlier preemptions have ended."""
         self._forget_gone()
-        self._later.append(partial(self._evict, preemptors, victims, note))
+        self._later.append((preemptors, partial(self._evict, preemptors, victims, note)))
         self._begin_later()
 
     def _begin_later(self) -> None:
-        while self._later and self._under_way < PREEMPTIONS_AT_A_TIME:
-            self._under_way += 1
-            self._later.popleft()()
+        while self._later and len(self._under_way) < PREEMPTIONS_AT_A_TIME:
+            preemptors, begin = self._later.popleft()
+            self._under_way.add(preemptors)
+            if self._is_remote:
+                self.handle.call_later(SLOW_SECONDS, partial(self._stop_counting, preemptors))
+            begin()
+
+    def _stop_counting(self, preemptors: _Preemptors) -> None:
+        self._under_way.discard(preemptors)
+        self._begin_later()
 
     def _forget_gone(self) -> None:
         """Forget preemptors whose last victim is seen to go; O(1) for each preemption."""
@@ -200,8 +210,7 @@ class Eviction:
         else:
             self._evicted.extend(pod.uid for pod in preemptors.pods)
             self._forget_gone()
-        self._under_way -= 1
-        self._begin_later()
+        self._stop_counting(preemptors)
 
 
 def _note(preemptor: Pod, candidate: Candidate) -> str:

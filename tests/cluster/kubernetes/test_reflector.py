@@ -159,6 +159,18 @@ def test_an_event_that_is_known_already_is_no_event() -> None:
     assert len(events) == 1
 
 
+def test_an_old_event_that_comes_again_changes_nothing() -> None:
+    again = [
+        event("MODIFIED", pod("a", "12")),
+        event("ADDED", pod("a", "11")),
+        event("DELETED", pod("a", "9")),
+        event("MODIFIED", pod("a", "13")),
+    ]
+    events, reflector = followed(ScriptedClient([listed("10", pod("a", "10"))], [[again]]), watches=1)
+    assert [each[2] for each in events] == ["uid-a@10", "uid-a@12", "uid-a@13"]
+    assert reflector._version == "13"
+
+
 def test_a_later_watcher_gets_the_present_state() -> None:
     client = ScriptedClient([listed("10", pod("a"))])
     _, reflector = followed(client, watches=1)

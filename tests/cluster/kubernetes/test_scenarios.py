@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from schedframe.framework.preemption.execution import PREEMPTIONS_AT_A_TIME
 from schedframe.testing import node, pod
 from schedframe.testing.api_server import MIX, Fault, Request
 
@@ -327,3 +328,21 @@ def test_a_claim_is_bound_through_trouble(world: DrivenWorld, fault: Fault, reso
     assert world.server.faults.waiting == 0
     references = [each["spec"]["claimRef"]["name"] for each in world.server.list("PersistentVolume")]
     assert sorted(references) == ["v0", "v1"]
+
+
+def test_evictions_that_hang_do_not_hold_up_other_preemptions(world: DrivenWorld) -> None:
+    count = 2 * PREEMPTIONS_AT_A_TIME
+    for number in range(count):
+        world.server.create(node(f"m{number}").allocatable(cpu="8"))
+        world.server.create(pod(f"low{number}").requests(cpu="8").on_node(f"m{number}"))
+    world.drive(1)
+    world.server.faults.add(Fault.hang(), "delete", "pods", times=PREEMPTIONS_AT_A_TIME)
+    for number in range(count):
+        world.server.create(pod(f"high{number}").requests(cpu="8").priority(10))
+    world.drive(4)
+    placed = {name for name, place in where(world).items() if name.startswith("high") and place}
+    assert len(placed) == count - PREEMPTIONS_AT_A_TIME
+    world.drive(60)
+    world.check_history()
+    world.check_quiet()
+    assert all(where(world).values())
