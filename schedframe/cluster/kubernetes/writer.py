@@ -30,6 +30,9 @@ from .resources import Resource
 
 WRITE_SECONDS: Final = 10.0
 """Deadline of one attempt."""
+FIRST_WAIT_SECONDS: Final = 0.05
+LONGEST_WAIT_SECONDS: Final = 1.0
+"""Seconds between two attempts, which double from the first: pods wait for these writes."""
 GIVE_UP_SECONDS: Final = 30.0
 """Seconds after which a write that certainly had no effect so far is given up."""
 REMEMBERED_WRITES: Final = 1024
@@ -177,7 +180,8 @@ class Writer:
 
         *gone_is_done*: 404 to a repeated request means that the first one was carried out, without an answer.
         """
-        backoff, began, is_unknown = Backoff(), loop_time(), False
+        backoff = Backoff(FIRST_WAIT_SECONDS, LONGEST_WAIT_SECONDS)
+        began, is_unknown = loop_time(), False
         while True:
             try:
                 async with self.lanes.turn(Priority.WRITE):

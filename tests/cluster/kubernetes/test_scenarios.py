@@ -346,3 +346,15 @@ def test_evictions_that_hang_do_not_hold_up_other_preemptions(world: DrivenWorld
     world.check_history()
     world.check_quiet()
     assert all(where(world).values())
+
+
+def test_writes_without_an_answer_are_repeated_soon(world: DrivenWorld) -> None:
+    world.server.create(node("m").allocatable(cpu="8"))
+    world.server.create(pod("low").requests(cpu="8").on_node("m"))
+    world.drive(1)
+    world.server.faults.add(
+        Fault.disconnect(), "patch", "pods/status", times=6, when=lambda each: each.name == "low"
+    )
+    world.server.create(pod("high").requests(cpu="8").priority(10))
+    world.drive(5)
+    assert where(world) == {"high": "m"}
