@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from ..cycle.inspection import cache_dump, compare, on_core
+from . import _needed as _needed
 from .access import AccessReviewer, ApiReviewer, Identity
 from .app import Endpoints, application
 from .checks import Check, HealthChecks

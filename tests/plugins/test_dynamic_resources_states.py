@@ -13,7 +13,7 @@ from plugins_builtin.dynamic_resources.filtering import ClaimFilter
 from plugins_builtin.dynamic_resources.inventory.change_log import ChangeLog
 from plugins_builtin.dynamic_resources.inventory.device_usage import Holding
 from plugins_builtin.dynamic_resources.inventory.node_device_state import NodeDeviceStates
-from schedframe.api import DeviceClaim, DeviceRequest, ExactDeviceRequest
+from schedframe.api import DeviceClaim, DeviceRequest, DeviceToleration, ExactDeviceRequest
 from schedframe.errors import InvariantError
 from schedframe.state import NodeTable, ObjectStore
 
@@ -111,6 +111,10 @@ def asking(name: str = "r", **fields: Any) -> tuple[DeviceClaim, ...]:
     return (DeviceClaim((DeviceRequest(name, ExactDeviceRequest("gpu", **fields)),)),)
 
 
+def tolerating(number: int) -> tuple[DeviceClaim, ...]:
+    return asking(tolerations=(DeviceToleration(f"key-{number}"),))
+
+
 def test_claims_with_equal_requests_share_a_memo() -> None:
     memos = AllocationMemos()
     first = memos.of(asking(), 1)
@@ -126,9 +130,9 @@ def test_memos_are_dropped_beyond_their_limit() -> None:
         memos.of(asking(count=number), 1)
     assert len(memos._memos) <= 129
     assert memos.of(asking(), 1) is not first
-    alike = [memos.of(asking(tolerations=(number,)), 1) for number in range(20)]
-    assert memos.of(asking(tolerations=(19,)), 1) is alike[-1]
-    assert memos.of(asking(tolerations=(0,)), 1) is not alike[0]
+    alike = [memos.of(tolerating(number), 1) for number in range(20)]
+    assert memos.of(tolerating(19), 1) is alike[-1]
+    assert memos.of(tolerating(0), 1) is not alike[0]
 
 
 def test_a_memo_is_cleared_when_states_are_renumbered() -> None:

@@ -1,0 +1,5 @@
+"""Imported first: reports a missing extra with the command that installs it."""
+
+from .._extras import require
+
+require("serve", "serving over HTTP", "msgspec", "starlette", "uvicorn", "cryptography")
