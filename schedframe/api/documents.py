@@ -59,8 +59,12 @@ def read_documents(text: str, name: str) -> Iterator[Document]:
             return
     if is_too_deep(text):
         raise _too_deep(name)
+    if (control := yaml.reader.Reader.NON_PRINTABLE.search(text)) is not None:
+        raise _unprintable(control, text, name)
     try:
         yield from _yaml_documents(text)
+    except _UnreadableScalarError as error:
+        raise _unreadable_number(error, located(name, error.line)) from None
     except yaml.YAMLError as error:
         raise _unreadable(error, name) from None
     except ValueError as error:
@@ -78,9 +82,26 @@ def _too_deep(name: str) -> InputError:
     return InputError("", "is nested too deeply", "check brackets and dashes", location=name)
 
 
-def _unreadable_number(error: ValueError, name: str) -> InputError:
-    """Return the error for a date that does not exist or an integer with thousands of digits."""
-    return InputError("", f"cannot be read: {error}", "correct it, or put it in quotes", location=name)
+def _unprintable(found: re.Match[str], text: str, name: str) -> InputError:
+    """Return the error for a character that YAML does not allow."""
+    line = text.count("\n", 0, found.start()) + 1
+    problem = f"cannot be read as YAML: the character {found[0]!r} is not allowed"
+    return InputError(
+        "", problem, "remove it, or write it as an escape in quotes", location=located(name, line)
+    )
+
+
+class _UnreadableScalarError(ValueError):
+    """A scalar that does not fit its tag, or what its notation means."""
+
+    def __init__(self, problem: str, line: int) -> None:
+        self.line = line
+        super().__init__(problem)
+
+
+def _unreadable_number(error: ValueError, location: str) -> InputError:
+    """Return the error for a scalar such as an integer with thousands of digits, or ``!!int x``."""
+    return InputError("", f"cannot be read: {error}", "correct it, or put it in quotes", location=location)
 
 
 _YAML_FIXES: Final = {
@@ -121,6 +142,27 @@ _Loader.add_implicit_resolver(
 _Loader.add_implicit_resolver(
     "tag:yaml.org,2002:float", re.compile(f"^(?:{_FLOAT.pattern})$"), list("-+.0123456789")
 )
+
+
+def _add_reporting_constructor(tag: str) -> None:
+    """Let the loader report the line of a scalar with *tag* that cannot be constructed."""
+    construct = _BaseLoader.yaml_constructors[tag]
+
+    def constructed(loader: Any, node: Any) -> Any:
+        try:
+            return construct(loader, node)
+        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+            wrong = f"{str(node.value)[:_LONGEST]!r} is not a YAML {tag.rpartition(':')[2]}"
+            problem = str(error) if isinstance(error, ValueError) else wrong
+            raise _UnreadableScalarError(problem, node.start_mark.line + 1) from error
+
+    _Loader.add_constructor(tag, constructed)
+
+
+_LONGEST: Final = 40
+"""Characters of a scalar that an error repeats."""
+for _scalar in ("int", "float", "bool", "timestamp", "binary"):
+    _add_reporting_constructor(f"tag:yaml.org,2002:{_scalar}")
 
 
 def _yaml_documents(text: str) -> Iterator[YamlDocument]:
