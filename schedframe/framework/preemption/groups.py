@@ -33,7 +33,6 @@ class Unit:
 
     pods: tuple[Pod, ...]
     priority: int
-    is_group: bool
 
     @property
     def is_leaving(self) -> bool:
@@ -42,10 +41,10 @@ class Unit:
 
     @property
     def importance(self) -> tuple[int, bool, int, float]:
-        """Sort key, most important first: priority, member of a group, size of the group, start."""
+        """Sort key, most important first: priority, whether it is of a group, number of pods, start."""
         in_group = any(pod.spec.scheduling_group is not None for pod in self.pods)
         started = min((start_time(pod) for pod in self.pods), default=inf)
-        return -self.priority, not in_group, -len(self.pods) if self.is_group else 0, started
+        return -self.priority, not in_group, -len(self.pods), started
 
 
 def preempt_for_group(
@@ -102,10 +101,10 @@ def _units(handle: Handle, preemptor: str) -> list[Unit]:
             if group is not None and group.spec.disruption_mode == DISRUPT_GROUP:
                 together.setdefault(key, []).append(pod)
             else:
-                found.append(Unit((pod,), pod.priority, is_group=False))
+                found.append(Unit((pod,), pod.priority))
     for key, pods in together.items():
         group = handle.objects.get(PodGroup.KIND, key)
-        found.append(Unit(tuple(pods), 0 if group is None else group.priority, is_group=True))
+        found.append(Unit(tuple(pods), 0 if group is None else group.priority))
     return found
 
 

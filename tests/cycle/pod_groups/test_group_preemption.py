@@ -123,6 +123,32 @@ def test_a_group_that_is_disrupted_together_goes_whole_or_not_at_all() -> None:
     assert set(nodes_of(cluster)) == {"a", "b", "c"}
 
 
+@pytest.mark.parametrize("first", ["whole", "part"])
+def test_of_a_group_of_one_pod_and_one_member_the_older_is_spared(first: str) -> None:
+    started = {"whole": 1, "part": 1, first: 0}
+    cluster, scheduler, clock = scheduler_of(
+        *(node(f"n{i}", cpu=2) for i in range(2)),
+        *(running(name, f"n{i}", group_name=name, started=started[name]) for i, name in enumerate(started)),
+        group("whole", 1, disruptionMode="PodGroup"),
+        group("part", 1),
+        group("g", 1, priority=10),
+        gates=WHOLE,
+    )
+    cluster.create(pod("a", "g", cpu=2, priority=10))
+    come_to_rest(scheduler, clock)
+    assert set(nodes_of(cluster)) == {"a", first}
+
+
+def test_members_of_a_group_are_no_victims_of_their_own_group() -> None:
+    """In v1.36 those of a lower priority than the group are."""
+    cluster, scheduler, clock = scheduler_of(
+        node("n", cpu=2), running("b", "n", group_name="g"), group("g", 1, priority=10), gates=WHOLE
+    )
+    cluster.create(pod("a", "g", cpu=2))
+    come_to_rest(scheduler, clock)
+    assert set(nodes_of(cluster)) == {"b"}
+
+
 def test_victims_of_a_group_that_still_end_are_waited_for() -> None:
     """While they end, no other pods are evicted in their place (v1.36 evicts them)."""
     clock = VirtualClock()
@@ -209,9 +235,9 @@ def units_of(world: dict[str, Any]) -> list[Unit]:
 
 
 def order_of(unit: Unit) -> tuple[int, bool, int, int]:
-    priority, whole, pods = unit
+    priority, _, pods = unit
     started = min(each["started"] for each in pods)
-    return -priority, not any(each["group"] for each in pods), -len(pods) if whole else 0, started
+    return -priority, not any(each["group"] for each in pods), -len(pods), started
 
 
 def model(world: dict[str, Any]) -> set[str]:
