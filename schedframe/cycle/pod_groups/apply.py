@@ -50,7 +50,9 @@ def apply_outcome(
         if attempt.trace is not None:
             attempt.trace.search_ended()
         if member is None:
-            handle_failure(core, attempt, _group_status(outcome))
+            # A rejection before any member was tried says nothing about nominations; an error ends them.
+            kept = CLEAR_NOMINATION if outcome.result is GroupResult.FAILED else None
+            handle_failure(core, attempt, _group_status(outcome), nominating=kept)
         elif outcome.result is GroupResult.SCHEDULED and member.result is MemberResult.FITS:
             attempt.node_name, attempt.idle = member.node_name, member.attempt.idle
             place(core, attempt, publish=False)

@@ -113,3 +113,28 @@ def test_a_nominated_member_is_tried_on_its_node_first_and_keeps_others_off_it()
     cluster.create(pod("b", "g", cpu=2, priority=5))
     scheduler.run_until_idle()
     assert nodes_of(cluster) == {"lone": "n0", "a": "n1", "b": "n2"}
+
+
+def test_a_nomination_outlasts_an_attempt_without_any_placement() -> None:
+    cluster, scheduler, _ = scheduler_of(node("n"), group("g", 1, ZONE), gates=TOPOLOGY)
+    cluster.create(pod("a", "g") | {"status": {"nominatedNodeName": "n"}})
+    scheduler.run_until_idle()
+    found = cluster.get("Pod", "default/a")
+    assert found is not None
+    condition = found.status.condition("PodScheduled")
+    assert condition is not None
+    assert condition.message == "no feasible placements found"
+    assert found.status.nominated_node_name == "n"
+    assert scheduler.core.queue.nominator.node_of(found) == "n"
+
+
+def test_a_nomination_ends_with_an_attempt_that_fails() -> None:
+    running = pod("b", "g", nodeName="n")  # on a node without the label of the constraint
+    cluster, scheduler, _ = scheduler_of(node("n"), running, group("g", 1, ZONE), gates=TOPOLOGY)
+    scheduler.core.on_fault = lambda status, pod: None
+    cluster.create(pod("a", "g") | {"status": {"nominatedNodeName": "n"}})
+    scheduler.run_until_idle()
+    found = cluster.get("Pod", "default/a")
+    assert found is not None
+    assert not found.status.nominated_node_name
+    assert scheduler.core.queue.nominator.node_of(found) is None
