@@ -21,6 +21,7 @@ from ..framework.plan import Guard
 from ..queue import EVERYTHING, GroupQueue, PriorityQueue, QueueOptions, QueueProfile
 from ..state import Cache, GroupCache, NodeTable, ObjectStore
 from ..state.read_only_table import ReadOnlyInfoTable
+from .binding.ended import callback_of_bound
 from .core import Core
 from .debug import TableGuard
 from .equivalence.cache import EquivalenceCache
@@ -188,6 +189,7 @@ def _add_observers(core: Core, options: SchedulerOptions) -> None:
         core.meter = Meter(core.clock)
     if options.tracing is not None:
         core.tracing = options.tracing.attach(core.report_tracing)
+    core.on_bound = callback_of_bound(core)
 
 
 def _observer_of(core: Core, profile: str, options: SchedulerOptions) -> Observer | None:

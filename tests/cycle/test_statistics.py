@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 from typing import Any
 
 import pytest
@@ -18,7 +17,6 @@ from schedframe import (
     VirtualClock,
 )
 from schedframe.cycle import AttemptOutcome, AttemptResult, Statistics
-from schedframe.cycle.latency import Histogram
 from schedframe.testing import node, pod
 from tests.by_labels import Picky
 
@@ -230,31 +228,6 @@ def test_placements_are_those_of_a_scheduler_that_does_not_count() -> None:
         return [each.spec.node_name for each in cluster.list("Pod")]
 
     assert nodes_of(True) == nodes_of(False)
-
-
-# ---- percentiles -------------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_percentiles_are_at_most_three_percent_off(seed: int) -> None:
-    rng = random.Random(seed)
-    durations = sorted(rng.lognormvariate(-8, 2) for _ in range(rng.choice([1, 2, 10, 999])))
-    histogram = Histogram()
-    for seconds in durations:
-        histogram.add(seconds)
-    latency = histogram.latency()
-    assert latency.count == len(durations)
-    assert latency.mean == pytest.approx(sum(durations) / len(durations))
-    assert latency.max == durations[-1]
-    for share, found in ((0.5, latency.p50), (0.9, latency.p90), (0.99, latency.p99)):
-        expected = durations[-int(-share * len(durations) // 1) - 1]
-        assert found == pytest.approx(expected, rel=0.03)
-
-
-def test_no_time_at_all_is_a_duration_too() -> None:
-    histogram = Histogram()
-    histogram.add(0.0)
-    assert histogram.latency().p99 == 0.0
 
 
 def test_a_statistics_value_is_small_to_print() -> None:

@@ -18,7 +18,6 @@ from schedframe import (
     ThreadExecutor,
     VirtualClock,
 )
-from schedframe.cycle.latency import Distribution, Histogram
 from schedframe.embed import Embedding, Task, Worker
 from schedframe.metrics import SchedulerMetrics
 from schedframe.queue.counting import counting
@@ -255,11 +254,3 @@ def test_any_thread_reads_while_pods_are_scheduled() -> None:
     reader.join()
     world.scheduler.close()
     assert not failures
-
-
-def test_a_bound_belongs_to_its_bucket() -> None:
-    histogram = Histogram((1.0, 2.0))
-    for value in (0.5, 1.0, 1.5, 2.0, 3.0):
-        histogram.add(value)
-    assert histogram.distribution() == Distribution((1.0, 2.0), (2, 2, 1), 8.0)
-    assert histogram.distribution().cumulative() == [("1", 2), ("2", 4), ("+Inf", 5)]

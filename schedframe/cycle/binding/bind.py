@@ -7,12 +7,9 @@ from typing import Any
 from ...framework import Code, Status
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
 from ..core import Core
-from ..outcomes import AttemptResult
-from ..tracing import AttemptEnd
 from .activation import activate_requested
 from .attempt import Attempt
 from .bind_task import UNKNOWN_OUTCOME, BindingTask
-from .ended import observe
 from .failure import handle_failure
 from .paused import PausedBinding
 from .pod_status import publish_expected_node
@@ -119,12 +116,7 @@ def _bound(core: Core, attempt: Attempt) -> None:
             core.report(problem, assumed, "post_bind")
     activate_requested(core, attempt.state)
     if attempt.started:
-        if core.meter is not None:
-            core.meter.bound(attempt)
-        if core.observers:
-            observe(core, attempt, AttemptResult.SCHEDULED)
-        if attempt.trace is not None:
-            attempt.trace.ended(AttemptEnd(AttemptResult.SCHEDULED, attempt.node_name))
+        core.on_bound(attempt)
 
 
 def reject(core: Core, attempt: Attempt, status: Status) -> None:

@@ -1,12 +1,14 @@
-"""The end of an attempt, for observers."""
+"""The end of an attempt, for metrics, observers and traces."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from time import perf_counter
 
 from ...framework import Status
 from ..core import Core
 from ..outcomes import AttemptOutcome, AttemptResult
+from ..tracing import AttemptEnd
 from .attempt import Attempt
 
 
@@ -33,3 +35,20 @@ def observe(core: Core, attempt: Attempt, result: AttemptResult, rejected_by: tu
             observer.attempt_ended(outcome)
         except Exception as error:  # noqa: BLE001 - counting must not stop the scheduler
             core.report(Status.from_error(error), attempt.pod, "observer")
+
+
+def callback_of_bound(core: Core) -> Callable[[Attempt], None]:
+    """Return what counts, observes and traces the attempts that bind their pods."""
+    meter = core.meter
+    if meter is not None and not core.observers and core.tracing is None:
+        return meter.bound  # the usual case: one call for each pod
+
+    def bound(attempt: Attempt) -> None:
+        if meter is not None:
+            meter.bound(attempt)
+        if core.observers:
+            observe(core, attempt, AttemptResult.SCHEDULED)
+        if attempt.trace is not None:
+            attempt.trace.ended(AttemptEnd(AttemptResult.SCHEDULED, attempt.node_name))
+
+    return bound

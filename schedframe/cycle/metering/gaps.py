@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from itertools import cycle
 from random import Random
-from typing import Final
+from typing import Final, TypeVar
 
 LONGEST_GAP: Final = 19
 """Calls from one measured call to the next, at most: ten on the average, as in kube-scheduler."""
-LONGEST_EVENT_GAP: Final = 99
-"""Events of the cluster from one measured event to the next, at most: there are several for each pod."""
+EVENTS_FOR_EACH_MEASURED: Final = 50
+"""Events of the cluster for each one that is measured, on the average: there are several for each pod."""
+CHOICES: Final = 4093
+"""Choices that are drawn in advance and then repeat; a prime, so that they fit no rhythm of the events."""
 _draw: Final = Random().random
 """Apart from the scheduler's generator, whose draws are the same with and without metrics."""
+_T = TypeVar("_T")
 
 
-def random_gap(longest: int = LONGEST_GAP) -> int:
-    """Return after how many calls the next one is measured, from 1 to *longest*."""
-    return 1 + int(_draw() * longest)
+def random_gap() -> int:
+    """Return after how many calls the next one is measured, from 1 to :data:`LONGEST_GAP`."""
+    return 1 + int(_draw() * LONGEST_GAP)
 
 
-def event_gap() -> int:
-    """Return after how many events of the cluster the next one is measured."""
-    return random_gap(LONGEST_EVENT_GAP)
+def choice_of_events(plain: _T, measured: _T) -> Callable[[], _T]:
+    """Return a function that returns *measured* for about one event in fifty, else *plain*. Any thread."""
+    drawn = [measured if _draw() * EVENTS_FOR_EACH_MEASURED < 1 else plain for _ in range(CHOICES)]
+    return cycle(drawn).__next__

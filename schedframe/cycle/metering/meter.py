@@ -6,13 +6,12 @@ age of a pod and its wait in permit are of the scheduler's clock.
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Iterator
-from functools import partial
 from struct import Struct
 from threading import Lock
 from time import perf_counter
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +24,7 @@ from ...framework.preemption import Preemption
 from ...queue import EventResource, resource_of
 from ...queue.counting import QueueCounts
 from ..binding.attempt import Attempt
-from ..latency import BATCH, Histogram
+from ..latency import BATCH, Histogram, Histograms
 from ..outcomes import AttemptResult
 from ..runtime.clock import Clock, SystemClock
 from . import catalogue
@@ -35,9 +34,11 @@ from .reloads import ReloadCounts
 
 _ACTIONS: Final = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
 _FIGURES: Final = Struct("4dq")
-"""What is kept of a bound pod: when it was popped, searched for and bound; its age; its attempts."""
+"""What is kept of a bound pod: when it was popped, searched for and bound; when it came; its attempts."""
 _COUNTED: Final = 4 * BATCH * _FIGURES.size
 """Bytes of figures that are kept until they are counted together."""
+MEASURED_TOGETHER: Final = 4
+"""Attempts in succession whose binds are measured: to exchange the calls costs as much as one bind."""
 _packed: Final = _FIGURES.pack
 LAST_LABEL: Final = "15+"
 """Label of pods with that number of attempts or more, as in kube-scheduler."""
@@ -48,10 +49,6 @@ def _attempt_histogram() -> Histogram:
     return Histogram(catalogue.ATTEMPT_SECONDS.bounds)
 
 
-def _histograms(bounds: tuple[float, ...]) -> defaultdict[Any, Histogram]:
-    return defaultdict(partial(Histogram, bounds))
-
-
 @define(eq=False)
 class ProfileMeter:
     """Counts of one profile."""
@@ -60,22 +57,20 @@ class ProfileMeter:
     unschedulable: Histogram = field(factory=_attempt_histogram)
     failed: Histogram = field(factory=_attempt_histogram)
     search: Histogram = field(factory=lambda: Histogram(catalogue.SEARCH_SECONDS.bounds))
-    pod_seconds: defaultdict[str, Histogram] = field(
-        factory=lambda: _histograms(catalogue.POD_SECONDS.bounds)
-    )
+    pod_seconds: Histograms = field(factory=lambda: Histograms(catalogue.POD_SECONDS.bounds))
     """By label of the number of attempts."""
     attempts: Counter[int] = field(factory=Counter)
     """Number of attempts → pods that were bound with as many."""
     rejections: Counter[str] = field(factory=Counter)
     """Plugin → attempts that it rejected."""
     after_flush: int = 0
-    points: defaultdict[tuple[str, str], Histogram] = field(
-        factory=lambda: _histograms(catalogue.POINT_SECONDS.bounds)
-    )
+    points: Histograms = field(factory=lambda: Histograms(catalogue.POINT_SECONDS.bounds))
     """By extension point and status."""
     passed: dict[str, Histogram] = field(factory=dict)
     """Those of ``points`` with success, by extension point as profiles name it."""
     calls: SampledCalls = field(factory=lambda: SampledCalls(CallCounts(catalogue.CALL_SECONDS.bounds)))
+    offset: float = 0.0
+    """Seconds of ``perf_counter`` at 0 of the times at which pods came."""
     new: bytearray = field(factory=bytearray)
     """Figures of bound pods that are not counted yet, see :meth:`Meter.bound`."""
     _lock: Lock = field(factory=Lock)
@@ -103,11 +98,11 @@ class ProfileMeter:
                 return
             kept = bytes(self.new[:size])
             del self.new[:size]
-            started, searched, ended, ages = np.frombuffer(kept).reshape(-1, 5).T[:4]
+            started, searched, ended, entered = np.frombuffer(kept).reshape(-1, 5).T[:4]
             attempts = np.frombuffer(kept, np.int64)[4::5]
             self.scheduled.add_all(ended - started)
             self.search.add_all(searched - started)
-            self._count_ages(np.maximum(ages, 0), attempts)
+            self._count_ages(np.maximum(ended - self.offset - entered, 0), attempts)
 
     def _count_ages(self, ages: npt.NDArray[np.float64], attempts: npt.NDArray[np.int64]) -> None:
         for number in [1] if attempts.max() == 1 else set(attempts.tolist()):
@@ -128,7 +123,7 @@ class FrameworkMeter:
     counts: ProfileMeter
     """Of its profile."""
     plan: Plan
-    left: int = 1
+    left: int = MEASURED_TOGETHER
     """Attempts up to the next :meth:`turn`."""
     new: bytearray = field(init=False)
     """That of ``counts``."""
@@ -145,9 +140,9 @@ class FrameworkMeter:
         """Begin to measure binds, or end it; count the figures that are kept if there are many."""
         plan = self.plan
         if plan.bind is self._plain:
-            plan.bind, self.left = self._measured, 1
+            plan.bind, self.left = self._measured, MEASURED_TOGETHER
             return
-        plan.bind, self.left = self._plain, random_gap() - 1
+        plan.bind, self.left = self._plain, MEASURED_TOGETHER * (random_gap() - 1)
         if len(self.new) >= _COUNTED:
             self.counts.fold()
 
@@ -167,22 +162,16 @@ class Meter:
     profiles: dict[str, ProfileMeter] = field(factory=dict)
     """By scheduler name."""
     queue: QueueCounts = field(init=False)
-    hints: defaultdict[tuple[str, str, str], Histogram] = field(
-        factory=lambda: _histograms(catalogue.HINT_SECONDS.bounds)
-    )
+    hints: Histograms = field(factory=lambda: Histograms(catalogue.HINT_SECONDS.bounds))
     """By plugin, event and answer."""
-    events: defaultdict[str, Histogram] = field(factory=lambda: _histograms(catalogue.EVENT_SECONDS.bounds))
-    permits: defaultdict[str, Histogram] = field(factory=lambda: _histograms(catalogue.PERMIT_SECONDS.bounds))
+    events: Histograms = field(factory=lambda: Histograms(catalogue.EVENT_SECONDS.bounds))
+    permits: Histograms = field(factory=lambda: Histograms(catalogue.PERMIT_SECONDS.bounds))
     """By result."""
-    writes: defaultdict[tuple[str, str], Histogram] = field(
-        factory=lambda: _histograms(catalogue.WRITE_SECONDS.bounds)
-    )
+    writes: Histograms = field(factory=lambda: Histograms(catalogue.WRITE_SECONDS.bounds))
     """By kind of call and result."""
     victims: Histogram = field(factory=lambda: Histogram(catalogue.VICTIMS.bounds))
     preemption_attempts: int = 0
-    groups: defaultdict[tuple[str, str], Histogram] = field(
-        factory=lambda: _histograms(catalogue.GROUP_SECONDS.bounds)
-    )
+    groups: Histograms = field(factory=lambda: Histograms(catalogue.GROUP_SECONDS.bounds))
     """Attempts for pod groups by result and profile."""
     group_searches: Histogram = field(factory=lambda: Histogram(catalogue.GROUP_SEARCH_SECONDS.bounds))
     reloads: ReloadCounts = field(factory=ReloadCounts)
@@ -197,7 +186,7 @@ class Meter:
 
     def of_profile(self, profile: str) -> ProfileMeter:
         """Return the counts of that profile."""
-        return self.profiles.setdefault(profile, ProfileMeter())
+        return self.profiles.setdefault(profile, ProfileMeter(offset=self._offset or 0.0))
 
     def add_framework(self, framework: Framework) -> None:
         """Count the attempts that *framework* makes from now on."""
@@ -215,14 +204,11 @@ class Meter:
         """Count an attempt that bound its pod. O(1) amortised."""
         ended = perf_counter()
         info, own = attempt.info, self._frameworks[attempt.framework]
-        entered, offset = info.initial_attempt, self._offset
-        if entered is None:
-            age = 0.0
-        elif offset is not None:  # reading one of the two clocks is enough
-            age = ended - offset - entered
-        else:
-            age = self.clock() - entered
-        own.new += _packed(attempt.started, attempt.searched, ended, age, info.attempts)
+        entered = info.initial_attempt
+        if self._offset is None:
+            assert entered is not None  # it was in the active pool
+            entered = ended - (self.clock() - entered)
+        own.new += _packed(attempt.started, attempt.searched, ended, entered, info.attempts)
         if info.flushed:
             own.counts.after_flush += 1
         left = own.left = own.left - 1

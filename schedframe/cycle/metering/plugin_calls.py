@@ -6,9 +6,7 @@ The gaps between measured calls are random, so that no pattern in the order of p
 from __future__ import annotations
 
 import inspect
-from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator
-from functools import partial
 from time import perf_counter
 from typing import Any, Final
 
@@ -16,7 +14,7 @@ from attrs import define, field
 
 from ...framework import Status
 from ...framework.plan import Call
-from ..latency import Histogram
+from ..latency import Histogram, Histograms
 from .gaps import random_gap
 
 POINT_OF_HOOK: Final = {
@@ -60,11 +58,11 @@ class CallSeries:
     """Calls up to the next one that is measured, that one included."""
     counted: int = 0
     """Calls up to and with that one."""
-    durations: defaultdict[str, Histogram] = field(init=False)
+    durations: Histograms = field(init=False)
     """Of measured calls, by status."""
 
     def __attrs_post_init__(self) -> None:
-        self.durations = defaultdict(partial(Histogram, self.bounds))
+        self.durations = Histograms(self.bounds)
         self.next_gap()
 
     def next_gap(self) -> None:
@@ -159,7 +157,7 @@ class SampledCalls:
 class EveryCall:
     """Durations of all calls of one profile; an :class:`~schedframe.framework.Observer`."""
 
-    durations: defaultdict[tuple[str, str], Histogram] = field(factory=lambda: defaultdict(Histogram))
+    durations: Histograms = field(factory=Histograms)
     """By hook and plugin."""
 
     def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:

@@ -45,21 +45,12 @@ class Inbox:
 
         return tell
 
-    def sampling_teller(
-        self, method: Callable[[Any], None], sampled: Callable[[Any], None], gap: Callable[[], int]
-    ) -> Callable[[Any], None]:
-        """As :meth:`teller`, with *sampled* in place of *method* once in every *gap* arguments."""
+    def choosing_teller(self, next_method: Callable[[], Callable[[Any], None]]) -> Callable[[Any], None]:
+        """As :meth:`teller`, for the method that *next_method* returns, in the thread of the teller."""
         add = self._messages.append
-        left = gap()
 
         def tell(argument: Any) -> None:
-            nonlocal left
-            left -= 1
-            if left > 0:
-                add((method, argument))
-            else:
-                left = gap()
-                add((sampled, argument))
+            add((next_method(), argument))
             wake_up = self.wake_up
             if wake_up is not None:
                 wake_up()
