@@ -52,7 +52,7 @@ INAPPLICABLE: Final[dict[str, str]] = {
 }
 """Flag → why ``schedframe run`` does not take it."""
 
-_BOOLEAN: Final = frozenset({"--leader-elect", "--profiling", "--contention-profiling"})
+_BOOLEAN: Final = frozenset({"--leader-elect", "--profiling", "--contention-profiling", "--tracing"})
 """Flags that mean true without a value."""
 _LEVELS: Final = ((6, ["-vv"]), (3, ["-v"]), (0, list[str]()))
 """Least level of kube-scheduler's log → the options that come nearest."""

@@ -16,6 +16,7 @@ from attrs import define
 from ..cluster.kubernetes import KubernetesCluster
 from ..config import EffectiveConfig, dump_config
 from ..cycle import Scheduler
+from ..cycle.tracing import TracingSink
 from ..framework import Registry
 from .commands import write_text
 from .config_watch import ConfigWatch, following
@@ -30,6 +31,7 @@ from .run_options import RunOptions
 from .serving import new_metrics, serving
 from .serving_settings import ServingSettings, serving_settings
 from .signals import handling
+from .spans import exported_spans
 from .status import StatusDisplay
 
 logger = logging.getLogger("schedframe.run")
@@ -90,7 +92,7 @@ def run(options: RunOptions) -> None:
         write_text(options.write_config_to, dump_config(config))
         return
     ending = _Ending()
-    with handling(ending.actions()):
+    with exported_spans(options) as tracing, handling(ending.actions()):
         chosen = config.config.leader_election
         election = election_settings(chosen) if chosen.leader_elect else None
         cluster = connected(options, config, new_fence(election))
@@ -99,7 +101,7 @@ def run(options: RunOptions) -> None:
             leadership.end()
             cluster.interrupt()
         try:
-            _schedule(options, settings, config, registry, leadership, ending)
+            _schedule(options, settings, config, registry, leadership, ending, tracing)
         except CancelledError:
             logger.info("nothing was scheduled yet")
         finally:
@@ -115,6 +117,7 @@ def _schedule(
     registry: Registry,
     leadership: Leadership,
     ending: _Ending,
+    tracing: TracingSink | None,
 ) -> None:
     cluster = leadership.cluster
     display, metrics = StatusDisplay(cluster), new_metrics(settings, leadership)
@@ -126,6 +129,7 @@ def _schedule(
         recorder=DecisionLog(logger) if options.verbose else None,
         on_fault=quiet(display.on_fault),
         metrics=metrics,
+        tracing=tracing,
     )
     cluster.kinds = tuple(cls for each in scheduler.core.frameworks.values() for cls in each.kinds().values())
     observed = ending.observed = Observed(

@@ -10,6 +10,7 @@ from attrs import frozen
 ELECTION: Final = "Leader election"
 SERVING: Final = "Serving"
 ACCESS: Final = "Access to the server"
+TRACING: Final = "Tracing"
 DEPRECATED: Final = "Deprecated"
 
 
@@ -89,6 +90,26 @@ class ServingOptions:
     authorization_webhook_cache_unauthorized_ttl: Annotated[
         str, _option(ACCESS, "DURATION", "How long a refusal is cached. 0s: not.")
     ] = "10s"
+
+
+@frozen(kw_only=True, slots=False)
+class TracingOptions:
+    """Options of spans."""
+
+    tracing: Annotated[
+        str,
+        _option(TRACING, "true|false", "Export spans of attempts by OpenTelemetry, as OTEL_* variables say."),
+    ] = "false"
+    tracing_sampling_rate_per_million: Annotated[
+        int | None,
+        _option(
+            TRACING,
+            "N",
+            "Attempts of a million that are traced. Default: as OTEL_TRACES_SAMPLER says, else all.",
+            min=0,
+            max=1_000_000,
+        ),
+    ] = None
 
 
 @frozen(kw_only=True, slots=False)

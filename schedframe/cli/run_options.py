@@ -11,11 +11,11 @@ from attrs import frozen
 from ..config.feature_gates import VERSION
 from .former_options import FormerOptions
 from .logs import LogFormat
-from .run_option_groups import ClientOptions, ElectionOptions, ServingOptions
+from .run_option_groups import ClientOptions, ElectionOptions, ServingOptions, TracingOptions
 
 
 @frozen(kw_only=True)
-class RunOptions(FormerOptions, ClientOptions, ServingOptions, ElectionOptions):
+class RunOptions(FormerOptions, ClientOptions, TracingOptions, ServingOptions, ElectionOptions):
     """The options of ``schedframe run``; typer reads their types and help from here."""
 
     kubeconfig: Annotated[

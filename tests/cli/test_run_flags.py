@@ -33,6 +33,7 @@ from schedframe.errors import InputError
         ("run --v 7 --seed 1", "run -vv --seed 1"),
         ("run -v 2 --seed 1", "run --seed 1"),
         ("run --leader_elect=false --a=b_c", "run --leader-elect=false --a=b_c"),
+        ("run --tracing --config f", "run --tracing=true --config f"),
         ("explain --profiling", "explain --profiling"),
     ],
 )
@@ -113,11 +114,12 @@ def test_every_flag_of_the_help_is_taken(capsys: pytest.CaptureFixture[str]) -> 
     assert run(["run", "--help"]) == 0
     shown = capsys.readouterr().out
     heads = [line for line in shown.splitlines() if line.endswith(":") and not line.startswith(" ")]
-    assert heads[:5] == [
+    assert heads[:6] == [
         "Options:",
         "Leader election:",
         "Serving:",
         "Access to the server:",
+        "Tracing:",
         "Deprecated:",
     ]
     assert not [flag for flag in INAPPLICABLE if f"{flag} " in shown]
