@@ -167,7 +167,7 @@ class Elector:
     def _seconds_to_next_look(self) -> float:
         if self._failure:
             return self._share(RETRY_JITTER)
-        expires_in = self._changed_at + self._record.duration - self.fence.clock()
+        expires_in = self._expires_at() - self.fence.clock()
         return max(0.0, min(self._share(LOOK_JITTER), expires_in))
 
     async def _lead(self) -> None:
@@ -196,7 +196,10 @@ class Elector:
         """Take or renew the lease; return whether this replica has it now."""
         try:
             if not self._is_fresh:
-                self._observe(await self.leases.read(self._seconds()) or UNHELD)
+                stored = await self.leases.read(self._seconds())
+                # The holder of a lease that was deleted writes until it notices, as if it were still there.
+                if stored is not None or not self._is_held_by_another():
+                    self._observe(stored or UNHELD)
             if self._is_held_by_another():
                 self._succeeded()
                 self._is_fresh = False
@@ -238,7 +241,15 @@ class Elector:
         record = self._record
         if record.holder in ("", self.identity):
             return False
-        return self.fence.clock() < self._changed_at + record.duration
+        return self.fence.clock() < self._expires_at()
+
+    def _expires_at(self) -> float:
+        """Return when the lease of another replica may be taken.
+
+        Not earlier than by the settings of this replica: the holder goes by its own settings until it notices
+        that a shorter duration, or none, was written into the lease by hand.
+        """
+        return self._changed_at + max(self._record.duration, self.settings.lease_duration)
 
     def _succeeded(self) -> None:
         if self._failure:

@@ -1,0 +1,140 @@
+"""Replicas of an election on one lease, in virtual time, with faults on their way to it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
+from typing import Any
+
+from attrs import define, field
+
+from schedframe.cluster.kubernetes.errors import ApiError, NoAnswer, Unreachable
+from schedframe.cluster.kubernetes.fence import Fence
+from schedframe.cluster.kubernetes.leader import ElectionSettings, Elector, LeaseName, LeaseRecord
+from schedframe.cluster.kubernetes.leader.elector import Role
+from schedframe.testing.virtual_loop import VirtualLoop
+
+
+def run_virtually(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    loop = VirtualLoop()
+    try:
+        loop.run(work())
+    finally:
+        loop.finish()
+
+
+def loop_now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+@define(eq=False)
+class Store:
+    """The Lease of an API server."""
+
+    manifest: Mapping[str, Any] | None = None
+    version: int = 0
+    writes: list[tuple[float, str]] = field(factory=list)
+    """Time and holder of each write."""
+
+    def write(self, manifest: dict[str, Any]) -> Mapping[str, Any]:
+        present = None if self.manifest is None else self.manifest["metadata"]["resourceVersion"]
+        if manifest["metadata"].get("resourceVersion") != present:
+            raise ApiError("PUT lease", 409, "Conflict", "it changed")
+        self.version += 1
+        metadata = {**manifest["metadata"], "resourceVersion": str(self.version)}
+        self.manifest = json.loads(json.dumps({**manifest, "metadata": metadata}))
+        self.writes.append((loop_now(), manifest["spec"]["holderIdentity"]))
+        return self.manifest
+
+
+@define(eq=False)
+class FaultyLeases:
+    """One replica's way to the store; ``before`` and ``after`` may wait or raise."""
+
+    store: Store
+    before: Callable[[], Awaitable[None]] | None = None
+    after: Callable[[], Awaitable[None]] | None = None
+    reads: int = 0
+
+    async def read(self, seconds: float) -> LeaseRecord | None:
+        self.reads += 1
+        await self._step(self.before, seconds)
+        manifest = self.store.manifest
+        await self._step(self.after, seconds)
+        return None if manifest is None else LeaseRecord.of(manifest)
+
+    async def write(self, record: LeaseRecord, seconds: float) -> LeaseRecord:
+        await self._step(self.before, seconds)
+        stored = self.store.write(record.to_manifest(LeaseName()))
+        await self._step(self.after, seconds)
+        return LeaseRecord.of(stored)
+
+    async def _step(self, step: Callable[[], Awaitable[None]] | None, seconds: float) -> None:
+        await asyncio.sleep(0.001)
+        if step is not None:
+            try:
+                await asyncio.wait_for(step(), seconds)
+            except TimeoutError:
+                raise NoAnswer("no answer") from None
+
+
+@define(eq=False)
+class NotedFence(Fence):
+    """Calls a function after it was extended."""
+
+    after: Callable[[], None] | None = None
+
+    def extend(self, deadline: float) -> None:
+        super().extend(deadline)
+        if self.after is not None:
+            self.after()
+
+
+@define(eq=False)
+class Replica:
+    """An elector with its fence and what it reported."""
+
+    store: Store
+    name: str
+    settings: ElectionSettings = field(factory=ElectionSettings)
+    leases: FaultyLeases = field(init=False)
+    fence: NotedFence = field(factory=lambda: NotedFence(loop_now))
+    changes: list[tuple[float, bool]] = field(factory=list)
+    cut_offs: int = 0
+    armed: list[float] = field(factory=list)
+    elector: Elector = field(init=False)
+
+    def __attrs_post_init__(self) -> None:
+        self.leases = FaultyLeases(self.store)
+        self.elector = Elector(
+            self.leases,
+            self.settings,
+            self.fence,
+            lambda leads: self.changes.append((loop_now(), leads)),
+            cut_off=self.cut_off,
+            identity=self.name,
+            watchdog=self,
+        )
+        self.elector.start()
+
+    async def cut_off(self) -> None:
+        self.cut_offs += 1
+
+    def arm(self, seconds: float) -> None:
+        self.armed.append(loop_now() + seconds)
+
+    def disarm(self) -> None:
+        self.armed.clear()
+
+    @property
+    def leads(self) -> bool:
+        return self.elector.role is Role.LEADER
+
+
+async def down() -> None:
+    raise Unreachable("no connection")
+
+
+async def hang() -> None:
+    await asyncio.sleep(3600)
