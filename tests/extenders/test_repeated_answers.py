@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from random import Random
 
+import numpy as np
 import pytest
 from attrs import define, field
 
 import schedframe
 from schedframe import BaseExtender, ExtenderFilterResult, ExtenderVerb, OfferedNodes, Pod
-from schedframe.extenders import wire
+from schedframe.cycle.search.tie_breaking import Ties, one_of
+from schedframe.extenders import Encoding, wire
+from schedframe.state import NodeTable, Rows
 from tests.cycle.build import make_node, make_pod
 
 from .server import FakeExtender
@@ -105,3 +109,35 @@ def test_an_extender_may_change_the_result_that_it_returned_before() -> None:
             status = evaluation.statuses[other]
             assert status is not None
             assert (evaluation.best, status.reasons) == ([name], (f"not {name}",))
+
+
+def test_a_pod_that_was_prepared_is_not_encoded_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    encoding, first, second = Encoding(), make_pod("first"), make_pod("second")
+    encoding.pod(first)
+    encoding.prepare(second)
+    prepared = Encoding().pod(second)
+    monkeypatch.setattr("schedframe.extenders.encoding.encode", lambda value: b"again")
+    assert encoding.pod(first) != prepared
+    assert encoding.pod(second) == prepared
+
+
+def test_another_version_of_a_prepared_pod_is_encoded() -> None:
+    encoding = Encoding()
+    encoding.prepare(make_pod("pod", labels={"version": "1"}))
+    assert b'"version":"2"' in encoding.pod(make_pod("pod", labels={"version": "2"}))
+
+
+@pytest.mark.parametrize("ties", [1, 2, 40])
+@pytest.mark.parametrize("chosen", [None, list(range(99, 20, -1))])
+def test_ties_are_drawn_alike_whether_prepared_or_not(ties: int, chosen: list[int] | None) -> None:
+    """In part of the rows, or in all; by rejection sampling, or by the number of the tie."""
+    table = NodeTable()
+    for i in range(100):
+        table.set_node(make_node(f"node-{i}"))
+    rows = table.rows() if chosen is None else Rows.at(table, np.array(chosen, np.intp))
+    best = np.zeros(len(rows), np.bool_)
+    best[:ties] = True
+    prepared, rng, other = Ties(rows, best), Random(1), Random(1)
+    drawn = [prepared.draw(rng) for _ in range(50)]
+    assert drawn == [one_of(rows, best, other) for _ in range(50)]
+    assert set(drawn) <= set(rows.positions[:ties].tolist())
