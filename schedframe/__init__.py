@@ -3,7 +3,8 @@
 This module exports what authors of plugins and schedulers need. Everything else is exported by the packages:
 the parts of objects (specs, terms, selectors) by :mod:`schedframe.api`, columns and caches by
 :mod:`schedframe.state`, and so on. A name is imported when it is first used, so that a program that needs
-only the values does not load the scheduler.
+only the values does not load the scheduler. Names that have moved to a package still work,
+with a warning, when they are imported by name; ``from schedframe import *`` gives the present names only.
 """
 
 from __future__ import annotations
