@@ -122,7 +122,11 @@ def _kinds(hint: Any) -> tuple[_Kind, ...] | None:
 
 def _any_of(hints: Iterable[Any]) -> tuple[_Kind, ...] | None:
     parts = [_kinds(hint) for hint in hints]
-    return None if None in parts else tuple(kind for part in parts if part for kind in part)
+    if None in parts:
+        return None
+    kinds = [kind for part in parts if part for kind in part]
+    # Equal unions may list their members in another order, and the first one asked for is kept.
+    return tuple(sorted(kinds, key=lambda kind: (kind.noun == _NONE, kind.noun)))
 
 
 def _named(union: Any) -> _Kind:

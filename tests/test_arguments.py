@@ -123,7 +123,7 @@ WRONG: list[Any] = [
     ),
     (
         lambda: Simulation([NODE], allow_imports=wrong(5)),
-        "allow_imports: 5 is neither a text nor a collection; give",
+        "allow_imports: 5 is neither a collection nor a text; give",
     ),
     (
         lambda: Simulation([NODE]).add(NODE, workloads="yes"),

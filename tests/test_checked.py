@@ -95,7 +95,7 @@ def function(items: Iterable[int], /, *rest: str, wanted: str, seed: int | None 
         ({"named": "x"}, "named: 'x' is not a Named; give a Named, which has name_of, or None"),
         ({"meta": "x"}, "meta: 'x' is not an ObjectMeta; give ObjectMeta(name='x') or None"),
         ({"meta": ObjectMeta}, "meta: the class ObjectMeta is not an ObjectMeta; give an instance"),
-        ({"converted": None}, "converted: None is neither a whole number nor a text; give an int or a str"),
+        ({"converted": None}, "converted: None is neither a text nor a whole number; give a str or an int"),
         ({"private": 5}, "private: 5 is not a text; give a str"),
     ],
     ids=str,

@@ -18,8 +18,16 @@ from schedframe.api import (
     parse_quantity,
 )
 from schedframe.api._wire import WIRE, Wire
+from schedframe.api.codec import CHECK
 from schedframe.api.fieldcodecs import AMOUNTS, TIME, TIMES
-from schedframe.api.groups import VERSION
+from schedframe.api.groups import (
+    VERSION,
+    BasicSchedulingPolicy,
+    GangSchedulingPolicy,
+    PodGroupResourceClaim,
+    PodGroupSchedulingPolicy,
+)
+from schedframe.errors import InputError
 
 words = st.text("abcdefghij-./0123456789", min_size=1, max_size=12)
 label_words = st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,8}[a-z0-9])?", fullmatch=True)
@@ -82,6 +90,8 @@ def values_of(cls: Any) -> st.SearchStrategy[Any]:
     if cls is NodeSelectorRequirement:
         # what is valid both as a label expression and as a field expression
         return st.builds(NodeSelectorRequirement, words, st.just("In"), words.map(lambda word: (word,)))
+    if cls in _ONE_OF_TWO:
+        return st.one_of(*(st.builds(cls, **{name: given}) for name, given in _ONE_OF_TWO[cls].items()))
     hints = get_type_hints(cls)
     fields = {}
     for attribute in attrs.fields(cls):
@@ -91,7 +101,26 @@ def values_of(cls: Any) -> st.SearchStrategy[Any]:
         fields[attribute.alias] = st.one_of(
             st.just(attribute.default), _field(hints[attribute.name], attribute, declared)
         )
-    return st.builds(cls, **fields)
+    made = st.builds(cls, **fields)
+    return made.filter(_is_valid) if hasattr(cls, CHECK) else made
+
+
+_ONE_OF_TWO: dict[Any, dict[str, st.SearchStrategy[Any]]] = {
+    PodGroupSchedulingPolicy: {
+        "basic": st.just(BasicSchedulingPolicy()),
+        "gang": st.builds(GangSchedulingPolicy, st.integers(1, 2**31 - 1)),
+    },
+    PodGroupResourceClaim: {"resource_claim_name": words, "resource_claim_template_name": words},
+}
+"""Classes of which exactly one of two fields is set."""
+
+
+def _is_valid(made: Any) -> bool:
+    try:
+        made._check_manifest()
+    except InputError:
+        return False
+    return True
 
 
 def _field(hint: Any, attribute: attrs.Attribute[Any], declared: Wire) -> st.SearchStrategy[Any]:

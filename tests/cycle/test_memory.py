@@ -99,7 +99,7 @@ def test_closed_schedulers_leave_no_objects_behind() -> None:
     """The codec keeps specs for later pods, and the cluster its pods; neither holds on to a scheduler."""
     cluster = cluster_with_nodes()
 
-    def one_scheduler(number: int) -> Counter[str]:
+    def one_scheduler(number: int) -> None:
         with Scheduler(cluster, seed=1) as scheduler:
             for i in range(2 * number, 2 * number + 2):
                 cluster.create(distinct_pod(i))
@@ -107,10 +107,12 @@ def test_closed_schedulers_leave_no_objects_behind() -> None:
             scheduler.run_until_idle()
             cluster.delete("Pod", f"default/p{1000 + number}")
             scheduler.run_until_idle()
-        del scheduler
+
+    def objects_after(numbers: range) -> Counter[str]:
+        for number in numbers:
+            one_scheduler(number)
         return live_objects()
 
-    before = [one_scheduler(number) for number in range(3)][-1]
-    after = [one_scheduler(number) for number in range(3, 9)][-1]
+    before, after = objects_after(range(3)), objects_after(range(3, 9))
     grown = {name: more for name, count in after.items() if (more := count - before[name]) > 0}
     assert not grown

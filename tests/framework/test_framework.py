@@ -92,7 +92,7 @@ def test_a_plugin_that_cannot_say_its_events() -> None:
         ["Node/Add"],
         [ClusterEvent(EventResource.NODE, Action.ADD)],
         [unchecked(EventRegistration)("Node")],
-        [EventRegistration(ClusterEvent(EventResource.NODE, Action.ADD), 5)],  # type: ignore[arg-type]
+        [unchecked(EventRegistration)(ClusterEvent(EventResource.NODE, Action.ADD), 5)],
         None,
     ],
 )
