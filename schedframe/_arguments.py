@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
 from typing import Any, TypeVar
 
@@ -45,10 +45,17 @@ def options(cls: type[Options], owner: str, keywords: Mapping[str, Any]) -> Opti
     known = [each.name for each in attrs.fields(cls)]  # type: ignore[arg-type]  # an attrs class
     for name in keywords:
         if name not in known:
-            close = get_close_matches(name, known, n=1)
-            fix = f"did you mean {close[0]}?" if close else f"it takes {', '.join(known)}"
-            raise TypeError(f"{owner} has no option {name!r}; {fix}")
+            raise unknown_keyword(f"{owner} has no option", name, known)
     return cls(**keywords)
+
+
+def unknown_keyword(problem: str, name: str, known: Sequence[str], most: int | None = None) -> TypeError:
+    """Return the error for a keyword that is not *known*, with a similar one, or *most* of those known."""
+    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+    close = get_close_matches(snake, known, n=1)
+    listed = [*known[:most], *(["…"] if len(known) > len(known[:most]) else [])]
+    fix = f"did you mean {close[0]}?" if close else f"it takes {', '.join(listed) or 'none'}"
+    return TypeError(f"{problem} {name!r}; {fix}")
 
 
 def shown(value: Any) -> str:

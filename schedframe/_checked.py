@@ -10,13 +10,13 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
-from difflib import get_close_matches
 from functools import cache, partial, wraps
 from inspect import Parameter
 from typing import Any, Final, TypeVar, cast
 
 import attrs
 
+from ._arguments import unknown_keyword
 from ._typed import Check, check_of, hints_of
 from .errors import InputError
 
@@ -225,9 +225,4 @@ def _ignore(_: Any) -> None:
 
 def _refuse(owner: str, known: list[str], keywords: dict[str, Any]) -> None:
     """Raise ``TypeError`` for an unknown keyword."""
-    name = next(iter(keywords))
-    snake = "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-    close = get_close_matches(snake, known, n=1)
-    listed = ", ".join([*known[:_MOST_LISTED], *(["…"] if len(known) > _MOST_LISTED else [])])
-    fix = f"did you mean {close[0]}?" if close else f"it takes {listed or 'none'}"
-    raise TypeError(f"{owner} has no argument {name!r}; {fix}")
+    raise unknown_keyword(f"{owner} has no argument", next(iter(keywords)), known, _MOST_LISTED)

@@ -38,11 +38,7 @@ class Server:
 
     def take(self, deadline: float, wait: Wait) -> Connection:
         """Return a kept connection that is still open, or a new one. Raises :class:`ExtenderError`."""
-        while self.idle:
-            try:
-                kept = self.idle.pop()
-            except IndexError:
-                break  # another thread took it
+        while (kept := self._pop()) is not None:
             if kept.is_idle():
                 return kept
             kept.close()
@@ -51,16 +47,24 @@ class Server:
     def put_back(self, connection: Connection) -> None:
         """Keep a connection for the next request, if it may be used again."""
         connection.is_reused = True
-        if connection.keeps and not self._closed:
-            self.idle.append(connection)
-        else:
+        if not connection.keeps:
             connection.close()
+            return
+        self.idle.append(connection)
+        if self._closed:  # by another thread, perhaps only now
+            self.close()
 
     def close(self) -> None:
         """Close the kept connections, and those in use as soon as they are not."""
         self._closed = True
-        while self.idle:
-            self.idle.pop().close()
+        while (kept := self._pop()) is not None:
+            kept.close()
+
+    def _pop(self) -> Connection | None:
+        try:
+            return self.idle.pop()
+        except IndexError:
+            return None  # also if another thread took the last one
 
 
 @frozen(eq=False)

@@ -19,6 +19,7 @@ pytest.importorskip("aiohttp", reason="the extra kubernetes is not installed")
 pytest.importorskip("msgspec", reason="the extra kubernetes is not installed")
 
 from schedframe import Scheduler
+from schedframe.api import parse_time
 from schedframe.cli.leadership import is_for_want_of_the_lease
 from schedframe.cluster.kubernetes import KubernetesCluster
 from schedframe.cluster.kubernetes.fence import Fence
@@ -41,10 +42,14 @@ def holder(server: ApiServer) -> str | None:
     return None if lease is None else lease["spec"]["holderIdentity"]
 
 
-def holders_written(server: ApiServer) -> Iterator[str]:
+def leases_written(server: ApiServer) -> Iterator[dict[str, Any]]:
     for each in server.requests:
         if each.resource == "leases" and each.body is not None:
-            yield each.body["spec"]["holderIdentity"]
+            yield each.body["spec"]
+
+
+def holder_of(spec: dict[str, Any]) -> str:
+    return str(spec["holderIdentity"])
 
 
 def bound(server: ApiServer, count: int) -> bool:
@@ -90,9 +95,11 @@ def test_the_next_replica_takes_over_when_the_leader_ends(tmp_path: Path) -> Non
                 assert first.wait(10) == 0
                 server.create(pod("b").requests(cpu="100m"))
                 server.wait_for(lambda: bound(server, 2))
-                # It was given back, so the second one did not wait for its end.
-                holders = [each for each, _ in groupby(holders_written(server))]
-                assert holders == [identity, "", holder(server)]
+                # It was given back, and the second one did not wait for its end.
+                written = [next(group) for _, group in groupby(leases_written(server), key=holder_of)]
+                assert [holder_of(each) for each in written] == [identity, "", holder(server)]
+                given_back, taken = (parse_time(each["renewTime"]) for each in written[1:])
+                assert taken - given_back < 4.0
                 assert holder(server) not in ("", identity)
                 second.send_signal(signal.SIGTERM)
                 assert second.wait(10) == 0
@@ -156,9 +163,9 @@ def test_nothing_is_written_while_the_fence_is_closed(tmp_path: Path) -> None:
             Scheduler(cluster, on_fault=lambda status, _: faults.append(status)) as scheduler,
         ):
             scheduler.run_until_idle()
+            server.wait_for(lambda: fence.refused >= 2)  # events are gathered before they are sent
             writes = [each for each in server.requests if each.body is not None]
             assert writes == []
-            assert fence.refused >= 2
             assert faults
             assert all(is_for_want_of_the_lease(status.error) for status in faults)
             fence.extend(fence.clock() + 1000.0)

@@ -306,4 +306,4 @@ class BehindServerMachine(RuleBasedStateMachine):
 
 
 TestBehindServerMachine = BehindServerMachine.TestCase
-TestBehindServerMachine.settings = settings(max_examples=examples(16), stateful_step_count=25)
+TestBehindServerMachine.settings = settings(max_examples=examples(30), stateful_step_count=25)
