@@ -1,4 +1,4 @@
-"""Durations in bounded memory: a histogram with logarithmic buckets, and its percentiles."""
+"""Durations in bounded memory: a histogram whose buckets widen with the duration, and its percentiles."""
 
 from __future__ import annotations
 

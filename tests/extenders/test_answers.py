@@ -16,6 +16,7 @@ from attrs import define, field
 
 import schedframe
 from schedframe.extenders import HttpExtender
+from schedframe.extenders.connection import _CHUNK
 from tests.cycle.build import make_node, make_pod
 
 from .test_bad_servers import config
@@ -231,6 +232,22 @@ def test_an_answer_of_ten_megabytes(serve: Callable[..., RawServer]) -> None:
     assert len(answer) > 9_000_000
     assert outcome(serve(plain(answer))) == "node-1"
     assert outcome(serve(chunked(answer, 100_000))) == "node-1"
+
+
+@pytest.mark.parametrize("framed", [plain, chunked])
+def test_answers_larger_and_smaller_than_the_buffer_take_turns(
+    serve: Callable[..., RawServer], framed: Callable[[bytes], bytes]
+) -> None:
+    """On one connection, whose buffer grows for the large ones and is small again after them."""
+    bodies = []
+    for number, size in enumerate((0, _CHUNK - 60, _CHUNK, 3 * _CHUNK, 0, 2 * _CHUNK, 10, 10)):
+        failed = json.dumps({f"unknown-{number}": "x" * size}).encode()
+        bodies.append(b'{"FailedNodes":%b,"NodeNames":["node-%d"]}' % (failed, 1 + number % 2))
+    server = serve(*map(framed, bodies))
+    with world(server) as simulation:
+        found = [simulation.evaluate(make_pod()).best for _ in bodies]
+    assert found == [[f"node-{1 + number % 2}"] for number in range(len(bodies))]
+    assert (server.connections, server.requests) == (1, len(bodies))
 
 
 def test_a_server_that_never_ends_its_answer_is_left_at_the_deadline(serve: Callable[..., RawServer]) -> None:
