@@ -163,9 +163,10 @@ def search_for(
     """Return a search as *config* and *options* ask for it, which remembers nothing yet."""
     verify = options.verify
     sampling = fast = None
+    keeps_order = options.score_all_nodes is False
     if samples(config, options):
-        sampling = Sampling(cache, config.config.percentage_of_nodes_to_score or 0)
-    elif options.remember != 0:
+        sampling = Sampling(cache, config.percentage_of_nodes_to_score, keeps_order)
+    if options.remember != 0 and not keeps_order:
         fast = FastSearch(EquivalenceCache(objects, options.remember), rng)
     if fast is None or not verify:
         return Search(cache, rng, sampling, fast=fast)
@@ -173,12 +174,18 @@ def search_for(
 
 
 def samples(config: EffectiveConfig, options: SchedulerOptions) -> bool:
-    """Return whether a search looks at some of the nodes only."""
+    """Return whether searches may look at some of the nodes only."""
     score_all_nodes = options.score_all_nodes
     if score_all_nodes != "auto":
         return not score_all_nodes
-    return bool(config.config.percentage_of_nodes_to_score) or any(
-        profile.percentage_of_nodes_to_score is not None for profile in config.profiles
+    default = config.percentage_of_nodes_to_score
+    own = [profile.percentage_of_nodes_to_score for profile in config.profiles]
+    if not default and all(each is None for each in own):
+        return False
+    # Without score plugins the first feasible node in search order is taken, whatever the percentage.
+    return not all(
+        (default if percentage is None else percentage) == 100 and profile.plugins.get("score")
+        for percentage, profile in zip(own, config.profiles, strict=True)
     )
 
 

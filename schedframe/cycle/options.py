@@ -63,8 +63,8 @@ class SchedulerOptions:
     feature_gates: FeatureGates | Mapping[str, bool] | None = None
     """Features by name, such as ``{"GenericWorkload": True}``; see :class:`FeatureGates`."""
     score_all_nodes: ScoreAllNodes = field(default="auto", validator=one_of("auto", True, False))
-    """``"auto"`` evaluates every node unless the configuration sets percentageOfNodesToScore, ``False``
-    follows kube-scheduler's sampling, ``True`` always evaluates all.
+    """``"auto"`` evaluates every node unless percentageOfNodesToScore in the configuration leaves some out,
+    ``False`` follows kube-scheduler's sampling and search order, ``True`` always evaluates all.
     """
     remember: int | None = field(
         default=None, validator=optional_number("give a number from 0", whole=True, least=0)

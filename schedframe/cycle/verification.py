@@ -77,20 +77,23 @@ class VerifyingSearch(Search):
     @override
     def decide(self, framework: Framework, pod: Pod) -> Decision:
         """One pod through the cache and, if its turn has come, through the full search, too."""
-        if self.extending is not None and self.extending.interested(pod):
+        extended = self.extending is not None and self.extending.interested(pod)
+        if extended or not self._takes_all(framework):
             return super().decide(framework, pod)  # the cache has no part in it
         self._due += self.share
         if self._due < 1:
             return super().decide(framework, pod)
         self._due -= 1
         rng = self.rng
-        before = rng.getstate()
+        before, start = rng.getstate(), 0 if self.sampling is None else self.sampling.next_start
         if self._recording is not None:
             self._recording.scores = None
         cached = super().decide(framework, pod)
         outcome = seen(cached, rng)
         scores = self._cached_scores(framework, cached)
         rng.setstate(before)
+        if self.sampling is not None:
+            self.sampling.next_start = start
         full = self._full.decide(framework, pod)
         expected = seen(full, rng)
         if scores is not None:

@@ -52,6 +52,8 @@ class Sampling:
     cache: Cache
     percentage: int = 0
     """The configuration's percentageOfNodesToScore; 0 adapts to the number of nodes."""
+    keeps_order: bool = False
+    """Whether nodes are searched in the reference's order even where all of them are looked at."""
     next_start: int = 0
     order: SearchOrder = field(init=False)
 
@@ -70,6 +72,11 @@ class Sampling:
         if percentage == 0:
             percentage = max(50 - nodes // 125, MIN_FEASIBLE_NODES_PERCENTAGE)
         return max(nodes * percentage // 100, MIN_FEASIBLE_NODES_TO_FIND)
+
+    def covers(self, framework: Framework) -> bool:
+        """Return whether a search looks at all nodes, so that neither order nor start matters; O(1)."""
+        nodes = self.cache.table.num_nodes
+        return not self.keeps_order and self.wanted(framework, nodes) >= nodes
 
     def ordered(self) -> Positions:
         """All rows in search order; O(nodes) after a node changed, else O(1)."""

@@ -38,7 +38,7 @@ Positions = npt.NDArray[np.intp]
 @brief_repr
 @define(eq=False)
 class Search:
-    """Finds a node for a pod. All nodes are looked at unless there is a :class:`Sampling`.
+    """Finds a node for a pod. All nodes are looked at unless a :class:`Sampling` leaves some out.
 
     Without ``shortcuts`` the nominated node is no better than others, and a single feasible one is scored.
     """
@@ -48,7 +48,7 @@ class Search:
     sampling: Sampling | None = None
     shortcuts: bool = True
     fast: FastSearch | None = None
-    """Decides for pods like earlier ones; not with sampling, which looks at other nodes every time."""
+    """Decides for pods like earlier ones, where all nodes are looked at: a sample differs every time."""
     extending: Extending | None = None
     """Asks the extenders, if there are any."""
     fast_filter: FastSearch | None = None
@@ -61,8 +61,11 @@ class Search:
             extenders = self.extending.interested(pod)
             if extenders:
                 return self._decide_with(self.extending, extenders, framework, pod)
-        if self.fast is not None and self.cache.table.num_nodes:
-            decision = self.fast.decide(framework, pod)
+        fast, sampling = self.fast, self.sampling
+        if fast is not None and sampling is not None and not sampling.covers(framework):
+            fast = None
+        if fast is not None and self.cache.table.num_nodes:
+            decision = fast.decide(framework, pod)
             if decision is not None and (decision.node_name is not None or decision.is_settled):
                 if decision.diagnosis is None or not framework.plan.runs_all_filters:
                     return decision
@@ -79,9 +82,11 @@ class Search:
         What plugins count beforehand covers all nodes.
         """
         extenders = self.extending.interested(pod) if self.extending is not None else ()
-        if self.fast is not None and not extenders and not framework.plan.runs_all_filters:
+        cached = not extenders and not framework.plan.runs_all_filters and self._takes_all(framework)
+        if self.fast is not None and cached:
             decision = decide_among(self.fast, framework, pod, among)
             if decision is not None:
+                self._advance(decision, None)
                 return decision
         decision = Decision(pod, CycleState())
         if extenders:
@@ -95,8 +100,14 @@ class Search:
 
         Of shape ``(capacity,)``, and good until a row changes.
         """
-        asks = self.fast is None or (self.extending is not None and self.extending.interested(pod))
-        return None if asks or self.fast is None else feasible_codes(self.fast, framework, pod)
+        asks = self.extending is not None and self.extending.interested(pod)
+        if self.fast is None or asks or not self._takes_all(framework):
+            return None
+        return feasible_codes(self.fast, framework, pod)
+
+    def _takes_all(self, framework: Framework) -> bool:
+        """Return whether all nodes are looked at for pods of *framework*; O(1)."""
+        return self.sampling is None or self.sampling.covers(framework)
 
     def _decide_with(
         self, extending: Extending, extenders: tuple[Extender, ...], framework: Framework, pod: Pod
@@ -119,7 +130,7 @@ class Search:
 
         ``None`` for a full search; one that is not settled and has no feasible rows is gone on with there.
         """
-        if self.fast_filter is None or not self.cache.table.num_nodes:
+        if self.fast_filter is None or not self.cache.table.num_nodes or not self._takes_all(framework):
             return None
         decision = self.fast_filter.decide(framework, pod)
         if decision is not None and decision.diagnosis is not None and framework.plan.runs_all_filters:
@@ -150,7 +161,7 @@ class Search:
         if decision.feasible is not None or decision.error is not None:
             return decision.error is None
         candidates = self._candidates(rows if among is None else among, outcome)
-        if self.sampling is None:
+        if self.sampling is None or self.sampling.covers(framework):
             verdicts = framework.filter_rows(decision.state, decision.pod, candidates)
             found = verdicts.passing()
             evaluated = len(candidates)
@@ -184,7 +195,7 @@ class Search:
             # What an extender said of the nominated node gives way to what the filters say of it now.
             rejected = set(verdicts.rows.select(verdicts.codes != 0).names())
             decision.named = {name: s for name, s in decision.named.items() if name not in rejected}
-        if self.sampling is None:
+        if self._takes_all(framework):
             feasible = extending.order.sorted(feasible)
         rows = extending.filter(framework, decision, feasible)
         decision.feasible = rows if rows is not None and len(rows) else None
