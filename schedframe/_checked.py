@@ -8,6 +8,7 @@ the ten thousand from fields that are checked already, construct them by :func:`
 from __future__ import annotations
 
 import inspect
+import re
 import sys
 from collections.abc import Callable
 from functools import cache, partial, wraps
@@ -25,6 +26,7 @@ T = TypeVar("T", bound=Callable[..., Any])
 
 _UNCHECKED: Final = "_made_unchecked"
 _EXACT: Final = {"str": str, "int": int, "bool": bool, "float": float}
+_TUPLE: Final = re.compile(r"tuple\[(\w+), \.\.\.\]")
 _MOST_LISTED: Final = 10
 """Arguments that an error lists."""
 _VARIABLE: Final = (Parameter.VAR_POSITIONAL, Parameter.VAR_KEYWORD)
@@ -174,18 +176,27 @@ def _passed(each: Parameter) -> str:
 def _line(each: Parameter, scope: dict[str, Any], module: str) -> str:
     """Return the line that checks a parameter, by a check that is in *scope* later.
 
-    An argument of exactly the class that the annotation names is not passed to the check.
+    An argument of exactly the class that the annotation names is not passed to the check, nor is ``None``, or
+    a tuple of such values, where the annotation allows them.
     """
-    conditions = []
-    if each.default is not Parameter.empty:
-        conditions.append(f"{each.name} is not __default_{each.name}")
+    name, conditions = each.name, []
     annotation = each.annotation if isinstance(each.annotation, str) else ""
+    if annotation.endswith(" | None"):
+        conditions.append(f"{name} is not None")
+        annotation = annotation.removesuffix(" | None")
+    if each.default is not Parameter.empty and not (conditions and each.default is None):
+        conditions.append(f"{name} is not __default_{name}")
+    items = _TUPLE.fullmatch(annotation)
+    annotation = items[1] if items else annotation
     cls = _EXACT.get(annotation, getattr(sys.modules[module], annotation, None))
-    if isinstance(cls, type):
-        scope[f"__class_{each.name}"] = cls
-        conditions.append(f"{each.name}.__class__ is not __class_{each.name}")
+    if isinstance(cls, type) and items:
+        scope[f"__only_{name}"], scope["__tuple"], scope["__type"] = {cls}.issuperset, tuple, type
+        conditions.append(f"({name}.__class__ is not __tuple or not __only_{name}(map(__type, {name})))")
+    elif isinstance(cls, type):
+        scope[f"__class_{name}"] = cls
+        conditions.append(f"{name}.__class__ is not __class_{name}")
     head = f"    if {' and '.join(conditions)}: " if conditions else "    "
-    return f"{head}__check_{each.name}({each.name})"
+    return f"{head}__check_{name}({name})"
 
 
 def _resolve_later(scope: dict[str, Any], parameters: list[Parameter], subject: _Subject) -> None:

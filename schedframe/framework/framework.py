@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Mapping, Sequence
+from types import NoneType
 from typing import Any
 
 from attrs import define, field, frozen
@@ -33,7 +34,7 @@ from .plan import Guard, Observer, Plan, compile_plan
 from .registry import Registry
 from .results import NominatingInfo, PostFilterResult
 from .scoring import ScoreTable, run_pre_score, run_scores
-from .status import SUCCESS, Code, Status, message_of
+from .status import SUCCESS, Code, Status, message_of, new_status
 from .verdicts import Diagnosis, Verdicts
 
 logger = logging.getLogger("schedframe")
@@ -274,7 +275,7 @@ class Framework:
                 result = found
             reasons += status.reasons
             rejector = rejector or entry.name
-        return result, Status(Code.UNSCHEDULABLE, tuple(reasons), rejector)
+        return result, new_status(Code.UNSCHEDULABLE, tuple(reasons), rejector)
 
     def run_reserve(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
         """Reserve with every plugin; return the first rejection or error. The caller calls run_unreserve."""
@@ -386,7 +387,7 @@ def _post_filter_answer(plugin: str, answer: Any) -> tuple[PostFilterResult | No
     if result is not None and not _is_post_filter_result(result):
         return None, invalid_answer(plugin, "post_filter", answer, _POST_FILTER_ANSWER)
     problem = read_status(plugin, "post_filter", status, _POST_FILTER_ANSWER)
-    return result, Status(plugin=plugin) if problem is None else problem
+    return result, new_status(plugin=plugin) if problem is None else problem
 
 
 _POST_FILTER_ANSWER = "(PostFilterResult | None, Status)"
@@ -396,4 +397,4 @@ def _is_post_filter_result(result: Any) -> bool:
     if not isinstance(result, PostFilterResult):
         return False
     info = result.nominating_info
-    return info is None or (isinstance(info, NominatingInfo) and isinstance(info.node_name, str | None))
+    return info is None or (isinstance(info, NominatingInfo) and isinstance(info.node_name, (str, NoneType)))

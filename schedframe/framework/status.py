@@ -173,7 +173,7 @@ class Status:
             return self
         named = self._named
         if named is None or named.plugin != plugin:
-            named = _unchecked_status(
+            named = new_status(
                 self.code, self.reasons, plugin, self.error, self.timeout, self.events, self.details
             )
             become(self, "_named", named)
@@ -202,7 +202,8 @@ class Status:
         become(self, "_checked", True)
 
 
-_unchecked_status: Final = unchecked(Status)
+new_status: Final = unchecked(Status)
+"""Make a status of values that are known to fit."""
 _MOST_KEPT = 1024
 _UNSCHEDULABLE: dict[str, Status] = {}
 _UNRESOLVABLE: dict[str, Status] = {}
@@ -213,7 +214,7 @@ thousands of equal rejections for one pod, and a lookup takes a quarter of makin
 def _kept(kept: dict[str, Status], code: Code, reasons: tuple[str]) -> Status:
     if len(kept) >= _MOST_KEPT:
         kept.clear()
-    status = kept[reasons[0]] = _unchecked_status(code, reasons)
+    status = kept[reasons[0]] = new_status(code, reasons)
     return status
 
 

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
 from ..._brief import brief_repr
+from ..._checked import unchecked
 from ...api import Pod, PodDisruptionBudget
 from ...state import NodeInfo
 from ..cycle_state import CycleState
@@ -36,6 +38,9 @@ NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"
 NEVER = "not eligible due to preemptionPolicy=Never."
 TERMINATING = "not eligible due to a terminating pod on the nominated node."
+_new_result: Final = unchecked(PostFilterResult)
+_CLEARED: Final = NominatingInfo("")
+_NO_ROOM: Final = Preemption((), None)
 _NO_PODS = np.iinfo(np.int64).max
 _LOWEST = object()
 """Key of the column with the lowest priority of the pods on each node."""
@@ -154,7 +159,7 @@ class PreemptionEvaluator:
                 return None, Status.from_error(_joined(tally.errors))
             repeatable = not tally.tried and self.by_priority and self._decides_by_spec()
             unless = self._has_lower(pod.priority) if repeatable else None
-            cleared = PostFilterResult(NominatingInfo(""), Preemption((), None), repeatable, unless)
+            cleared = _new_result(_CLEARED, _NO_ROOM, repeatable, unless)
             return cleared, Status.unschedulable(tally.message(self.handle.table.num_nodes))
         if self.handle.extenders:
             known = pod.key in self.handle.pending
@@ -169,10 +174,10 @@ class PreemptionEvaluator:
         if deferred is not None:
             deferred.append(partial(self.eviction.start, pod, chosen))
             details = Preemption(tuple(candidates), chosen)
-            return PostFilterResult(NominatingInfo(chosen.node_name), details), SUCCESS
+            return _new_result(NominatingInfo(chosen.node_name), details), SUCCESS
         orders = self.eviction.start(pod, chosen)
         details = Preemption(tuple(candidates), chosen, orders.evicted, orders.cleared, orders.stopped)
-        return PostFilterResult(NominatingInfo(chosen.node_name), details), SUCCESS
+        return _new_result(NominatingInfo(chosen.node_name), details), SUCCESS
 
     def preempt_for_group(self, group: PodGroupInfo, can_run: CanRun) -> GroupPreemption | Status:
         """Return the answer of post_filter_group: room that can be made for a group, or why there is none."""

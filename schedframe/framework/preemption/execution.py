@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from attrs import define, field, frozen
 
+from ..._checked import unchecked
 from ...api import DISRUPTION_TARGET, Pod, PodCondition
 from ...cluster import ClusterPort, NotFound
 from ...cluster.port import RemoteCluster
@@ -251,9 +252,12 @@ async def _evict_on_loop(cluster: ClusterPort, message: str, note: str, victim: 
     return None
 
 
+_new_condition: Final = unchecked(PodCondition)
+
+
 def _condition(victim: Pod, message: str) -> PodCondition:
     generation = victim.metadata.generation
-    return PodCondition(
+    return _new_condition(
         DISRUPTION_TARGET, "True", PREEMPTION_BY_SCHEDULER, message, observed_generation=generation
     )
 
