@@ -113,6 +113,11 @@ class Core:
         """Report an error of the tracing, which changes nothing for any pod."""
         self.report(Status.from_error(error), None, "tracing")
 
+    def is_gone(self, pod: Pod) -> bool:
+        """Whether *pod* was deleted, or placed by others, while extenders were asked about it."""
+        now = self.pending.get(pod.key)
+        return now is None or now.uid != pod.uid or now.is_terminating
+
     def report(self, status: Status, pod: Pod | None, where: str) -> None:
         """Log a fault of a plugin, or of the cluster, and call ``on_fault`` with it."""
         about = f" for pod {pod.key}" if pod is not None else ""

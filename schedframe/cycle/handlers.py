@@ -91,7 +91,12 @@ class EventHandlers:
 
     def on_event(self, event: WatchEvent) -> None:
         """One event of the watch."""
-        self._by_kind[event.kind](event.old, event.new)
+        try:
+            self._by_kind[event.kind](event.old, event.new)
+        except (KeyboardInterrupt, SystemExit):
+            # In a gate or a hint: the event counts once more, or its pod would never be queued.
+            self.core.inbox.put_first(self.on_event, event)
+            raise
 
     def _emit(self, old: Any, new: Any) -> None:
         for happened in derive_object_events(old, new):

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
-from attrs import field, frozen
+from attrs import Attribute, field, frozen
 
 from .._arguments import collection, has, one_of, optional_call, optional_number, optional_with, share
 from .._brief import brief_repr
@@ -28,6 +28,13 @@ def _extenders(given: Iterable[Extender]) -> tuple[Extender, ...]:
     for extender in extenders:
         has("extenders", extender, ("name", "verbs"), "give objects of a class below BaseExtender")
     return extenders
+
+
+def _observer(_: object, attribute: Attribute[Any], value: Any) -> None:
+    """Validate an observer, either of plugin calls or of the whole scheduler."""
+    if value is not None and not isinstance(value, SchedulerObserver):
+        fix = "give an object with a method plugin_called, or a SchedulerObserver"
+        has(attribute.name, value, ("plugin_called",), fix)
 
 
 @brief_repr
@@ -80,7 +87,7 @@ class SchedulerOptions:
     """Whether pods that no plugin can tell apart wait together: if one of them is rejected, the others are
     not tried as long as nothing changes. ``False`` tries each. It changes the speed, never a decision.
     """
-    observer: Observer | SchedulerObserver | None = None
+    observer: Observer | SchedulerObserver | None = field(default=None, validator=_observer)
     """Called with every plugin call; a :class:`SchedulerObserver` also with attempts and extension points."""
     statistics: bool = field(default=False, validator=one_of(True, False))
     """Whether to time every call of a plugin for :meth:`Scheduler.statistics`: some microseconds for each

@@ -12,7 +12,7 @@ from attrs import evolve
 from .._arguments import has
 from .._arguments import options as checked_options
 from .._brief import brief_of
-from ..api import Pod, group_of
+from ..api import group_of
 from ..cluster import ClusterPort
 from ..config import ConfigSource, EffectiveConfig
 from ..errors import InputError
@@ -22,7 +22,7 @@ from ..queue import QueuedPodInfo
 from .binding.assume import place
 from .binding.attempt import Attempt
 from .binding.bind import resume
-from .binding.failure import handle_failure
+from .binding.failure import handle_failure, requeue_interrupted
 from .binding.permit import PermitDesk
 from .build import GROUPS, build_core, close_frameworks, load, registry_with
 from .core import Core, logger
@@ -70,12 +70,10 @@ class Scheduler:
         given = checked_options(SchedulerOptions, "Scheduler", keywords)
         options = given if options is None else evolve(options, **keywords)
         has("cluster", cluster, ("watch", "bind"), "give a ClusterPort such as InMemoryCluster()")
-        registry, passed = registry_with(options)
-        self.registry = registry
-        self._passed = passed
+        self.registry, self._passed = registry_with(options)
         self.recorder = options.recorder
-        effective = load(config, registry, passed, options.feature_gates)
-        self.core: Core = build_core(cluster, effective, registry, options)
+        effective = load(config, self.registry, self._passed, options.feature_gates)
+        self.core: Core = build_core(cluster, effective, self.registry, options)
         if self.core.meter is not None and options.metrics is not None:
             options.metrics.attach(partial(collect, self.core, self.core.meter))
         self._timed = self.core.times_attempts
@@ -89,7 +87,9 @@ class Scheduler:
             self.groups.queue.scale_backoff(self.groups.backoff_size)
         self._handlers = EventHandlers(self.core) if self.groups is None else GroupEventHandlers(self.core)
         self._watching = Watching(self.core, self._handlers)
-        self._reloader = Reloader(effective, self.core, registry, options, self._watching, self._socket_wait)
+        self._reloader = Reloader(
+            effective, self.core, self.registry, options, self._watching, self._socket_wait
+        )
         self._driving = threading.RLock()
         """Held while ``run`` or ``run_until_idle`` is at work, so that ``close`` waits for it."""
         self._runs = False
@@ -147,19 +147,22 @@ class Scheduler:
         while (info := core.queue.pop()) is not None:
             pod = info.pod
             if self.groups is not None and (key := group_of(pod)):
-                decision = self.groups.run(info, key)
-                if decision is None:
-                    continue
-                return decision
+                if (decision := self.groups.run(info, key)) is not None:
+                    return decision
+                continue
             framework = core.frameworks.get(pod.spec.scheduler_name)
             # Nor does it need scheduling any more if it is being deleted, or placed already.
             settled = pod.metadata.deletion_timestamp is not None or pod.uid in core.cache.states
             if framework is None or settled:
                 core.queue.done(info.uid)
                 continue
-            if not core.extenders:
-                return self._cycle(framework, info)
-            return self._socket_wait.working(self._cycle, framework, info)
+            try:
+                if not core.extenders:
+                    return self._cycle(framework, info)
+                return self._socket_wait.working(self._cycle, framework, info)
+            except BaseException as error:
+                requeue_interrupted(core, framework, (info,), error)
+                raise
         return None
 
     def run_until_idle(self) -> int:
@@ -276,7 +279,7 @@ class Scheduler:
         decision = core.search.decide(framework, pod)
         if trace is not None:
             trace.search_ended()
-        if decision.extenders and self._is_gone(pod):
+        if decision.extenders and core.is_gone(pod):
             core.queue.done(info.uid)
             if trace is not None:
                 trace.ended(AttemptEnd(AttemptResult.ERROR, message=GONE))
@@ -297,11 +300,6 @@ class Scheduler:
         if trace is not None:
             trace.leave()
         return decision
-
-    def _is_gone(self, pod: Pod) -> bool:
-        """Whether *pod* was deleted, or placed by others, while extenders were asked about it."""
-        now = self.core.pending.get(pod.key)
-        return now is None or now.uid != pod.uid or now.is_terminating
 
     # ---- time --------------------------------------------------------------------------------------------
 

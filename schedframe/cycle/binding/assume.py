@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...api import Pod
 from ..core import Core
 from .activation import activate_requested
 from .attempt import Attempt
@@ -19,6 +20,15 @@ def place(core: Core, attempt: Attempt, *, publish: bool = True) -> None:
     """
     assumed = attempt.assumed = attempt.pod.with_node_name(attempt.node_name)
     core.cache.assume_pod(assumed)
+    try:
+        _reserve_and_permit(core, attempt, assumed, publish)
+    except BaseException:
+        if assumed.uid in core.queue.in_flight and assumed.uid not in core.binding:
+            roll_back(core, attempt)
+        raise
+
+
+def _reserve_and_permit(core: Core, attempt: Attempt, assumed: Pod, publish: bool) -> None:
     nominator = core.queue.nominator
     if nominator.nominations:
         nominator.delete(assumed)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from attrs import frozen
 
-from ...framework import Code, Diagnosis, NominatingInfo, Status
-from ...queue import NominatingMode, PodClass
+from ...framework import Code, CycleState, Diagnosis, Framework, NominatingInfo, Status
+from ...queue import NominatingMode, PodClass, QueuedPodInfo
 from ..core import Core
 from ..outcomes import AttemptResult
 from ..tracing import AttemptEnd
@@ -73,6 +75,19 @@ def handle_failure(
         core.queue.nominator.add(current, mode=NominatingMode.NOOP)
     reason = REASON_UNSCHEDULABLE if status.is_rejected else REASON_ERROR
     report_unschedulable(core, current, reason, _message(status, diagnosis), nominating)
+
+
+def requeue_interrupted(
+    core: Core, framework: Framework, infos: Iterable[QueuedPodInfo], error: BaseException
+) -> None:
+    """Requeue the pods whose attempt *error* interrupted, such as Ctrl-C while a hook ran.
+
+    Attempts that wait in permit, or are being bound, go on.
+    """
+    for info in infos:
+        if info.uid in core.queue.in_flight and info.uid not in core.binding:
+            attempt = Attempt(info, info.pod, framework, CycleState())
+            handle_failure(core, attempt, Status.from_error(error))
 
 
 def _observe(core: Core, attempt: Attempt, status: Status, diagnosis: Diagnosis | Rejection | None) -> None:

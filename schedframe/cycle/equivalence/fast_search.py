@@ -72,6 +72,9 @@ class FastSearch:
             return self._decide(framework, pod)
         except Exception as error:  # noqa: BLE001 - whatever is wrong here must not stop the scheduler
             return self._after_fault(framework, pod, error)
+        except BaseException:
+            self.cache.drop(framework, pod)  # interrupted midway, as by Ctrl-C
+            raise
 
     def _decide(self, framework: Framework, pod: Pod) -> Decision | None:
         if pod.status.nominated_node_name:

@@ -13,7 +13,7 @@ from ...framework import CycleState, Framework, PodGroupInfo, Status
 from ...queue import GroupQueue, QueuedPodInfo
 from ...state import GroupCache
 from ..binding.attempt import Attempt
-from ..binding.failure import handle_failure
+from ..binding.failure import handle_failure, requeue_interrupted
 from ..core import Core
 from ..search.decision import Decision
 from .apply import apply_outcome
@@ -76,8 +76,12 @@ class GroupCycle:
         infos = [info for info in infos if not self._is_settled(framework, info)]
         if not infos:
             return None
-        outcome = self._outcome(framework, key, infos)
-        apply_outcome(self.core, framework, infos, outcome, started)
+        try:
+            outcome = self._outcome(framework, key, infos)
+            apply_outcome(self.core, framework, infos, outcome, started)
+        except BaseException as error:
+            requeue_interrupted(self.core, framework, infos, error)
+            raise
         write_condition(self.core, key, outcome)
         if self.core.meter is not None:
             self.core.meter.group_ended(framework, outcome.result.label, perf_counter() - started)

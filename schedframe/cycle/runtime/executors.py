@@ -47,6 +47,17 @@ def finish(work: Work) -> Any:
         return Status.from_error(error)
 
 
+def finish_whatever(work: Work, done: Done) -> None:
+    """Call *done* with the result of *work*, also if it is interrupted; then raise the interruption."""
+    try:
+        result = finish(work)
+    except BaseException as error:
+        # A plugin that ends its thread (SystemExit), or Ctrl-C, must not take the pod with it.
+        done(Status.from_error(error))
+        raise
+    done(result)
+
+
 def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
     try:
         asyncio.get_running_loop()
@@ -66,7 +77,7 @@ class InlineExecutor:
 
     def submit(self, work: Work, done: Done) -> None:
         """Run *work* now."""
-        done(finish(work))
+        finish_whatever(work, done)
 
     def close(self) -> None:
         """Nothing to finish."""
@@ -87,21 +98,11 @@ class ThreadExecutor:
 
     def submit(self, work: Work, done: Done) -> None:
         """Run *work* in some thread."""
-        self._pool.submit(_in_thread, work, done)
+        self._pool.submit(finish_whatever, work, done)
 
     def close(self) -> None:
         """Wait for what was submitted."""
         self._pool.shutdown(wait=True)
-
-
-def _in_thread(work: Work, done: Done) -> None:
-    try:
-        result = finish(work)
-    except BaseException as error:
-        # A plugin that ends its thread (SystemExit) must not take the pod with it.
-        done(Status.from_error(error))
-        raise
-    done(result)
 
 
 @checked

@@ -27,6 +27,10 @@ class Inbox:
         if wake_up is not None:
             wake_up()
 
+    def put_first(self, method: Callable[..., None], argument: Any) -> None:
+        """Ask the core to call ``method(argument)`` before all that waits. The core's thread only."""
+        self._messages.appendleft((method, argument))
+
     def wake(self) -> None:
         """Let the core look again whether there is something to do, without a message."""
         wake_up = self.wake_up

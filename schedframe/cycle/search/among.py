@@ -28,6 +28,9 @@ def decide_among(fast: FastSearch, framework: Framework, pod: Pod, among: Rows) 
     except Exception as error:  # noqa: BLE001 - as in FastSearch.decide
         fast.drop(framework, pod, error)
         return None
+    except BaseException:
+        fast.cache.drop(framework, pod)
+        raise
 
 
 def feasible_codes(fast: FastSearch, framework: Framework, pod: Pod) -> Codes | None:
@@ -41,6 +44,9 @@ def feasible_codes(fast: FastSearch, framework: Framework, pod: Pod) -> Codes | 
     except Exception as error:  # noqa: BLE001 - as in FastSearch.decide
         fast.drop(framework, pod, error)
         return None
+    except BaseException:
+        fast.cache.drop(framework, pod)
+        raise
 
 
 def _of_class(fast: FastSearch, framework: Framework, pod: Pod) -> tuple[SpecMemo, Decision] | None:
