@@ -29,6 +29,7 @@ from .equivalence.fast_search import FastSearch
 from .handle import SchedulerHandle
 from .metering.meter import Meter
 from .metering.plugin_calls import EveryCall
+from .observer import contained
 from .options import SchedulerOptions
 from .outcomes import SchedulerObserver
 from .runtime.clock import SystemClock
@@ -206,9 +207,9 @@ def _observer_of(core: Core, profile: str, options: SchedulerOptions) -> Observe
         found.append(core.calls.setdefault(profile, EveryCall()))
     observer = options.observer
     if isinstance(observer, SchedulerObserver):
-        found.append(observer.of_profile(profile))
+        found.append(contained(core, observer.of_profile(profile)))
     elif observer is not None:
-        found.append(observer)
+        found.append(contained(core, observer))
     return Observers(found) if len(found) > 1 else next(iter(found), None)
 
 

@@ -1,10 +1,12 @@
-"""DecisionObserver: the call-back after every search."""
+"""Callbacks of a scheduler's user, whose exceptions change nothing: after searches and plugin calls."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from ..framework import Status
+from attrs import define, field
+
+from ..framework import Observer, PointObserver, Status
 
 if TYPE_CHECKING:
     from ..framework import Framework
@@ -32,3 +34,44 @@ def record(
         recorder.decided(core, framework, info, decision)
     except Exception as error:  # noqa: BLE001 - a note that cannot be taken must not stop the scheduler
         core.report(Status.from_error(error), info.pod, "recorder")
+
+
+def contained(core: Core, observer: Observer) -> Observer:
+    """Return *observer* without its exceptions, which would count as those of the plugin that was called."""
+    if isinstance(observer, PointObserver):
+        return _ContainedPointObserver(observer, core)
+    return _ContainedObserver(observer, core)
+
+
+@define(eq=False)
+class _ContainedObserver:
+    """Reports the first exception of an observer. Called in the core, and in threads of the executor."""
+
+    observer: Any
+    core: Core
+    _has_failed: bool = field(default=False, init=False)
+
+    def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
+        try:
+            self.observer.plugin_called(point, plugin, seconds, result)
+        except Exception as error:  # noqa: BLE001 - watching must not change what happens
+            self._failed(error)
+
+    def _failed(self, error: Exception) -> None:
+        # Not each one: there may be hundreds of calls for a pod.
+        if not self._has_failed:
+            self._has_failed = True
+            self.core.inbox.put(self._report, error)
+
+    def _report(self, error: Exception) -> None:
+        self.core.report(Status.from_error(error), None, "observer")
+
+
+class _ContainedPointObserver(_ContainedObserver):
+    """The same of an observer that also gets the time of each extension point."""
+
+    def point_ended(self, point: str, seconds: float, status: Status | None) -> None:
+        try:
+            self.observer.point_ended(point, seconds, status)
+        except Exception as error:  # noqa: BLE001 - as above
+            self._failed(error)

@@ -28,7 +28,7 @@ from .verdicts import Diagnosis, Verdicts
 class PointObserver(Observer, Protocol):
     """Receives every plugin call of one profile, and every run of an extension point.
 
-    Called in the core, ``plugin_called`` of pre_bind and bind in threads of the executor. It must not raise.
+    Called in the core, ``plugin_called`` of pre_bind and bind in threads of the executor.
     """
 
     def point_ended(self, point: str, seconds: float, status: Status | None) -> None:

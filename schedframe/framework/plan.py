@@ -22,7 +22,10 @@ Call = Callable[..., Any]
 
 
 class Observer(Protocol):
-    """Receives every plugin call. A plan that was compiled without an observer has no overhead for it."""
+    """Receives every plugin call. A plan that was compiled without an observer has no overhead for it.
+
+    A scheduler reports the first exception of an observer as a fault; none changes anything for a pod.
+    """
 
     def plugin_called(self, point: str, plugin: str, seconds: float, result: Any) -> None:
         """*plugin* returned *result* at *point* (a hook's name) after *seconds*, or raised it."""
