@@ -279,7 +279,7 @@ class Scheduler:
         decision = core.search.decide(framework, pod)
         if trace is not None:
             trace.search_ended()
-        if decision.extenders and core.is_gone(pod):
+        if core.extenders and decision.extenders and core.is_gone(pod):
             core.queue.done(info.uid)
             if trace is not None:
                 trace.ended(AttemptEnd(AttemptResult.ERROR, message=GONE))

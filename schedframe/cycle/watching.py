@@ -17,13 +17,10 @@ class Watching:
     core: Core
     handlers: EventHandlers
     _tell: WatchHandler | None = None
+    begun: bool = field(default=False, init=False)
+    """Whether anything is followed."""
     _kinds: frozenset[str] = frozenset()
     _subscriptions: list[Subscription] = field(factory=list)
-
-    @property
-    def begun(self) -> bool:
-        """Whether anything is followed."""
-        return bool(self._subscriptions)
 
     def follow(self) -> None:
         """Follow the kinds that are not followed yet; their objects arrive in the inbox."""
@@ -37,9 +34,11 @@ class Watching:
         if more:
             self._subscriptions.append(self.core.cluster.watch(self._tell, more))
             self._kinds |= frozenset(more)
+            self.begun = True
 
     def close(self) -> None:
         """Follow nothing any more. Safe to call twice."""
         for subscription in self._subscriptions:
             subscription.close()
         self._subscriptions.clear()
+        self.begun = False

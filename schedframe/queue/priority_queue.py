@@ -84,7 +84,8 @@ class PriorityQueue(QueueView):
         if self._pools.arrive(info, UNSCHEDULABLE_POD_ADD.label, now):
             if self._counts is not None:
                 self._counts.added += 1
-            self._ready()
+            if self._on_ready is not None:
+                self._on_ready()
 
     def update(self, old: Pod, new: Pod, *, echo: bool = False) -> None:
         """Update a waiting pod that changed. O(log n), and the hints of its rejectors if it is unschedulable.

@@ -7,6 +7,7 @@ from typing import Any
 from ...framework import Code, Status
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
 from ..core import Core
+from ..runtime.executors import Work, finish
 from .activation import activate_requested
 from .attempt import Attempt
 from .bind_task import UNKNOWN_OUTCOME, BindingTask
@@ -40,11 +41,10 @@ def start_binding(core: Core, attempt: Attempt) -> None:
 
 def submit(core: Core, attempt: Attempt) -> None:
     """Run what is left of pre_bind, and bind."""
-    executor = core.executor
     attempt.submitted_at = core.paused.moment
     task = BindingTask(attempt, core.cluster)
-    if executor.inline:
-        executor.submit(task.run, lambda status: finish_binding(core, attempt, status))
+    if core.executor.inline:
+        finish_binding(core, attempt, finish(task.run))
         return
     assert attempt.assumed is not None
     core.binding[attempt.assumed.uid] = attempt
@@ -52,8 +52,7 @@ def submit(core: Core, attempt: Attempt) -> None:
         core.published = core.cache.snapshot()
     in_thread = bool(attempt.pre_binders or attempt.binders)
     needs_thread = in_thread or not (core.on_loop and attempt.framework.plan.binds_at_once)
-    work = task.run if needs_thread else task.run_on_loop
-    executor.submit(work, lambda status: core.inbox.put(_finished, (core, attempt, status)))
+    _execute(core, attempt, task.run if needs_thread else task.run_on_loop)
 
 
 def resume(core: Core, parked: PausedBinding) -> None:
@@ -61,11 +60,11 @@ def resume(core: Core, parked: PausedBinding) -> None:
     if not parked.verify:
         submit(core, parked.attempt)
         return
-    attempt = parked.attempt
-    core.executor.submit(
-        BindingTask(attempt, core.cluster).verify,
-        lambda status: core.inbox.put(_finished, (core, attempt, status)),
-    )
+    _execute(core, parked.attempt, BindingTask(parked.attempt, core.cluster).verify)
+
+
+def _execute(core: Core, attempt: Attempt, work: Work) -> None:
+    core.executor.submit(work, lambda status: core.inbox.put(_finished, (core, attempt, status)))
 
 
 def _finished(message: tuple[Core, Attempt, Status | None]) -> None:

@@ -26,7 +26,10 @@ class Executor(Protocol):
 
     @property
     def inline(self) -> bool:
-        """Whether ``submit`` has done everything, ``done`` included, when it returns."""
+        """Whether ``submit`` has done everything, ``done`` included, when it returns.
+
+        The core runs work by itself then, as :func:`finish` does.
+        """
         ...
 
     def submit(self, work: Work, done: Done) -> None:

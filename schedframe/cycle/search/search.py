@@ -66,7 +66,9 @@ class Search:
             fast = None
         if fast is not None and self.cache.table.num_nodes:
             decision = fast.decide(framework, pod)
-            if decision is not None and (decision.node_name is not None or decision.is_settled):
+            if decision is not None and decision.node_name is not None:
+                return decision
+            if decision is not None and decision.is_settled:
                 if decision.diagnosis is None or not framework.plan.runs_all_filters:
                     return decision
                 decision = None  # the cache knows the first rejection of a node only

@@ -83,6 +83,8 @@ class Eviction:
 
     def is_in_progress(self, preemptor: Pod) -> bool:
         """Whether some victim of *preemptor* is still to be evicted; O(1)."""
+        if not self._last:  # each pod is asked about as it enters the queue
+            return False
         last = self._last.get(preemptor.uid, _NO_VICTIM)
         return last is None or (last is not _NO_VICTIM and self._is_present(last))
 
