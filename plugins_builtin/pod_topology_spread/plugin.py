@@ -135,7 +135,7 @@ class PodTopologySpread:
         if not constraints:
             return SKIP
         all_keys = bool(pod.spec.topology_spread_constraints) or not self._system_defaults
-        state.write(_SOFT, ScoreState.of(constraints, nodes, all_keys))
+        state.write(_SOFT, ScoreState.of(constraints, nodes, all_keys, self.handle.table))
         return None
 
     @hookimpl

@@ -67,7 +67,9 @@ class ScoreTerm:
         if self.is_per_node:
             count = count_on(info, table, self.constraint.namespace, self.constraint.selector)
             return self.of_count(count)
-        return self.of_count(self.counts.item(self.labels.code_of(value)))
+        code = self.labels.code_of(value)
+        # A node that an extender sent back may have a value that no node of the table has.
+        return self.of_count(self.counts.item(code) if 0 <= code < len(self.counts) else 0)
 
     def of_count(self, count: int) -> float:
         """Return the term of a domain with *count* matching pods."""
@@ -93,6 +95,8 @@ class ScoreState:
     terms: tuple[ScoreTerm, ...]
     all_keys: bool
     """Whether nodes that lack a topology key are ignored, which means a score of 0."""
+    table: NodeTable
+    """Where pods are counted. Rows of other tables are nodes that an extender sent back."""
     _zero_or_large: bool = field(init=False)  # every sum is 0 or at least log(2)
     _raw: Scores | None = field(default=None, init=False)
 
@@ -101,16 +105,20 @@ class ScoreState:
         self._zero_or_large = all(term.surplus >= 0 for term in self.terms)
 
     @classmethod
-    def of(cls, constraints: Constraints, feasible: Rows, all_keys: bool) -> ScoreState:
-        """Weigh the constraints by the number of domains of the *feasible* rows.
+    def of(
+        cls, constraints: Constraints, feasible: Rows, all_keys: bool, table: NodeTable | None = None
+    ) -> ScoreState:
+        """Weigh the constraints by the number of domains of the *feasible* rows; count pods in *table*.
 
-        O(domains) for each constraint if all nodes are feasible, else O(rows).
+        By default the table of these rows. O(domains) for each constraint if all nodes are feasible, else
+        O(rows).
         """
+        table = feasible.table if table is None else table
         keys: tuple[str, ...] = ()
         if all_keys:
             first = constraints[0].topology_key
             keys = (first,) if len(constraints) == 1 else tuple(sorted({c.topology_key for c in constraints}))
-        return cls(tuple(_term(each, feasible, keys) for each in constraints), all_keys)
+        return cls(tuple(_term(each, feasible, keys, table) for each in constraints), all_keys, table)
 
     def score(self, info: NodeInfo, table: NodeTable) -> int:
         """Return the sum of the terms, rounded half away from zero; 0 for an ignored node."""
@@ -197,7 +205,9 @@ class ScoreState:
 
         Only for a single term on domains and all nodes of the table; else ``None``.
         """
-        first, table = self.terms[0], rows.table
+        first, table = self.terms[0], self.table
+        if rows.table is not table:
+            return None
         if len(self.terms) > 1 or first.is_per_node or len(rows) != table.num_nodes:
             return None
         domains = table.pod_groups.domains(first.constraint.topology_key)
@@ -217,6 +227,8 @@ class ScoreState:
         """Return the rows that are ignored for lack of a topology key; ``None`` if there are none."""
         if not self.all_keys:
             return None
+        if rows.table is not self.table:
+            return np.array([self._ignores(info.node) for info in rows], np.bool_)
         mask: npt.NDArray[np.bool_] | None = None
         for term in self.terms:
             if not _all_nodes_labelled(term.constraint.topology_key, rows.table):
@@ -228,18 +240,23 @@ class ScoreState:
         return self.all_keys and not all(term.constraint.topology_key in node.labels for term in self.terms)
 
 
-def _term(constraint: Constraint, feasible: Rows, keys: tuple[str, ...]) -> ScoreTerm:
+def _term(constraint: Constraint, feasible: Rows, keys: tuple[str, ...], table: NodeTable) -> ScoreTerm:
     """Weigh one constraint; *keys* are those that a node must have to be scored."""
-    table, key = feasible.table, constraint.topology_key
+    key = constraint.topology_key
     surplus = float(constraint.max_skew - 1)
+    sent_back = feasible.table is not table
     if key == HOSTNAME:
-        weight = _weight(_scored_rows(feasible, key, keys))
+        size = _size_of_nodes(feasible, key, keys) if sent_back else _scored_rows(feasible, key, keys)
+        weight = _weight(size)
         return ScoreTerm(constraint, table.label(key), weight, surplus, _NO_COUNTS)
     sums = constraint.column(table).by_domain(key, constraint.subset)
     same_nodes = constraint.subset is None and len(keys) < 2
     domains = sums.domains if same_nodes else table.pod_groups.domains(key, nodes_with_keys(key, keys))
     labels = domains.labels
-    weight = _weight(_domains_of_rows(feasible, domains, not keys))
+    size = (
+        _size_of_nodes(feasible, key, keys) if sent_back else _domains_of_rows(feasible, domains, not keys)
+    )
+    weight = _weight(size)
     counts = sums.sums[: len(labels.values)].copy()
     empty = labels.code_of("") if not keys else -1
     if empty >= 0:
@@ -284,6 +301,12 @@ def _domains_of_rows(feasible: Rows, domains: Domains, any_node: bool) -> int:
         code = domains.labels.code_of("")
         number += not (0 <= code < len(present) - 1 and present[code + 1])
     return number
+
+
+def _size_of_nodes(nodes: Rows, key: str, keys: tuple[str, ...]) -> int:
+    """As :func:`_scored_rows` or :func:`_domains_of_rows`, for nodes that an extender sent back."""
+    scored = [info.labels for info in nodes if all(each in info.labels for each in keys)]
+    return len(scored) if key == HOSTNAME else len({labels.get(key, "") for labels in scored})
 
 
 def _has_value(nodes: npt.NDArray[np.int64], code: int) -> bool:

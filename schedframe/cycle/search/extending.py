@@ -220,8 +220,7 @@ class Extending:
         state, pod = decision.state, decision.pod
         if framework.plan.score:
             state.skip_score_plugins.clear()
-            present = rows.present(framework.handle.table) if isinstance(rows, ReplacedRows) else rows
-            error = framework.run_pre_score(state, pod, present)
+            error = framework.run_pre_score(state, pod, rows)
             if error is not None:
                 return error
         if isinstance(rows, ReplacedRows):

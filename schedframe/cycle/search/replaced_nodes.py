@@ -42,11 +42,6 @@ class ReplacedRows(Rows):
         """Return the nodes at *positions*."""
         return ReplacedRows.of([self.nodes[position] for position in positions])
 
-    def present(self, table: NodeTable) -> Rows:
-        """Return the rows of *table* that have nodes of these names."""
-        rows = (table.live_row(node.name) for node in self.nodes)
-        return Rows.at(table, np.array([row for row in rows if row is not None], np.intp))
-
 
 def plan_by_node(framework: Framework) -> Plan:
     """Return the plan with scores node by node: columnar forms read rows of the node table."""
