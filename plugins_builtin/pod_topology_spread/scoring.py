@@ -253,9 +253,7 @@ def _term(constraint: Constraint, feasible: Rows, keys: tuple[str, ...], table: 
     same_nodes = constraint.subset is None and len(keys) < 2
     domains = sums.domains if same_nodes else table.pod_groups.domains(key, nodes_with_keys(key, keys))
     labels = domains.labels
-    size = (
-        _size_of_nodes(feasible, key, keys) if sent_back else _domains_of_rows(feasible, domains, not keys)
-    )
+    size = _size_of_nodes(feasible, key, keys) if sent_back else _domains_of_rows(feasible, domains, not keys)
     weight = _weight(size)
     counts = sums.sums[: len(labels.values)].copy()
     empty = labels.code_of("") if not keys else -1

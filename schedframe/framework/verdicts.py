@@ -146,16 +146,28 @@ class Verdicts:
             self._summary = summary_of(self.reasons())
         return self._summary
 
+    def first(self, count: int) -> Verdicts:
+        """Return the verdicts of the first *count* rows, which share the statuses."""
+        rows = self.rows.select(np.arange(count))
+        return Verdicts(rows, self.codes[:count], self.statuses, self._number)
+
+    def first_failed(self) -> int | None:
+        """Return the position (among ``rows``) of the first error, ``None`` if there is none."""
+        failed = self._failed()
+        return int(failed[0]) if len(failed) else None
+
     def first_error(self) -> Status | None:
         """The error of the first row by node name that failed, ``None`` if no row did."""
-        errors = [i + 1 for i, status in enumerate(self.statuses) if status.code is Code.ERROR]
-        if not errors:
-            return None
-        failed = np.flatnonzero(np.isin(self.codes, errors))
-        names = self.rows.select(failed).names()
+        failed = self._failed()
+        names = self.rows.select(failed).names() if len(failed) else ()
         if not names:
             return None
         return self.status_at(int(failed[min(range(len(names)), key=names.__getitem__)]))
+
+    def _failed(self) -> npt.NDArray[np.intp]:
+        """Return the positions (among ``rows``) of errors, ascending."""
+        errors = [i + 1 for i, status in enumerate(self.statuses) if status.code is Code.ERROR]
+        return np.flatnonzero(np.isin(self.codes, errors)) if errors else np.empty(0, np.intp)
 
 
 def _not_negative(codes: npt.NDArray[np.integer], highest: int) -> npt.NDArray[np.integer]:

@@ -66,7 +66,10 @@ class Decision:
     extenders: tuple[Extender, ...] = ()
     """Those that took part in the search, in the order of their calls."""
     named: Mapping[str, Status] = _NONE
-    """Node → the status that an extender reported, also for nodes that remain or do not exist."""
+    """Node → the status that an extender reported, also for nodes that remain or do not exist.
+
+    With it the refused nominated node, where the search did not come to it.
+    """
     prepared: PreparedScores | None = None
     """Computed while an extender thought."""
     ties: Ties | None = None

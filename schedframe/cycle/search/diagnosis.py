@@ -40,7 +40,7 @@ def diagnose(
     A refused nominated node has its own reason, also where pre_filter named others. As in the reference, the
     plugin that rejected it is then listed in the status of the nodes that pre_filter left out.
     """
-    also = [refused.status.plugin] if refused is not None and refused.status.is_rejected else []
+    also = [] if refused is None else [refused.status.plugin]
     absent = outcome.absent_status_with(also)
     diagnosis = Diagnosis(verdicts, num_nodes, None, absent, set(outcome.plugins))
     for status, _ in verdicts.settle():

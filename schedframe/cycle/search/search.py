@@ -234,7 +234,7 @@ class Search:
         status = framework.run_filters_with_nominated_pods(decision.state, decision.pod, info)
         if status is not None:
             # An error here is not final: the search that follows meets it again where it matters.
-            return Refused(name, row, status)
+            return Refused(name, row, status) if status.is_rejected else None
         feasible: Rows | None = Rows.at(table, np.array([row], np.intp))
         if decision.extenders and self.extending is not None and feasible is not None:
             feasible = self.extending.filter(framework, decision, feasible)
@@ -285,9 +285,7 @@ class Search:
             found = verdicts.passing()
             if len(found) > wanted or portion >= len(ordered):
                 break
-        seen = int(found[wanted]) - 1 if len(found) > wanted else len(rows) - 1
-        refused = np.count_nonzero(verdicts.codes[: seen + 1])
-        return verdicts, found[:wanted], len(found[:wanted]) + int(refused)
+        return _met(verdicts, int(found[wanted]) if len(found) > wanted else len(rows))
 
     def _one_by_one(
         self, framework: Framework, decision: Decision, ordered: Positions, wanted: int
@@ -295,28 +293,27 @@ class Search:
         """As :meth:`_sample` with a plugin that has no columnar form: it sees just the nodes it must."""
         table = self.cache.table
         verdicts = Verdicts.passing_all(Rows.at(table, ordered))
-        found: list[int] = []
-        refused = 0
+        found = end = 0
         for position, row in enumerate(ordered.tolist()):
             status = framework.run_filters_with_nominated_pods(decision.state, decision.pod, table.info(row))
             if status is not None:
                 verdicts.reject(position, status)
-                refused += 1
-            elif len(found) == wanted:
+            elif found == wanted:
                 break
             else:
-                found.append(position)
-        return verdicts, np.array(found, np.intp), len(found) + refused
+                found += 1
+            end = position + 1
+            if status is not None and not status.is_rejected:
+                break
+        return _met(verdicts, end)
 
     def _advance(self, decision: Decision, refused: Refused | None) -> None:
         """Move the start of the next search; a refused nominated node counts once, wherever it was met."""
         verdicts = decision.verdicts
-        if refused is not None and verdicts is not None:
-            rejected = verdicts.rows.positions[verdicts.codes != 0]
-            # A sampled search looks ahead further than it counts: only the first of these were really met.
-            met = decision.evaluated - (len(decision.feasible) if decision.feasible is not None else 0)
-            if refused.row not in rejected[:met]:
-                decision.evaluated += 1
+        assert verdicts is not None
+        if refused is not None and refused.row not in verdicts.rows.positions[verdicts.codes != 0]:
+            decision.named = {refused.name: refused.status}
+            decision.evaluated += 1
         if self.sampling is not None:
             self.sampling.advance(decision.evaluated)
 
@@ -336,6 +333,19 @@ class Search:
             if self.extending is not None and not framework.plan.score:
                 decision.scores.total = decision.scores.total - 1  # as in the reference, sums start from 0
             decision.node_name = select(decision, self.rng)
+
+
+def _met(verdicts: Verdicts, end: int) -> tuple[Verdicts, Positions, int]:
+    """Return the verdicts, the passing positions and the number of nodes that a search until *end* met.
+
+    It ends at the first error, too, which does not count.
+    """
+    failed = verdicts.first_failed()
+    if failed is not None and failed < end:
+        end = failed + 1
+    if end < len(verdicts.rows):
+        verdicts = verdicts.first(end)
+    return verdicts, verdicts.passing(), end - (failed is not None and failed < end)
 
 
 def score(framework: Framework, decision: Decision) -> None:
