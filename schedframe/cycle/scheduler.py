@@ -12,6 +12,7 @@ from attrs import evolve
 from .._arguments import has
 from .._arguments import options as checked_options
 from .._brief import brief_of
+from .._plugin_faults import PLUGIN_FAULTS
 from ..api import group_of
 from ..cluster import ClusterPort
 from ..config import ConfigSource, EffectiveConfig
@@ -333,7 +334,7 @@ class Scheduler:
         for action in core.timers.due(now):
             try:
                 action()
-            except Exception as error:  # noqa: BLE001 - a fault of the plugin that asked for the call
+            except PLUGIN_FAULTS as error:  # a fault of the plugin that asked for the call
                 core.report(Status.from_error(error), None, "call_later")
             core.inbox.drain()  # what it asked for happens before the next cycle, too
 

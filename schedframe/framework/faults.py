@@ -27,7 +27,7 @@ _WORDING = {
 """As the reference words it (pkg/scheduler/framework/runtime/framework.go)."""
 
 
-def from_exception(plugin: str, point: str, error: Exception) -> Status:
+def from_exception(plugin: str, point: str, error: BaseException) -> Status:
     """Return the ERROR status for an exception that *plugin* raised at *point*; the exception is kept."""
     return _worded(plugin, point, message_of(error), error)
 

@@ -10,6 +10,7 @@ import pluggy
 from attrs import define, frozen
 
 from .._brief import brief_repr
+from .._plugin_faults import PLUGIN_FAULTS
 from ..errors import PluginError
 from .adapter import adapt
 from .declarations import declares
@@ -260,7 +261,7 @@ def _observed(call: Call, hook: str, plugin: str, observer: Observer) -> Call:
         start = perf_counter()
         try:
             result = call(*arguments)
-        except Exception as error:
+        except PLUGIN_FAULTS as error:
             observer.plugin_called(hook, plugin, perf_counter() - start, error)
             raise
         observer.plugin_called(hook, plugin, perf_counter() - start, result)

@@ -1,7 +1,8 @@
-"""Ctrl-C in a hook reaches the caller, and no pod is lost by it: it is scheduled when the caller goes on."""
+"""Ctrl-C in a hook reaches the caller, and no pod is lost; what a plugin cancelled itself is its fault."""
 
 from __future__ import annotations
 
+from asyncio import CancelledError
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -70,8 +71,28 @@ def test_no_pod_is_lost(hook: str, at: int, error: type[BaseException]) -> None:
     assert not world.scheduler.core.queue.in_flight.flights
 
 
+@pytest.mark.parametrize("at", [1, 4])
+@pytest.mark.parametrize("hook", HOOKS)
+def test_cancelled_error_is_a_fault_of_the_plugin(hook: str, at: int) -> None:
+    """It ended the scheduler, and silently where a task drives it."""
+    fake = plugin_class(**{hook: HOOKS[hook](Interrupt(at, CancelledError))})
+    only = {"queueSort": ["Fake"]} if hook == "queue_sort_key" else {}
+    world = World({"Fake": fake}, only=only)
+    world.create(make_node("a", cpu=4), make_node("b", cpu=4))
+    names = [f"p{number}" for number in range(6)]
+    world.create(*[make_pod(name, cpu=1) for name in names])
+    world.settle()
+    world.pass_time(60)
+    if hook == "pre_enqueue":  # an event brings the pod back that a failed gate holds
+        for name in names:
+            world.change_pod(name, labels={"changed": "yes"})
+        world.settle()
+    assert all(world.node_of(name) for name in names)
+    assert {status.plugin for status, _ in world.faults} == {"Fake"}
+
+
 def test_room_is_given_back_after_reserve() -> None:
-    """The pod waits for its backoff; another takes the room meanwhile."""
+    """The pod waits for its backoff; another takes the room by then."""
     undone: list[str] = []
     stop = Interrupt(1, KeyboardInterrupt)
     fake = plugin_class(

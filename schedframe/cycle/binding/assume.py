@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from ...api import Pod
 from ..core import Core
 from .activation import activate_requested
 from .attempt import Attempt
@@ -21,39 +20,35 @@ def place(core: Core, attempt: Attempt, *, publish: bool = True) -> None:
     assumed = attempt.assumed = attempt.pod.with_node_name(attempt.node_name)
     core.cache.assume_pod(assumed)
     try:
-        _reserve_and_permit(core, attempt, assumed, publish)
-    except BaseException:
+        nominator = core.queue.nominator
+        if nominator.nominations:
+            nominator.delete(assumed)
+        framework = attempt.framework
+        if framework.plan.reserve and not attempt.idle:
+            status = framework.run_reserve(attempt.state, assumed, attempt.node_name)
+            if status is not None:
+                roll_back(core, attempt)
+                handle_failure(core, attempt, status)
+                return
+        waits: Mapping[str, float] | None = None
+        if framework.plan.permit:
+            permit = framework.run_permit(attempt.state, assumed, attempt.node_name)
+            if permit.status is not None:
+                roll_back(core, attempt)
+                handle_failure(core, attempt, permit.status)
+                return
+            waits = permit.waits
+        if not attempt.idle or framework.plan.permit:
+            # In an idle cycle without permit no plugin was called that could ask for it.
+            activate_requested(core, attempt.state)
+        if waits:
+            core.waiting.park(assumed, attempt.node_name, attempt.state, attempt, core.clock(), dict(waits))
+            core.binding[assumed.uid] = attempt
+            if publish:
+                publish_expected_node(core, attempt, next(iter(waits)))
+        else:
+            start_binding(core, attempt)
+    except BaseException:  # as Ctrl-C in a hook; the pod is requeued where the attempt began
         if assumed.uid in core.queue.in_flight and assumed.uid not in core.binding:
             roll_back(core, attempt)
         raise
-
-
-def _reserve_and_permit(core: Core, attempt: Attempt, assumed: Pod, publish: bool) -> None:
-    nominator = core.queue.nominator
-    if nominator.nominations:
-        nominator.delete(assumed)
-    framework = attempt.framework
-    if framework.plan.reserve and not attempt.idle:
-        status = framework.run_reserve(attempt.state, assumed, attempt.node_name)
-        if status is not None:
-            roll_back(core, attempt)
-            handle_failure(core, attempt, status)
-            return
-    waits: Mapping[str, float] | None = None
-    if framework.plan.permit:
-        permit = framework.run_permit(attempt.state, assumed, attempt.node_name)
-        if permit.status is not None:
-            roll_back(core, attempt)
-            handle_failure(core, attempt, permit.status)
-            return
-        waits = permit.waits
-    if not attempt.idle or framework.plan.permit:
-        # In an idle cycle without permit no plugin was called that could ask for it.
-        activate_requested(core, attempt.state)
-    if waits:
-        core.waiting.park(assumed, attempt.node_name, attempt.state, attempt, core.clock(), dict(waits))
-        core.binding[assumed.uid] = attempt
-        if publish:
-            publish_expected_node(core, attempt, next(iter(waits)))
-    else:
-        start_binding(core, attempt)

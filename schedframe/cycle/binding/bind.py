@@ -44,7 +44,12 @@ def submit(core: Core, attempt: Attempt) -> None:
     attempt.submitted_at = core.paused.moment
     task = BindingTask(attempt, core.cluster)
     if core.executor.inline:
-        finish_binding(core, attempt, finish(task.run))
+        try:
+            status = finish(task.run)
+        except BaseException as error:  # Ctrl-C in a hook must not take the pod with it
+            finish_binding(core, attempt, Status.from_error(error))
+            raise
+        finish_binding(core, attempt, status)
         return
     assert attempt.assumed is not None
     core.binding[attempt.assumed.uid] = attempt

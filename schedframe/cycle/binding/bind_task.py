@@ -11,6 +11,7 @@ from typing import Any
 
 from attrs import define
 
+from ..._plugin_faults import PLUGIN_FAULTS
 from ...cluster import ClusterPort, OutcomeUnknown, RemoteCluster
 from ...errors import PluginError
 from ...framework import Code, Extender, Status
@@ -45,7 +46,7 @@ class BindingTask:
             # The usual case: one call, and no steps to keep track of unless it answers something.
             try:
                 answer = binders[0].call(attempt.state, attempt.assumed, attempt.node_name)
-            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            except PLUGIN_FAULTS as error:
                 return self._outcome(from_exception(binders[0].name, "bind", error))
             if answer is None:
                 return None
@@ -60,7 +61,7 @@ class BindingTask:
             answer = binder.call(attempt.state, attempt.assumed, attempt.node_name)
             if inspect.isawaitable(answer):
                 answer = await answer
-        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+        except PLUGIN_FAULTS as error:
             status: Status | None = from_exception(binder.name, "bind", error)
         else:
             if answer is None:
@@ -146,7 +147,7 @@ class BindingTask:
         attempt = self.attempt
         try:
             answer = call(attempt.state, attempt.assumed, attempt.node_name)
-        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+        except PLUGIN_FAULTS as error:
             return from_exception(name, point, error)
         return (yield from self._heard(name, point, answer))
 
@@ -157,7 +158,7 @@ class BindingTask:
                 answer = yield answer
         except asyncio.CancelledError:
             return from_exception(name, point, PluginError("what it awaited was cancelled"))
-        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+        except PLUGIN_FAULTS as error:
             return from_exception(name, point, error)
         return _binding_status(name, point, answer)
 

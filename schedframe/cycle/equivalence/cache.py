@@ -37,7 +37,7 @@ class EquivalenceCache:
     limit: int | None = None
     """Classes at most, within the byte bound; ``None``: as many as ``policy`` says."""
     policy: Policy = field(factory=lambda: policy.DEFAULT)
-    on_fault: Callable[[EquivalenceClass, Exception], Rows] | None = None
+    on_fault: Callable[[EquivalenceClass, BaseException], Rows] | None = None
     """Gives the feasible rows of a decision whose index failed when they were wanted."""
     on_unsigned: Callable[[Framework, Pod], None] | None = None
     """Called for a pod that some plugin did not sign."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
+from ..._plugin_faults import PLUGIN_FAULTS
 from ...api import Pod
 from .cacheability import CacheablePlan
 
@@ -35,7 +36,7 @@ def signature(hooks: Iterable[Any], pod: Pod) -> tuple[Any, ...] | None:
         try:
             value = hook(pod)
             hash(value)
-        except Exception:  # noqa: BLE001 - as "cannot say": the full search needs no signature
+        except PLUGIN_FAULTS:  # as "cannot say": the full search needs no signature
             return None
         if value is None:
             return None

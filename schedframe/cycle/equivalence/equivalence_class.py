@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from ..._plugin_faults import PLUGIN_FAULTS
 from ...api import Pod
 from ...framework import CycleState, Framework
 from ...state import ObjectStore, Rows
@@ -107,7 +108,7 @@ class EquivalenceClass:
         try:
             assert self.index is not None
             return self.index.feasible_rows()
-        except Exception as error:
+        except PLUGIN_FAULTS as error:
             if self.shared.on_fault is None:
                 raise
             return self.shared.on_fault(self, error)

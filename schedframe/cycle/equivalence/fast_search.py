@@ -12,6 +12,7 @@ from random import Random
 from attrs import define, evolve, field
 
 from ..._brief import brief_repr
+from ..._plugin_faults import PLUGIN_FAULTS
 from ...api import Pod
 from ...errors import CacheFault
 from ...framework import Code, CycleState, Framework, PreFilterOutcome, Status, Verdicts
@@ -70,7 +71,7 @@ class FastSearch:
         self._begun = None
         try:
             return self._decide(framework, pod)
-        except Exception as error:  # noqa: BLE001 - whatever is wrong here must not stop the scheduler
+        except PLUGIN_FAULTS as error:  # whatever is wrong here must not stop the scheduler
             return self._after_fault(framework, pod, error)
         except BaseException:
             self.cache.drop(framework, pod)  # interrupted midway, as by Ctrl-C
@@ -109,7 +110,7 @@ class FastSearch:
 
     # ---- faults ------------------------------------------------------------------------------------------
 
-    def _after_fault(self, framework: Framework, pod: Pod, error: Exception) -> Decision | None:
+    def _after_fault(self, framework: Framework, pod: Pod, error: BaseException) -> Decision | None:
         """What the full search may go on with; the class is dropped and *error* reported."""
         begun = self._begun
         self.drop(framework, pod, error)
@@ -120,7 +121,7 @@ class FastSearch:
         decision.pre_filter = begun.pre_filter
         return decision
 
-    def drop(self, framework: Framework, pod: Pod, error: Exception) -> None:
+    def drop(self, framework: Framework, pod: Pod, error: BaseException) -> None:
         """Drop the class of *pod* and report *error* as a fault of the cache."""
         table = framework.handle.table
         key = self.cache.drop(framework, pod)
@@ -133,7 +134,7 @@ class FastSearch:
         fault.__cause__ = error
         self.report(Status.from_error(fault), pod)
 
-    def _lost_rows(self, eq_class: EquivalenceClass, error: Exception) -> Rows:
+    def _lost_rows(self, eq_class: EquivalenceClass, error: BaseException) -> Rows:
         """The feasible rows of a decision whose index cannot tell them any more: by another search."""
         framework, pod, state = eq_class.framework, eq_class.pod, eq_class.new_state()
         self.drop(framework, pod, error)
@@ -147,7 +148,7 @@ class FastSearch:
                 continue
             try:
                 hash(call(pod))
-            except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            except PLUGIN_FAULTS as error:
                 self._unsigned.add((framework.profile_name, name))
                 self.report(from_exception(name, "pod_signature", error), pod)
 

@@ -20,7 +20,7 @@ class SharedIndexes:
 
     node_columns: NodeColumns
     policy: Policy
-    on_fault: Callable[[Any, Exception], Rows] | None = None
+    on_fault: Callable[[Any, BaseException], Rows] | None = None
     """Gives the feasible rows of a decision whose index failed when they were wanted."""
     users: int = 0
     """Classes that share this."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from attrs import define
 
+from ..._plugin_faults import PLUGIN_FAULTS
 from ...api import Pod
 from ...framework import CycleState
 from .dependencies import Stamp, Versions, dependency_versions
@@ -85,5 +86,5 @@ class SkipCache:
 def _kinds(hook: Any, pod: Pod) -> Any:
     try:
         return hook(pod)
-    except Exception:  # noqa: BLE001 - the plugin is called for every pod then, as without the hook
+    except PLUGIN_FAULTS:  # the plugin is called for every pod then, as without the hook
         return None

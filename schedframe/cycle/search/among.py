@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from ..._plugin_faults import PLUGIN_FAULTS
 from ...api import Pod
 from ...framework import Framework, Verdicts
 from ...state import Rows
@@ -25,7 +26,7 @@ def decide_among(fast: FastSearch, framework: Framework, pod: Pod, among: Rows) 
     try:
         found = _of_class(fast, framework, pod)
         return None if found is None else _choose(fast, *found, among)
-    except Exception as error:  # noqa: BLE001 - as in FastSearch.decide
+    except PLUGIN_FAULTS as error:  # as in FastSearch.decide
         fast.drop(framework, pod, error)
         return None
     except BaseException:
@@ -41,7 +42,7 @@ def feasible_codes(fast: FastSearch, framework: Framework, pod: Pod) -> Codes | 
     try:
         found = _of_class(fast, framework, pod)
         return None if found is None else columns_of(found[0].eq_class).codes
-    except Exception as error:  # noqa: BLE001 - as in FastSearch.decide
+    except PLUGIN_FAULTS as error:  # as in FastSearch.decide
         fast.drop(framework, pod, error)
         return None
     except BaseException:
