@@ -21,7 +21,9 @@ from ..framework.plan import Guard
 from ..queue import EVERYTHING, GroupQueue, PriorityQueue, QueueOptions, QueueProfile
 from ..state import Cache, GroupCache, NodeTable, ObjectStore
 from ..state.read_only_table import ReadOnlyInfoTable
+from .binding.bind_task import BindingTask
 from .binding.ended import callback_of_bound
+from .binding.timed_task import timing_with
 from .core import Core
 from .debug import TableGuard
 from .equivalence.cache import EquivalenceCache
@@ -197,6 +199,7 @@ def _add_observers(core: Core, options: SchedulerOptions) -> None:
         core.meter = Meter(core.clock)
     if options.tracing is not None:
         core.tracing = options.tracing.attach(core.report_tracing)
+    core.new_task = BindingTask if core.meter is None else timing_with(core.meter)
     core.on_bound = callback_of_bound(core)
 
 

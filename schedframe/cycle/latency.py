@@ -118,8 +118,8 @@ class Histogram:
     _longest: float = 0.0
     _buckets: npt.NDArray[np.int64] = field(factory=lambda: np.zeros(_BUCKETS, np.int64))
     """Number of durations by bucket."""
-    _new: list[float] = field(factory=list)
-    """Durations that are not counted yet."""
+    new: list[float] = field(factory=list, init=False)
+    """Durations that are not counted yet. Who appends here calls :meth:`fold` at :data:`BATCH` of them."""
     _lock: threading.Lock = field(factory=threading.Lock)
     """Held while durations are counted."""
 
@@ -132,11 +132,15 @@ class Histogram:
 
     def add(self, seconds: float) -> None:
         """Take in one duration; amortised O(1)."""
-        new = self._new
+        new = self.new
         new.append(seconds)
         if len(new) >= BATCH:
-            with self._lock:
-                self._fold()
+            self.fold()
+
+    def fold(self) -> None:
+        """Count the durations in ``new``. O(their number)."""
+        with self._lock:
+            self._fold()
 
     def add_all(self, durations: npt.NDArray[np.float64]) -> None:
         """Take in many durations. O(number of durations)."""
@@ -153,7 +157,7 @@ class Histogram:
             return Distribution(self.bounds, tuple(counts.tolist()), self._total)
 
     def __bool__(self) -> bool:
-        return bool(self._count or self._new)
+        return bool(self._count or self.new)
 
     def latency(self) -> Latency:
         """Return the figures so far; there must be a duration. O(buckets)."""
@@ -176,11 +180,11 @@ class Histogram:
         return whole
 
     def _fold(self) -> None:
-        count = len(self._new)  # other threads may append at the end
+        count = len(self.new)  # other threads may append at the end
         if not count:
             return
-        durations = np.array(self._new[:count])
-        del self._new[:count]
+        durations = np.array(self.new[:count])
+        del self.new[:count]
         self._count_in(durations)
 
     def _count_in(self, durations: npt.NDArray[np.float64]) -> None:

@@ -7,7 +7,7 @@ from attrs import define, field
 from ..cluster import Subscription, WatchHandler
 from .core import Core
 from .handlers import EventHandlers
-from .metering.gaps import choice_of_events
+from .metering.gaps import choices_of_events
 
 
 @define(eq=False)
@@ -30,7 +30,7 @@ class Watching:
             if meter is None:
                 self._tell = inbox.teller(handle)
             else:
-                self._tell = inbox.choosing_teller(choice_of_events(handle, meter.timed(handle)))
+                self._tell = inbox.choosing_teller(choices_of_events(handle, meter.timed(handle)))
         if more:
             self._subscriptions.append(self.core.cluster.watch(self._tell, more))
             self._kinds |= frozenset(more)

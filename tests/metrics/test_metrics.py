@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
+from attrs import define
 from prometheus_client import CollectorRegistry, Gauge
 from prometheus_client.parser import text_string_to_metric_families
 
 from schedframe import (
     InMemoryCluster,
     InputError,
+    Pod,
     Scheduler,
+    Status,
     ThreadExecutor,
     VirtualClock,
+    hookimpl,
 )
+from schedframe.cycle import AttemptResult
+from schedframe.cycle.latency import Distribution
 from schedframe.embed import Embedding, Task, Worker
 from schedframe.metrics import SchedulerMetrics
 from schedframe.queue.counting import counting
@@ -161,7 +168,64 @@ def test_calls_of_plugins_are_sampled_and_counted() -> None:
     assert 15 <= measured.count <= 90
     points = "framework_extension_point_duration_seconds"
     assert world.value(points, "Filter", "Success", DEFAULT).count == 400
-    assert 15 <= world.value(points, "Bind", "Success", DEFAULT).count <= 90
+    assert world.value(points, "Bind", "Success", DEFAULT).count == 400
+    measured = world.value("plugin_execution_duration_seconds", "DefaultBinder", "Bind", "Success")
+    assert 15 <= measured.count <= 90
+
+
+@define(eq=False)
+class Preparing:
+    """Has something to do before pods with the label ``slow`` are bound, and fails for ``lost`` ones."""
+
+    @hookimpl
+    def pre_bind_pre_flight(self, pod: Pod) -> Status | None:
+        return None if "slow" in pod.labels else Status.skip()
+
+    @hookimpl
+    def pre_bind(self, pod: Pod) -> Status | None:
+        return Status.unschedulable("lost") if pod.labels["slow"] == "lost" else None
+
+
+@pytest.mark.parametrize("threads", [0, 2])
+def test_all_runs_of_pre_bind_and_bind_are_timed(threads: int) -> None:
+    options: dict[str, Any] = {"executor": ThreadExecutor(threads)} if threads else {}
+    labels: list[dict[str, str]] = [{}, {"slow": "yes"}, {"slow": "lost"}]
+    pods = [pod(f"p{i}").labels(**labels[i % 3]) for i in range(60)]
+    metrics = SchedulerMetrics()
+    cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=500), *pods])
+    with Scheduler(cluster, seed=0, metrics=metrics, plugins=[Preparing], **options) as scheduler:
+        scheduler.run_until_idle()
+    families = {family.metric.name: family.samples for family in metrics.families()}
+    points = families["scheduler_framework_extension_point_duration_seconds"]
+    runs = {
+        labels[:2]: durations.count
+        for labels, durations in points.items()
+        if isinstance(durations, Distribution)
+    }
+    assert runs["Bind", "Success"] == 40
+    assert runs["PreBind", "Success"] == 20
+    assert runs["PreBind", "Unschedulable"] >= 20
+    attempts = families["scheduler_scheduling_attempt_duration_seconds"]["scheduled", DEFAULT]
+    binds = points["Bind", "Success", DEFAULT]
+    assert isinstance(attempts, Distribution)
+    assert isinstance(binds, Distribution)
+    assert (attempts.count, binds.total < attempts.total) == (40, True)
+
+
+def test_the_end_of_an_attempt_is_that_of_its_bind() -> None:
+    """What comes after it, such as post_bind, is no part of it, as in kube-scheduler."""
+
+    @define(eq=False)
+    class Slow:
+        @hookimpl
+        def post_bind(self, pod: Pod) -> None:
+            time.sleep(0.3)
+
+    metrics = SchedulerMetrics()
+    cluster = InMemoryCluster([node("n"), pod("a")])
+    with Scheduler(cluster, seed=0, metrics=metrics, plugins=[Slow]) as scheduler:
+        scheduler.run_until_idle()
+        assert scheduler.statistics().profiles[DEFAULT].attempts[AttemptResult.SCHEDULED].max < 0.3
 
 
 def test_events_have_the_labels_of_the_reference() -> None:

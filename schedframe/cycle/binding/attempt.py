@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from enum import Enum, auto
+from typing import Any, Protocol
 
 from ...api import Pod
 from ...framework import CycleState, Extender, Framework, Status
@@ -44,6 +45,10 @@ class Attempt:
     """How often the cluster did not say what became of the bind."""
     searched: float = 0.0
     """When the search was over."""
+    bind_started: float = 0.0
+    """When the bind plugin was called; 0: it is counted elsewhere, see :class:`TimedBindingTask`."""
+    ended: float = 0.0
+    """When it had bound the pod."""
     trace: AttemptTrace | None = None
     """``None``: it is not traced."""
 
@@ -74,3 +79,15 @@ class Attempt:
             if self.phase is Phase.UNDECIDED:
                 self.phase, self.abort_status = Phase.ABORTED, status
         return self.phase is Phase.ABORTED
+
+
+class BindingWork(Protocol):
+    """What runs off the core for one attempt."""
+
+    def run(self) -> Any:
+        """Return ``None`` if the pod is bound, else why not; a coroutine of it if a plugin is ``async``."""
+        ...
+
+    async def run_on_loop(self) -> Status | None:
+        """As :meth:`run` without pre_bind, for a bind plugin that returns at once: it needs no thread."""
+        ...

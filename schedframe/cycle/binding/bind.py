@@ -42,7 +42,7 @@ def start_binding(core: Core, attempt: Attempt) -> None:
 def submit(core: Core, attempt: Attempt) -> None:
     """Run what is left of pre_bind, and bind."""
     attempt.submitted_at = core.paused.moment
-    task = BindingTask(attempt, core.cluster)
+    task = core.new_task(attempt, core.cluster)
     if core.executor.inline:
         try:
             status = finish(task.run)

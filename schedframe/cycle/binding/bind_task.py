@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import inspect
+import logging
 from collections.abc import Callable, Generator
 from functools import partial
 from math import isfinite
@@ -17,8 +18,9 @@ from ...errors import PluginError
 from ...framework import Code, Extender, Status
 from ...framework.faults import from_exception, invalid_answer, read_status
 from ...queue import ClusterEvent, EventOf
-from ..core import logger
 from .attempt import Attempt
+
+logger = logging.getLogger("schedframe")
 
 NO_BINDER = Status.from_error("no bind plugin took the pod; enable one under plugins.bind")
 UNKNOWN_OUTCOME = Status(Code.ERROR, ("the cluster does not say whether the pod was bound",))
@@ -73,7 +75,10 @@ class BindingTask:
 
     def _answered(self, name: str, answer: Any) -> Steps:
         """The only bind plugin gave *answer*."""
-        status = yield from self._heard(name, "bind", answer)
+        return self._outcome_of_only((yield from self._heard(name, "bind", answer)))
+
+    def _outcome_of_only(self, status: Status | None) -> Status | None:
+        """*status* of the only bind plugin; if it skipped the pod, no plugin took it."""
         return self._outcome(NO_BINDER if status is not None and status.code is Code.SKIP else status)
 
     def _outcome(self, status: Status | None) -> Status | None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Iterator
 from itertools import cycle
 from random import Random
 from typing import Final, TypeVar
 
 LONGEST_GAP: Final = 19
 """Calls from one measured call to the next, at most: ten on the average, as in kube-scheduler."""
+SAMPLED: Final = 10
+"""Runs of Bind and PreBind for each one that counts as a measured call, too."""
 EVENTS_FOR_EACH_MEASURED: Final = 50
 """Events of the cluster for each one that is measured, on the average: there are several for each pod."""
 CHOICES: Final = 4093
@@ -23,7 +25,11 @@ def random_gap() -> int:
     return 1 + int(_draw() * LONGEST_GAP)
 
 
-def choice_of_events(plain: _T, measured: _T) -> Callable[[], _T]:
-    """Return a function that returns *measured* for about one event in fifty, else *plain*. Any thread."""
-    drawn = [measured if _draw() * EVENTS_FOR_EACH_MEASURED < 1 else plain for _ in range(CHOICES)]
-    return cycle(drawn).__next__
+def random_tenth() -> slice:
+    """Return a slice of about one duration in ten."""
+    return slice(int(_draw() * SAMPLED), None, SAMPLED)
+
+
+def choices_of_events(plain: _T, measured: _T) -> Iterator[_T]:
+    """Yield *measured* for about one event in fifty, else *plain*, without an end. Any thread."""
+    return cycle([measured if _draw() * EVENTS_FOR_EACH_MEASURED < 1 else plain for _ in range(CHOICES)])

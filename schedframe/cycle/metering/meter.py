@@ -19,7 +19,6 @@ from attrs import define, field
 
 from ...cluster import WatchEvent
 from ...framework import Framework, PostFilterResult, Status
-from ...framework.plan import Entry, Plan
 from ...framework.preemption import Preemption
 from ...queue import EventResource, resource_of
 from ...queue.counting import QueueCounts
@@ -28,17 +27,15 @@ from ..latency import BATCH, Histogram, Histograms
 from ..outcomes import AttemptResult
 from ..runtime.clock import Clock, SystemClock
 from . import catalogue
-from .gaps import random_gap
-from .plugin_calls import BIND, SUCCESS, CallCounts, SampledCalls
+from .plugin_calls import POINT_OF_HOOK, SUCCESS, CallCounts, RunHistogram, SampledCalls
 from .reloads import ReloadCounts
 
 _ACTIONS: Final = {"ADDED": "Add", "MODIFIED": "Update", "DELETED": "Delete"}
-_FIGURES: Final = Struct("4dq")
-"""What is kept of a bound pod: when it was popped, searched for and bound; when it came; its attempts."""
-_COUNTED: Final = 4 * BATCH * _FIGURES.size
+_FIGURES: Final = Struct("5dq")
+"""What is kept of a bound pod: when it was popped, searched for, passed to bind, bound, and when it came; its
+attempts."""
+_KEPT: Final = 4 * BATCH * _FIGURES.size
 """Bytes of figures that are kept until they are counted together."""
-MEASURED_TOGETHER: Final = 4
-"""Attempts in succession whose binds are measured: to exchange the calls costs as much as one bind."""
 _packed: Final = _FIGURES.pack
 LAST_LABEL: Final = "15+"
 """Label of pods with that number of attempts or more, as in kube-scheduler."""
@@ -71,9 +68,8 @@ class ProfileMeter:
     calls: SampledCalls = field(factory=lambda: SampledCalls(CallCounts(catalogue.CALL_SECONDS.bounds)))
     offset: float = 0.0
     """Seconds of ``perf_counter`` at 0 of the times at which pods came."""
-    new: bytearray = field(factory=bytearray)
-    """Figures of bound pods that are not counted yet, see :meth:`Meter.bound`."""
-    _lock: Lock = field(factory=Lock)
+    lock: Lock = field(factory=Lock, init=False)
+    """Held while figures of bound pods are counted."""
 
     def runs(self) -> Iterator[tuple[tuple[str, str], Histogram]]:
         """Yield the measured runs of extension points by point and status, which may come more than once."""
@@ -90,21 +86,8 @@ class ProfileMeter:
             durations = self.points[point_label(point), status.code.label]
         durations.add(seconds)
 
-    def fold(self) -> None:
-        """Count the figures that are kept. O(pods bound since the last time)."""
-        with self._lock:
-            size = len(self.new)  # whole pods: the figures of a pod are appended at once
-            if not size:
-                return
-            kept = bytes(self.new[:size])
-            del self.new[:size]
-            started, searched, ended, entered = np.frombuffer(kept).reshape(-1, 5).T[:4]
-            attempts = np.frombuffer(kept, np.int64)[4::5]
-            self.scheduled.add_all(ended - started)
-            self.search.add_all(searched - started)
-            self._count_ages(np.maximum(ended - self.offset - entered, 0), attempts)
-
-    def _count_ages(self, ages: npt.NDArray[np.float64], attempts: npt.NDArray[np.int64]) -> None:
+    def count_ages(self, ages: npt.NDArray[np.float64], attempts: npt.NDArray[np.int64]) -> None:
+        """Count bound pods by their attempts, with the time that each waited in all."""
         for number in [1] if attempts.max() == 1 else set(attempts.tolist()):
             with_as_many = ages[attempts == number]
             self.attempts[number] += len(with_as_many)
@@ -113,38 +96,33 @@ class ProfileMeter:
 
 
 @define(eq=False)
-class FrameworkMeter:
-    """Counts the pods that one framework placed, and measures bind for about one of them in ten.
-
-    It exchanges the calls of the plan, so that binds that are not measured cost nothing. All binds between
-    two attempts that ended are measured, or none.
-    """
+class BoundPods:
+    """The pods that one framework bound: their figures are appended one by one and counted together."""
 
     counts: ProfileMeter
     """Of its profile."""
-    plan: Plan
-    left: int = MEASURED_TOGETHER
-    """Attempts up to the next :meth:`turn`."""
-    new: bytearray = field(init=False)
-    """That of ``counts``."""
-    _plain: tuple[Entry, ...] = field(init=False)
-    _measured: tuple[Entry, ...] = field(init=False)
+    binds: RunHistogram
+    """Successful calls of its only bind plugin."""
+    new: bytearray = field(factory=bytearray, init=False)
+    """Figures that are not counted yet."""
 
-    def __attrs_post_init__(self) -> None:
-        self.new = self.counts.new
-        self._plain, measured = self.plan.bind, self.counts.calls.measured
-        self._measured = tuple([Entry(e.name, measured(e.call, BIND, e.name)) for e in self._plain])
-        self.plan.bind = self._measured
-
-    def turn(self) -> None:
-        """Begin to measure binds, or end it; count the figures that are kept if there are many."""
-        plan = self.plan
-        if plan.bind is self._plain:
-            plan.bind, self.left = self._measured, MEASURED_TOGETHER
-            return
-        plan.bind, self.left = self._plain, MEASURED_TOGETHER * (random_gap() - 1)
-        if len(self.new) >= _COUNTED:
-            self.counts.fold()
+    def fold(self) -> None:
+        """Count the figures that are kept. O(pods bound since the last time). Any thread."""
+        counts = self.counts
+        with counts.lock:
+            size = len(self.new)  # whole pods: the figures of a pod are appended at once
+            if not size:
+                return
+            kept = bytes(self.new[:size])
+            del self.new[:size]
+            started, searched, bound, ended, entered = np.frombuffer(kept).reshape(-1, 6).T[:5]
+            attempts = np.frombuffer(kept, np.int64)[5::6]
+            counts.scheduled.add_all(ended - started)
+            counts.search.add_all(searched - started)
+            counts.count_ages(np.maximum(ended - counts.offset - entered, 0), attempts)
+            timed = bound > 0
+            if timed.any():
+                self.binds.add_all((ended - bound)[timed])
 
 
 def point_label(point: str) -> str:
@@ -175,7 +153,7 @@ class Meter:
     """Attempts for pod groups by result and profile."""
     group_searches: Histogram = field(factory=lambda: Histogram(catalogue.GROUP_SEARCH_SECONDS.bounds))
     reloads: ReloadCounts = field(factory=ReloadCounts)
-    _frameworks: dict[Framework, FrameworkMeter] = field(factory=dict)
+    _bound: dict[Framework, BoundPods] = field(factory=dict)
     _offset: float | None = field(init=False)
     """Seconds of ``perf_counter`` at 0 of the scheduler's clock, if the machine moves both; else ``None``."""
 
@@ -191,29 +169,39 @@ class Meter:
     def add_framework(self, framework: Framework) -> None:
         """Count the attempts that *framework* makes from now on."""
         counts = self.of_profile(framework.profile_name)
-        self._frameworks[framework] = FrameworkMeter(counts, framework.plan)
+        binder = next(iter(framework.plan.bind), None)
+        series = counts.calls.counts.of("" if binder is None else binder.name, POINT_OF_HOOK["bind"])
+        self._bound[framework] = BoundPods(counts, series.runs_with(SUCCESS))
 
     def remove_framework(self, framework: Framework) -> None:
         """Forget a framework that makes no attempt any more; what it did stays counted."""
-        self._frameworks.pop(framework, None)
+        bound = self._bound.pop(framework, None)
+        if bound is not None:
+            bound.fold()
 
     def _hint_ended(self, plugin: str, event: str, answer: str, seconds: float) -> None:
         self.hints[plugin, event, answer].add(seconds)
 
     def bound(self, attempt: Attempt) -> None:
         """Count an attempt that bound its pod. O(1) amortised."""
-        ended = perf_counter()
-        info, own = attempt.info, self._frameworks[attempt.framework]
-        entered = info.initial_attempt
+        ended = attempt.ended or perf_counter()
+        info, own = attempt.info, self._bound[attempt.framework]
+        entered, new = info.initial_attempt, own.new
         if self._offset is None:
             assert entered is not None  # it was in the active pool
             entered = ended - (self.clock() - entered)
-        own.new += _packed(attempt.started, attempt.searched, ended, entered, info.attempts)
+        new += _packed(attempt.started, attempt.searched, attempt.bind_started, ended, entered, info.attempts)
         if info.flushed:
             own.counts.after_flush += 1
-        left = own.left = own.left - 1
-        if left <= 0:
-            own.turn()
+        if len(new) >= _KEPT:
+            own.fold()
+
+    def binding_call_ended(
+        self, framework: Framework, hook: str, plugin: str, seconds: float, status: Status | None
+    ) -> None:
+        """Count a call of pre_bind or bind. Any thread."""
+        series = self.of_profile(framework.profile_name).calls.counts.of(plugin, POINT_OF_HOOK[hook])
+        series.runs_with(SUCCESS if status is None else status.code.label).add(seconds)
 
     def failed(self, attempt: Attempt, result: AttemptResult, rejected_by: tuple[str, ...]) -> None:
         """Count an attempt that did not bind its pod, and the plugins that rejected it."""
@@ -229,8 +217,8 @@ class Meter:
 
     def fold(self) -> None:
         """Count all pods that were bound so far. Any thread."""
-        for counts in list(self.profiles.values()):
-            counts.fold()
+        for bound in list(self._bound.values()):
+            bound.fold()
 
     def permit_ended(self, status: Status | None, seconds: float) -> None:
         """Count a wait in permit; ``None``: the pod was allowed."""

@@ -1,4 +1,4 @@
-"""Calls of plugins: about one in ten is measured, all are counted.
+"""Calls of plugins: about one in ten is measured, all are counted; all runs of Bind and PreBind are measured.
 
 The gaps between measured calls are random, so that no pattern in the order of pods hides a slow call.
 """
@@ -10,12 +10,16 @@ from collections.abc import Awaitable, Callable, Iterator
 from time import perf_counter
 from typing import Any, Final
 
+import numpy as np
+import numpy.typing as npt
 from attrs import define, field
+from typing_extensions import override
 
 from ...framework import Status
 from ...framework.plan import Call
 from ..latency import Histogram, Histograms
-from .gaps import random_gap
+from . import catalogue
+from .gaps import random_gap, random_tenth
 
 POINT_OF_HOOK: Final = {
     "pod_signature": "Sign",
@@ -40,12 +44,26 @@ POINT_OF_HOOK: Final = {
     "post_bind": "PostBind",
 }
 """Hook → extension point as metrics name it; calls of other hooks are not measured."""
-BIND: Final = "bind"
 SUCCESS: Final = "Success"
 """Label of a status of success."""
+_ERROR: Final = "Error"
 _SKIP: Final = "Skip"
-_POINTS_BY_CALL: Final = frozenset({"Bind", "PreBind"})
-"""Extension points whose runs are the calls of their plugins."""
+_TIMED_BY_TASKS: Final = frozenset({"pre_bind", "bind"})
+"""Hooks whose calls are the runs of their extension point: tasks time all of them."""
+
+
+@define(eq=False)
+class RunHistogram(Histogram):
+    """Durations of runs of an extension point; a tenth of them is in ``sample``, too."""
+
+    sample: Histogram = field(kw_only=True)
+
+    @override
+    def _count_in(self, durations: npt.NDArray[np.float64]) -> None:
+        super()._count_in(durations)
+        tenth = durations[random_tenth()]
+        if len(tenth):
+            self.sample.add_all(tenth)
 
 
 @define(eq=False)
@@ -60,10 +78,20 @@ class CallSeries:
     """Calls up to and with that one."""
     durations: Histograms = field(init=False)
     """Of measured calls, by status."""
+    runs: dict[str, RunHistogram] = field(factory=dict)
+    """Of all calls, by status, where a call is a run of the extension point."""
 
     def __attrs_post_init__(self) -> None:
         self.durations = Histograms(self.bounds)
         self.next_gap()
+
+    def runs_with(self, status: str) -> RunHistogram:
+        """Return the runs that ended with *status*."""
+        found = self.runs.get(status)
+        if found is None:
+            new = RunHistogram(catalogue.POINT_SECONDS.bounds, sample=self.durations[status])
+            found = self.runs.setdefault(status, new)  # another thread may have made it
+        return found
 
     def next_gap(self) -> None:
         """Choose the next call to measure."""
@@ -88,69 +116,56 @@ class CallCounts:
         return self.series.setdefault((plugin, point), CallSeries(self.bounds))
 
     def runs(self) -> Iterator[tuple[tuple[str, str], Histogram]]:
-        """Yield the measured calls that are the run of an extension point, by point and status."""
+        """Yield the runs of Bind and PreBind, by point and status."""
         for (_, point), series in list(self.series.items()):
-            if point in _POINTS_BY_CALL:
-                for label, durations in list(series.durations.items()):
-                    if label != _SKIP:
-                        yield (point, label), durations
+            for status, durations in list(series.runs.items()):
+                if status != _SKIP:
+                    yield (point, status), durations
 
 
 @define(eq=False)
 class SampledCalls:
-    """Wraps the hooks of one profile, bind left out: a :class:`~schedframe.framework.plan.Guard`."""
+    """Wraps the hooks of one profile that run in the core: a :class:`~schedframe.framework.plan.Guard`."""
 
     counts: CallCounts
 
     def guarded(self, call: Call, hook: str, plugin: str) -> Call:
         """Return *call*, or a function that does the same and measures some calls."""
-        if hook not in POINT_OF_HOOK or hook == BIND:
+        if hook not in POINT_OF_HOOK or hook in _TIMED_BY_TASKS:
             return call
-        series = self.counts.of(plugin, POINT_OF_HOOK[hook])
-        measure = self.measured(call, hook, plugin)
+        return _sampled(call, self.counts.of(plugin, POINT_OF_HOOK[hook]))
 
-        def sampled(*arguments: Any) -> Any:
-            series.left -= 1
-            if series.left > 0:
-                return call(*arguments)
-            series.next_gap()
-            return measure(*arguments)
 
-        return sampled
+def _sampled(call: Call, series: CallSeries) -> Call:
+    """Return a function that does what *call* does, and measures about one call in ten."""
+    durations = series.durations
 
-    def measured(self, call: Call, hook: str, plugin: str) -> Call:
-        """Return a function that does what *call* does, and measures it."""
-        durations = self.counts.of(plugin, POINT_OF_HOOK[hook]).durations
+    def sampled(*arguments: Any) -> Any:
+        series.left -= 1
+        if series.left > 0:
+            return call(*arguments)
+        series.next_gap()
+        start = perf_counter()
+        try:
+            answer = call(*arguments)
+        except Exception:
+            durations[_ERROR].add(perf_counter() - start)
+            raise
+        if inspect.isawaitable(answer):
+            return awaited(answer, start)
+        durations[_label_of(answer)].add(perf_counter() - start)
+        return answer
 
-        def ended(answer: Any, start: float, label: str | None = None) -> None:
-            seconds = perf_counter() - start
-            durations[label or _label_of(answer)].add(seconds)
+    async def awaited(answer: Awaitable[Any], start: float) -> Any:
+        try:
+            result = await answer
+        except Exception:
+            durations[_ERROR].add(perf_counter() - start)
+            raise
+        durations[_label_of(result)].add(perf_counter() - start)
+        return result
 
-        def measure(*arguments: Any) -> Any:
-            start = perf_counter()
-            try:
-                answer = call(*arguments)
-            except Exception:
-                ended(None, start, "Error")
-                raise
-            if answer is None:  # the usual case, for which asking whether it is awaitable takes too long
-                durations[SUCCESS].add(perf_counter() - start)
-                return None
-            if inspect.isawaitable(answer):
-                return awaited(answer, start)
-            ended(answer, start)
-            return answer
-
-        async def awaited(answer: Awaitable[Any], start: float) -> Any:
-            try:
-                result = await answer
-            except Exception:
-                ended(None, start, "Error")
-                raise
-            ended(result, start)
-            return result
-
-        return measure
+    return sampled
 
 
 @define(eq=False)

@@ -1,0 +1,72 @@
+"""What runs off the core for one attempt, timed for metrics: each call of pre_bind and bind."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from time import perf_counter
+from typing import Any, ClassVar
+
+from attrs import define
+from typing_extensions import override
+
+from ...framework import Status
+from ...framework.faults import from_exception
+from ..metering.meter import Meter
+from .bind_task import BindingTask, Steps, drive
+
+
+@define(eq=False)
+class TimedBindingTask(BindingTask):
+    """Does what :class:`BindingTask` does.
+
+    The only bind plugin of a pod without pre_bind leaves the moments of its call in the attempt: its end
+    is the end of the attempt, and one reading of the clock serves both. All other calls are counted at once.
+    """
+
+    meter: ClassVar[Meter]
+
+    @override
+    def run(self) -> Any:
+        attempt = self.attempt
+        binders = attempt.framework.plan.bind
+        if len(binders) != 1 or attempt.pre_binders or attempt.binders:
+            return drive(self._steps())
+        start = perf_counter()
+        try:
+            answer = binders[0].call(attempt.state, attempt.assumed, attempt.node_name)
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+            status = from_exception(binders[0].name, "bind", error)
+            self._ended("bind", binders[0].name, start, status)
+            return self._outcome(status)
+        if answer is None:
+            attempt.bind_started, attempt.ended = start, perf_counter()
+            return None
+        return drive(self._answered_since(start, binders[0].name, answer))
+
+    def _answered_since(self, start: float, name: str, answer: Any) -> Steps:
+        status = yield from self._heard(name, "bind", answer)
+        self._ended("bind", name, start, status)
+        return self._outcome_of_only(status)
+
+    @override
+    async def run_on_loop(self) -> Status | None:
+        start = perf_counter()
+        status = await super().run_on_loop()
+        self._ended("bind", self.attempt.framework.plan.bind[0].name, start, status)
+        return status
+
+    @override
+    def _call(self, name: str, point: str, call: Callable[..., Any]) -> Steps:
+        start = perf_counter()
+        status = yield from super()._call(name, point, call)
+        self._ended(point, name, start, status)
+        return status
+
+    def _ended(self, hook: str, plugin: str, start: float, status: Status | None) -> None:
+        seconds = perf_counter() - start
+        self.meter.binding_call_ended(self.attempt.framework, hook, plugin, seconds, status)
+
+
+def timing_with(meter: Meter) -> type[BindingTask]:
+    """Return the class of tasks that are counted by *meter*."""
+    return type("TimedBindingTask", (TimedBindingTask,), {"__slots__": (), "meter": meter})
