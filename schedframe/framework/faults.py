@@ -7,7 +7,7 @@ from typing import Any
 
 from ..errors import PluginError
 from ..queue import ClusterEvent, EventRegistration
-from .status import Code, Status, message_of
+from .status import REJECTIONS, Code, Status, message_of
 
 REJECTING = "None or a rejecting Status"
 
@@ -64,11 +64,13 @@ def read_status(
         status = answer.with_plugin(plugin)
     except TypeError as error:
         return invalid_answer(plugin, point, answer, f"{wanted} ({error})")
+    if status.code in REJECTIONS:  # by far the most, so it comes first
+        return status
     if status.code is Code.SUCCESS:
         return None
     if status.code is Code.ERROR:
         return from_status(plugin, point, status)
-    if status.is_rejected or status.code in also:
+    if status.code in also:
         return status
     return invalid_answer(plugin, point, answer, wanted)
 

@@ -54,7 +54,7 @@ _LABELS = {
     Code.PENDING: "Pending",
 }
 
-_REJECTIONS = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
+REJECTIONS: Final = frozenset({Code.UNSCHEDULABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.PENDING})
 
 
 @checked
@@ -155,7 +155,7 @@ class Status:
     @property
     def is_rejected(self) -> bool:
         """Whether the pod was rejected (UNSCHEDULABLE, UNSCHEDULABLE_AND_UNRESOLVABLE or PENDING)."""
-        return self.code in _REJECTIONS
+        return self.code in REJECTIONS
 
     @property
     def message(self) -> str:

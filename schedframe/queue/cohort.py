@@ -13,12 +13,12 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from itertools import count
 from math import inf
 
-from attrs import define, evolve, field
+from attrs import define, field
 
 from ..errors import InvariantError
 from .known_outcomes import PodClass
 from .moments import Moment
-from .queued_pod import NO_PLUGINS, Pool, QueuedPodInfo
+from .queued_pod import NO_PLUGINS, Pool, QueuedPodInfo, copied
 
 _numbers = count(1)
 
@@ -79,15 +79,10 @@ class Line:
     def view(self, member: QueuedPodInfo) -> QueuedPodInfo:
         """Return a copy of a member with its history."""
         attempts, rejections = self.attempts_of(member)
-        found = evolve(
-            self.cohort.history,
-            pod=member.pod,
-            initial_attempt=member.initial_attempt,
-            attempts=attempts,
-            unschedulable_count=rejections,
-            place=self.place_of(member),
-        )
-        found.cohort = None
+        found = copied(self.cohort.history)
+        found.pod, found.key, found.uid, found.cohort = member.pod, member.key, member.uid, None
+        found.initial_attempt, found.place = member.initial_attempt, self.place_of(member)
+        found.attempts, found.unschedulable_count = attempts, rejections
         return found
 
     def front(self) -> int:
@@ -131,7 +126,8 @@ class Cohort:
     @classmethod
     def like(cls, info: QueuedPodInfo) -> Cohort:
         """Return an empty cohort with the history of *info*."""
-        history = evolve(info, line=None)
+        history = copied(info)
+        history.line = None
         history.key = history.uid = f"\0{next(_numbers)}"
         cohort = history.cohort = cls(history, lowest=info.place, highest=info.place)
         return cohort

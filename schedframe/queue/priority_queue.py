@@ -79,8 +79,7 @@ class PriorityQueue(QueueView):
             self.update(present.pod, pod)
             return
         now = self._clock()
-        info = QueuedPodInfo(pod, now)
-        info.place = self._next_place()
+        info = QueuedPodInfo(pod, now, self._next_place())
         if self._pools.arrive(info, UNSCHEDULABLE_POD_ADD.label, now):
             if self._counts is not None:
                 self._counts.added += 1
@@ -116,7 +115,9 @@ class PriorityQueue(QueueView):
         now = self._clock()
         entered = False
         if info is None:
-            entered = self._pools.enter_active(self._info(new, now), UNSCHEDULABLE_POD_UPDATE.label, now)
+            entered = self._pools.enter_active(
+                QueuedPodInfo(new, now, self._next_place()), UNSCHEDULABLE_POD_UPDATE.label, now
+            )
         elif info.pool in WAITING:
             entered = self._update_waiting(info, old, new, now, echo)
         else:
@@ -382,11 +383,6 @@ class PriorityQueue(QueueView):
     def _strategy_of(self, info: QueuedPodInfo) -> tuple[RequeueStrategy, bool]:
         """Return whether and where a pod is queued again whose attempt failed, and whether it is held."""
         return strategy_since_pop(self._hints, self._in_flight, info)
-
-    def _info(self, pod: Pod, now: float) -> QueuedPodInfo:
-        info = QueuedPodInfo(pod, now)
-        info.place = self._next_place()
-        return info
 
     def _ready(self) -> None:
         if self._on_ready is not None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from enum import StrEnum
 from functools import lru_cache
+from typing import Final
 
-from attrs import define, evolve, field, frozen
+from attrs import define, frozen
 
 from .._brief import brief_repr
 from ..api import Pod
+from ..api._copying import compile_copy
 from .known_outcomes import PodClass
 
 NO_PLUGINS: frozenset[str] = frozenset()
@@ -43,7 +45,7 @@ class Pool(StrEnum):
 
 
 @brief_repr
-@define(eq=False, weakref_slot=False)
+@define(eq=False, weakref_slot=False, init=False)
 class QueuedPodInfo:
     """A pod and its history with the scheduler. Times are seconds of the queue's clock.
 
@@ -54,46 +56,52 @@ class QueuedPodInfo:
     pod: Pod
     timestamp: float
     """When it was added, or when its last attempt failed; a move between pools does not change it."""
-    key: str = field(init=False)
+    key: str
     """``namespace/name``."""
-    uid: str = field(init=False)
+    uid: str
     """The uid of the pod, or its key if it has none: what :meth:`PriorityQueue.done` takes."""
-    pool: Pool | None = None
-    initial_attempt: float | None = None
+    pool: Pool | None
+    initial_attempt: float | None
     """When it was first let into the active pool."""
-    attempts: int = 0
+    attempts: int
     """How often it was popped."""
-    popped: int = 0
+    popped: int
     """Number of its last pop among all pops of the queue, from 1 on; 0: never popped."""
-    unschedulable_count: int = 0
+    unschedulable_count: int
     """Attempts that ended with a rejection."""
-    error_count: int = 0
+    error_count: int
     """Errors in a row since the last rejection."""
-    unschedulable_plugins: frozenset[str] = NO_PLUGINS
+    unschedulable_plugins: frozenset[str]
     """Plugins that rejected it last time, and every plugin that gated it since."""
-    pending_plugins: frozenset[str] = NO_PLUGINS
+    pending_plugins: frozenset[str]
     """Plugins that returned Pending last time: a QUEUE from one of these skips the backoff."""
-    gating_plugin: str = ""
+    gating_plugin: str
     """The pre_enqueue plugin that holds it back."""
-    backoff_expiry: int | None = None
+    backoff_expiry: int | None
     """The second in which its backoff ends, since the last failure; ``None``: not computed yet."""
-    flushed: bool = False
+    flushed: bool
     """Whether it was moved, or would have been but for its gate, because it waited too long."""
-    moment: int = 0
+    moment: int
     """Number of the moment at which its last attempt failed, see :mod:`.moments`; 0: it did not fail yet."""
-    place: int = 0
+    place: int
     """Order of arrival: its place among pods with an equal sort key whose attempts failed at one moment."""
-    pod_class: PodClass | None = None
+    pod_class: PodClass | None
     """Of which it was when it was rejected; ``None``: it has to be tried."""
-    line: object | None = None
+    line: object | None
     """What :func:`.line_of` returns: where it waits with others; ``None``: it waits alone."""
-    cohort: object | None = None
+    cohort: object | None
     """What :func:`.cohort_of` returns: for which pods it stands; ``None``: it is a pod."""
 
-    def __attrs_post_init__(self) -> None:
-        pod = self.pod
+    def __init__(self, pod: Pod, timestamp: float, place: int = 0) -> None:
+        # By hand: one of attrs takes half as long again for twenty defaults, and copies are compiled anyway.
+        self.pod, self.timestamp, self.place = pod, timestamp, place
         self.key = key = pod.key
         self.uid = pod.uid or key
+        self.pool = self.initial_attempt = self.backoff_expiry = None
+        self.pod_class = self.line = self.cohort = None
+        self.attempts = self.popped = self.unschedulable_count = self.error_count = self.moment = 0
+        self.unschedulable_plugins = self.pending_plugins = NO_PLUGINS
+        self.gating_plugin, self.flushed = "", False
 
     @property
     def profile(self) -> str:
@@ -102,22 +110,21 @@ class QueuedPodInfo:
 
     def as_new(self) -> QueuedPodInfo:
         """Return the same history without what the last attempt found, in no pool."""
-        return evolve(
-            self,
-            pool=None,
-            unschedulable_plugins=NO_PLUGINS,
-            pending_plugins=NO_PLUGINS,
-            gating_plugin="",
-            backoff_expiry=None,
-            flushed=False,
-            pod_class=None,
-            line=None,
-            cohort=None,
-        )
+        new = copied(self)
+        new.pool = new.backoff_expiry = new.pod_class = new.line = new.cohort = None
+        new.unschedulable_plugins = new.pending_plugins = NO_PLUGINS
+        new.gating_plugin, new.flushed = "", False
+        return new
 
     def with_pod(self, pod: Pod) -> QueuedPodInfo:
         """Return the same history with another version of the pod."""
-        return evolve(self, pod=pod)
+        new = copied(self)
+        new.pod = pod
+        return new
+
+
+copied: Final = compile_copy(QueuedPodInfo)
+"""Return a copy of a ``QueuedPodInfo``."""
 
 
 def by_priority(info: QueuedPodInfo) -> tuple[int, float]:
