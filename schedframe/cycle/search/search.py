@@ -310,10 +310,11 @@ class Search:
     def _advance(self, decision: Decision, refused: Refused | None) -> None:
         """Move the start of the next search; a refused nominated node counts once, wherever it was met."""
         verdicts = decision.verdicts
-        assert verdicts is not None
-        if refused is not None and refused.row not in verdicts.rows.positions[verdicts.codes != 0]:
-            decision.named = {refused.name: refused.status}
-            decision.evaluated += 1
+        if refused is not None and verdicts is not None:
+            met = verdicts.rows.positions[verdicts.codes != 0]
+            if refused.row not in met:
+                decision.named = {refused.name: refused.status}
+                decision.evaluated += 1
         if self.sampling is not None:
             self.sampling.advance(decision.evaluated)
 
