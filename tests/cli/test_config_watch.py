@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import logging
 import os
+import threading
 from functools import partial
 from pathlib import Path
+from time import monotonic, sleep
 
 import pytest
 import yaml
 
 from schedframe import InMemoryCluster, Scheduler
+from schedframe.cli import config_watch
 from schedframe.cli.config_watch import ConfigWatch
 from schedframe.config import load_config
 from schedframe.testing import node, pod
+
+PATIENCE = 30
+"""Seconds after which a test gives up; nothing takes that long unless something is broken."""
 
 GOOD = {
     "apiVersion": "kubescheduler.config.k8s.io/v1",
@@ -121,3 +127,40 @@ def test_the_file_is_read_again_when_asked(tmp_path: Path) -> None:
     watch.look()
     assert watch.scheduler.config is not before
     assert watch.scheduler.config.config == before.config
+
+
+def thread_of_the_watch() -> threading.Thread | None:
+    return next((each for each in threading.enumerate() if each.name == "schedframe-config"), None)
+
+
+@pytest.mark.parametrize("asked", [False, True])
+def test_a_thread_looks_every_few_seconds_or_when_asked(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, asked: bool
+) -> None:
+    """It sees each change, and ends with the context."""
+    monkeypatch.setattr(config_watch, "LOOK_SECONDS", 3600 if asked else 0.01)
+    watch = watch_of(written(tmp_path / "config.yaml"))
+    with watch.following():
+        thread = thread_of_the_watch()
+        assert thread is not None
+        for seconds in (5, 6):
+            written(watch.path, podInitialBackoffSeconds=seconds)
+            if asked:
+                watch.ask()
+            deadline = monotonic() + PATIENCE
+            while backoff(watch) != seconds and monotonic() < deadline:
+                sleep(0.005)
+            assert backoff(watch) == seconds
+    thread.join(PATIENCE)
+    assert thread_of_the_watch() is None
+
+
+def test_a_thread_that_looks_sleeps_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config_watch, "LOOK_SECONDS", 0.05)
+    watch = watch_of(written(tmp_path / "config.yaml"))
+    looks: list[float] = []
+    monkeypatch.setattr(ConfigWatch, "look", lambda self: looks.append(monotonic()))
+    with watch.following():
+        watch.ask()
+        sleep(0.3)
+    assert 1 <= len(looks) <= 8

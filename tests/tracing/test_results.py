@@ -64,6 +64,27 @@ def test_a_failed_pre_bind_is_an_error(executor: Any) -> None:
     world.scheduler.close()
 
 
+@pytest.mark.parametrize("executor", [None, ThreadExecutor])
+def test_a_failed_pre_bind_that_is_awaited_is_an_error(executor: Any) -> None:
+    """That it is traced does not make a success of it."""
+
+    class Volumes:
+        @hookimpl
+        async def pre_bind(self) -> None:
+            raise RuntimeError("no volume")
+
+    world = World(pod("a"), plugins=[Volumes], executor=executor and executor(2))
+    world.scheduler.run_until_idle()
+    (root,) = world.roots()
+    assert attributes(root)["schedframe.result"] == "error"
+    (bound,) = world.cluster.list("Pod")
+    assert not bound.spec.node_name
+    pre_bind = world.children(root)["pre_bind"]
+    assert pre_bind.status.status_code is StatusCode.ERROR
+    assert "bind" not in world.children(root)
+    world.scheduler.close()
+
+
 def test_a_bind_that_the_cluster_refuses_is_an_error() -> None:
     world = World(pod("a"))
 

@@ -18,7 +18,7 @@ from ...api import DISRUPTION_TARGET, ClusterObject, Pod, PodCondition
 from ...api.manifest import to_manifest
 from ...errors import ClusterError
 from ..port import Conflict, NotFound, OutcomeUnknown
-from .backoff import Backoff
+from .backoff import LONGEST_SECONDS, Backoff
 from .binder import PODS, Lookup, shown
 from .client import JSON, MERGE_PATCH, STRATEGIC_PATCH, UNREAD, ApiClient
 from .decoding import Decoder
@@ -33,6 +33,8 @@ WRITE_SECONDS: Final = 10.0
 FIRST_WAIT_SECONDS: Final = 0.05
 LONGEST_WAIT_SECONDS: Final = 1.0
 """Seconds between two attempts, which double from the first: pods wait for these writes."""
+SHORT_FAULT_SECONDS: Final = 5.0
+"""Seconds of failures after which a server is in trouble, and the waits are those of other requests."""
 GIVE_UP_SECONDS: Final = 30.0
 """Seconds after which a write that certainly had no effect so far is given up."""
 REMEMBERED_WRITES: Final = 1024
@@ -203,6 +205,8 @@ class Writer:
             is_unknown = is_unknown or not is_without_effect(failure)
             if loop_time() - began > GIVE_UP_SECONDS:
                 raise failure
+            if loop_time() - began > SHORT_FAULT_SECONDS:
+                backoff.longest = LONGEST_SECONDS
             await self.lanes.pause(backoff.next(getattr(failure, "retry_after", None)))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
 import pytest
@@ -53,6 +54,40 @@ def test_the_form_of_an_event() -> None:
         "type": "Warning",
     }
     assert recorder.dropped == 0
+
+
+def test_events_are_written_a_moment_later_without_being_asked_for() -> None:
+    """Those of one moment together, those of the next as well."""
+    client = ScriptedClient([{}])
+    recorder = EventRecorder(client, Lanes(0, 1))  # type: ignore[arg-type]  # it stands in for the client
+    written: list[int] = []
+
+    async def record() -> None:
+        for number in range(4):
+            recorder.record(evolve(OCCURRENCE, reason=f"R{number}"))
+            recorder.record(evolve(OCCURRENCE, reason=f"S{number}"))
+            await asyncio.sleep(events_module.GATHER_SECONDS / 2)
+            written.append(len(client.sent))
+            await asyncio.sleep(events_module.GATHER_SECONDS)
+            written.append(len(client.sent))
+        assert not recorder._tasks
+
+    run(record)
+    assert written == [0, 2, 2, 4, 4, 6, 6, 8]
+
+
+def test_events_that_wait_at_the_end_are_dropped_and_counted() -> None:
+    client, lanes = ScriptedClient([{}]), Lanes(0, 1)
+    recorder = EventRecorder(client, lanes)  # type: ignore[arg-type]  # it stands in for the client
+
+    async def end() -> None:
+        for number in range(100):
+            recorder.record(evolve(OCCURRENCE, reason=f"R{number}"))
+        lanes.close()
+        await recorder.flush(5.0)
+
+    run(end)
+    assert (recorder.dropped, client.sent) == (100, [])
 
 
 def test_equal_events_are_one_series() -> None:

@@ -227,3 +227,77 @@ def test_a_request_that_many_overtake_does_not_count(monkeypatch: pytest.MonkeyP
         assert lanes.slow() == 1
 
     run(overtake)
+
+
+@pytest.mark.parametrize(("qps", "burst"), [(1.0, 1), (4.0, 3), (50.0, 10)])
+def test_the_rate_is_that_of_the_configuration_from_the_first_request_on(qps: float, burst: int) -> None:
+    """The burst at once, then one request each time that a token is there."""
+
+    async def moments() -> list[float]:
+        lanes, found = Lanes(qps, burst), []
+        began = loop_time()
+        for _ in range(burst + 6):
+            async with lanes.turn(Priority.BIND):
+                found.append(loop_time() - began)
+        return found
+
+    waits = [max(0.0, (number - burst + 1) / qps) for number in range(burst + 6)]
+    assert run(moments) == pytest.approx(waits, abs=1e-4)
+
+
+def test_a_pause_lasts_as_long_as_it_should() -> None:
+    async def paused() -> float:
+        began = loop_time()
+        await Lanes(0, 1).pause(7.5)
+        return loop_time() - began
+
+    assert run(paused) == pytest.approx(7.5)
+
+
+def test_a_request_keeps_its_place_for_a_second_however_many_overtake_it() -> None:
+    """Hundreds of short answers are no sign that a request of half a second hangs."""
+
+    async def overtaken() -> list[int]:
+        lanes, slow = Lanes(0, 1, width=2), []
+        first = await lanes.take(Priority.BIND)
+        for _ in range(18):
+            async with lanes.turn(Priority.BIND):
+                waiting = asyncio.create_task(lanes.take(Priority.BIND))
+                await asyncio.sleep(0.05)
+            slow.append(lanes.slow())
+            lanes.give_back(await waiting)
+        await asyncio.sleep(0.2)
+        async with lanes.turn(Priority.BIND), lanes.turn(Priority.BIND):
+            slow.append(lanes.slow())
+        lanes.give_back(first)
+        return slow
+
+    assert run(overtaken) == [0] * 18 + [1]
+
+
+def test_further_requests_wait_for_a_second_without_any_answer() -> None:
+    """An answer a moment ago shows that the server works, so a slow request is waited for.
+
+    Requests that ended before it began have not overtaken it.
+    """
+
+    async def probed() -> float:
+        lanes = Lanes(0, 1, width=2)
+        for _ in range(50):
+            async with lanes.turn(Priority.BIND):
+                pass
+        await lanes.take(Priority.BIND)
+        other = await lanes.take(Priority.BIND)
+        await asyncio.sleep(0.9)
+        lanes.give_back(other)
+        began = loop_time()
+        await lanes.take(Priority.BIND)
+        waiting = asyncio.create_task(lanes.take(Priority.BIND))
+        await asyncio.sleep(0.6)
+        another = asyncio.create_task(lanes.take(Priority.BIND))  # the lanes look again
+        await waiting
+        seconds = loop_time() - began
+        await another
+        return seconds
+
+    assert run(probed) == pytest.approx(lanes_module.SLOW_SECONDS)

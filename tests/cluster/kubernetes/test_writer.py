@@ -7,20 +7,14 @@ from typing import Any
 import pytest
 
 from schedframe.api import Pod, PodCondition, from_manifest
-from schedframe.cluster.kubernetes import writer as writer_module
 from schedframe.cluster.kubernetes.errors import ApiError, NoAnswer, Unreachable
 from schedframe.cluster.kubernetes.lanes import Lanes
+from schedframe.cluster.kubernetes.loop_time import loop_time
 from schedframe.cluster.kubernetes.resources import Resource, known_resource
-from schedframe.cluster.kubernetes.writer import Writer
+from schedframe.cluster.kubernetes.writer import GIVE_UP_SECONDS, Writer
 from schedframe.errors import ClusterError
 
 from .scripted import ScriptedClient, pod, refusal, run
-
-
-@pytest.fixture(autouse=True)
-def _quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    real = Lanes.pause
-    monkeypatch.setattr(Lanes, "pause", lambda self, seconds: real(self, min(seconds, 0.001)))
 
 
 def value(manifest: dict[str, Any]) -> Any:
@@ -106,10 +100,33 @@ def test_an_eviction_says_why_then_deletes_that_very_pod() -> None:
     assert client.sent[1].body["preconditions"] == {"uid": "uid-a"}
 
 
-def test_a_write_is_given_up_after_a_while(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(writer_module, "GIVE_UP_SECONDS", 0.02)
-    with pytest.raises(ClusterError, match="no route"):
-        run(lambda: writer_of(ScriptedClient([Unreachable("no route")])).delete(value(pod("a"))))
+def test_a_write_is_given_up_after_a_while() -> None:
+    """A server in trouble gets a request every few seconds, not the many that a lost answer gets."""
+    client = ScriptedClient([Unreachable("no route")])
+    moments: list[float] = []
+
+    async def delete() -> None:
+        moments.append(loop_time())
+        with pytest.raises(ClusterError, match="no route"):
+            await writer_of(client).delete(value(pod("a")))
+        moments.append(loop_time())
+
+    run(delete)
+    began, ended = moments
+    assert ended - began == pytest.approx(GIVE_UP_SECONDS, abs=5.0)
+    assert 10 < len(client.sent) < 20
+
+
+def test_a_write_is_repeated_often_at_first() -> None:
+    """Pods wait for it, and most faults are over at once."""
+    client = ScriptedClient([*[refusal(500)] * 5, OK])
+
+    async def delete() -> float:
+        began = loop_time()
+        await writer_of(client).delete(value(pod("a")))
+        return loop_time() - began
+
+    assert run(delete) < 1.5 * 1.55
 
 
 def test_pods_are_values() -> None:
