@@ -17,8 +17,8 @@ from typing import Any, Final, TypeVar, cast
 
 import attrs
 
-from ._arguments import unknown_keyword
-from ._typed import Check, check_of, hints_of
+from ._annotations import Check, check_of, hints_of
+from ._wording import unknown_keyword
 from .errors import InputError
 
 Made = TypeVar("Made")

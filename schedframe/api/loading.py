@@ -10,8 +10,8 @@ from typing import IO, Any, Final, Literal
 
 from attrs import frozen
 
-from .._arguments import has
 from .._checked import checked_except
+from .._validators import has
 from ..errors import InputError, Problems
 from .codec import describe
 from .documents import Document, located, read_documents

@@ -7,8 +7,8 @@ from difflib import get_close_matches
 from functools import cache, partial
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from .._annotations import NAMES
 from .._checked import check_arguments, checked
-from .._typed import NAMES
 from ..errors import InputError, PluginError, Problems
 from .claims import ResourceClaim, ResourceClaimTemplate
 from .codec import decoder, describe, encoder

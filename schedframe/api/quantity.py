@@ -13,8 +13,9 @@ from typing import Annotated, Final
 
 from attrs import field, frozen
 
+from .._annotations import HOW_TO_GIVE, Instead
 from .._checked import checked
-from .._typed import HOW_TO_GIVE, Instead, described
+from .._wording import described
 from ..errors import InputError
 from ._copying import fast_init
 

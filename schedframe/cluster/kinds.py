@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 from difflib import get_close_matches
 
-from .._arguments import shown
+from .._wording import described
 from ..api import KINDS, ClusterObject, installed_kinds
 from ..errors import InputError
 
@@ -19,7 +19,7 @@ def check_kinds(kinds: Iterable[str], there: Collection[str]) -> None:
         if kind in there or kind in KINDS:
             continue
         if not isinstance(kind, str):
-            raise InputError("kind", f"{shown(kind)} is not a kind", 'give its name, such as "Pod"')
+            raise InputError("kind", f"{described(kind)} is not a kind", 'give its name, such as "Pod"')
         known = {*KINDS, *there, *_kinds_below(ClusterObject), *(cls.KIND for cls in installed_kinds())}
         if kind not in known:
             names = {name.lower(): name for name in sorted(known)}

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 
 from attrs import define, evolve, field
 
-from .._arguments import collection
 from .._brief import brief_of
 from .._checked import checked_except
+from .._validators import collection
 from ..api import DISRUPTION_TARGET, AnyObject, ClusterObject, Pod, PodCondition, Strict, from_manifest
 from ..errors import InputError, InvariantError
 from .delivery import Delivery

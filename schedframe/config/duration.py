@@ -8,9 +8,10 @@ from typing import Annotated, Final
 
 from attrs import frozen
 
+from .._annotations import Instead
 from .._brief import brief_repr
 from .._checked import checked
-from .._typed import Instead, described
+from .._wording import described
 
 _NANOSECONDS: Final = {
     "ns": 1,

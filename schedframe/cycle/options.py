@@ -7,8 +7,8 @@ from typing import Any, Literal, TypedDict
 
 from attrs import Attribute, field, frozen
 
-from .._arguments import collection, has, one_of, optional_call, optional_number, optional_with, share
 from .._brief import brief_repr
+from .._validators import collection, has, one_of, optional_call, optional_number, optional_with, share
 from ..api import Pod
 from ..config import FeatureGates
 from ..framework import Extender, Observer, PluginsToPass, Registry, Status

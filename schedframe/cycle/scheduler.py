@@ -9,10 +9,10 @@ from typing import Self, Unpack
 
 from attrs import evolve
 
-from .._arguments import has
-from .._arguments import options as checked_options
 from .._brief import brief_of
 from .._plugin_faults import PLUGIN_FAULTS
+from .._validators import has
+from .._validators import options as checked_options
 from ..api import group_of
 from ..cluster import ClusterPort
 from ..config import ConfigSource, EffectiveConfig

@@ -9,9 +9,10 @@ from typing import Any, Generic, Self, Unpack
 
 from attrs import evolve
 
-from .._arguments import collection, has, shown
-from .._arguments import options as checked_options
 from .._brief import brief_of
+from .._validators import collection, has
+from .._validators import options as checked_options
+from .._wording import described
 from ..cycle import Clock, Decision, Scheduler, SystemClock
 from ..errors import InputError
 from ..framework import Code, Status
@@ -139,7 +140,7 @@ class Embedding(Generic[T, W]):
         if needs is None and self.options.needs is not None:
             needs = self.options.needs(task)
         if needs is not None and not isinstance(needs, Requirements):
-            raise InputError("needs", f"{shown(needs)} is not what a task needs", "give Requirements")
+            raise InputError("needs", f"{described(needs)} is not what a task needs", "give Requirements")
         if needs is not None and needs.profile and needs.profile not in self.profiles:
             known = ", ".join(self.profiles)
             raise InputError("needs.profile", f"there is no profile {needs.profile!r}", f"known are: {known}")

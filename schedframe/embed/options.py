@@ -7,8 +7,8 @@ from typing import Final, Generic, TypedDict
 
 from attrs import field, frozen
 
-from .._arguments import one_of, optional_call
 from .._brief import brief_repr
+from .._validators import one_of, optional_call
 from ..api import Pod
 from ..config import ConfigSource
 from ..cycle import Clock, MetricsSink

@@ -8,8 +8,8 @@ from typing import Final
 
 from attrs import evolve, field, frozen
 
-from .._arguments import has
 from .._brief import brief_repr
+from .._validators import has
 from ..api import (
     DO_NOT_SCHEDULE,
     IN,

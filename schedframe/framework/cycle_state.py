@@ -9,7 +9,7 @@ from typing_extensions import override
 
 from .._brief import brief_of
 from .._checked import checked
-from .._typed import described
+from .._wording import described
 from ..errors import InputError, InvariantError, SchedframeError
 
 T = TypeVar("T")

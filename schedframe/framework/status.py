@@ -8,9 +8,9 @@ from typing import Annotated, Any, Final
 
 from attrs import field, frozen
 
+from .._annotations import SHALLOW
 from .._brief import brief_repr
 from .._checked import checked, unchecked
-from .._typed import SHALLOW
 from ..api._copying import become, fast_init
 from ..queue import ClusterEvent, EventOf
 

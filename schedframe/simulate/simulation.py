@@ -8,9 +8,10 @@ from typing import Any, Final, Self
 
 from attrs import define, evolve
 
-from .._arguments import collection, shown
 from .._brief import brief_of, brief_repr
 from .._checked import checked_except
+from .._validators import collection
+from .._wording import described
 from ..api import CONTROLLER_KINDS, AnyObject, AnyPod, ClusterObject, Pod, Strict, from_manifest
 from ..cluster import InMemoryCluster
 from ..config import ConfigSource, FeatureGates
@@ -170,7 +171,9 @@ class Simulation:
         Raises :class:`InputError` if pods of several namespaces have that name.
         """
         if not isinstance(key, str):
-            raise InputError("key", f"{shown(key)} is not a key", "give the name or namespace/name of a pod")
+            raise InputError(
+                "key", f"{described(key)} is not a key", "give the name or namespace/name of a pod"
+            )
         placed = [state.pod for state in self._core.cache.pods() if key in (state.pod.key, state.pod.name)]
         pod = _only(placed, key)
         if pod is None:
@@ -205,7 +208,7 @@ class Simulation:
         """
         table = self._core.cache.table
         if not isinstance(node_name, str):
-            raise InputError("node_name", f"{shown(node_name)} is not a name", "give the name of a node")
+            raise InputError("node_name", f"{described(node_name)} is not a name", "give the name of a node")
         if table.live_row(node_name) is None:
             close = get_close_matches(node_name, table.rows().names(), n=1)
             fix = f"did you mean {close[0]}?" if close else "add the node first"

@@ -7,8 +7,8 @@ from typing import Final
 
 from attrs import define, evolve, field, frozen
 
-from .._arguments import count
 from .._checked import checked_except
+from .._validators import number
 from ..api import AnyPod, Pod, Strict, group_of
 from ..config import ConfigSource, FeatureGates
 from ..cycle import Decision
@@ -124,7 +124,7 @@ class _Limits:
 
     def __attrs_post_init__(self) -> None:
         for name in ("changes", "nearest", "budget"):
-            count(name, getattr(self, name))
+            number(name, getattr(self, name), "give a number from 0", whole=True, least=0)
 
 
 @frozen

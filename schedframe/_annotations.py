@@ -1,4 +1,4 @@
-"""Checks of values against type annotations; each error has the path, what the value is, and what to give.
+"""Checks of values against type annotations: errors have the path, what the value is, and what to give.
 
 A check is built once for an annotation. Annotations that say nothing about a value (``Any``, type variables)
 have none. Lists are refused where a tuple is declared, because values of the API are hashable.
@@ -18,7 +18,7 @@ from typing import Annotated, Any, Final, Literal, TypeVar, Union, get_args, get
 import attrs
 from typing_extensions import get_protocol_members, is_protocol
 
-from ._arguments import shown
+from ._wording import described, with_article
 from .errors import InputError
 
 Check = Callable[[str, Any], None]
@@ -80,19 +80,6 @@ def _fix(value: Any, kinds: tuple[_Kind, ...]) -> str:
     return f"give {' or '.join(fixes)}"
 
 
-def described(value: Any) -> str:
-    """Return a short text of *value* for messages, such as ``5``, ``'web'`` or ``an ObjectMeta``."""
-    if isinstance(value, type):
-        return f"the class {value.__name__}"
-    text = shown(value)
-    return f"an {text[2:]}" if text.startswith("a ") and text[2] in _VOWELS else text
-
-
-def _with_article(name: str) -> str:
-    return f"{'an' if name[0] in _VOWELS else 'a'} {name}"
-
-
-_VOWELS: Final = "AEIOUaeio"
 _NONE: Final = "None"
 
 
@@ -157,7 +144,7 @@ def _kinds_of_class(cls: type[Any], arguments: tuple[Any, ...]) -> tuple[_Kind, 
         return (_protocol(cls),)
     if cls is type:
         return (_Kind("a class", lambda value: isinstance(value, type), lambda _: "a class"),)
-    return (_Kind(_with_article(cls.__name__), lambda value: isinstance(value, cls), _fix_of(cls)),)
+    return (_Kind(with_article(cls.__name__), lambda value: isinstance(value, cls), _fix_of(cls)),)
 
 
 # ---- kinds -----------------------------------------------------------------------------------------------
@@ -204,7 +191,7 @@ _MOST_CHOICES: Final = 8
 def _enum(cls: type[Enum]) -> _Kind:
     choices = [f"{cls.__name__}.{name}" for name in cls.__members__]
     return _Kind(
-        _with_article(cls.__name__),
+        with_article(cls.__name__),
         lambda value: isinstance(value, cls),
         lambda value: _one_of(value, choices),
     )
@@ -262,11 +249,9 @@ def _protocol(cls: type[Any]) -> _Kind:
 
     def fix(value: Any) -> str:
         missing = [name for name in members if not hasattr(value, name)]
-        return f"{_with_article(cls.__name__)}, which has {', '.join(missing[:3])},"
+        return f"{with_article(cls.__name__)}, which has {', '.join(missing[:3])},"
 
-    return _Kind(
-        _with_article(cls.__name__), lambda value: all(hasattr(value, name) for name in members), fix
-    )
+    return _Kind(with_article(cls.__name__), lambda value: all(hasattr(value, name) for name in members), fix)
 
 
 def _fix_of(cls: type[Any]) -> Fix:
@@ -282,7 +267,7 @@ def _fix_of(cls: type[Any]) -> Fix:
             return f"an instance: {cls.__name__}(…)"
         if isinstance(value, str) and first is not None and first.type in (str, "str"):
             return f"{cls.__name__}({first.name}={described(value)})"
-        return f"{cls.__name__}(…)" if first is not None else _with_article(cls.__name__)
+        return f"{cls.__name__}(…)" if first is not None else with_article(cls.__name__)
 
     return fix
 
