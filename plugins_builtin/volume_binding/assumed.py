@@ -7,8 +7,10 @@ until an event shows a version at least as new.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Final, Generic, Protocol, TypeVar
+import inspect
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, Final, Generic, Protocol, TypeVar
 
 from attrs import define, evolve, field, frozen
 
@@ -118,26 +120,40 @@ class Assumption(Generic[T]):
     written: T | None = None
     """The version that the cluster stored. Set by the writing thread; only the core uses the other fields."""
 
-    def write(self, cluster: ClusterPort) -> T:
-        """Write the change and return the object as the cluster stores it. Any thread; idempotent.
+    def write(self, cluster: ClusterPort) -> Awaitable[None] | None:
+        """Write the change, and set ``written``. Any thread; idempotent.
 
-        If the cluster has the change already (written by another client, or in a call whose answer was lost),
-        that version is returned. Raises what the cluster raises, and :class:`Conflict` if the object now
-        belongs to another claim or node.
+        Return what is to be awaited on the thread of a remote cluster's loop, ``None`` in any other one. If
+        the cluster has the change already (written by another client, or in a call whose answer was lost),
+        that version counts as written. Raises what the cluster raises, and :class:`Conflict` if the object
+        now belongs to another claim or node.
         """
-        if self.written is None:
-            changed = self.changed
-            if not self.change.is_applied(changed):
-                raise Conflict(f"{changed.KIND} {changed.key} was taken for another claim or node")
-            try:
-                self.written = cluster.update(changed)
-            except (Conflict, OutcomeUnknown):
-                stored: T | None = cluster.get(changed.KIND, changed.key)
-                if stored is None or stored.uid != changed.uid or not self.change.is_applied(stored):
-                    raise
-                self.written = stored
-        assert self.written is not None
-        return self.written
+        if self.written is not None:
+            return None
+        changed = self.changed
+        if not self.change.is_applied(changed):
+            raise Conflict(f"{changed.KIND} {changed.key} was taken for another claim or node")
+        with self._reading_back(cluster, changed):
+            answer: Any = cluster.update(changed)
+            if inspect.isawaitable(answer):
+                return self._awaited(cluster, changed, answer)
+            self.written = answer
+        return None
+
+    async def _awaited(self, cluster: ClusterPort, changed: T, answer: Awaitable[T]) -> None:
+        with self._reading_back(cluster, changed):
+            self.written = await answer
+
+    @contextmanager
+    def _reading_back(self, cluster: ClusterPort, changed: T) -> Iterator[None]:
+        """Let a failed write pass if the cluster has the change."""
+        try:
+            yield
+        except (Conflict, OutcomeUnknown):
+            stored: T | None = cluster.get(changed.KIND, changed.key)
+            if stored is None or stored.uid != changed.uid or not self.change.is_applied(stored):
+                raise
+            self.written = stored
 
 
 @define(eq=False)

@@ -5,7 +5,7 @@ Assumptions are made and released in the core; writes and checks run in any thre
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from typing import Final
 
 from attrs import define, field, frozen
@@ -111,22 +111,37 @@ def assume_volumes(
 
 def bind(
     reservation: Reservation, cluster: ClusterPort, pod: Pod, node_name: str, now: float, timeout: float
-) -> Status | None:
+) -> Status | Awaitable[Status | None] | None:
     """Write the assumptions, then check whether the claims are bound. Any thread; called until they are.
 
     Return ``None`` if all claims are bound, Wait while they are not, and an error if they cannot be bound or
-    the deadline has passed. Raises what the cluster raises.
+    the deadline has passed; an awaitable of the same while a write is under way on the thread of the
+    cluster's loop. Raises what the cluster raises.
     """
     if reservation.deadline is None:
         reservation.deadline = now + timeout
     for assumption in reservation.assumptions():
-        assumption.write(cluster)
-    check = _Check(cluster, pod, node_name)
+        writing = assumption.write(cluster)
+        if writing is not None:
+            return _after(writing, lambda: bind(reservation, cluster, pod, node_name, now, timeout))
+    return _checked(reservation, _Check(cluster, pod, node_name), now)
+
+
+async def _after(
+    writing: Awaitable[None], following: Callable[[], Status | Awaitable[Status | None] | None]
+) -> Status | None:
+    await writing
+    outcome = following()
+    return outcome if outcome is None or isinstance(outcome, Status) else await outcome
+
+
+def _checked(reservation: Reservation, check: _Check, now: float) -> Status | None:
     outcome = check.run(reservation)
     if outcome is None:
         return None
     if outcome:
         return Status.from_error(f"binding volumes: {outcome}")
+    assert reservation.deadline is not None  # set before the first write
     if now >= reservation.deadline:
         return Status.from_error("binding volumes: context deadline exceeded")
     return Status.wait(reservation.deadline - now, events=check.events)

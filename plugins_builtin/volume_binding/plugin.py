@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Sequence
 from typing import ClassVar
 
 import numpy as np
@@ -44,6 +44,7 @@ class VolumeBinding:
     """
 
     writes: ClassVar[tuple[str, ...]] = ("patch PersistentVolume", "patch PersistentVolumeClaim")
+    pre_bind_returns_at_once: ClassVar[bool] = True
 
     args: VolumeBindingArgs
     handle: Handle
@@ -146,7 +147,9 @@ class VolumeBinding:
         return _SKIP if state.get(RESERVED) is None else None
 
     @hookimpl
-    def pre_bind(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
+    def pre_bind(
+        self, state: CycleState, pod: Pod, node_name: str
+    ) -> Status | Awaitable[Status | None] | None:
         """Write the assumptions, then wait for the claims, at most ``bind_timeout_seconds``."""
         handle, timeout = self.handle, float(self.args.bind_timeout_seconds)
         return bind(state.read(RESERVED), handle.cluster, pod, node_name, handle.clock(), timeout)

@@ -152,7 +152,8 @@ class RemoteCluster(ClusterPort, Protocol):
     """A cluster behind a network, whose requests run on an event loop in a thread of its own.
 
     Its methods block the calling thread, as those of any other cluster. On the thread of the loop, which must
-    not be blocked, ``bind``, ``patch_pod_status`` and ``evict`` return an awaitable in place of waiting.
+    not be blocked, ``bind``, ``patch_pod_status``, ``evict`` and ``update`` return an awaitable in place of
+    waiting.
     Kinds that are not asked for in ``watch`` are not followed.
     """
 

@@ -41,12 +41,21 @@ DECLARATIONS: Final[dict[str, str]] = {
     "looks_up": "a tuple of kinds, such as ('Namespace',)",
     "writes": "a tuple of rights, such as ('patch PersistentVolume', 'patch ResourceClaim/status')",
     "bind_returns_at_once": "True or False",
+    "pre_bind_returns_at_once": "True or False",
     "sorts_by_priority": "True or False",
     "admits_for_good": "True or False",
     "kinds": "a tuple of classes",
     "requires_schedframe": "versions such as '>=0.3,<0.5'",
 }
 """Class attribute → what to write."""
+BoolDeclaration = Literal[
+    "reads_snapshot",
+    "bind_returns_at_once",
+    "pre_bind_returns_at_once",
+    "sorts_by_priority",
+    "admits_for_good",
+]
+"""Declarations that are ``True`` or ``False``."""
 _RIGHT: Final = re.compile(r"(create|update|patch|delete) [A-Za-z./0-9-]+")
 """A verb, and a kind with or without a part of it."""
 
@@ -72,10 +81,7 @@ def depends_on(plugin: Any) -> Depends:
     return _MEANING.get(_former(plugin), Depends.CLUSTER)
 
 
-def declares(
-    plugin: Any,
-    declaration: Literal["reads_snapshot", "bind_returns_at_once", "sorts_by_priority", "admits_for_good"],
-) -> bool:
+def declares(plugin: Any, declaration: BoolDeclaration) -> bool:
     """Return whether *plugin* declares that ``True``."""
     return getattr(plugin, declaration, False) is True
 
@@ -111,6 +117,7 @@ _FITS: Final[dict[str, Callable[[Any], bool]]] = {
     "looks_up": _is_kinds,
     "writes": lambda value: _is_kinds(value) and all(_RIGHT.fullmatch(each) for each in value),
     "bind_returns_at_once": _is_bool,
+    "pre_bind_returns_at_once": _is_bool,
     "sorts_by_priority": _is_bool,
     "admits_for_good": _is_bool,
     "kinds": lambda value: not isinstance(value, str),

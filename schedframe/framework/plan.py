@@ -13,7 +13,7 @@ from .._brief import brief_repr
 from .._plugin_faults import PLUGIN_FAULTS
 from ..errors import PluginError
 from .adapter import adapt
-from .declarations import declares
+from .declarations import BoolDeclaration, declares
 from .hookspecs import PROJECT, Hookspecs
 from .normalization import Normalization
 from .points import HOOK_ARGUMENTS, HOOKS, HOOKS_OF_POINT
@@ -132,6 +132,8 @@ class Plan:
     post_filter_group: tuple[Entry, ...] = ()
     pre_flight: Mapping[str, Call] = {}
     pre_bind: tuple[Entry, ...] = ()
+    pre_binds_at_once: frozenset[str] = frozenset()
+    """Names of the pre_bind plugins that declare (``pre_bind_returns_at_once = True``) to need no thread."""
     bind: tuple[Entry, ...] = ()
     binds_at_once: bool = False
     """Whether the only bind plugin declares (``bind_returns_at_once = True``) that it needs no thread."""
@@ -205,7 +207,8 @@ def compile_plan(
         permit=entries("permit", "permit"),
         **_of_groups(compiler),
         pre_flight={entry.name: entry.call for entry in entries("preBind", "pre_bind_pre_flight")},
-        pre_bind=entries("preBind", "pre_bind"),
+        pre_bind=(pre_binders := entries("preBind", "pre_bind")),
+        pre_binds_at_once=_that_declare("pre_bind_returns_at_once", plugins, pre_binders),
         bind=(binders := entries("bind", "bind")),
         binds_at_once=[declares(plugins[each.name], "bind_returns_at_once") for each in binders] == [True],
         post_bind=entries("postBind", "post_bind"),
@@ -216,6 +219,12 @@ def compile_plan(
         skip_reads=compiler.by_plugin("skip_reads"),
         signatures=_signatures(compiler),
     )
+
+
+def _that_declare(
+    declaration: BoolDeclaration, plugins: Mapping[str, Any], entries: Sequence[Entry]
+) -> frozenset[str]:
+    return frozenset(each.name for each in entries if declares(plugins[each.name], declaration))
 
 
 def _signatures(compiler: _Compiler) -> tuple[tuple[str, Call | None], ...]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -11,7 +12,7 @@ from typing import Any, TypeVar
 import pytest
 from attrs import define, field
 
-from schedframe import InMemoryCluster, Pod, Scheduler, hookimpl
+from schedframe import InMemoryCluster, Pod, Scheduler, Status, hookimpl
 from schedframe.api import PodCondition
 from schedframe.cluster import OutcomeUnknown, RemoteCluster
 from schedframe.cycle.runtime.executors import AsyncioExecutor, InlineExecutor
@@ -213,6 +214,59 @@ def test_a_plugin_that_may_block_gets_a_thread(cluster: Remote) -> None:
         scheduler.run_until_idle()
     assert placed(cluster) == 5
     assert "loop" not in cluster.bind_threads
+
+
+@define(eq=False)
+class AwaitingPreBind:
+    """Asks to be called again, then awaits an answer, which fails for the pods p1 and p2."""
+
+    pre_bind_returns_at_once = True
+
+    calls: list[tuple[str, str]] = field(factory=list)
+    """Pod and thread of each call."""
+
+    @hookimpl
+    def pre_bind(self, pod: Pod, node_name: str) -> Status | Awaitable[Status | None]:
+        is_first = all(name != pod.name for name, _ in self.calls)
+        self.calls.append((pod.name, threading.current_thread().name))
+        return Status.wait(0.001) if is_first else self._answer(pod.name)
+
+    async def _answer(self, name: str) -> Status | None:
+        await asyncio.sleep(0)
+        if name == "p1":
+            raise ClusterError("no answer")
+        return Status.unschedulable("not here") if name == "p2" else None
+
+
+def messages(cluster: InMemoryCluster) -> dict[str, str]:
+    """Return what the pods without a node wait for, by name."""
+    conditions = {pod.name: pod.status.condition("PodScheduled") for pod in cluster.list("Pod")}
+    return {name: each.message for name, each in conditions.items() if each is not None}
+
+
+def test_a_pre_bind_that_returns_at_once_needs_no_thread(cluster: Remote) -> None:
+    create(cluster, 5)
+    plugin = AwaitingPreBind()
+    with Scheduler(cluster, plugins=[plugin]) as scheduler:
+        deadline = time.monotonic() + 30
+        while time.monotonic() < deadline and (placed(cluster) < 3 or len(messages(cluster)) < 2):
+            scheduler.run_until_idle()
+            time.sleep(0.01)
+    assert [plugin.calls.count((f"p{number}", "loop")) >= 2 for number in range(5)] == [True] * 5
+    assert {thread for _, thread in plugin.calls} == set(cluster.threads) == {"loop"}
+    assert sorted(pod.name for pod in cluster.list("Pod") if pod.node_name) == ["p0", "p3", "p4"]
+    found = messages(cluster)
+    assert "no answer" in found["p1"]
+    assert "not here" in found["p2"]
+
+
+def test_beside_a_pre_bind_that_may_block_it_gets_a_thread(cluster: Remote) -> None:
+    create(cluster, 1)
+    plugin = AwaitingPreBind([("p0", "")])
+    with Scheduler(cluster, plugins=[SlowPreBind, plugin]) as scheduler:
+        scheduler.run_until_idle()
+    assert placed(cluster) == 1
+    assert "loop" not in {thread for _, thread in plugin.calls}
 
 
 def test_the_executor_can_still_be_chosen(cluster: Remote) -> None:

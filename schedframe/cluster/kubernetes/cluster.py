@@ -1,7 +1,7 @@
 """A Kubernetes cluster as a :class:`ClusterPort`: one thread with an event loop does all network traffic.
 
 Methods of the port may be called from any other thread and block it until the answer. On the thread of the
-loop, ``bind``, ``patch_pod_status`` and ``evict`` return an awaitable. Watch events are handed over there.
+loop, those that :class:`RemoteCluster` names return an awaitable. Watch events are handed over there.
 """
 
 from __future__ import annotations
@@ -283,7 +283,7 @@ class KubernetesCluster(RemoteCluster):
 
     def update(self, obj: Any) -> Any:
         """See :class:`ClusterPort`. Only what differs from the version that *obj* was made from is sent."""
-        return self._run(self.writer.update(obj))
+        return self._wait_or_give(self.writer.update(obj))
 
     def delete(self, obj: Any) -> None:
         """See :class:`ClusterPort`."""
@@ -357,12 +357,9 @@ class KubernetesCluster(RemoteCluster):
             raise ClusterError("the cluster is closed")
         return self._thread.run(work)
 
-    def _wait_or_give(self, work: Coroutine[Any, Any, None]) -> Awaitable[None] | None:
-        """Return *work* on the thread of the loop, to be awaited; wait for it in any other thread."""
-        if self._thread.is_here():
-            return work
-        self._run(work)
-        return None
+    def _wait_or_give(self, work: Coroutine[Any, Any, T]) -> Awaitable[T] | T:
+        """Return *work* on the thread of the loop, to be awaited; in any other thread its result."""
+        return work if self._thread.is_here() else self._run(work)
 
     def _lookup(self, kind: str, key: str) -> Any | None:
         reflector = self._reflectors.get(kind)

@@ -55,8 +55,9 @@ def submit(core: Core, attempt: Attempt) -> None:
     core.binding[attempt.assumed.uid] = attempt
     if attempt.framework.reads_snapshot:
         core.published = core.cache.snapshot()
-    in_thread = bool(attempt.pre_binders or attempt.binders)
-    needs_thread = in_thread or not (core.on_loop and attempt.framework.plan.binds_at_once)
+    plan = attempt.framework.plan
+    returns_at_once = plan.binds_at_once and plan.pre_binds_at_once.issuperset(attempt.pre_binders)
+    needs_thread = attempt.binders or not (core.on_loop and returns_at_once)
     _execute(core, attempt, task.run if needs_thread else task.run_on_loop)
 
 

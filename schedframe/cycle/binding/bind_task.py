@@ -56,22 +56,34 @@ class BindingTask:
         return drive(self._steps())
 
     async def run_on_loop(self) -> Status | None:
-        """As :meth:`run` without pre_bind, for a bind plugin that returns at once: it needs no thread."""
+        """As :meth:`run`, for plugins that return at once: they need no thread."""
         attempt = self.attempt
+        if attempt.pre_binders:
+            calls = self._pre_bind_calls()
+            while attempt.pre_bound < len(attempt.pre_binders):
+                name = attempt.pre_binders[attempt.pre_bound]
+                status = await self._call_on_loop(name, "pre_bind", calls[name])
+                if status is not None:
+                    return status
+                attempt.pre_bound += 1
+            status = attempt.begin_bind()
+            if status is not None:
+                return status
         binder = attempt.framework.plan.bind[0]
-        try:
-            answer = binder.call(attempt.state, attempt.assumed, attempt.node_name)
-            if inspect.isawaitable(answer):
-                answer = await answer
-        except PLUGIN_FAULTS as error:
-            status: Status | None = from_exception(binder.name, "bind", error)
-        else:
-            if answer is None:
-                return None
-            status = _binding_status(binder.name, "bind", answer)
+        status = await self._call_on_loop(binder.name, "bind", binder.call)
         if status is not None and isinstance(status.error, OutcomeUnknown):
             return await asyncio.to_thread(self.verify)
         return NO_BINDER if status is not None and status.code is Code.SKIP else status
+
+    async def _call_on_loop(self, name: str, point: str, call: Callable[..., Any]) -> Status | None:
+        attempt = self.attempt
+        try:
+            answer = call(attempt.state, attempt.assumed, attempt.node_name)
+            if inspect.isawaitable(answer):
+                answer = await answer
+        except PLUGIN_FAULTS as error:
+            return from_exception(name, point, error)
+        return None if answer is None else _binding_status(name, point, answer)
 
     def _answered(self, name: str, answer: Any) -> Steps:
         """The only bind plugin gave *answer*."""
@@ -115,7 +127,7 @@ class BindingTask:
 
     def _pre_bind(self) -> Steps:
         attempt = self.attempt
-        calls = {entry.name: entry.call for entry in attempt.framework.plan.pre_bind}
+        calls = self._pre_bind_calls()
         while attempt.pre_bound < len(attempt.pre_binders):
             name = attempt.pre_binders[attempt.pre_bound]
             status = yield from self._call(name, "pre_bind", calls[name])
@@ -123,6 +135,9 @@ class BindingTask:
                 return status
             attempt.pre_bound += 1
         return None
+
+    def _pre_bind_calls(self) -> dict[str, Callable[..., Any]]:
+        return {entry.name: entry.call for entry in self.attempt.framework.plan.pre_bind}
 
     def _bind(self) -> Steps:
         for extender in self.attempt.binders:

@@ -49,10 +49,10 @@ class TimedBindingTask(BindingTask):
         return self._outcome_of_only(status)
 
     @override
-    async def run_on_loop(self) -> Status | None:
+    async def _call_on_loop(self, name: str, point: str, call: Callable[..., Any]) -> Status | None:
         start = perf_counter()
-        status = await super().run_on_loop()
-        self._ended("bind", self.attempt.framework.plan.bind[0].name, start, status)
+        status = await super()._call_on_loop(name, point, call)
+        self._ended(point, name, start, status)
         return status
 
     @override
