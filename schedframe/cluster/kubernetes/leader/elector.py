@@ -81,6 +81,8 @@ class Elector:
     """When the record was first seen so, by the clock of the fence."""
     _is_fresh: bool = field(default=False, init=False)
     """Whether the record is as stored, as far as this replica knows, so that it need not be read."""
+    _may_be_stored: bool = field(default=False, init=False)
+    """Whether the stored lease may name this replica: it claimed it, and saw nothing else since."""
     _was_given_back: bool = field(default=False, init=False)
     """Whether no replica had the lease when this one claimed it last."""
     _failure: str = field(default="", init=False)
@@ -140,10 +142,10 @@ class Elector:
         if self._task is not None:
             await asyncio.wait((self._task,), timeout=self.settings.request_seconds)
             self._task.cancel()
-        has_lease, self.role = self.role is not Role.STANDBY, Role.STANDBY
+        self.role = Role.STANDBY
         self.fence.close()
         try:
-            if has_lease:
+            if self._may_be_stored:
                 await self._release()
         finally:
             self.watchdog.disarm()
@@ -224,6 +226,7 @@ class Elector:
         claim = self._record.claimed(self.identity, self.settings.lease_duration, self.wall())
         if self.role is not Role.STANDBY and not self.fence.is_open():
             raise ClusterError("the deadline passed before the renewal")
+        self._may_be_stored, self._is_fresh = True, False  # until the answer comes
         self._observe(await self.leases.write(claim, self._seconds()))
         self._is_fresh = True
         self._succeeded()
@@ -236,6 +239,7 @@ class Elector:
                 logger.info("the lease %s is held by %s", self.settings.lease, record.holder)
             self._changed_at = self.fence.clock()
         self._record = record
+        self._may_be_stored = record.holder == self.identity
 
     def _is_held_by_another(self) -> bool:
         record = self._record
@@ -271,15 +275,22 @@ class Elector:
         with suppress(TimeoutError):
             async with asyncio.timeout(RELEASE_SECONDS):
                 try:
-                    if not self._is_fresh:
-                        self._observe(await self.leases.read(RELEASE_SECONDS) or UNHELD)
-                    if self._record.holder == self.identity:
-                        self._record = await self.leases.write(
-                            self._record.released(self.wall()), RELEASE_SECONDS
-                        )
-                        logger.info("the lease %s is given back", self.settings.lease)
+                    try:
+                        await self._store_release()
+                    except ApiError as error:
+                        if error.status != CONFLICT:
+                            raise
+                        self._is_fresh = False  # it was edited in between
+                        await self._store_release()
                 except ClusterError as error:
                     logger.warning("the lease %s is not given back: %s", self.settings.lease, error)
+
+    async def _store_release(self) -> None:
+        if not self._is_fresh:
+            self._observe(await self.leases.read(RELEASE_SECONDS) or UNHELD)
+        if self._record.holder == self.identity:
+            self._record = await self.leases.write(self._record.released(self.wall()), RELEASE_SECONDS)
+            logger.info("the lease %s is given back", self.settings.lease)
 
     # ---- time --------------------------------------------------------------------------------------------
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from schedframe.cluster.kubernetes.leader import LeaseName, LeaseRecord
 from tests.cluster.kubernetes.leader.replicas import Replica, Store, down, run_virtually
 
 
@@ -85,5 +86,57 @@ def test_a_lease_that_is_deleted_before_anyone_saw_it_is_taken_at_once() -> None
         replica = Replica(Store(), "a")
         await asyncio.sleep(1)
         assert replica.leads
+
+    run_virtually(work)
+
+
+def test_a_lease_that_was_edited_since_the_last_renewal_is_given_back() -> None:
+    async def work() -> None:
+        store = Store()
+        a = Replica(store, "a")
+        await asyncio.sleep(30)
+        assert store.manifest is not None
+        labels = {"seen-by": "an operator"}
+        store.write({**store.manifest, "metadata": {**store.manifest["metadata"], "labels": labels}})
+        await a.elector.resign()
+        assert store.manifest["spec"]["holderIdentity"] == ""
+        assert store.manifest["metadata"]["labels"] == labels
+
+    run_virtually(work)
+
+
+def test_a_lease_that_another_replica_took_by_force_is_left_alone_at_the_end() -> None:
+    async def work() -> None:
+        store = Store()
+        a = Replica(store, "a")
+        await asyncio.sleep(30)
+        assert store.manifest is not None
+        record = LeaseRecord.of(store.manifest)
+        store.write(record.claimed("b", 15.0, 0.0).to_manifest(LeaseName()))
+        await a.elector.resign()
+        assert store.manifest["spec"]["holderIdentity"] == "b"
+
+    run_virtually(work)
+
+
+def test_a_renewal_under_way_at_the_end_does_not_keep_the_lease() -> None:
+    """The process is ended while the API server works slowly: each answer comes after three seconds."""
+
+    async def slow() -> None:
+        await asyncio.sleep(3.0)
+
+    async def work() -> None:
+        for moment in range(20):
+            store = Store()
+            a = Replica(store, "a")
+            await asyncio.sleep(10)
+            a.leases.after = slow
+            await asyncio.sleep(0.5 * moment)
+            ending = asyncio.ensure_future(a.elector.resign())
+            await asyncio.sleep(3.4)
+            a.leases.after = None
+            await ending
+            assert store.manifest is not None
+            assert store.manifest["spec"]["holderIdentity"] == "", moment
 
     run_virtually(work)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Awaitable, Callable
 from random import Random
 
 import pytest
 
 from schedframe.cluster.kubernetes.errors import Unreachable
 from schedframe.cluster.kubernetes.leader import ElectionSettings, LeaseName, LeaseRecord
+from schedframe.cluster.kubernetes.leader.elector import Role
 from schedframe.errors import InputError
 from tests.cluster.kubernetes.leader.replicas import (
     Replica,
@@ -132,6 +134,64 @@ def test_a_renewal_whose_answer_is_lost_counts_when_it_is_read_back() -> None:
         a.leases.after = None
         await asyncio.sleep(30)
         assert [leads for _, leads in a.changes] == [True]
+
+    run_virtually(work)
+
+
+@pytest.mark.parametrize("lost", [hang, down])
+def test_a_claim_whose_answer_is_lost_is_given_back_at_the_end(lost: Callable[[], Awaitable[None]]) -> None:
+    """Nothing was ever scheduled, but the stored lease names the replica that ends."""
+
+    async def work() -> None:
+        store = Store()
+        b = Replica(store, "b")
+
+        async def lose() -> None:
+            if store.writes:
+                b.leases.after = None
+                await lost()
+
+        b.leases.after = lose
+        while not store.writes:
+            await asyncio.sleep(0.0001)
+        await b.elector.resign()
+        assert not b.changes
+        assert store.manifest is not None
+        assert store.manifest["spec"]["holderIdentity"] == ""
+        assert b.armed == []
+        assert not b.fence.is_open()
+
+    run_virtually(work)
+
+
+def test_a_standby_that_never_claimed_asks_for_nothing_when_it_ends() -> None:
+    async def work() -> None:
+        store = Store()
+        Replica(store, "a")
+        await asyncio.sleep(30)
+        b = Replica(store, "b")
+        await asyncio.sleep(30)
+        reads, writes = b.leases.reads, len(store.writes)
+        await b.elector.resign()
+        assert (b.leases.reads, len(store.writes)) == (reads, writes)
+
+    run_virtually(work)
+
+
+def test_a_lease_that_was_lost_by_its_deadline_is_given_back_at_the_end() -> None:
+    """No renewal was stored in time, so nothing is written; but others still wait for the lease to end."""
+
+    async def work() -> None:
+        store = Store()
+        a = Replica(store, "a")
+        await asyncio.sleep(30)
+        a.leases.before = down
+        await asyncio.sleep(11)
+        assert a.elector.role is Role.STANDBY
+        a.leases.before = None
+        await a.elector.resign()
+        assert store.manifest is not None
+        assert store.manifest["spec"]["holderIdentity"] == ""
 
     run_virtually(work)
 
