@@ -63,23 +63,37 @@ class ConfigWatch:
         self._seen = state
         try:
             self.scheduler.reload(self._config())
-        except (SchedframeError, OSError) as error:
-            self.problem = str(error)
-            note = f"{self.path} is refused, the former configuration stays in use: {error}"
-            logger.error("%s", note)
-            if self.on_refused is not None:
-                self.on_refused(note)
+        except Exception as error:  # noqa: BLE001 - a fault of a plugin must not end the looks at the file
+            if isinstance(error, OSError):
+                self._seen = None  # it may be readable at the next look without having changed
+            if not self._is_known(error):
+                self._refused(error)
         else:
             self.problem = None
             logger.info("%s is in use", self.path)
+
+    def _refused(self, error: Exception) -> None:
+        self.problem = str(error)
+        note = f"{self.path} is refused, the former configuration stays in use: {error}"
+        is_fault = not isinstance(error, SchedframeError | OSError)
+        logger.error("%s", note, exc_info=error if is_fault else None)
+        if self.on_refused is not None:
+            try:
+                self.on_refused(note)
+            except Exception:
+                logger.exception("the refusal of %s cannot be reported", self.path)
+
+    def _is_known(self, error: Exception) -> bool:
+        """Whether the last look at the same file failed so, too."""
+        return isinstance(error, OSError) and self.problem == str(error)
 
     def _config(self) -> EffectiveConfig:
         """Read the file. A file that is refused counts as a refused reload, though none begins."""
         try:
             return self.read()
-        except (SchedframeError, OSError):
+        except Exception as error:
             meter = self.scheduler.core.meter
-            if meter is not None:
+            if meter is not None and not self._is_known(error):
                 meter.reloads.add(accepted=False)
             raise
 

@@ -115,12 +115,11 @@ class Scheduler:
                     logger.info("profile %s: %s", framework.profile_name, ". ".join(map(str, uncached)))
 
     def sync(self) -> None:
-        """Take in everything that has happened, schedule nothing."""
-        if not self._watching.begun:
+        """Take in everything that has happened, a reload included; schedule nothing."""
+        with self._driving:
             self.start()
-        core = self.core
-        core.owner = threading.get_ident()
-        core.inbox.drain()
+            self.core.inbox.drain()
+            self._reloader.exchange()
 
     def step(self) -> float | None:
         """Take in what happened, do what is due, schedule at most one pod.

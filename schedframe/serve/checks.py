@@ -25,7 +25,10 @@ class Check:
 
 
 def _met(check: Check) -> str:
-    note = None if check.note is None else check.note()
+    try:
+        note = None if check.note is None else check.note()
+    except Exception:  # noqa: BLE001 - the condition is met, whatever there is to say about it
+        note = None
     return f"[+]{check.name} ok{f': {note}' if note else ''}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import os
 import threading
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
@@ -15,7 +16,7 @@ import yaml
 from schedframe import InMemoryCluster, Scheduler
 from schedframe.cli import config_watch
 from schedframe.cli.config_watch import ConfigWatch
-from schedframe.config import load_config
+from schedframe.config import EffectiveConfig, load_config
 from schedframe.testing import node, pod
 
 PATIENCE = 30
@@ -164,3 +165,108 @@ def test_a_thread_that_looks_sleeps_between(tmp_path: Path, monkeypatch: pytest.
         watch.ask()
         sleep(0.3)
     assert 1 <= len(looks) <= 8
+
+
+def test_text_that_is_not_utf_8_is_refused_and_the_next_change_is_used(tmp_path: Path) -> None:
+    watch = watch_of(written(tmp_path / "config.yaml"))
+    watch.path.write_bytes(b"kind: \xff\xfe\n")
+    watch.look()
+    assert watch.problem is not None
+    written(watch.path, podInitialBackoffSeconds=4)
+    watch.look()
+    assert [watch.problem, backoff(watch)] == [None, 4]
+
+
+def test_a_fault_does_not_end_the_thread_that_looks(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    watch = watch_of(written(tmp_path / "config.yaml"))
+    read, faults = watch.read, [RuntimeError("a plugin of another package")]
+    reports: list[str] = []
+
+    def failing() -> EffectiveConfig:
+        if faults:
+            raise faults.pop()
+        return read()
+
+    def report(note: str) -> None:
+        reports.append(note)
+        raise RuntimeError("events cannot be recorded")
+
+    watch.read, watch.on_refused = failing, report
+    written(watch.path, podInitialBackoffSeconds=7)
+    monkeypatch.setattr("schedframe.cli.config_watch.LOOK_SECONDS", 0.01)
+    with watch.following():
+        wait_for(lambda: watch.problem is not None)
+        assert "a plugin of another package" in str(watch.problem)
+        written(watch.path, podInitialBackoffSeconds=-8)
+        wait_for(lambda: len(reports) == 2)
+        written(watch.path, podInitialBackoffSeconds=9, podMaxBackoffSeconds=10)
+        wait_for(lambda: watch.problem is None)
+    assert backoff(watch) == 9
+
+
+def test_a_file_that_could_not_be_read_is_read_as_soon_as_it_can_be(tmp_path: Path) -> None:
+    """The right to read it, or the volume that it is on, comes back without a change of the file."""
+    watch = watch_of(written(tmp_path / "config.yaml"))
+    read, errors = watch.read, [PermissionError("no right"), PermissionError("no right")]
+    notes: list[str] = []
+    watch.on_refused = notes.append
+
+    def failing() -> EffectiveConfig:
+        if errors:
+            raise errors.pop()
+        return read()
+
+    watch.read = failing
+    written(watch.path, podInitialBackoffSeconds=7)
+    watch.look()
+    watch.look()
+    assert watch.problem == "no right"
+    assert len(notes) == 1
+    reloads = watch.scheduler.statistics().metrics["schedframe_config_reloads_total"].samples
+    assert reloads["refused",] == 1
+    watch.look()
+    assert [watch.problem, backoff(watch)] == [None, 7]
+
+
+@pytest.mark.parametrize("led_before", [False, True])
+def test_a_standby_uses_a_changed_file_at_once(tmp_path: Path, led_before: bool) -> None:
+    """Nothing is scheduled, but what happened is taken in, which the exchange must not run into."""
+    watch = watch_of(written(tmp_path / "config.yaml"))
+    scheduler = watch.scheduler
+    ended, taken_in, threads = threading.Event(), threading.Event(), set[int]()
+
+    def follow() -> None:
+        if led_before:
+            scheduler.run_until_idle()
+        scheduler.core.inbox.wake_up = taken_in.set
+        while not ended.is_set():
+            scheduler.sync()
+            threads.add(threading.get_ident())
+            taken_in.wait()
+            taken_in.clear()
+
+    following = threading.Thread(target=follow)
+    following.start()
+    wait_for(lambda: bool(threads))
+    written(watch.path, podInitialBackoffSeconds=7)
+    looking = threading.Thread(target=watch.look, daemon=True)
+    looking.start()
+    looking.join(5)
+    used = not looking.is_alive()
+    ended.set()
+    taken_in.set()
+    following.join()
+    scheduler.run_until_idle()
+    looking.join()
+    scheduler.close()
+    assert used
+    assert backoff(watch) == 7
+
+
+def wait_for(condition: Callable[[], bool]) -> None:
+    deadline = monotonic() + PATIENCE
+    while not condition():
+        assert monotonic() < deadline
+        sleep(0.005)

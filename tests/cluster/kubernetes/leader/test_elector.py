@@ -323,3 +323,18 @@ def test_the_record_keeps_what_it_does_not_know() -> None:
     again = LeaseRecord.of(written).claimed("me", 2.5, 1.5)
     assert (again.acquired, again.renewed) == ("1970-01-01T00:00:00.000000Z", "1970-01-01T00:00:01.500000Z")
     assert again.transitions == 1
+
+
+def test_a_lease_of_an_unexpected_form_does_not_stop_the_end() -> None:
+    async def work() -> None:
+        store = Store()
+        a = Replica(store, "a")
+        await asyncio.sleep(30)
+        assert store.manifest is not None
+        metadata = {**store.manifest["metadata"], "resourceVersion": "edited"}
+        store.manifest = {**store.manifest, "metadata": metadata, "spec": ["not", "an", "object"]}
+        await a.elector.resign()
+        assert not a.fence.is_open()
+        assert a.armed == []
+
+    run_virtually(work)
