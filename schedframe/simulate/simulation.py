@@ -98,11 +98,13 @@ class Simulation:
         )
         self._core = self.scheduler.core
         self.evaluator = Evaluator(self._core)
+        self._is_closed = False
         self.add(*objects)
 
     def close(self) -> None:
         """Close the scheduler and its plugins; safe to call twice. A ``with`` block does it at its end."""
         self.scheduler.close()
+        self._is_closed = True
 
     def __enter__(self) -> Self:
         return self
@@ -270,6 +272,8 @@ class Simulation:
         progress = progress_of(self._core, pod.uid)
         if progress is not None:
             return f"the pod {progress.message}"
+        if self._is_closed:
+            return "the simulation is closed and schedules nothing"
         conditions = [c for c in pod.status.conditions if c.type == "PodScheduled" and c.status == "False"]
         if conditions:
             return conditions[0].message

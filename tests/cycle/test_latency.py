@@ -82,3 +82,25 @@ def test_durations_near_bounds_count_as_if_each_were_compared_with_all_bounds(se
     for seconds in durations:
         expected[bisect_left(bounds, seconds)] += 1
     assert list(histogram.distribution().counts) == expected
+
+
+def test_a_histogram_is_empty_until_a_duration_comes() -> None:
+    """Whether it was counted already or not."""
+    assert not Histogram()
+    one, many = Histogram(), Histogram()
+    one.add(0.5)
+    many.add_all(np.array([0.5, 0.7]))
+    assert one
+    assert many
+    assert one.latency().count == 1
+    assert one, "all durations are counted now"
+
+
+def test_durations_added_at_once_join_those_added_before() -> None:
+    both, bounds = Histogram((0.1, 0.6)), (0.1, 0.6)
+    both.add(0.05)
+    both.add_all(np.array([0.5, 0.7]))
+    both.add(0.1)
+    assert both.distribution() == Distribution(bounds, (2, 1, 1), pytest.approx(1.35))  # type: ignore[arg-type]  # it is only compared
+    total = Histogram.total([both, both])
+    assert (total.latency().count, total.latency().max) == (8, 0.7)

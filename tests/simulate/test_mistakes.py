@@ -122,3 +122,12 @@ def test_explain_names_the_event_that_is_implied() -> None:
         waiting = explain(scheduler, "p").waiting
     assert waiting is not None
     assert waiting.events[0].events == ("Node: Add", "Node: UpdateNodeTaint (implied by Add)")
+
+
+def test_a_closed_simulation_says_that_it_schedules_nothing() -> None:
+    """It said that the pod waits for its turn, which never comes."""
+    with Simulation([node("n").allocatable(cpu="4", pods=10)]) as simulation:
+        (before,) = simulation.schedule([pod("a")])
+    (after,) = simulation.schedule([pod("b")])
+    assert (before.node_name, after.node_name) == ("n", None)
+    assert "closed" in after.message

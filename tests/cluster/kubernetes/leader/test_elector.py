@@ -274,8 +274,8 @@ def test_no_two_fences_are_open_at_a_time(seed: int) -> None:
     run_virtually(work)
 
 
-def test_a_lease_of_an_unexpected_form_ends_no_election() -> None:
-    """As long as it is there no replica leads; once it can be read again one does."""
+def test_a_lease_of_an_unexpected_form_ends_no_election(caplog: pytest.LogCaptureFixture) -> None:
+    """As long as it is there no replica leads, as each logs once; when it can be read again one leads."""
 
     async def work() -> None:
         store = Store()
@@ -288,6 +288,7 @@ def test_a_lease_of_an_unexpected_form_ends_no_election() -> None:
         await asyncio.sleep(30)
         assert [leads for _, leads in leader.changes] == [True, False]
         assert not any(each.fence.is_open() for each in (a, b))
+        assert len([each for each in caplog.records if "fault in the election" in each.message]) == 2
         store.manifest = {**store.manifest, "spec": {}}
         await asyncio.sleep(30)
         assert a.leads != b.leads
