@@ -139,6 +139,8 @@ class HttpServer:
                 self.refresh()
             except InputError as error:
                 logger.warning("the former certificate stays in use: %s", error)
+            except Exception:
+                logger.exception("the former certificate stays in use after a fault")
 
     def close(self) -> None:
         """Listen no more, and wait for the end of requests under way."""

@@ -36,6 +36,24 @@ from schedframe.serve.tls import self_signed
 from tests.cluster.kubernetes.scripted import ScriptedClient, refusal, run
 
 
+def test_a_fault_does_not_end_the_looks_at_the_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("schedframe.serve.server.REFRESH_SECONDS", 0.01)
+    looks, seen = [], threading.Event()
+
+    def refresh() -> None:
+        looks.append(1)
+        if len(looks) > 2:
+            seen.set()
+        raise ValueError("embedded null byte")
+
+    server = HttpServer(application(Endpoints()), Listener(), refresh)
+    server.start()
+    try:
+        assert seen.wait(10), "the thread still looks after a fault"
+    finally:
+        server.close()
+
+
 @contextmanager
 def serving(app: Any, tls: ssl.SSLContext | None = None) -> Iterator[HttpServer]:
     server = HttpServer(app, Listener(tls=tls))
