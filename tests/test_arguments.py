@@ -19,8 +19,11 @@ from schedframe import (
     InputError,
     Node,
     Pod,
+    PreFilterResult,
     Profile,
     Quantity,
+    Recorder,
+    Registry,
     Scheduler,
     Simulation,
     Status,
@@ -37,8 +40,9 @@ from schedframe import (
     queueing_hint,
     to_manifest,
 )
-from schedframe.api import NodeStatus, part_from_manifest
+from schedframe.api import NodeStatus, compile_node_selector, group_of, part_from_manifest
 from schedframe.embed import Embedding, Task, Worker, configuration
+from schedframe.testing import StubHandle, World, check_plugin
 
 from .cycle.build import make_node, make_pod
 
@@ -208,6 +212,31 @@ WRONG: list[Any] = [
         lambda: find_untolerated_taint(wrong([5]), [Toleration()]),
         "taints[0]: 5 is not a Taint; give Taint(…)",
     ),
+    (lambda: InMemoryCluster().bind(wrong(5), "n0"), "pod: 5 is not a Pod; give a Pod of the cluster"),
+    (lambda: InMemoryCluster().watch(wrong(5)), "handler: 5 is not a function; give a function"),
+    (lambda: InMemoryCluster().watch(print, wrong(5)), "kinds: 5 is not a collection; give a list"),
+    (lambda: InMemoryCluster().watch(print, [wrong(5)]), "kinds[0]: 5 is not a text; give a str"),
+    (lambda: InMemoryCluster().evict(wrong(5)), "pod: 5 is not a Pod; give Pod(…)"),
+    (lambda: InMemoryCluster().evict(POD, condition=wrong("x")), "condition: 'x' is not a PodCondition"),
+    (lambda: Registry.installed().factory(wrong(5)), "name: 5 is not a text; give a str"),
+    (lambda: Registry.installed().register(wrong(5), Pod), "name: 5 is not a text; give a str"),
+    (lambda: group_of(wrong(5)), "pod: 5 is not a Pod; give Pod(…)"),
+    (lambda: group_of(wrong({"kind": "Pod"})), "pod: a dict is not a Pod; give Pod(…)"),
+    (lambda: World(wrong(5)), "World: nodes: 5 is not a tuple; give a tuple"),
+    (lambda: World(wrong([NODE])), "World: nodes: a list is not a tuple; give a tuple of the same items"),
+    (lambda: World((NODE,), wrong(5)), "World: running: 5 is not a tuple; give a tuple"),
+    (lambda: World((NODE,), pods=wrong((NODE,))), "World: pods[0]: a Node is not a Pod; give Pod(…)"),
+    (lambda: World((NODE,), choices=wrong("no")), "World: choices: 'no' is not a tuple; give a tuple"),
+    (lambda: StubHandle(wrong(5)), "StubHandle: world: 5 is not a World; give World(…)"),
+    (lambda: StubHandle(World((NODE,)), wrong(5)), "StubHandle: profile_name: 5 is not a text; give a str"),
+    (lambda: StubHandle(World(()), clock=wrong(5)), "StubHandle: clock: 5 is not a VirtualClock"),
+    (lambda: PreFilterResult(wrong(5)), "node_names: 5 is not a collection; give a collection of names"),
+    (lambda: PreFilterResult(wrong(None)), "node_names: None is not a collection; give a collection"),
+    (lambda: compile_node_selector(wrong(5)), "selector: 5 is not a NodeSelector; give NodeSelector(…)"),
+    (lambda: Recorder().of(wrong(5)), "pod: 5 is not a text; give a str"),
+    (lambda: FeatureGates().enabled(wrong(5)), "name: 5 is not a text; give a str"),
+    (lambda: Profile(wrong(5)), "Profile: scheduler_name: 5 is not a text; give a str"),
+    (lambda: Profile("a", wrong("50")), "Profile: percentage_of_nodes_to_score: '50' is not a whole number"),
     (lambda: VirtualClock().advance(wrong("1")), "seconds: '1' is not a number; give a float"),
 ]
 
@@ -229,6 +258,7 @@ def test_a_wrong_argument_is_an_input_error(call: Callable[[], object], message:
             "Simulation has no argument 'plugin'; did you mean plugins?",
         ),  # type: ignore[call-arg]
         (lambda: explain([NODE], "p", chnges=1), "explain has no argument 'chnges'; did you mean changes?"),  # type: ignore[call-arg]
+        (lambda: check_plugin(Recorder, sed=1), "check_plugin has no option 'sed'; did you mean seed?"),  # type: ignore[call-arg]
         (lambda: embedding(colour="red"), "Embedding has no option 'colour'; it takes on_place, on_unplaced"),
     ],
 )

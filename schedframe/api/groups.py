@@ -12,7 +12,7 @@ from typing import Any, ClassVar, Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
-from .._checked import checked
+from .._checked import check_arguments, checked
 from ..errors import InputError
 from ._wire import wire
 from .codec import describe
@@ -265,7 +265,11 @@ class PodGroup(NamespacedObject):
 
 def group_of(pod: Pod) -> str:
     """Return the key (``namespace/name``) of the group that *pod* names; empty if it names none. O(1)."""
-    group = pod.spec.scheduling_group
+    try:
+        group = pod.spec.scheduling_group
+    except AttributeError:
+        check_arguments(group_of, pod)
+        raise
     if group is None or not group.pod_group_name:
         return ""
     return f"{pod.namespace}/{group.pod_group_name}"

@@ -125,8 +125,11 @@ def join_errors(errors: Sequence[InputError]) -> str:
 
 
 @lru_cache(maxsize=8192)
+@checked
 def compile_node_selector(selector: NodeSelector) -> CompiledNodeSelector:
-    """Return the compiled form, cached by value. Never raises: see :attr:`CompiledNodeSelector.errors`."""
+    """Return the compiled form, cached by value. A selector never raises, see
+    :attr:`CompiledNodeSelector.errors`.
+    """
     return CompiledNodeSelector(
         tuple(
             _compile_term(term, f"nodeSelectorTerms[{index}]")

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
 from attrs import define, evolve, field
 
 from .._brief import brief_of
-from .._checked import checked_except
+from .._checked import checked, checked_except
 from .._validators import collection
+from .._wording import described
 from ..api import DISRUPTION_TARGET, AnyObject, ClusterObject, Pod, PodCondition, Strict, from_manifest
 from ..errors import InputError, InvariantError
 from .delivery import Delivery
@@ -111,6 +112,7 @@ class InMemoryCluster(ClusterPort):
         return tuple(self._events)
 
     @_may_fail
+    @checked
     def watch(self, handler: WatchHandler, kinds: Iterable[str] | None = None) -> Subscription:
         """Tell *handler* the present state, kind by kind (in the order of *kinds*), then every change.
 
@@ -210,6 +212,8 @@ class InMemoryCluster(ClusterPort):
         """Bind *pod* to the node, which need not exist. Raises :class:`BindNotFound`, :class:`BindConflict`,
         and :class:`BindRefused` without a node.
         """
+        if not isinstance(pod, Pod):
+            raise InputError("pod", f"{described(pod)} is not a Pod", "give a Pod of the cluster")
         # As _may_fail does it for all others, without passing on any arguments: this happens to each pod.
         if self._failures.waiting:
             with self._failures.around("bind", pod):
@@ -245,6 +249,7 @@ class InMemoryCluster(ClusterPort):
         self._delivery.deliver()
 
     @_may_fail
+    @checked
     def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> None:
         """See :class:`ClusterPort`. Without a condition it is the one that the eviction API sets."""
         with self._delivery.lock:

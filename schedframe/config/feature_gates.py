@@ -16,6 +16,7 @@ from typing import Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..errors import InputError, InputErrors
 from .other_feature_gates import OTHER_GATES
 
@@ -158,6 +159,7 @@ class FeatureGates:
     settings: Mapping[str, bool] = field(factory=dict, hash=False)
     """The gates that were set, by name."""
 
+    @checked
     def enabled(self, name: str) -> bool:
         """Return whether the behaviour behind the gate *name* is on. Raises :class:`KeyError` without one."""
         gate = FEATURE_GATES[name]

@@ -15,6 +15,7 @@ from .decode import suggestion
 from .model import ATTRIBUTES, MULTI_POINT, KubeSchedulerProfile, Plugin, PluginConfig, Plugins, PluginSet
 
 
+@checked
 @brief_repr
 @frozen
 class Profile(KubeSchedulerProfile):

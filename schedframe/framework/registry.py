@@ -128,6 +128,7 @@ class Registry:
         except PluginError:
             return False  # register() refuses the name; the entry point is reported where it is used
 
+    @checked
     def factory(self, name: str) -> Factory:
         """Return what makes the plugin *name*.
 

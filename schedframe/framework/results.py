@@ -11,12 +11,18 @@ from attrs import define, field, frozen
 
 from .._brief import brief_repr
 from .._checked import checked
+from .._wording import described
+from ..errors import InputError
 from .status import Status
 
 
 def _names(names: Iterable[str]) -> frozenset[str]:
     if isinstance(names, str):
         raise TypeError(f"node_names is the string {names!r}; give a collection of names")
+    if not isinstance(names, Iterable):
+        raise InputError(
+            "node_names", f"{described(names)} is not a collection", "give a collection of names"
+        )
     return frozenset(names)
 
 

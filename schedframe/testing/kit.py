@@ -10,6 +10,7 @@ from typing import Any, Unpack
 from attrs import define, evolve, frozen
 
 from .._brief import brief_repr
+from .._validators import options as checked_options
 from ..errors import ConfigError, PluginError
 from ..framework.caching import uncached
 from .checks import CHECKS
@@ -132,7 +133,9 @@ def plugin_checks(
 
 def _options(options: CheckOptions | None, keywords: CheckKeywords) -> CheckOptions:
     given: dict[str, Any] = {name: value for name, value in keywords.items() if value is not None}
-    return evolve(options if options is not None else CheckOptions(), **given)
+    if options is None:
+        return checked_options(CheckOptions, "check_plugin", given)
+    return evolve(options, **given)
 
 
 @define(eq=False)

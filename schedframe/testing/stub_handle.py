@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from attrs import define, field
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import ClusterObject, Node, Pod
 from ..cluster import InMemoryCluster
 from ..config import EffectiveProfile, EnabledPlugin, FeatureGates
@@ -33,6 +34,7 @@ class _Sorter:
         return pod_info.timestamp
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class StubHandle:

@@ -10,6 +10,7 @@ from attrs import evolve, field, frozen
 from typing_extensions import override
 
 from .._brief import brief_repr
+from .._checked import checked
 from .._renamed import RenamedAttribute, renamed_keywords
 from ..api import DEFAULT_SCHEDULER_NAME, KINDS, Node, Pod, to_manifest
 
@@ -38,6 +39,7 @@ class Change:
 
 @brief_repr
 @renamed_keywords(picks="choices")
+@checked
 @frozen
 class World:
     """Nodes with pods on them, pods that wait, other objects, and what happens next.

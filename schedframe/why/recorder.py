@@ -115,6 +115,7 @@ class Recorder(Tabular):
             )
         )
 
+    @checked
     def of(self, pod: str) -> tuple[RecordedDecision, ...]:
         """Return the decisions about the pod of that key, name or uid, oldest first; O(capacity)."""
         return tuple(each for each in self._kept if pod in (each.pod, each.uid, each.pod.partition("/")[2]))
