@@ -172,7 +172,7 @@ def map_of(item: Codec, *, share: bool = False) -> Codec:
 
 
 def _members(value: Any) -> list[tuple[str, Any]]:
-    if not isinstance(value, Mapping):
+    if type(value) is not dict and not isinstance(value, Mapping):
         raise InputError("", f"expected an object, got {describe(value)}", "write members as key: value")
     for key in value:
         if not isinstance(key, str):
@@ -297,7 +297,8 @@ def decoder(cls: type[T]) -> Callable[[Any], T]:
     check = getattr(cls, CHECK, None)
 
     def decode(value: Any) -> T:
-        if not isinstance(value, Mapping):
+        # The first question answers nearly always, and costs a tenth of the second one.
+        if type(value) is not dict and not isinstance(value, Mapping):
             raise InputError("", f"expected an object, got {describe(value)}", "write members as key: value")
         values = {}
         for key, entry in value.items():

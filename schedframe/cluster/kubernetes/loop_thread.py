@@ -13,7 +13,7 @@ from attrs import define, field
 T = TypeVar("T")
 
 POOL_THREADS: Final = 16
-"""Threads for plain functions of plugins that block, such as pre_bind; started when they are needed."""
+"""Threads for plain functions of plugins that may block; started when they are needed."""
 
 
 def _new_loop() -> asyncio.AbstractEventLoop:
