@@ -88,10 +88,13 @@ def _fail(core: Core, attempt: Attempt, member: MemberOutcome, outcome: GroupOut
         handle_failure(core, attempt, own or _group_status(outcome))
     elif member.result is MemberResult.FITS and result is GroupResult.WAITING:
         handle_failure(core, attempt, _WAITING, nominating=NominatingInfo(member.node_name))
+    elif member.result is MemberResult.FITS and attempt.pod.uid in outcome.nominations:
+        # The group waits for the pods that are evicted for it as a whole.
+        nominating = NominatingInfo(outcome.nominations[attempt.pod.uid])
+        handle_failure(core, attempt, _group_status(outcome), nominating=nominating)
     elif member.node_name and result is GroupResult.UNSCHEDULABLE:
         reasons = (UNSCHEDULABLE_TEXT, *([member.waits_for] if member.waits_for else []))
-        nominating = NominatingInfo(outcome.nominations.get(attempt.pod.uid, ""))
-        handle_failure(core, attempt, Status.unschedulable(", ".join(reasons)), nominating=nominating)
+        handle_failure(core, attempt, Status.unschedulable(", ".join(reasons)), nominating=CLEAR_NOMINATION)
     elif member.status is not None:
         handle_failure(core, attempt, member.status, nominating=_own(member, outcome))
     else:

@@ -333,3 +333,23 @@ def test_members_that_preempt_one_by_one_do_so_only_if_the_group_runs_then(
     assert not placed or len(placed) >= (world["at_least"] or 1)
     if len(placed) < world["members"]:
         assert set(pools(scheduler)) == {f"p{i}" for i in range(world["members"])} - placed.keys()
+
+
+@pytest.mark.parametrize("gates", [WHOLE, {**WHOLE, **TOPOLOGY}])
+def test_a_member_that_fits_waits_with_the_message_of_its_group(gates: dict[str, bool]) -> None:
+    cluster, scheduler, _ = scheduler_of(
+        node("n0", cpu=2),
+        node("n1", cpu=2),
+        running("low", "n1"),
+        group("g", 2, priority=10),
+        gates=gates,
+    )
+    for name in "ab":
+        cluster.create(pod(name, "g", cpu=2))
+    scheduler.schedule_one()
+    fits = cluster.get("Pod", "default/b")  # completed the group, so it was tried first
+    assert fits is not None
+    condition = fits.status.condition("PodScheduled")
+    assert condition is not None
+    assert condition.message == message_of(cluster)
+    assert fits.status.nominated_node_name == "n0"
