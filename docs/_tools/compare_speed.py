@@ -7,6 +7,9 @@ two checkouts take turns, and the order changes with each round, so that both se
 machine. A ratio is time before / time after: more than 1 is faster. It is the median of the ratios of the
 rounds, which a slow minute of the machine disturbs less than the ratio of the medians. The last line is their
 geometric mean.
+
+With ``--interleave`` the two runs of a round take turns of some milliseconds while they measure, which serves
+on a busy machine. Look at the CPU time then: seconds on the clock include the turns of the other.
 """
 
 from __future__ import annotations
@@ -14,7 +17,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import subprocess
 import sys
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
@@ -22,6 +24,7 @@ from statistics import geometric_mean, median
 from typing import Any, Final
 
 from attrs import frozen
+from taking_turns import Turns, run_in_turns
 
 from schedframe.bench import TEMPLATES
 
@@ -42,15 +45,21 @@ class Checkout:
 
     def bench(self, options: Sequence[str]) -> Figures:
         """Run ``schedframe bench`` once; return its figures. Exits with the error text if it fails."""
-        command = [self.python, "-m", "schedframe", "bench", "--json", *options]
-        environment = {**os.environ, "PYTHONPATH": str(self.directory)}
-        done = subprocess.run(
-            command, cwd=self.directory, env=environment, capture_output=True, text=True, check=False
-        )
-        if done.returncode:
-            sys.exit(f"{self.directory}: {' '.join(command)} failed:\n{done.stderr}")
-        figures: Figures = json.loads(done.stdout)
+        (figures,) = in_turns([self], options)
         return figures
+
+    def start(self, options: Sequence[str]) -> Turns:
+        """Start ``schedframe bench``, which stops where it begins to measure."""
+        command = [self.python, "-m", "schedframe", "bench", "--json", *options]
+        return Turns(command, self.directory, {**os.environ, "PYTHONPATH": str(self.directory)})
+
+
+def in_turns(checkouts: Sequence[Checkout], options: Sequence[str]) -> list[Figures]:
+    """Run ``schedframe bench`` of all *checkouts*, which take turns; return their figures."""
+    try:
+        return [json.loads(text) for text in run_in_turns([each.start(options) for each in checkouts])]
+    except RuntimeError as error:
+        sys.exit(str(error))
 
 
 @frozen
@@ -106,16 +115,15 @@ def _peak(runs: Iterable[Figures]) -> float:
     return median(float(run["rss_mb"] or 0) for run in runs)
 
 
-def compare(before: Checkout, after: Checkout, options: Sequence[str], rounds: int) -> list[Round]:
-    """Run both checkouts *rounds* times, in turns."""
+def compare(
+    before: Checkout, after: Checkout, options: Sequence[str], rounds: int, *, interleave: bool
+) -> list[Round]:
+    """Run both checkouts *rounds* times, one after the other or, to *interleave*, in turns."""
     done = []
     for number in range(rounds):
-        if number % 2:
-            second = after.bench(options)
-            done.append(Round(before.bench(options), second))
-        else:
-            first = before.bench(options)
-            done.append(Round(first, after.bench(options)))
+        checkouts = [after, before] if number % 2 else [before, after]
+        figures = in_turns(checkouts, options) if interleave else [each.bench(options) for each in checkouts]
+        done.append(Round(*figures[:: -1 if number % 2 else 1]))
     return done
 
 
@@ -135,7 +143,9 @@ def main(arguments: Sequence[str]) -> int:
     for template in given.template:
         for nodes in given.nodes:
             options = ["--template", template, "--nodes", str(nodes), *sizes]
-            comparison = Comparison(template, compare(before, after, options, given.rounds))
+            comparison = Comparison(
+                template, compare(before, after, options, given.rounds, interleave=given.interleave)
+            )
             comparisons.append(comparison)
             print(comparison.line(), flush=True)
     cpu, wall = (
@@ -159,6 +169,7 @@ def parse(arguments: Sequence[str]) -> argparse.Namespace:
     add("--init", type=int, metavar="N", help="running pods; default: as the template has it")
     add("--pods", type=int, metavar="N", help="pods to schedule; default: as the template has it")
     add("--seed", type=int, metavar="N", help="seed of the scheduler; default: 0")
+    add("--interleave", action="store_true", help="the runs of a round take turns while they measure")
     return parser.parse_args(arguments)
 
 

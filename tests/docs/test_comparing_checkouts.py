@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import json
+import os
+import sys
 from pathlib import Path
+from typing import Any
 
-from .tools import ROOT, run_tool
+import pytest
+
+from .tools import ROOT, import_tool, run_tool
 
 SMALL = ("--nodes", "20", "--init", "5", "--pods", "30")
 NODE_LIST = "sn,cpu_milli,memory_mib,gpu,model\nnode-0,64000,131072,2,T4\nnode-1,64000,131072,0,\n"
@@ -29,8 +35,26 @@ def test_the_openb_trace_is_hashed_too(tmp_path: Path) -> None:
     assert lines[1].startswith("openb pods=default gpu=whole seed=0 placed=1 ")
 
 
-def test_speed_is_compared_in_rounds() -> None:
-    options = ("--template", "basic", "--rounds", "2", *SMALL)
+@pytest.mark.parametrize("how", [("--rounds", "2"), ("--rounds", "1", "--interleave")])
+def test_speed_is_compared_in_rounds(how: tuple[str, ...]) -> None:
+    options = ("--template", "basic", *SMALL, *how)
     *_, row, mean = run_tool("compare_speed.py", str(ROOT), str(ROOT), *options)
     assert row.split()[:2] == ["basic", "20"]
     assert mean.startswith("geometric mean of the ratios: CPU ")
+
+
+def test_runs_that_fail_end_the_comparison_with_their_text() -> None:
+    turns: Any = import_tool("taking_turns")
+    command = [sys.executable, "-m", "schedframe", "bench", "--template", "no-such"]
+    run = turns.Turns(command, ROOT, {**os.environ, "PYTHONPATH": str(ROOT)})
+    with pytest.raises(RuntimeError, match="no-such"):
+        turns.run_in_turns([run])
+
+
+def test_each_run_goes_on_until_all_have_ended() -> None:
+    turns: Any = import_tool("taking_turns")
+    command = [sys.executable, "-m", "schedframe", "bench", "--json", "--template", "basic", *SMALL]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    long, short = ([*command, "--pods", str(pods)] for pods in (3000, 30))
+    outputs = turns.run_in_turns([turns.Turns(each, ROOT, environment) for each in (long, short)])
+    assert [json.loads(text)["pods"] for text in outputs] == [3000, 30]
