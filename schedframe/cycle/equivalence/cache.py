@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 from weakref import WeakValueDictionary
 
@@ -39,8 +40,8 @@ class EquivalenceCache:
     policy: Policy = field(factory=lambda: policy.DEFAULT)
     on_fault: Callable[[EquivalenceClass, BaseException], Rows] | None = None
     """Gives the feasible rows of a decision whose index failed when they were wanted."""
-    on_unsigned: Callable[[Framework, Pod], None] | None = None
-    """Called for a pod that some plugin did not sign."""
+    on_signature_failure: Callable[[Framework, Pod], None] = lambda framework, pod: None
+    """Called for a pod whose signature some plugin failed to tell."""
     _classes: OrderedDict[ClassKey, EquivalenceClass] = field(factory=OrderedDict)
     _shared: WeakValueDictionary[Any, SharedIndexes] = field(factory=WeakValueDictionary)
     """By profile and node signature; gone with the last class."""
@@ -58,10 +59,11 @@ class EquivalenceCache:
         memo: SpecMemo | None = pod.spec.memo.get(_MEMO)
         if memo is None or not memo.is_of(framework, pod):
             plan = self._plan(framework)
-            key = None if plan is None else class_key(framework.profile_name, plan, pod)
-            if key is None and plan is not None and self.on_unsigned is not None:
-                self.on_unsigned(framework, pod)
-            if plan is None or key is None or (self._faulty and self._is_faulty(key)):
+            if plan is None:
+                return None
+            failed = partial(self.on_signature_failure, framework, pod)
+            key = class_key(framework.profile_name, plan, pod, failed)
+            if key is None or (self._faulty and self._is_faulty(key)):
                 return None
             eq_class = self._get(key, framework, plan, pod)
             if eq_class is None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from attrs import frozen
@@ -23,13 +23,21 @@ class ClassKey:
     """Of the others."""
 
 
-def class_key(profile: str, plan: CacheablePlan, pod: Pod) -> ClassKey | None:
-    """The key of *pod*; ``None`` if a plugin cannot compare it, and such pods have no class."""
-    node, other = signature(plan.node_signatures, pod), signature(plan.pod_signatures, pod)
+def class_key(
+    profile: str, plan: CacheablePlan, pod: Pod, on_failure: Callable[[], None] | None = None
+) -> ClassKey | None:
+    """The key of *pod*; ``None`` if a plugin cannot compare it, and such pods have no class.
+
+    *on_failure* is called if a plugin fails to.
+    """
+    node = signature(plan.node_signatures, pod, on_failure)
+    other = None if node is None else signature(plan.pod_signatures, pod, on_failure)
     return None if node is None or other is None else ClassKey(profile, node, other)
 
 
-def signature(hooks: Iterable[Any], pod: Pod) -> tuple[Any, ...] | None:
+def signature(
+    hooks: Iterable[Any], pod: Pod, on_failure: Callable[[], None] | None = None
+) -> tuple[Any, ...] | None:
     """What the plugins of these ``pod_signature`` hooks read of *pod*; ``None`` if one cannot say."""
     values = []
     for hook in hooks:
@@ -37,6 +45,8 @@ def signature(hooks: Iterable[Any], pod: Pod) -> tuple[Any, ...] | None:
             value = hook(pod)
             hash(value)
         except PLUGIN_FAULTS:  # as "cannot say": the full search needs no signature
+            if on_failure is not None:
+                on_failure()
             return None
         if value is None:
             return None

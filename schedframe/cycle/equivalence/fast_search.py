@@ -59,7 +59,7 @@ class FastSearch:
     def __attrs_post_init__(self) -> None:
         self.live = LiveSearch(self.rng, self.cache.objects)
         self.cache.on_fault = self._lost_rows
-        self.cache.on_unsigned = self._report_signatures
+        self.cache.on_signature_failure = self._report_signatures
 
     def decide(self, framework: Framework, pod: Pod) -> Decision | None:
         """A decision; ``None`` for a full search, an unsettled decision for one that begins after pre_filter.

@@ -175,3 +175,18 @@ def test_a_signature_that_cannot_be_hashed_is_reported_once(answer: Any) -> None
     ((status, _),) = world.faults
     assert status.plugin == "Signing"
     assert status.message.startswith('running PodSignature plugin "Signing": ')
+
+
+def test_a_plugin_that_cannot_sign_is_called_once_for_each_pod() -> None:
+    signed: list[str] = []
+
+    def sign(self: Any, pod: Any) -> Any:
+        signed.append(pod.name)
+
+    signing = plugin_class("Signing", depends_on=Depends.ROW, pod_signature=sign, filter=lambda self: None)
+    world = World({"Signing": signing})
+    world.create(make_node("n"), *(make_pod(f"p{i}") for i in range(3)))
+    world.settle()
+    assert world.node_of("p2") == "n"
+    assert not world.faults
+    assert sorted(signed) == ["p0", "p1", "p2"]
