@@ -91,6 +91,21 @@ def test_cancelled_error_is_a_fault_of_the_plugin(hook: str, at: int) -> None:
     assert {status.plugin for status, _ in world.faults} == {"Fake"}
 
 
+@pytest.mark.parametrize("statistics", [False, True])
+def test_cancelled_error_of_the_only_bind_plugin_is_its_fault(statistics: bool) -> None:
+    """With statistics the call is timed elsewhere."""
+    stop = Interrupt(1, CancelledError)
+    only_bind = plugin_class(
+        bind=lambda self, state, pod, node_name: stop() or self.handle.cluster.bind(pod, node_name)
+    )
+    world = World({"Fake": only_bind}, only={"bind": ["Fake"]}, options={"statistics": statistics})
+    world.create(make_node("a", cpu=4), make_pod("p", cpu=1))
+    world.settle()
+    assert [status.plugin for status, _ in world.faults] == ["Fake"]
+    world.pass_time(60)
+    assert stop.calls == 2
+
+
 def test_room_is_given_back_after_reserve() -> None:
     """The pod waits for its backoff; another takes the room by then."""
     undone: list[str] = []

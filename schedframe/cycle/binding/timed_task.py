@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from attrs import define
 from typing_extensions import override
 
+from ..._plugin_faults import PLUGIN_FAULTS
 from ...framework import Status
 from ...framework.faults import from_exception
 from ..metering.meter import Meter
@@ -34,7 +35,7 @@ class TimedBindingTask(BindingTask):
         start = perf_counter()
         try:
             answer = binders[0].call(attempt.state, attempt.assumed, attempt.node_name)
-        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
+        except PLUGIN_FAULTS as error:
             status = from_exception(binders[0].name, "bind", error)
             self._ended("bind", binders[0].name, start, status)
             return self._outcome(status)
