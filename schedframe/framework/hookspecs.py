@@ -73,7 +73,6 @@ class Spec:
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 _FILTERS = ("filter", "filter_rows")
 _SCORES = ("score", "score_rows")
-_PREPARING = ("pre_filter", "pre_score")
 
 
 def _hook(

@@ -57,11 +57,6 @@ def hooks_of_tier(tier: Tier) -> tuple[str, ...]:
     return tuple(name for name, hook in HOOKS.items() if hook.spec.tier is tier)
 
 
-def forms_of(base: str) -> tuple[str, ...]:
-    """Return *base* (``filter`` or ``score``) and its other forms."""
-    return (base, *(name for name, hook in HOOKS.items() if hook.spec.form_of == base))
-
-
 def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:
     """The methods of a plugin, or plugin class, marked with ``@hookimpl``, with the marker's options."""
     found: dict[str, dict[str, Any]] = {}

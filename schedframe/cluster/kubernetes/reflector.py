@@ -74,7 +74,6 @@ class Reflector:
     _decoder: Decoder = field(init=False, repr=False)
     _version: str = field(default="", init=False)
     _backoff: Backoff = field(factory=Backoff, init=False)
-    _stream: asyncio.Task[None] | None = field(default=None, init=False)
 
     def __attrs_post_init__(self) -> None:
         self._decoder = Decoder(self.resource.cls, self.resource.version)
@@ -88,11 +87,6 @@ class Reflector:
     def remove_handler(self, handler: WatchHandler) -> None:
         """Call it no more."""
         self._handlers = [other for other in self._handlers if other is not handler]
-
-    def restart_watch(self) -> None:
-        """Open the watch again, at the last resource version: its connection is suspect."""
-        if self._stream is not None:
-            self._stream.cancel()
 
     async def run(self) -> None:
         """List and watch until cancelled. Failures are retried, and logged when they begin."""
@@ -240,22 +234,14 @@ class Reflector:
     # ---- watch -------------------------------------------------------------------------------------------
 
     async def _watch_once(self) -> None:
-        """One watch, until it ends. Its end, or its restart, is no failure."""
+        """One watch, until it ends, which is no failure."""
         opened = loop_time()
-        stream = self._stream = asyncio.create_task(self._follow())
         try:
-            await asyncio.wait({stream})
+            await self._follow()
         finally:
-            self._stream = None
-            stream.cancel()
-        is_short = loop_time() - opened < LEAST_SECONDS_OF_WATCH
-        if not is_short:
-            self._backoff.reset()
-        if stream.cancelled():
-            return
-        error = stream.exception()
-        if error is not None:
-            raise error
+            is_short = loop_time() - opened < LEAST_SECONDS_OF_WATCH
+            if not is_short:
+                self._backoff.reset()
         if is_short:
             await asyncio.sleep(self._backoff.next())
 
