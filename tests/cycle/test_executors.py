@@ -12,6 +12,7 @@ import pytest
 
 from schedframe import (
     AsyncioExecutor,
+    CycleState,
     Executor,
     InlineExecutor,
     OutcomeUnknown,
@@ -20,8 +21,11 @@ from schedframe import (
     Status,
     ThreadExecutor,
 )
+from schedframe.cycle.binding.attempt import Attempt
+from schedframe.cycle.binding.bind_task import BindingTask
+from schedframe.queue import QueuedPodInfo
 
-from .build import World, make_node, make_pod, plugin_class
+from .build import PROFILE, World, make_node, make_pod, plugin_class
 
 PATIENCE = 30
 """Seconds after which a test gives up; nothing waits for that long unless something is broken."""
@@ -202,6 +206,35 @@ def test_async_plugins_that_fail(executor: Executor, mistake: str) -> None:
     world.scheduler.run_until_idle()
     assert world.node_of() == "n"
     world.scheduler.close()
+
+
+@pytest.mark.parametrize("returns_at_once", [True, False])
+def test_a_binding_that_is_cancelled_on_its_loop_ends_as_cancelled(returns_at_once: bool) -> None:
+    """What the plugin awaits may be cancelled as well: that is a fault of the plugin."""
+    begun: list[asyncio.Future[None]] = []
+
+    def bind(self: Any) -> asyncio.Future[None]:
+        begun.append(asyncio.get_running_loop().create_future())
+        return begun[-1]
+
+    world = World({"Slow": plugin_class(bind=bind)}, only={"bind": ["Slow"]})
+    pod = make_pod().with_node_name("n")
+    attempt = Attempt(QueuedPodInfo(pod, 0.0), pod, world.scheduler.core.frameworks[PROFILE], CycleState())
+    attempt.assumed, attempt.node_name = pod, "n"
+
+    async def outcome(*, cancel_task: bool) -> Status | None:
+        work = BindingTask(attempt, world.cluster)
+        task = asyncio.create_task(work.run_on_loop() if returns_at_once else work.run())
+        await asyncio.sleep(0)
+        (task if cancel_task else begun[-1]).cancel()
+        return await task
+
+    with pytest.raises(asyncio.CancelledError):
+        asyncio.run(outcome(cancel_task=True))
+    status = asyncio.run(outcome(cancel_task=False))
+    assert status is not None
+    assert status.plugin == "Slow"
+    assert "what it awaited was cancelled" in status.message
 
 
 def test_what_follows_an_async_call_does_not_block_the_loop() -> None:

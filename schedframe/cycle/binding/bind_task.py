@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable, Generator
 from functools import partial
 from math import isfinite
-from typing import Any
+from typing import Any, Final
 
 from attrs import define
 
@@ -25,6 +25,7 @@ logger = logging.getLogger("schedframe")
 NO_BINDER = Status.from_error("no bind plugin took the pod; enable one under plugins.bind")
 UNKNOWN_OUTCOME = Status(Code.ERROR, ("the cluster does not say whether the pod was bound",))
 """Stands for an outcome that stays unknown: the assumption is kept until the truth is known."""
+_CANCELLED: Final = "what it awaited was cancelled"
 
 _ALSO = frozenset({Code.WAIT})
 _ALSO_AT_BIND = frozenset({Code.WAIT, Code.SKIP})
@@ -79,9 +80,16 @@ class BindingTask:
         attempt = self.attempt
         try:
             answer = call(attempt.state, attempt.assumed, attempt.node_name)
+        except PLUGIN_FAULTS as error:
+            return from_exception(name, point, error)
+        try:
             if inspect.isawaitable(answer):
                 answer = await answer
-        except PLUGIN_FAULTS as error:
+        except asyncio.CancelledError:
+            if _is_cancelled():
+                raise
+            return from_exception(name, point, PluginError(_CANCELLED))
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
             return from_exception(name, point, error)
         return None if answer is None else _binding_status(name, point, answer)
 
@@ -177,8 +185,8 @@ class BindingTask:
             if inspect.isawaitable(answer):
                 answer = yield answer
         except asyncio.CancelledError:
-            return from_exception(name, point, PluginError("what it awaited was cancelled"))
-        except PLUGIN_FAULTS as error:
+            return from_exception(name, point, PluginError(_CANCELLED))
+        except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
             return from_exception(name, point, error)
         return _binding_status(name, point, answer)
 
@@ -214,12 +222,22 @@ async def _drive_async(steps: Steps, awaitable: Any) -> Status | None:
         move: Callable[[], Any]
         try:
             move = partial(steps.send, await value)
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001 - for the call that awaited it
+        except asyncio.CancelledError as error:
+            if _is_cancelled():
+                raise
+            move = partial(steps.throw, error)
+        except Exception as error:  # noqa: BLE001 - for the call that awaited it
             move = partial(steps.throw, error)
         # What comes next may be a plain function that blocks: that is not for the loop's thread.
         running, value = await asyncio.to_thread(_advance, move)
     status: Status | None = value
     return status
+
+
+def _is_cancelled() -> bool:
+    """Whether a ``CancelledError`` is for the running task, and not of what it awaits."""
+    task = asyncio.current_task()
+    return task is not None and task.cancelling() > 0
 
 
 def _advance(move: Callable[[], Any]) -> tuple[bool, Any]:
