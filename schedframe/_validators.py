@@ -85,8 +85,8 @@ def optional_number(fix: str, *, whole: bool = False, least: float = float("-inf
 
 def share(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
     """Validate a field that is a number from 0 to 1."""
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not 0 <= value <= 1:
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not is_number or not 0 <= value <= 1:
         raise InputError(attribute.name, f"{described(value)} is not a share", "give a number from 0 to 1")
 
 

@@ -105,15 +105,11 @@ class ScoreState:
         self._zero_or_large = all(term.surplus >= 0 for term in self.terms)
 
     @classmethod
-    def of(
-        cls, constraints: Constraints, feasible: Rows, all_keys: bool, table: NodeTable | None = None
-    ) -> ScoreState:
+    def of(cls, constraints: Constraints, feasible: Rows, all_keys: bool, table: NodeTable) -> ScoreState:
         """Weigh the constraints by the number of domains of the *feasible* rows; count pods in *table*.
 
-        By default the table of these rows. O(domains) for each constraint if all nodes are feasible, else
-        O(rows).
+        O(domains) for each constraint if all nodes are feasible, else O(rows).
         """
-        table = feasible.table if table is None else table
         keys: tuple[str, ...] = ()
         if all_keys:
             first = constraints[0].topology_key

@@ -118,8 +118,8 @@ class Histogram:
     _longest: float = 0.0
     _buckets: npt.NDArray[np.int64] = field(factory=lambda: np.zeros(_BUCKETS, np.int64))
     """Number of durations by bucket."""
-    new: list[float] = field(factory=list, init=False)
-    """Durations that are not counted yet. Who appends here calls :meth:`fold` at :data:`BATCH` of them."""
+    _new: list[float] = field(factory=list, init=False)
+    """Durations that are not counted yet."""
     _lock: threading.Lock = field(factory=threading.Lock)
     """Held while durations are counted."""
 
@@ -132,15 +132,11 @@ class Histogram:
 
     def add(self, seconds: float) -> None:
         """Take in one duration; amortised O(1)."""
-        new = self.new
+        new = self._new
         new.append(seconds)
         if len(new) >= BATCH:
-            self.fold()
-
-    def fold(self) -> None:
-        """Count the durations in ``new``. O(their number)."""
-        with self._lock:
-            self._fold()
+            with self._lock:
+                self._fold()
 
     def add_all(self, durations: npt.NDArray[np.float64]) -> None:
         """Take in many durations. O(number of durations)."""
@@ -157,7 +153,7 @@ class Histogram:
             return Distribution(self.bounds, tuple(counts.tolist()), self._total)
 
     def __bool__(self) -> bool:
-        return bool(self._count or self.new)
+        return bool(self._count or self._new)
 
     def latency(self) -> Latency:
         """Return the figures so far; there must be a duration. O(buckets)."""
@@ -180,11 +176,11 @@ class Histogram:
         return whole
 
     def _fold(self) -> None:
-        count = len(self.new)  # other threads may append at the end
+        count = len(self._new)  # other threads may append at the end
         if not count:
             return
-        durations = np.array(self.new[:count])
-        del self.new[:count]
+        durations = np.array(self._new[:count])
+        del self._new[:count]
         self._count_in(durations)
 
     def _count_in(self, durations: npt.NDArray[np.float64]) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Hashable, Mapping, Sequence
-from types import NoneType
 from typing import Any
 
 from attrs import define, field, frozen
@@ -397,4 +396,6 @@ def _is_post_filter_result(result: Any) -> bool:
     if not isinstance(result, PostFilterResult):
         return False
     info = result.nominating_info
-    return info is None or (isinstance(info, NominatingInfo) and isinstance(info.node_name, (str, NoneType)))
+    if not isinstance(info, NominatingInfo):
+        return info is None
+    return info.node_name is None or isinstance(info.node_name, str)

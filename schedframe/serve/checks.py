@@ -27,8 +27,8 @@ class Check:
 def _met(check: Check) -> str:
     try:
         note = None if check.note is None else check.note()
-    except Exception:  # noqa: BLE001 - the condition is met, whatever there is to say about it
-        note = None
+    except Exception as error:  # noqa: BLE001 - the condition is met, whatever there is to say about it
+        note = f"the note failed: {type(error).__name__}: {error}"
     return f"[+]{check.name} ok{f': {note}' if note else ''}"
 
 

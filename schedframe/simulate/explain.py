@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from attrs import define, field
 
+from .._plugin_faults import PLUGIN_FAULTS
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import CycleState, Framework, Status
@@ -40,7 +41,7 @@ def explain_decision(framework: Framework, decision: Decision) -> PluginExplanat
     for plugin, explain_pod in plan.explain_pod.items():
         try:
             lines = tuple(explain_pod(state, pod))
-        except Exception as error:  # noqa: BLE001 - a fault of the plugin, shown in place of its explanation
+        except PLUGIN_FAULTS as error:  # shown in place of its explanation
             lines = (_fault(error),)
         if lines:
             explanations.pod[plugin] = lines
@@ -70,10 +71,10 @@ def _explained(framework: Framework, hook: Call, state: CycleState, pod: Pod, in
             if trial is not None and not isinstance(trial, Status):
                 line = hook(*trial)
                 line = f"{line} (counting nominated pods)" if line is not None else None
-    except Exception as error:  # noqa: BLE001 - a fault of the plugin, shown in place of its explanation
+    except PLUGIN_FAULTS as error:  # shown in place of its explanation
         return _fault(error)
     return line
 
 
-def _fault(error: Exception) -> str:
+def _fault(error: BaseException) -> str:
     return f"no explanation: {type(error).__name__}: {error}"

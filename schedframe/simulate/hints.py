@@ -9,6 +9,7 @@ from attrs import frozen
 
 from .._brief import brief_repr
 from .._checked import checked
+from .._plugin_faults import PLUGIN_FAULTS
 from ..api import AnyObject, AnyPod
 from ..config import ConfigSource
 from ..errors import InputError
@@ -79,7 +80,7 @@ def _ask(
             return HintAnswer("Queue")
         try:
             answer = registration.hint(*arguments)
-        except Exception as error:  # noqa: BLE001 - the queue takes a failing hint for Queue, and so does this answer
+        except PLUGIN_FAULTS as error:  # the queue takes a failing hint for Queue, and so does this answer
             return HintAnswer("Queue", str(error) or type(error).__name__)
         if answer in (QueueingHint.QUEUE, True):
             return HintAnswer("Queue")

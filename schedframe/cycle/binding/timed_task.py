@@ -69,5 +69,8 @@ class TimedBindingTask(BindingTask):
 
 
 def timing_with(meter: Meter) -> type[BindingTask]:
-    """Return the class of tasks that are counted by *meter*."""
+    """Return the class of tasks that are counted by *meter*.
+
+    The meter is an attribute of the class, since one of each task would be set for every pod.
+    """
     return type("TimedBindingTask", (TimedBindingTask,), {"__slots__": (), "meter": meter})

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from attrs import define
 
+from ..._plugin_faults import PLUGIN_FAULTS
 from ...framework import MAX_SCORE, MIN_SCORE, Framework, PreFilterOutcome, Status, Verdicts
 from ...framework.plan import FilterEntry, ScoreEntry
 from ...framework.scoring import run_pre_score, run_scores
@@ -341,7 +342,7 @@ def answered(hook: Callable[..., Any], *args: Any) -> Any:
     """What a plugin says of groups; ``None`` if it fails: its form for rows, called then, reports it."""
     try:
         return hook(*args)
-    except Exception:  # noqa: BLE001 - as above
+    except PLUGIN_FAULTS:  # as above
         return None
 
 

@@ -5,8 +5,7 @@ The gaps between measured calls are random, so that no pattern in the order of p
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Callable, Iterator
 from time import perf_counter
 from typing import Any, Final
 
@@ -15,6 +14,7 @@ import numpy.typing as npt
 from attrs import define, field
 from typing_extensions import override
 
+from ..._plugin_faults import PLUGIN_FAULTS
 from ...framework import Status
 from ...framework.plan import Call
 from ..latency import Histogram, Histograms
@@ -148,22 +148,11 @@ def _sampled(call: Call, series: CallSeries) -> Call:
         start = perf_counter()
         try:
             answer = call(*arguments)
-        except Exception:
+        except PLUGIN_FAULTS:
             durations[_ERROR].add(perf_counter() - start)
             raise
-        if inspect.isawaitable(answer):
-            return awaited(answer, start)
         durations[_label_of(answer)].add(perf_counter() - start)
         return answer
-
-    async def awaited(answer: Awaitable[Any], start: float) -> Any:
-        try:
-            result = await answer
-        except Exception:
-            durations[_ERROR].add(perf_counter() - start)
-            raise
-        durations[_label_of(result)].add(perf_counter() - start)
-        return result
 
     return sampled
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import TypeVar
+
 import numpy as np
 import numpy.typing as npt
 
@@ -16,6 +19,7 @@ from .decision import Decision
 from .tie_breaking import one_of
 
 Codes = npt.NDArray[np.integer]
+T = TypeVar("T")
 
 
 def decide_among(fast: FastSearch, framework: Framework, pod: Pod, among: Rows) -> Decision | None:
@@ -23,15 +27,7 @@ def decide_among(fast: FastSearch, framework: Framework, pod: Pod, among: Rows) 
 
     Covers classes for which no uncached plugin has anything to say. O(dirty rows of the class + rows).
     """
-    try:
-        found = _of_class(fast, framework, pod)
-        return None if found is None else _choose(fast, *found, among)
-    except PLUGIN_FAULTS as error:  # as in FastSearch.decide
-        fast.drop(framework, pod, error)
-        return None
-    except BaseException:
-        fast.cache.drop(framework, pod)
-        raise
+    return _with_class(fast, framework, pod, lambda memo, decision: _choose(fast, memo, decision, among))
 
 
 def feasible_codes(fast: FastSearch, framework: Framework, pod: Pod) -> Codes | None:
@@ -39,10 +35,17 @@ def feasible_codes(fast: FastSearch, framework: Framework, pod: Pod) -> Codes | 
 
     Read-only, of shape ``(capacity,)``, and good until a row changes.
     """
+    return _with_class(fast, framework, pod, lambda memo, _: columns_of(memo.eq_class).codes)
+
+
+def _with_class(
+    fast: FastSearch, framework: Framework, pod: Pod, read: Callable[[SpecMemo, Decision], T | None]
+) -> T | None:
+    """Return what *read* makes of the class of *pod*; faults as in :meth:`FastSearch.decide`."""
     try:
         found = _of_class(fast, framework, pod)
-        return None if found is None else columns_of(found[0].eq_class).codes
-    except PLUGIN_FAULTS as error:  # as in FastSearch.decide
+        return None if found is None else read(*found)
+    except PLUGIN_FAULTS as error:
         fast.drop(framework, pod, error)
         return None
     except BaseException:

@@ -282,7 +282,7 @@ class Elector:
                             raise
                         self._is_fresh = False  # it was edited in between
                         await self._store_release()
-                except Exception as error:  # noqa: BLE001 - nor does a lease of an unexpected form stop the end
+                except Exception as error:  # noqa: BLE001 - whatever the lease looks like, the process ends
                     logger.warning("the lease %s is not given back: %s", self.settings.lease, error)
 
     async def _store_release(self) -> None:
