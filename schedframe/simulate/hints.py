@@ -8,11 +8,12 @@ from typing import Any
 from attrs import frozen
 
 from .._brief import brief_repr
-from .._checked import checked
+from .._checked import checked_except
 from .._plugin_faults import PLUGIN_FAULTS
 from ..api import AnyObject, AnyPod
 from ..config import ConfigSource
 from ..errors import InputError
+from ..framework import PluginsToPass
 from ..queue import EVERYTHING, Action, ClusterEvent, EventRegistration, QueueingHint, matches, with_implied
 from .simulation import Simulation, as_object, as_pod
 
@@ -27,7 +28,7 @@ class HintAnswer:
     error: str | None = None
 
 
-@checked
+@checked_except("plugins")
 def queueing_hint(
     plugin: str,
     pod: AnyPod,
@@ -36,16 +37,19 @@ def queueing_hint(
     new: AnyObject | None,
     objects: Iterable[AnyObject] = (),
     config: ConfigSource = None,
+    *,
+    plugins: PluginsToPass | None = None,
+    allow_imports: str | Iterable[str] = (),
 ) -> HintAnswer:
     """Return whether *event* (*old* became *new*) makes the queue retry *pod*, which *plugin* rejected.
 
     *event* is a :class:`ClusterEvent` or ``Resource/Action`` in the reference's spelling (``Node/Add``);
-    *objects* are the other objects of the cluster after the event. Everything may be API values or manifests.
-    An event that the plugin did not register is a Skip. Raises :class:`InputError` if the plugin is not part
-    of the profile.
+    *objects* are the other objects of the cluster after the event. Everything may be API values or manifests;
+    *plugins* and *allow_imports* as for :class:`Scheduler`. An event that the plugin did not register is a
+    Skip. Raises :class:`InputError` if the plugin is not part of the profile.
     """
     waiting = as_pod(pod)
-    simulation = Simulation(objects, config)
+    simulation = Simulation(objects, config, plugins=plugins, allow_imports=allow_imports)
     framework = simulation.scheduler.core.frameworks.get(waiting.spec.scheduler_name)
     registered = framework.events() if framework is not None else {}
     if plugin not in registered:

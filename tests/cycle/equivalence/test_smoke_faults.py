@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from asyncio import CancelledError
 from typing import Any
 
 import numpy as np
@@ -25,7 +26,7 @@ from schedframe.cycle.equivalence.cache import EquivalenceCache
 from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
 from schedframe.cycle.equivalence.evaluate.rowwise import RowwiseEvaluator
 from schedframe.errors import CacheFault, VerificationError
-from schedframe.framework import GroupScores
+from schedframe.framework import GroupScores, GroupVerdicts
 
 from ..build import World, make_node, make_pod
 from .comparison import lowered
@@ -240,6 +241,36 @@ def test_verify_reports_a_wrong_total_that_changes_no_placement(
     (fault,) = [status for status, _ in world.faults]
     assert isinstance(fault.error, VerificationError)
     assert re.search(r"decided scores \{'n1': -\d+\} instead of \{'n1': -\d+\}\. To", fault.message)
+
+
+class CannotScoreGroups(ScoresRows):
+    """Its scores of groups raise what a loop raises that the plugin cancelled itself."""
+
+    @hookimpl
+    def score_groups(self, pod: Pod, table: NodeTable) -> GroupScores:
+        return GroupScores((table.allowed_pods,), cancelled)
+
+
+class CannotFilterGroups(FiltersRows):
+    """As above for verdicts."""
+
+    @hookimpl
+    def filter_groups(self, pod: Pod, table: NodeTable) -> GroupVerdicts:
+        return GroupVerdicts((table.allowed_pods,), cancelled)
+
+
+def cancelled(keys: Any) -> Any:
+    raise CancelledError
+
+
+@pytest.mark.parametrize("plugin", [CannotScoreGroups, CannotFilterGroups])
+def test_cancelled_error_in_an_answer_for_groups_leaves_the_form_for_rows(
+    plugin: type[Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lowered(monkeypatch, index_only_classes=0)
+    world = World({plugin.__name__: plugin}, options={"verify": 1.0})
+    assert set(sized(world, 5)) == {"n3"}
+    assert not world.faults
 
 
 def test_verify_reports_a_wrong_score_of_an_index(monkeypatch: pytest.MonkeyPatch) -> None:
