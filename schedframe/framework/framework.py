@@ -396,6 +396,4 @@ def _is_post_filter_result(result: Any) -> bool:
     if not isinstance(result, PostFilterResult):
         return False
     info = result.nominating_info
-    if not isinstance(info, NominatingInfo):
-        return info is None
-    return info.node_name is None or isinstance(info.node_name, str)
+    return info is None or (isinstance(info, NominatingInfo) and isinstance(info.node_name, str | None))
