@@ -164,7 +164,10 @@ class Meter:
 
     def of_profile(self, profile: str) -> ProfileMeter:
         """Return the counts of that profile."""
-        return self.profiles.setdefault(profile, ProfileMeter(offset=self._offset or 0.0))
+        counts = self.profiles.get(profile)
+        if counts is None:  # setdefault alone would make the histograms of a profile at each call
+            counts = self.profiles.setdefault(profile, ProfileMeter(offset=self._offset or 0.0))
+        return counts
 
     def add_framework(self, framework: Framework) -> None:
         """Count the attempts that *framework* makes from now on."""
