@@ -56,12 +56,12 @@ _NOTHING_MISSING: Final[tuple[str, ...]] = ()
 
 
 def err_in_flight(claim: ResourceClaim) -> str:
-    """The reason when another pod's attempt is allocating the claim."""
+    """Return the reason when another pod's attempt is allocating the claim."""
     return f"resource claim {claim.key} is in the process of being allocated"
 
 
 def err_no_class(request: str, device_class: str) -> str:
-    """The reason when a request names a class that does not exist."""
+    """Return the reason when a request names a class that does not exist."""
     return f"request {request}: device class {device_class} does not exist"
 
 

@@ -71,7 +71,7 @@ class ShortagesOfPods:
         return cls(names, cells, table.pod_count.data, table.allowed_pods.data, len(demands))
 
     def __call__(self, row: int) -> RowVerdicts | None:
-        """What *row* lacks for each pod; ``None`` if there is room for each."""
+        """Return what *row* lacks for each pod; ``None`` if there is room for each."""
         full = self.pod_count[row] >= self.allowed_pods[row]
         if not full:
             for capacity, used, _, most in self.cells:
@@ -105,7 +105,7 @@ class ShortagesOfPods:
 def scores_of_pods(
     pods: Sequence[Sequence[Scored]], table: NodeTable, kind: type[Usage], score: ByUsage, per_node: PerNode
 ) -> Callable[[int], Column]:
-    """The scores of a batch of *pods* by row number, good for one ``table.layout``.
+    """Return the scores of a batch of *pods* by row number, good for one ``table.layout``.
 
     Pods that are scored by the same resources are scored at once, by what follows from usage as in *kind*.
     *per_node* scores them on rows that lack all resources, or have amounts that are too large for that.
@@ -180,7 +180,7 @@ class RowUsages:
         return usage
 
     def _divides(self, there: Sequence[int], used: Sequence[int]) -> bool:
-        """Whether a percentage of each amount can be taken in 64 bits."""
+        """Return whether a percentage of each amount can be taken in 64 bits."""
         amounts = max(map(operator.add, used, self._most))
         return self.kind.is_percentage and max(amounts, *there) <= _LARGEST
 

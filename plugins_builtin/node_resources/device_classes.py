@@ -23,7 +23,7 @@ class DeviceClassNames:
     _names: frozenset[str] = frozenset()
 
     def backed(self, resources: Iterable[str]) -> frozenset[str]:
-        """Those of *resources* that a class stands for, by its own choice of name or by the implicit one."""
+        """Return those of *resources* that a class stands for, by its chosen name or by the implicit one."""
         version = self._objects.version(DEVICE_CLASS)
         if version != self._version:
             self._names = resource_names(self._objects.list(DEVICE_CLASS))
@@ -32,7 +32,7 @@ class DeviceClassNames:
 
 
 def resource_names(classes: Iterable[DeviceClass]) -> frozenset[str]:
-    """All resources that *classes* stand for."""
+    """Return all resources that *classes* stand for."""
     names = set()
     for device_class in classes:
         names.add(IMPLICIT_PREFIX + device_class.name)

@@ -33,7 +33,7 @@ class FitHints:
         return new.uid == pod.uid or (bool(new.spec.node_name) and _shrank_for(pod, old, new))
 
     def _waits_for_victims(self, pod: Pod, left: str) -> bool:
-        """Whether *pod* has victims that still end, and no room on *left*, the node that a pod has left.
+        """Return whether victims of *pod* still end, and *left*, which a pod has left, has no room for it.
 
         A pod may not preempt others before its victims are gone, so an attempt would be in vain. With many
         preemptors each deletion would cause one for each of them. O(pods of the nominated node).
@@ -46,7 +46,7 @@ class FitHints:
         return any(victim.priority < pod.priority for victim in preempted)
 
     def _fits(self, pod: Pod, node_name: str) -> bool:
-        """Whether *pod* fits the node as it is now, beside the pods that are nominated to it."""
+        """Return whether *pod* fits the node as it is now, beside the pods that are nominated to it."""
         table, nominator = self._handle.table, self._handle.nominator
         row = table.live_row(node_name)
         if row is None:
@@ -86,7 +86,7 @@ class FitHints:
 
 
 def _shrank_for(pod: Pod, old: Pod, new: Pod) -> bool:
-    """Whether something that *pod* requests is requested less than before."""
+    """Return whether something that *pod* requests is requested less than before."""
     before, after = old.requests, new.requests
     return any(amount and before.get(name, 0) > after.get(name, 0) for name, amount in pod.requests.items())
 

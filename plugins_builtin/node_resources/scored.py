@@ -68,7 +68,7 @@ class Scored:
 
 
 def cells_of(scored: Iterable[Scored], table: NodeTable) -> tuple[Cells, ...]:
-    """The numbers of each resource by row, good for one ``table.layout``."""
+    """Return the numbers of each resource by row, good for one ``table.layout``."""
 
     def used(resource: Scored) -> Column:
         name = resource.name
@@ -82,7 +82,7 @@ def cells_of(scored: Iterable[Scored], table: NodeTable) -> tuple[Cells, ...]:
 def scored_resources(
     resources: Iterable[WeightedResource], requests: Mapping[str, int], *, non_zero: bool
 ) -> tuple[Scored, ...]:
-    """The resources that count for a pod with these requests.
+    """Return the resources that count for a pod with these requests.
 
     An extended resource that the pod does not ask for says nothing about how well it fits, and is left out. A
     node that has nothing of a resource leaves it out as well.

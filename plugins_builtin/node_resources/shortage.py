@@ -31,12 +31,12 @@ WORD: Final = 63
 
 
 def err_insufficient(resource: str) -> str:
-    """The reason for a shortage of *resource*."""
+    """Return the reason for a shortage of *resource*."""
     return f"Insufficient {resource}"
 
 
 def is_extended_resource(name: str) -> bool:
-    """Whether *name* is one that vendors make up: it has a domain, and that is not Kubernetes' own."""
+    """Return whether *name* is one that vendors make up: it has a domain, and that is not Kubernetes' own."""
     return "/" in name and "kubernetes.io/" not in name and not name.startswith("requests.")
 
 
@@ -69,8 +69,8 @@ class Demand:
         ignored: Collection[str] = (),
         ignored_groups: Collection[str] = (),
     ) -> Demand:
-        """The demand of a pod with these requests, without the extended resources that are ignored by name or
-        group (the part before the slash).
+        """Return the demand of a pod with these requests, without the extended resources that are ignored by
+        name or group (the part before the slash).
         """
         amounts = [(name, requests[name]) for name in STANDARD if requests.get(name)]
         if len(amounts) == len(requests):
@@ -89,11 +89,11 @@ class Demand:
         return tuple([name for name in self.names if name not in STANDARD])
 
     def delegating(self, resources: frozenset[str]) -> Demand:
-        """The same demand, leaving *resources* to others on nodes that have none of them."""
+        """Return the same demand, leaving *resources* to others on nodes that have none of them."""
         return Demand(self.amounts, resources) if resources else self
 
     def shortage(self, info: NodeInfo) -> Status | None:
-        """What is missing on one node, ``None`` if the pod fits; O(resources)."""
+        """Return what is missing on one node, ``None`` if the pod fits; O(resources)."""
         allocatable, requested = info.allocatable, info.requested
         bits = PODS if len(info.pods) >= allocatable.get("pods", 0) else 0
         bit = FIRST_RESOURCE
@@ -132,7 +132,7 @@ class Demand:
         return self._verdicts(rows, full, short) if some.any() else None
 
     def _fits(self, lefts: Sequence[Column]) -> bool:
-        """Whether there is enough everywhere: a pass less to know than where there is not."""
+        """Return whether there is enough everywhere, by a pass less than the full answer takes."""
         return all(int(left.min()) >= amount for (_, amount), left in zip(self.amounts, lefts, strict=True))
 
     def _verdicts(self, rows: Rows, full: Mask, short: list[Mask]) -> RowVerdicts:
@@ -150,7 +150,7 @@ class Demand:
 
 
 def numbered(bits: npt.NDArray[Any]) -> tuple[list[int], npt.NDArray[np.integer[Any]]]:
-    """The distinct values above 0, and for each row which of them it has, counted from 1."""
+    """Return the distinct values above 0, and for each row which of them it has, counted from 1."""
     if bits.dtype == np.uint8:
         present = np.flatnonzero(np.bincount(bits)[1:]) + 1
         number = np.zeros(1 << BYTE, np.int16)

@@ -53,7 +53,7 @@ class Strategy(Protocol):
 
 
 def strategy_of(args: ScoringStrategy) -> Strategy:
-    """The strategy that the arguments describe."""
+    """Return the strategy that the arguments describe."""
     if args.type == LEAST_ALLOCATED:
         return LeastAllocated()
     if args.type == MOST_ALLOCATED:
@@ -238,7 +238,7 @@ def _utilizations(resource: Scored, capacity: Column, rows: Rows) -> Whole:
 
 
 def _mean(percents: Amounts, scored: Sequence[Scored]) -> Column:
-    """The mean by weight of one row of percentages a resource, fractions dropped before and after."""
+    """Return the mean by weight of one row of percentages a resource, fractions dropped before and after."""
     whole: npt.NDArray[np.int32] = percents.astype(np.int32)
     weights = [resource.weight for resource in scored]
     if min(weights) == max(weights):
@@ -276,7 +276,7 @@ class _Mean:
             self.missing = missing if self.missing is None else self.missing + missing
 
     def truncated(self) -> Column:
-        """The mean without its fraction, 0 for a row that took no part."""
+        """Return the mean without its fraction, 0 for a row that took no part."""
         weight = self.weight if self.missing is None else self.weight - self.missing
         self.total /= np.maximum(weight, 1)
         return self.total.astype(np.int64)

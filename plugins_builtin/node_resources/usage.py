@@ -127,7 +127,7 @@ class Usage(DerivedArrays):
             self._odd[row] = odd
 
     def fits(self, scored: Sequence[Scored]) -> bool:
-        """Whether surely no node has less left than is asked for; O(resources)."""
+        """Return whether surely no node has less left than is asked for; O(resources)."""
         return all(map(operator.ge, self.least_spare, [resource.amount for resource in scored]))
 
     def with_pod(self, index: Index, amounts: Sequence[float]) -> Amounts:
@@ -233,13 +233,13 @@ class Room(DerivedArrays):
         least[-1] = min(least[-1], places)
 
     def fits(self, amounts: Iterable[int]) -> bool:
-        """Whether surely every node has that much left of each resource, and room for a pod; O(resources)."""
+        """Return whether surely every node has that much left, and room for a pod; O(resources)."""
         least = self.least
         return least[-1] > 0 and all(map(operator.ge, least, amounts))
 
 
 def by_portions(rows: Rows, work: Callable[[Index], npt.NDArray[np.int64]]) -> npt.NDArray[np.int64]:
-    """What *work* gives for all *rows*, which it is asked for in portions."""
+    """Return the results of *work* for all *rows*, which it gets in portions."""
     parts = list(rows.portions())
     if len(parts) == 1:
         return work(rows.index)
@@ -252,25 +252,25 @@ def by_portions(rows: Rows, work: Callable[[Index], npt.NDArray[np.int64]]) -> n
 
 
 def longer(old: npt.NDArray[Scalar], capacity: int) -> npt.NDArray[Scalar]:
-    """A copy whose last axis has room for *capacity* rows, zeros at its end."""
+    """Return a copy whose last axis has room for *capacity* rows, zeros at its end."""
     new = np.zeros((*old.shape[:-1], capacity), old.dtype)
     new[..., : old.shape[-1]] = old
     return new
 
 
 def room(names: tuple[str, ...], rows: Rows) -> Room | None:
-    """What is left of these resources, up to date; ``None`` if it is not worth to be kept so far."""
+    """Return what is left of these resources, up to date; ``None`` while that is not cached."""
     return rows.table.derived_arrays_if_busy((Room, names), lambda table: Room(table, names=names), len(rows))
 
 
 def left_of(names: Sequence[str], rows: Rows) -> list[Column]:
-    """What *rows* have left of these resources, worked out now."""
+    """Return what *rows* have left of these resources, computed now."""
     table = rows.table
     return [rows.take(table.allocatable(name)) - rows.take(table.requested(name)) for name in names]
 
 
 def followed(kind: type[U], scored: Sequence[Scored], rows: Rows) -> U | None:
-    """The usage of these resources, up to date; ``None`` where it is no good, or not worth to be kept so far.
+    """Return the usage of these resources, up to date; ``None`` where it is invalid or not cached.
 
     One for each set of resources and table, shared by all pods. Resources that nodes do not count themselves
     have none.

@@ -39,7 +39,7 @@ class Admission:
 
     @classmethod
     def of(cls, objects: Iterable[Any]) -> Admission:
-        """An admission that knows the priority classes among *objects*."""
+        """Return an admission that knows the priority classes among *objects*."""
         return cls({obj.name: obj for obj in objects if isinstance(obj, PriorityClass)})
 
     def admit(self, obj: Any) -> Any:

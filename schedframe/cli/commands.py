@@ -56,7 +56,7 @@ def configuration(
 
 
 def check_config(file: Path) -> str:
-    """One line if a scheduler can be made from *file*. Raises ConfigError, InputError.
+    """Return one line if a scheduler can be made from *file*. Raises ConfigError, InputError.
 
     Nothing is imported that only the file names.
     """
@@ -69,7 +69,7 @@ def check_config(file: Path) -> str:
 
 
 def effective_config(file: Path | None) -> str:
-    """The effective configuration as YAML text. Raises ConfigError, InputError."""
+    """Return the effective configuration as YAML text. Raises ConfigError, InputError."""
     return dump_config(configuration(file, Registry.installed(skip_imports=True)))
 
 

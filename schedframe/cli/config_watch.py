@@ -84,7 +84,7 @@ class ConfigWatch:
                 logger.exception("the refusal of %s cannot be reported", self.path)
 
     def _is_known(self, error: Exception) -> bool:
-        """Whether the last look at the same file failed so, too."""
+        """Return whether the last look at the same file failed so, too."""
         return isinstance(error, OSError) and self.problem == str(error)
 
     def _config(self) -> EffectiveConfig:

@@ -48,12 +48,12 @@ def _as_argument(error: InputError) -> InputError:
 
 
 def has_node(explanation: Explanation) -> bool:
-    """Whether the pod has a node, or would get one."""
+    """Return whether the pod has a node, or would get one."""
     return explanation.verdict in (Verdict.PLACED, Verdict.FITS)
 
 
 def form(explanation: Explanation, wanted: ExplainForm) -> str:
-    """The answer on stdout."""
+    """Return the answer on stdout."""
     if wanted is ExplainForm.TEXT:
         return str(explanation)
     document = explanation.to_dict()

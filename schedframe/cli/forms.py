@@ -36,7 +36,7 @@ class ExplainForm(StrEnum):
 
 
 def render(outcome: Outcome, form: Form) -> str:
-    """The whole answer."""
+    """Return the whole answer."""
     return _FORMS[form](outcome)
 
 
@@ -44,7 +44,7 @@ def render(outcome: Outcome, form: Form) -> str:
 
 
 def table(outcome: Outcome) -> str:
-    """A line for each pod, explanations, the summary, which has the reasons without a cut."""
+    """Return a line for each pod, explanations, the summary, which has the reasons without a cut."""
     rows = [(fate.pod.key, fate.node_name or NOWHERE, fate.message) for fate in outcome.fates]
     return _sections(outcome, columns(rows, ("POD", "NODE", "WHY NOT"), cut=True))
 
@@ -86,7 +86,7 @@ def _sections(outcome: Outcome, lines: list[str]) -> str:
 
 
 def _coloured(outcome: Outcome, lines: list[str]) -> Iterator[str]:
-    """Pods that stay pending stand out; the first line is the head."""
+    """Highlight pods that stay pending; the first line is the head."""
     if not colourful():
         yield from lines
         return
@@ -199,7 +199,7 @@ def as_yaml(outcome: Outcome) -> str:
 
 
 def bindings(outcome: Outcome) -> str:
-    """A ``v1`` Binding for each placed pod, as YAML documents: what a scheduler would have posted."""
+    """Return a ``v1`` Binding for each placed pod, as YAML documents: what a scheduler would have posted."""
     return "\n---\n".join(yaml_text(_binding(fate.pod, fate.node_name)) for fate in outcome.placed)
 
 

@@ -193,7 +193,7 @@ class Leadership:
 
 
 def is_for_want_of_the_lease(error: BaseException | None) -> bool:
-    """Whether a write failed because another replica leads, which is no fault."""
+    """Return whether a write failed because another replica leads, which is no fault."""
     return isinstance(error, NotLeading) or (error is not None and isinstance(error.__cause__, NotLeading))
 
 

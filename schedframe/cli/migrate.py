@@ -15,7 +15,7 @@ from .yaml_text import yaml_text
 
 
 def migrated_config(file: Path | None, algorithm_provider: str | None) -> str:
-    """The configuration of today as YAML text with comments. Raises ConfigError, InputError.
+    """Return the configuration of today as YAML text with comments. Raises ConfigError, InputError.
 
     *file* ``-`` is standard input. What cannot be kept is noted on stderr.
     """

@@ -81,7 +81,7 @@ def _problem(registry: Registry, name: str) -> str:
 
 
 def _caching(registry: Registry, name: str) -> tuple[bool | None, str]:
-    """Whether the answers of a plugin are kept, and why they are not."""
+    """Return whether the answers of a plugin are kept, and why they are not."""
     cls = plugin_class_of(registry.factory(name))
     if cls is None or not decides(cls):
         return None, ""

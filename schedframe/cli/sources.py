@@ -87,7 +87,7 @@ def read_manifests(
     validate: Validate = Validate.STRICT,
     live: Sequence[ClusterObject] = (),
 ) -> Manifests:
-    """All objects of *files* (``-`` is standard input, a folder all its manifests); *advance* at each.
+    """Return all objects of *files* (``-`` is standard input, a folder all its manifests); *advance* at each.
 
     Objects of *live*, a real cluster, are there too, unless a file has one of the same kind and name.
     Workloads of the files are replaced by their pods as *workloads* says. Raises :class:`InputError` with

@@ -29,7 +29,7 @@ class Watch:
         self._owner.leave(self)
 
     def wants(self, kind: str) -> bool:
-        """Whether events of *kind* are for this watcher."""
+        """Return whether events of *kind* are for this watcher."""
         return self.kinds is None or kind in self.kinds
 
 
@@ -65,7 +65,7 @@ class Delivery:
         self.put = self._queue.append
 
     def is_awaited(self, kind: str) -> bool:
-        """Whether there is a watcher of *kind*; the lock must be held."""
+        """Return whether there is a watcher of *kind*; the lock must be held."""
         awaited = self._awaited
         return kind in awaited or ALL_KINDS in awaited
 

@@ -93,7 +93,7 @@ class InMemoryCluster(ClusterPort):
 
         @_may_fail
         def get(self, kind: str, key: str) -> Any | None:
-            """The object of *kind* with that key, or None. Raises :class:`InputError` for an unknown kind."""
+            """Return the object of *kind* with that key, or None; :class:`InputError` for an unknown kind."""
             if kind not in self._objects:
                 check_kinds((kind,), self._objects)
                 return None
@@ -101,7 +101,7 @@ class InMemoryCluster(ClusterPort):
 
         @_may_fail
         def list(self, kind: str) -> Objects:
-            """All objects of *kind*, in order of creation. Raises :class:`InputError` for an unknown kind."""
+            """Return all objects of *kind* by creation. Raises :class:`InputError` for an unknown kind."""
             with self._delivery.lock:
                 check_kinds((kind,), self._objects)
                 return [*self._objects.get(kind, {}).values()]
@@ -326,7 +326,7 @@ class InMemoryCluster(ClusterPort):
         return evolve(named, metadata=evolve(metadata, name=name))  # type: ignore[misc]  # all are attrs classes
 
     def _stored(self, obj: ClusterObject, *, any_version: bool = False) -> Any:
-        """What is there under the key of *obj*, if it is the same object."""
+        """Return what is there under the key of *obj*, if it is the same object."""
         current = self._objects[obj.KIND].get(obj.key)
         if current is None:
             raise NotFound(f"{obj.KIND} {obj.key} is not there")

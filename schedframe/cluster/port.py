@@ -178,5 +178,5 @@ class RemoteCluster(ClusterPort, Protocol):
         return
 
     def get_latest(self, kind: str, key: str) -> Any | None:
-        """The object as the server has it now, where ``get`` may answer from what the watch has shown."""
+        """Return the object as the server has it now, where ``get`` may answer from the watch."""
         ...

@@ -114,7 +114,7 @@ def build_core(
 
 
 def extenders_of(config: EffectiveConfig, options: SchedulerOptions) -> tuple[Extender, ...]:
-    """The extenders of the configuration and those passed, in the order of their calls."""
+    """Return the extenders of the configuration and those passed, in the order of their calls."""
     encoding = Encoding()
     configured = [HttpExtender(each, encoding=encoding) for each in config.config.extenders]
     return in_call_order((*configured, *options.extenders))

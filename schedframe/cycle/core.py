@@ -116,7 +116,7 @@ class Core:
         self.report(Status.from_error(error), None, "tracing")
 
     def is_gone(self, pod: Pod) -> bool:
-        """Whether *pod* was deleted, or placed by others, while extenders were asked about it."""
+        """Return whether *pod* was deleted, or placed by others, while extenders were asked about it."""
         now = self.pending.get(pod.key)
         return now is None or now.uid != pod.uid or now.is_terminating
 

@@ -95,7 +95,7 @@ class SchedulerHandle:
         return self._core.feature_gates
 
     def snapshot(self) -> Snapshot:
-        """An immutable picture of the nodes: of now in the core, of the last hand-off elsewhere."""
+        """Return an immutable picture of the nodes: of now in the core, of the last hand-off elsewhere."""
         core = self._core
         if core.executor.inline or core.owner in (0, threading.get_ident()):
             return core.cache.snapshot()
@@ -107,7 +107,7 @@ class SchedulerHandle:
         return core.published
 
     def clock(self) -> float:
-        """Seconds of the injected clock."""
+        """Return seconds of the injected clock."""
         return self._core.clock()
 
     def off_core(self, work: Callable[[], Any], done: Callable[[Any], None]) -> None:

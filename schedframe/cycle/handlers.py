@@ -90,7 +90,7 @@ class EventHandlers:
                     self._pod_pending(None, pod)
 
     def on_event(self, event: WatchEvent) -> None:
-        """One event of the watch."""
+        """Handle one event of the watch."""
         try:
             self._by_kind[event.kind](event.old, event.new)
         except (KeyboardInterrupt, SystemExit):
@@ -133,14 +133,14 @@ class EventHandlers:
             self._pod_pending(old, new)
 
     def _is_relevant(self, pod: Pod) -> bool:
-        """Whether *pod* takes room on a node, or waits for one of our profiles."""
+        """Return whether *pod* takes room on a node, or waits for one of our profiles."""
         spec = pod.spec
         if not spec.node_name and spec.scheduler_name not in self.core.frameworks:
             return False
         return not pod.status.phase or not pod.is_terminated
 
     def _is_known(self, pod: Pod) -> bool:
-        """Whether that very pod waits here, or counts on a node."""
+        """Return whether that very pod waits here, or counts on a node."""
         pending = self.core.pending.get(pod.key)
         return (pending is not None and pending.uid == pod.uid) or self.core.cache.get_pod(
             pod.uid
@@ -201,7 +201,7 @@ class EventHandlers:
                 )
 
     def _changed_while_binding(self, attempt: Attempt, old: Pod | None, new: Pod, echo: bool) -> None:
-        """A pod that waits in permit or is being bound, so it is not in the queue."""
+        """Handle a change of a pod that waits in permit or is being bound, so it is not in the queue."""
         core = self.core
         if new.is_terminating:
             if not attempt.deleted and self._abandon(new):
@@ -216,7 +216,7 @@ class EventHandlers:
             core.queue.update(old, new, echo=echo)
 
     def _pod_placed(self, old: Pod | None, new: Pod) -> None:
-        """The pod got its node: by our bind, by another scheduler's, or before the watch began."""
+        """Handle a pod that got its node: by our bind, by another scheduler's, or before the watch began."""
         core = self.core
         pending = self._no_longer_pending(new)
         before = pending if pending is not None else old
@@ -236,7 +236,7 @@ class EventHandlers:
             emit(core, ASSIGNED_POD_DELETE, before, None, max_priority=before.priority)
 
     def _settle(self, new: Pod) -> None:
-        """An attempt may be under way for a pod that turns out to be placed."""
+        """End an attempt that may be under way for a pod that turns out to be placed."""
         core = self.core
         attempt = core.binding.get(new.uid)
         if attempt is None:
@@ -274,7 +274,7 @@ class EventHandlers:
             emit(core, ASSIGNED_POD_ADD, None, new)
 
     def expired(self, pod: Pod) -> None:
-        """The assumption that *pod* runs on its node was not confirmed in time."""
+        """Handle the end of an assumption that no event confirmed in time."""
         core = self.core
         known = core.pending.get(pod.key)
         if known is not None and known.uid == pod.uid:

@@ -72,7 +72,7 @@ class PendingPods(Tabular, Sequence[PendingPod]):
         return found
 
     def rows(self) -> list[tuple[str, ...]]:
-        """One row of text a pod, under :data:`COLUMNS`."""
+        """Return one row of text a pod, under :data:`COLUMNS`."""
         return [
             (
                 pod.key,
@@ -122,7 +122,7 @@ def pending_pods(core: Core) -> PendingPods:
 
 
 def _bound_off_core(attempt: Attempt) -> PendingPod:
-    """The queue forgets a pod once its binding begins."""
+    """Return a pod whose binding has begun, which the queue has forgotten."""
     info, pod = attempt.info, attempt.pod
     return PendingPod(pod.key, pod.uid, Pool.IN_FLIGHT, info.attempts, (), "", info.timestamp, None)
 

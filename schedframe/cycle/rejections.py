@@ -147,7 +147,7 @@ class KnownRejections:
             self._conditions.setdefault(result.unless_row, set()).add(pod_class)
 
     def _rows_as_of_now(self) -> RejectedClasses:
-        """The rejected classes, in step with the table."""
+        """Return the rejected classes, up to date with the table."""
         rejected = self._rejected
         drops = rejected.drops
         rows = rejected.sync()
@@ -185,7 +185,7 @@ class KnownRejections:
         return found
 
     def _is_plain(self, pod: Pod) -> bool:
-        """Whether no nomination is in the way."""
+        """Return whether no nomination is in the way."""
         return not (self.core.queue.nominator.nominations or pod.status.nominated_node_name)
 
     # ---- what the queue asks -----------------------------------------------------------------------------
@@ -215,7 +215,7 @@ class KnownRejections:
         return None if gone or not self._is_plain(pod) else pod_class
 
     def class_of(self, pod: Pod) -> WaitingClass | None:
-        """The class of *pod*, ``None`` if it has none so far."""
+        """Return the class of *pod*, ``None`` if it has none so far."""
         try:
             return self._class_of(pod)
         except Exception as error:  # noqa: BLE001 - as in record
@@ -362,7 +362,7 @@ def known_rejections(core: Core, options: SchedulerOptions) -> KnownRejections |
 
 
 def _may_wait_together(framework: Framework) -> bool:
-    """Whether order and gates of a profile depend on what equal pods have in common."""
+    """Return whether order and gates of a profile depend on what equal pods have in common."""
     plan = framework.plan
     sorting = [
         plan.plugins[name] for name, _ in framework.profile.plugins["queueSort"] if name in plan.plugins

@@ -304,7 +304,7 @@ class Scheduler:
     # ---- time --------------------------------------------------------------------------------------------
 
     def next_deadline(self) -> float | None:
-        """When something is due without any message: a backoff, a timeout, an expiry."""
+        """Return when something is due without any message: a backoff, a timeout, an expiry."""
         core = self.core
         first = core.queue.next_deadline() if core.queue.is_timed() else None
         for part in (core.waiting, core.paused, core.cache, core.timers):
@@ -357,7 +357,7 @@ class Scheduler:
             self._wake_up()
 
     def _waits_many(self) -> bool:
-        """Whether it takes milliseconds to find out why each of the pods that wait together waits now."""
+        """Return whether it takes milliseconds to find out why each of the pods that wait together waits."""
         return sum([len(cohort.lines) for cohort in self.core.queue.cohorts()]) > 64
 
     def refresh_conditions(self, *, rarely: bool = False) -> None:
@@ -391,7 +391,7 @@ class Scheduler:
         return len(core.binding) - len(core.waiting) - len(core.paused)
 
     def pending(self) -> PendingPods:
-        """Pods that wait, with where, why and until when: a sequence, ``to_dict()``, and a table to print."""
+        """Return the pods that wait, with where, why and until when: a sequence that prints as a table."""
         self.refresh_conditions()
         self.core.inbox.drain()
         return pending_pods(self.core)

@@ -76,7 +76,7 @@ class VerifyingSearch(Search):
 
     @override
     def decide(self, framework: Framework, pod: Pod) -> Decision:
-        """One pod through the cache and, if its turn has come, through the full search, too."""
+        """Take one pod through the cache and, if its turn has come, through the full search, too."""
         extended = self.extending is not None and self.extending.interested(pod)
         if extended or not self._takes_all(framework):
             return super().decide(framework, pod)  # the cache has no part in it
@@ -108,7 +108,7 @@ class VerifyingSearch(Search):
         return full
 
     def _cached_scores(self, framework: Framework, decision: Decision) -> dict[str, int] | None:
-        """The scores by which the cache chose; ``None`` where it did not, and after a fault of the cache."""
+        """Return the scores by which the cache chose; ``None`` where it did not, and after its faults."""
         try:
             scores = self._scores_of(decision)
         except Exception as error:  # noqa: BLE001 - as in FastSearch.decide
@@ -161,7 +161,7 @@ def _differing(one: Any, other: Any) -> tuple[Any, Any]:
 
 
 def seen(decision: Decision, rng: Random) -> dict[str, Any]:
-    """All of a decision that must not depend on how it was made."""
+    """Return all of a decision that must not depend on how it was made."""
     feasible, diagnosis, error = decision.feasible, decision.diagnosis, decision.error
     return {
         "node": decision.node_name,

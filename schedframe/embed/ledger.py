@@ -182,7 +182,7 @@ class Ledger(Generic[T, W]):
             return True
 
     def _entry_on(self, key: str, on: str | None) -> TaskEntry[T] | None:
-        """The task, ``None`` if it is not there or placed elsewhere; ``on=None``: wherever it is."""
+        """Return the task, ``None`` if it is not there or placed elsewhere; ``on=None``: wherever it is."""
         entry = self.tasks.get(key)
         return entry if entry is not None and on in (None, entry.worker) else None
 
@@ -250,7 +250,7 @@ class Ledger(Generic[T, W]):
                 self._enqueue(heappop(self._held)[2])
 
     def next_due(self) -> float | None:
-        """When the first held task is tried again; ``None`` if no task is held."""
+        """Return when the first held task is tried again; ``None`` if no task is held."""
         held = self._held
         if not held:
             return None

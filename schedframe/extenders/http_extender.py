@@ -72,7 +72,7 @@ class HttpExtender:
     # ---- calls -------------------------------------------------------------------------------------------
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether some container requests or limits a managed resource; always without any of these."""
+        """Return whether some container requests or limits a managed resource; always if there are none."""
         if not self._managed:
             return True
         spec = pod.spec

@@ -9,7 +9,7 @@ from typing import Any
 def adapt(
     function: Callable[..., Any], named: tuple[str, ...], specified: tuple[str, ...]
 ) -> Callable[..., Any]:
-    """A callable that takes all *specified* arguments by position and passes on those that *function* names.
+    """Return a callable that takes all *specified* arguments by position and passes on those *named*.
 
     The function itself where that is the same; else a lambda compiled for just this choice of arguments,
     which costs one more call and nothing else.

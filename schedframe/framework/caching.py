@@ -26,7 +26,7 @@ class Uncached:
 
 
 def decides(plugin: Any) -> bool:
-    """Whether *plugin* has a part in filter or score, so that there are answers to keep."""
+    """Return whether *plugin* has a part in filter or score, so that there are answers to keep."""
     return not hooks_of(plugin).keys().isdisjoint(_DECIDING)
 
 

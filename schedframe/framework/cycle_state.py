@@ -49,7 +49,7 @@ class Cloneable(Protocol):
     """A state value that a dry run must not share with the cycle it was cloned from."""
 
     def clone(self) -> Any:
-        """An independent copy."""
+        """Return an independent copy."""
         ...
 
 
@@ -89,7 +89,7 @@ class CycleState:
         return value
 
     def get(self, key: StateKey[T], default: T | None = None) -> T | None:
-        """The entry of *key*, or *default*."""
+        """Return the entry of *key*, or *default*."""
         if not isinstance(key, StateKey):
             raise _no_key(key)
         return self._entries.get(key, default)
@@ -108,7 +108,7 @@ class CycleState:
         return brief_of(self, keys=[key.name for key in self._entries])
 
     def clone(self) -> CycleState:
-        """An independent copy for a dry run."""
+        """Return an independent copy for a dry run."""
         copy = CycleState()
         copy._entries = {
             key: value.clone() if hasattr(value, "clone") else value for key, value in self._entries.items()
@@ -118,7 +118,7 @@ class CycleState:
         return copy
 
     def template(self) -> Callable[[], CycleState]:
-        """A function that makes what :meth:`clone` would make now, without looking at each entry again."""
+        """Return a function that makes what :meth:`clone` makes now, without looking at each entry again."""
         entries = self._entries.copy()
         cloneable = [(key, value) for key, value in entries.items() if hasattr(value, "clone")]
         filters, scores = set(self.skip_filter_plugins), set(self.skip_score_plugins)

@@ -198,7 +198,7 @@ class Extender(Protocol):
         ...
 
     def is_interested(self, pod: Pod) -> bool:
-        """Whether to call it for *pod*; depends on its spec and metadata alone."""
+        """Return whether to call it for *pod*; depends on its spec and metadata alone."""
         ...
 
     def filter(self, pod: Pod, nodes: OfferedNodes) -> ExtenderFilterResult:

@@ -140,7 +140,7 @@ def filter_node(
 def rejections(
     entry: FilterEntry, state: CycleState, pod: Pod, table: NodeTable, rows: Sequence[int]
 ) -> list[tuple[int, Status]]:
-    """Which of *rows* a plugin without columnar form rejects, as positions among them, and why.
+    """Return the positions among *rows* that a plugin without columnar form rejects, and why.
 
     For one row as :func:`filter_node`; apart from the plugin itself a fraction of a microsecond each.
     """

@@ -113,7 +113,7 @@ class Framework:
         return self.profile.scheduler_name
 
     def plugin(self, name: str) -> Any | None:
-        """The plugin of that name, if the profile has it."""
+        """Return the plugin of that name, if the profile has it."""
         return self.plan.plugins.get(name)
 
     # ---- queue -------------------------------------------------------------------------------------------
@@ -142,7 +142,7 @@ class Framework:
         return found
 
     def kinds(self) -> dict[str, type[ClusterObject]]:
-        """The kinds of their own that the plugins declare (class attribute ``kinds``): ``KIND`` → class."""
+        """Return the kinds of their own that the plugins declare (attribute ``kinds``): ``KIND`` → class."""
         found: dict[str, type[ClusterObject]] = {}
         for name, plugin in self.plan.plugins.items():
             for cls in getattr(plugin, "kinds", ()):
@@ -177,11 +177,11 @@ class Framework:
         return run_remove_pod(self.plan, state, pod, other, info)
 
     def run_filters(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
-        """All filters for one node; the first rejection, ``None`` if it passes."""
+        """Run all filters for one node; return the first rejection, ``None`` if it passes."""
         return run_filters(self.plan, state, pod, info, self.handle.table)
 
     def run_all_filters(self, state: CycleState, pod: Pod, info: NodeInfo) -> dict[str, Status]:
-        """Every filter for one node, also after a rejection: plugin → its status, passing ones included."""
+        """Run every filter for one node, also after a rejection; return plugin → status, passes too."""
         table = self.handle.table
         return {
             entry.name: filter_node(entry, state, pod, info, table) or SUCCESS
@@ -190,7 +190,7 @@ class Framework:
         }
 
     def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
-        """All filters for one node, with and without the pods nominated to it; ``None`` if it passes both."""
+        """Run all filters with and without the pods nominated to the node; ``None`` if it passes both."""
         return self.nominated.run(state, pod, info)
 
     def row_local_key(self, state: CycleState, pod: Pod) -> Hashable | None:
@@ -238,7 +238,7 @@ class Framework:
         return tuple(key)
 
     def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Verdicts:
-        """All filters for many rows, nominated pods considered."""
+        """Run all filters for many rows, nominated pods considered."""
         verdicts = filter_rows(self.plan, state, pod, rows)
         nominated = self.nominated.nodes_for(pod)
         if nominated:

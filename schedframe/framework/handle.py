@@ -24,7 +24,7 @@ class Nominations(Protocol):
     """Pods that are nominated to a node."""
 
     def nominated_pods_for_node(self, name: str) -> Iterable[Pod]:
-        """Pods nominated to that node, in order of nomination."""
+        """Return the pods nominated to that node, in order of nomination."""
         ...
 
     @property
@@ -38,11 +38,11 @@ class Nominations(Protocol):
         ...
 
     def changed_since(self, version: int) -> list[str] | None:
-        """Nodes whose nominations changed after *version*; ``None`` if that is too long ago to tell."""
+        """Return the nodes whose nominations changed after *version*; ``None`` if that is too long ago."""
         ...
 
     def node_of(self, pod: Pod) -> str | None:
-        """The node that *pod* is nominated to."""
+        """Return the node that *pod* is nominated to."""
         ...
 
     @property
@@ -69,15 +69,15 @@ class PluginsRunner(Protocol):
         ...
 
     def run_filters(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
-        """All filters for one node; ``None`` if it passes."""
+        """Run all filters for one node; return the first rejection, ``None`` if it passes."""
         ...
 
     def run_filters_with_nominated_pods(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
-        """All filters for one node, with and without the pods nominated to it; ``None`` if it passes both."""
+        """Run all filters with and without the pods nominated to the node; ``None`` if it passes both."""
         ...
 
     def row_local_key(self, state: CycleState, pod: Pod) -> Hashable | None:
-        """What the filters see of *pod*, if all that have a say look at the row alone; else ``None``."""
+        """Return what the filters read of *pod* if none of them reads other rows; else ``None``."""
         ...
 
     def run_pre_score(self, state: CycleState, pod: Pod, rows: Rows) -> Status | None:
@@ -93,7 +93,7 @@ class WaitingPods(Protocol):
     """Pods that permit parked."""
 
     def get(self, uid: str) -> WaitingPod | None:
-        """The waiting pod of that uid."""
+        """Return the waiting pod of that uid."""
         ...
 
     def __iter__(self) -> Iterator[WaitingPod]: ...
@@ -174,7 +174,7 @@ class Handle(Protocol):
         ...
 
     def clock(self) -> float:
-        """Seconds of the injected clock."""
+        """Return seconds of the injected clock."""
         ...
 
     def off_core(self, work: Callable[[], R], done: Callable[[R], None]) -> None:

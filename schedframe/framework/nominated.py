@@ -37,7 +37,7 @@ class NominatedFilter:
         return [other for other in nominated if other.priority >= pod.priority and other.uid != pod.uid]
 
     def run(self, state: CycleState, pod: Pod, info: NodeInfo) -> Status | None:
-        """The first rejection of either way; ``None`` if the node passes both."""
+        """Return the first rejection of either way; ``None`` if the node passes both."""
         trial = self.trial(state, pod, info)
         if isinstance(trial, Status):
             return trial

@@ -38,7 +38,7 @@ class Normalization(Enum):
         return normalize_by_max(scores, reverse=self is Normalization.BY_MAX_REVERSED)
 
     def scaled(self, scores: Scores, highest: int) -> Scores:
-        """A normalised copy of *scores*, none negative, of which the highest is known to be *highest*."""
+        """Return a normalised copy of *scores*, none of which is negative; *highest* is the highest one."""
         scaled = scores * MAX_SCORE // highest if highest else np.zeros_like(scores)
         return MAX_SCORE - scaled if self is Normalization.BY_MAX_REVERSED else scaled
 

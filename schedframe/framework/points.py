@@ -58,7 +58,7 @@ def hooks_of_tier(tier: Tier) -> tuple[str, ...]:
 
 
 def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:
-    """The methods of a plugin, or plugin class, marked with ``@hookimpl``, with the marker's options."""
+    """Return the methods of a plugin, or plugin class, marked with ``@hookimpl``, with the options."""
     found: dict[str, dict[str, Any]] = {}
     for name in dir(plugin):
         if name.startswith("__"):
@@ -74,6 +74,6 @@ def hooks_of(plugin: object) -> dict[str, dict[str, Any]]:
 
 
 def points_of(plugin: object) -> tuple[str, ...]:
-    """The extension points that a plugin, or plugin class, implements, in cycle order."""
+    """Return the extension points that a plugin, or plugin class, implements, in cycle order."""
     hooks = hooks_of(plugin)
     return tuple(point for point, names in HOOKS_OF_POINT.items() if any(name in hooks for name in names))

@@ -44,7 +44,7 @@ def _expect_object(args: Any, path: str) -> Iterator[FieldError]:
 
 
 def _expect_nothing(args: Any, path: str) -> Iterator[FieldError]:
-    """A plugin that the program gave its arguments takes none from a configuration."""
+    """Refuse arguments from a configuration for a plugin that got its arguments from the program."""
     if args is not None:
         yield FieldError.invalid(path, args, "the program that passes the plugin gave it its arguments")
 
@@ -119,7 +119,7 @@ class Registry:
         self.register(name, factory)
 
     def _offers(self, name: str, plugin_class: type | None) -> bool:
-        """Whether the entry point *name* of another package is that of *plugin_class*."""
+        """Return whether the entry point *name* of another package is that of *plugin_class*."""
         entry = self._entry_points.get(name)
         if entry is None or plugin_class is None or name in self._rivals or self.catalogue.get(name):
             return False
@@ -156,12 +156,12 @@ class Registry:
         return loaded
 
     def allows(self, name: str) -> bool:
-        """Whether *name* is an import path that may be followed."""
+        """Return whether *name* is an import path that may be followed."""
         module, colon, _ = name.partition(":")
         return bool(colon) and any(module == p or module.startswith(f"{p}.") for p in self.allow_imports)
 
     def takes_part(self, name: str) -> bool:
-        """Whether a profile that enables *name* needs the plugin; ``False`` for one that is not installed."""
+        """Return whether a profile that enables *name* needs the plugin; ``False`` if it is not installed."""
         return name in self or (":" in name and not self.skip_imports)
 
     def _import_path(self, name: str) -> EntryPoint:
@@ -203,7 +203,7 @@ class Registry:
         return CatalogueEntry(name, self.points(name) or _ANY_POINT, args_class=args_class, check_args=check)
 
     def origins(self) -> list[Origin]:
-        """Every plugin with where it comes from, sorted by name."""
+        """Return every plugin with where it comes from, sorted by name."""
         found = [_origin(entry) for entry in self._entry_points.values()]
         found += [
             Origin(name, "registered", _target(f))
@@ -253,7 +253,7 @@ class _RegistryCatalogue:
         return None if name in self.registry else self.inner.removed(name)
 
     def defaults(self, gates: FeatureGates = NO_GATES) -> tuple[CatalogueEntry, ...]:
-        """The plugins enabled by default under these feature gates, in order."""
+        """Return the plugins enabled by default under these feature gates, in order."""
         return self.inner.defaults(gates)
 
     def names(self) -> tuple[str, ...]:

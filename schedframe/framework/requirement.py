@@ -58,7 +58,7 @@ def _conditions(name: str, stated: Any) -> Iterator[tuple[Callable[[_Version, _V
 
 
 def _release(version: str) -> _Version:
-    """The numbers of a version, without what follows them (``.dev1``, ``rc2``) and zeros at the end."""
+    """Return the numbers of a version, without suffixes (``.dev1``, ``rc2``) and zeros at the end."""
     numbers = [int(part) for part in takewhile(str.isdigit, re.split(r"[.+-]|(?=rc|a|b)", version))]
     while numbers and numbers[-1] == 0:
         numbers.pop()

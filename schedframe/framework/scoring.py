@@ -58,7 +58,7 @@ class ScoreTable:
         )
 
     def best(self) -> npt.NDArray[np.intp]:
-        """Positions (among ``rows``) of all rows with the highest total, ascending."""
+        """Return the positions (among ``rows``) of all rows with the highest total, ascending."""
         best: npt.NDArray[np.intp] = (self.total == self.total.max()).nonzero()[0]
         return best
 
@@ -113,7 +113,7 @@ def run_scores(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> ScoreTabl
 
 
 def _raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Scores | Status:
-    """What the plugin says, of the right shape and kind of number."""
+    """Return the scores of the plugin, of the right shape and kind of number."""
     point = "score" if entry.score_rows is None else "score_rows"
     try:
         if entry.score_rows is not None:

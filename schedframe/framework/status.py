@@ -132,7 +132,7 @@ class Status:
 
     @classmethod
     def from_error(cls, error: BaseException | str, plugin: str = "") -> Status:
-        """An ERROR with the message of *error*; an exception is kept with its traceback."""
+        """Return an ERROR with the message of *error*; an exception is kept with its traceback."""
         if isinstance(error, BaseException):
             return cls(Code.ERROR, (message_of(error),), plugin, error)
         return cls(Code.ERROR, (error,), plugin)
@@ -219,7 +219,7 @@ def _kept(kept: dict[str, Status], code: Code, reasons: tuple[str]) -> Status:
 
 
 def _check_text(value: Any, what: str) -> None:
-    """A subclass of ``str``, such as a ``StrEnum``, will do if it can be hashed."""
+    """Refuse what is no text; a subclass of ``str``, such as a ``StrEnum``, will do if it can be hashed."""
     if not isinstance(value, str):
         raise TypeError(f"{what} must be a string")
     try:

@@ -51,7 +51,7 @@ def check_plugin(name: str, plugin: Any) -> None:
 
 
 def args_class_of(factory: Any) -> type | None:
-    """The attrs class of the plugin's ``args`` field, ``None`` if it takes none.
+    """Return the attrs class of the plugin's ``args`` field, ``None`` if it takes none.
 
     ``SomeArgs | None`` counts as ``SomeArgs``. Raises :class:`PluginError` for an annotation that cannot be
     resolved: arguments would then reach the plugin unchecked.
@@ -69,7 +69,7 @@ def args_class_of(factory: Any) -> type | None:
 
 
 def _resolved(factory: type, annotation: str) -> Any:
-    """What a postponed annotation means where it was written; the other fields need not be resolvable."""
+    """Return what a postponed annotation means where it was written; other fields need not be resolvable."""
     owner = next(
         (base for base in factory.__mro__ if "args" in vars(base).get("__annotations__", {})), factory
     )

@@ -47,11 +47,11 @@ class Verdicts:
 
     @classmethod
     def passing_all(cls, rows: Rows) -> Verdicts:
-        """All rows pass so far."""
+        """Return verdicts by which all rows pass so far."""
         return cls(rows, np.zeros(len(rows), np.int32))
 
     def number_of(self, status: Status) -> int:
-        """The number that stands for *status*."""
+        """Return the number that stands for *status*."""
         if status.code is Code.ERROR:
             self.statuses.append(status)
             return len(self.statuses)
@@ -85,14 +85,14 @@ class Verdicts:
         self.codes[position] = 0
 
     def passing(self) -> npt.NDArray[np.intp]:
-        """Positions (among ``rows``) of the rows that pass, ascending."""
+        """Return the positions (among ``rows``) of the rows that pass, ascending."""
         if not self.statuses and not self._counted:
             return np.arange(len(self.codes))
         found: npt.NDArray[np.intp] = (self.codes == 0).nonzero()[0]
         return found
 
     def without_error(self) -> npt.NDArray[np.intp]:
-        """Positions (among ``rows``) of the rows whose result is no error, ascending."""
+        """Return the positions (among ``rows``) of the rows whose result is no error, ascending."""
         errors = [i + 1 for i, status in enumerate(self.statuses) if status.code is Code.ERROR]
         found: npt.NDArray[np.intp] = (~np.isin(self.codes, errors)).nonzero()[0]
         return found
@@ -119,7 +119,7 @@ class Verdicts:
         return self._counted
 
     def rows_with(self, code: Code) -> npt.NDArray[np.intp]:
-        """Row numbers of those whose status has that code; not to be changed. O(rows), once if counted."""
+        """Return the rows whose status has that code; not to be changed. O(rows), once if counted."""
         found = self._with_code.get(code)
         if found is not None:
             return found
@@ -133,7 +133,7 @@ class Verdicts:
         return found
 
     def reasons(self) -> Counter[str]:
-        """How many rows each reason stands for; O(rows) in one bincount, O(statuses) if counted."""
+        """Return how many rows each reason stands for; O(rows) in one bincount, O(statuses) if counted."""
         reasons: Counter[str] = Counter()
         for status, count in self.counts():
             for reason in status.reasons:
@@ -141,7 +141,7 @@ class Verdicts:
         return reasons
 
     def summary(self) -> str:
-        """The reasons with their numbers, as messages word them."""
+        """Return the reasons with their numbers, as messages word them."""
         if self._summary is None or self._counted is None:
             self._summary = summary_of(self.reasons())
         return self._summary
@@ -157,7 +157,7 @@ class Verdicts:
         return int(failed[0]) if len(failed) else None
 
     def first_error(self) -> Status | None:
-        """The error of the first row by node name that failed, ``None`` if no row did."""
+        """Return the error of the first row by node name that failed, ``None`` if no row did."""
         failed = self._failed()
         names = self.rows.select(failed).names() if len(failed) else ()
         if not names:
@@ -209,7 +209,7 @@ class Diagnosis(Mapping[str, Status]):
         return self._position
 
     def status_of(self, name: str) -> Status | None:
-        """Why node *name* was rejected; what pre_filter said of all, for a node that no filter saw."""
+        """Return why node *name* was rejected; what pre_filter said, for a node that no filter saw."""
         if name in self.named:
             return self.named[name]
         position = self._positions().get(name)
@@ -242,7 +242,7 @@ class Diagnosis(Mapping[str, Status]):
         return [status for status in found if status is not None]
 
     def rows_with(self, code: Code, all_rows: Rows) -> npt.NDArray[np.intp]:
-        """Row numbers of the nodes whose status has that code, among *all_rows* of the cluster; O(rows)."""
+        """Return the rows among *all_rows* of the cluster whose status has that code; O(rows)."""
         verdicts = self.verdicts
         rows = verdicts.rows_with(code)
         if self.absent is not None and self.absent.code is code:
@@ -257,7 +257,7 @@ class Diagnosis(Mapping[str, Status]):
         return rows
 
     def reasons(self) -> Counter[str]:
-        """How many nodes each reason stands for; O(rows) in one bincount."""
+        """Return how many nodes each reason stands for; O(rows) in one bincount."""
         reasons = self.verdicts.reasons()
         for status in self._overruled():
             reasons.subtract(status.reasons)
@@ -270,7 +270,7 @@ class Diagnosis(Mapping[str, Status]):
         return +reasons
 
     def message(self) -> str:
-        """One line for people, as the reference words it: ``0/5 nodes are available: 5 Insufficient cpu.``"""
+        """Return one line as the reference words it: ``0/5 nodes are available: 5 Insufficient cpu.``"""
         text = f"0/{self.num_nodes} nodes are available"
         if self.pre_filter_status is not None and self.pre_filter_status.reasons:
             text += f": {self.pre_filter_status.message}."
@@ -284,6 +284,6 @@ class Diagnosis(Mapping[str, Status]):
 
 
 def summary_of(reasons: Mapping[str, int]) -> str:
-    """How many nodes each reason stands for, the end of a message: ``: 2 no, 3 never.``"""
+    """Return how many nodes each reason stands for, the end of a message: ``: 2 no, 3 never.``"""
     parts = sorted(f"{count} {reason}" for reason, count in reasons.items())
     return f": {', '.join(parts)}." if parts else ":"

@@ -90,7 +90,7 @@ class WaitingRoom(Generic[Ticket]):
         return waiting
 
     def get(self, uid: str) -> WaitingPod[Ticket] | None:
-        """The waiting pod of that uid."""
+        """Return the waiting pod of that uid."""
         return self._pods.get(uid)
 
     def allow(self, uid: str, plugin: str) -> WaitingPod[Ticket] | None:

@@ -313,7 +313,7 @@ class PassedOver:
         cohort.add(info, pod_class)
 
     def _find_same(self, info: QueuedPodInfo) -> QueuedPodInfo | None:
-        """What waits with the history of *info*; if nothing does, *info* is found from now on."""
+        """Return what waits with the history of *info*; if nothing does, *info* represents it from now on."""
         moment = info.timestamp, info.moment
         if moment != self._moment:
             self._same_history.clear()
@@ -333,7 +333,7 @@ class PassedOver:
         return None
 
     def _key(self, info: QueuedPodInfo) -> Any:
-        """All of a history that decides what becomes of it."""
+        """Return all of a history that decides what becomes of it."""
         return (
             info.profile,
             common_order(info)[:3],

@@ -164,7 +164,7 @@ class DictionaryColumn(Generic[V]):
         self.epoch += 1
 
     def _values(self) -> tuple[slice | npt.NDArray[np.intp], Sequence[Any], dict[int, V | None] | None]:
-        """Rows that may have a value; their values, or keys and the values by key."""
+        """Return rows that may have a value; their values, or keys and the values by key."""
         table, among = self._table, self._among
         if among is None:
             rows, nodes = table.nodes()

@@ -81,7 +81,7 @@ class DerivedArrays(ABC):
 
     @abstractmethod
     def compute_row(self, row: int) -> None:
-        """The same for one row: called for every pod that is placed, so without arrays."""
+        """Compute one row: called for every pod that is placed, so without arrays."""
 
 
 @define(eq=False)
@@ -94,7 +94,7 @@ class DerivedArrayCache(Generic[Table]):
     """Of arrays that are not kept yet: the number of rows for which they were wanted."""
 
     def get(self, key: Hashable, make: Callable[[Table], Derived]) -> Derived:
-        """The arrays of that key, made if need be, and up to date."""
+        """Return the arrays of that key, made if need be, and up to date."""
         found: Any = self._kept.get(key)
         if found is None:
             if len(self._kept) >= policy.KEPT_COLUMNS:

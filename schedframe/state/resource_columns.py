@@ -99,8 +99,8 @@ class ResourceColumns:
         return self._zeros if columns is None else columns[1]
 
     def row_state(self, row: int) -> tuple[Any, ...] | None:
-        """What there is and what is used on a row, and whether there is room for a pod; ``None`` if there are
-        too many resources to look at all.
+        """Return what there is and what is used on a row, and whether there is room for a pod; ``None`` if
+        there are too many resources to look at all.
         """
         amounts = self.matrix[:, row].tobytes()  # made, hashed and compared faster than a tuple of numbers
         others = len(self.sparse.resources)
@@ -109,7 +109,7 @@ class ResourceColumns:
         return (amounts, *self.sparse.amounts_at(row)) if others <= policy.KEPT_COLUMNS else None
 
     def state_columns(self) -> Iterator[Column]:
-        """The columns whose values at a row are its :meth:`row_state`; some are made for this."""
+        """Return the columns whose values at a row are its :meth:`row_state`; some are made for this."""
         yield from self.matrix
         for name in self.sparse:
             yield from self.sparse.columns_of(name)

@@ -82,15 +82,15 @@ class RowsByState:
         return self._column.nbytes
 
     def states(self) -> list[RowState]:
-        """The states that have rows."""
+        """Return the states that have rows."""
         return [state for state in self._states.values() if state.count]
 
     def state_at(self, row: int) -> RowState:
-        """The state of a row that is not left out."""
+        """Return the state of a row that is not left out."""
         return self._by_number[self.numbers[row]]
 
     def activated_since(self, activations: int) -> list[RowState] | None:
-        """The states activated after the first *activations* ones; ``None`` if that is too long ago."""
+        """Return the states activated after the first *activations* ones; ``None`` if that is long ago."""
         first = activations - self.activations + len(self._activated)
         return self._activated[first:] if first >= 0 else None
 
@@ -120,7 +120,7 @@ class RowsByState:
         return self.usable
 
     def _pod_came(self, row: int, requests: PodResources) -> bool:
-        """A pod was assumed and nothing else: the rows of a state all enter the same one by such a pod.
+        """Note that a pod was assumed and nothing else: rows of one state all enter the same one by it.
 
         There is room for another pod, so the number of pods does not matter.
         """
@@ -171,12 +171,12 @@ class RowsByState:
     # ---- looking for rows --------------------------------------------------------------------------------
 
     def one_of(self, state: RowState) -> int:
-        """Some row of a state that has any; O(1) if the last one that entered is still there."""
+        """Return some row of a state that has any; O(1) if the last one that entered is still there."""
         row = state.row
         return row if self.numbers[row] == state.number else self.nth((state,), 0)
 
     def nth(self, states: Sequence[RowState], n: int) -> int:
-        """The row at position *n* among those in *states*, ascending; O(states x blocks + block)."""
+        """Return the row at position *n* among those in *states*, ascending; O(states x blocks + block)."""
         for block, counts in enumerate(zip(*[state.blocks for state in states], strict=True)):
             count = sum(counts)
             if n < count:
@@ -188,7 +188,7 @@ class RowsByState:
         raise InvariantError("states have fewer rows than they count")
 
     def rows_of(self, states: Collection[RowState]) -> Positions:
-        """All rows in *states*, ascending; O(rows)."""
+        """Return all rows in *states*, ascending; O(rows)."""
         if not states:
             return np.empty(0, np.intp)
         return self._are_of(states, self._column[: self.table.size]).nonzero()[0]
@@ -208,7 +208,7 @@ class RowsByState:
         return None if amounts is None else (*amounts, *[cells[row] for cells in self._cells_of_scores])
 
     def _state_of(self, row: int) -> RowState | None:
-        """The state for *row* as it is now; ``None`` if there are too many, or too many resources."""
+        """Return the state for *row* as it is now; ``None`` if there are too many, or too many resources."""
         key = self._key_of(row)
         state = self._states.get(key)
         if state is not None or key is None:
@@ -257,7 +257,7 @@ class RowsByState:
         return True
 
     def _pays(self, codes: Codes) -> bool:
-        """Whether the rows of a sample share their states."""
+        """Return whether the rows of a sample share their states."""
         size = self.table.size
         some = [row for row in range(0, size, max(1, size // policy.SAMPLE)) if not codes[row]]
         kinds = {self._key_of(row) for row in some}

@@ -182,14 +182,14 @@ class TableStore:
         return column
 
     def row_state(self, row: int) -> tuple[Any, ...] | None:
-        """All amounts of a row: rows with equal states do not differ in what there is and what is used of any
-        resource, nor in whether there is room for another pod; only in the number of pods. ``None`` if there
-        are too many resources to compare. O(resources).
+        """Return all amounts of a row: rows with equal states do not differ in what there is and what is used
+        of any resource, nor in whether there is room for another pod; only in the number of pods. ``None`` if
+        there are too many resources to compare. O(resources).
         """
         return self._amounts.row_state(row)
 
     def state_columns(self) -> Iterator[Column]:
-        """The columns whose values at a row are its :meth:`row_state`."""
+        """Return the columns whose values at a row are its :meth:`row_state`."""
         return self._amounts.state_columns()
 
     # ---- nodes -------------------------------------------------------------------------------------------

@@ -62,7 +62,7 @@ class ManifestBuilder(Mapping[str, Any]):
         return self._with("metadata", "annotations", {**annotations, **more})
 
     def _with(self, *path_and_values: Any) -> Self:
-        """A copy with more in the mapping at a path, or with more at the end of the list there."""
+        """Return a copy with more in the mapping at a path, or with more at the end of the list there."""
         *path, values = path_and_values
         document = deepcopy(self._document)
         place: dict[str, Any] = document
@@ -84,7 +84,7 @@ class PodBuilder(ManifestBuilder):
     kind = "Pod"
 
     def build(self) -> Pod:
-        """The pod. :class:`schedframe.InputError` for amounts and the like that cannot be read."""
+        """Return the pod. :class:`schedframe.InputError` for amounts and the like that cannot be read."""
         built = from_manifest(self)
         assert isinstance(built, Pod)
         return built
@@ -191,7 +191,7 @@ class NodeBuilder(ManifestBuilder):
     kind = "Node"
 
     def build(self) -> Node:
-        """The node. :class:`schedframe.InputError` for amounts and the like that cannot be read."""
+        """Return the node. :class:`schedframe.InputError` for amounts and the like that cannot be read."""
         built = from_manifest(self)
         assert isinstance(built, Node)
         return built
@@ -225,7 +225,7 @@ def _in(key: str, values: Any) -> dict[str, Any]:
 
 @checked
 def pod(name: str) -> PodBuilder:
-    """A pod of that name in the namespace ``default``, with one container that asks for nothing."""
+    """Return a pod of that name in the namespace ``default``, with one container that asks for nothing."""
     return PodBuilder(
         {
             "apiVersion": "v1",
@@ -238,7 +238,7 @@ def pod(name: str) -> PodBuilder:
 
 @checked
 def node(name: str, *, cpu: str | int = 4, memory: str = "8Gi", pods: int = 110) -> NodeBuilder:
-    """A node of that name with some room, and its name as the label ``kubernetes.io/hostname``."""
+    """Return a node of that name with some room, and its name as the label ``kubernetes.io/hostname``."""
     return NodeBuilder(
         {
             "apiVersion": "v1",

@@ -96,7 +96,7 @@ class _Now:
     made: int = field(default=0)
 
     def one_of(self, things: dict[Any, Any]) -> Any:
-        """One of these objects, ``None`` if there are none."""
+        """Return one of these objects, ``None`` if there are none."""
         return self.draw(st.sampled_from(list(things.values()))) if things else None
 
     # ---- nodes -------------------------------------------------------------------------------------------

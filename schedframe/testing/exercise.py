@@ -20,7 +20,7 @@ class PluginNotCached(UserWarning):
 
 
 def idle(subject: Subject, worlds: Iterable[World]) -> Iterator[str]:
-    """What the plugin never did in *worlds*: reject a node, or tell two nodes apart by their scores."""
+    """Return what the plugin never did in *worlds*: reject a node, or give two nodes different scores."""
     filters = not subject.hooks.isdisjoint((*FILTERS, "pre_filter", "pre_enqueue"))
     scores = not subject.hooks.isdisjoint(SCORES)
     for world in worlds:

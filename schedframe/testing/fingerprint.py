@@ -56,7 +56,7 @@ def _fields(cls: type) -> tuple[str, ...] | None:
 
 
 def columns(table: NodeTable) -> Any:
-    """All that the table says of rows, nodes and pods."""
+    """Return all that the table says of rows, nodes and pods."""
     names = sorted(table.resources())
     arrays = [
         table.alive,

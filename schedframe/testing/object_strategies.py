@@ -58,7 +58,7 @@ def pods(
     namespaces: Sequence[str] = vocabulary.NAMESPACES,
     node_name: str = "",
 ) -> Strategy[Pod]:
-    """Pods that may ask for anything that the builtin plugins look at; most ask for little.
+    """Draw pods that may ask for anything that the builtin plugins read; most ask for little.
 
     *labels* and *annotations* come on top of those that pods have anyway; some containers request
     *resources*. The uid is the name.

@@ -90,12 +90,12 @@ class Search:
     # ---- filter ------------------------------------------------------------------------------------------
 
     def verdict(self, info: NodeInfo, state: CycleState | None = None) -> Status:
-        """What the per-node form says of one node."""
+        """Return the verdict of the per-node form about one node."""
         used = state if state is not None else self.state
         return self.probe.status("filter", used, self.pod, info)
 
     def verdicts(self, rows: Rows, form: str | None = None) -> list[Status]:
-        """What is said of each row; by *form*, or by that which the plugin has."""
+        """Return the verdict about each row; by *form*, or by that which the plugin has."""
         form = form or self.probe.filter_form
         if form == "filter":
             return [self.verdict(info) for info in rows]
@@ -125,7 +125,7 @@ class Search:
         return dict(zip(rows.names(), self.verdicts(rows, form), strict=True))
 
     def feasible(self, rows: Rows) -> Rows:
-        """The rows that pass: all of them where the plugin does not filter, or said Skip."""
+        """Return the rows that pass: all of them where the plugin does not filter, or said Skip."""
         if self.probe.filter_form is None or self.status.is_skip:
             return rows
         if not self.goes_on:
@@ -200,7 +200,7 @@ class Probe:
         return next((form for form in ("score_rows", "score") if form in self.hooks), None)
 
     def call(self, hook: str, *arguments: Any) -> Any:
-        """What the hook answers; :class:`Raised` if it fails."""
+        """Return the answer of the hook; :class:`Raised` if it fails."""
         function: Callable[..., Any] = self.subject.calls(self.plugin)[hook]
         try:
             return function(self.plugin, *arguments)
@@ -208,7 +208,7 @@ class Probe:
             raise Raised(hook, error) from error
 
     def status(self, hook: str, *arguments: Any) -> Status:
-        """What a hook answers that answers a status; success if it does not say, or is not there."""
+        """Return the status that a hook answers; success if it does not say, or is not there."""
         if hook not in self.hooks:
             return PASSES
         return self.checked(hook, self.call(hook, *arguments))
@@ -242,7 +242,7 @@ class Probe:
         return search
 
     def accepts(self, pod: Pod) -> bool:
-        """Whether the plugin alone would let *pod* into the queue and onto some node."""
+        """Return whether the plugin alone would let *pod* into the queue and onto some node."""
         if not self.status("pre_enqueue", pod).is_success:
             return False
         search = self.search(pod)
@@ -284,5 +284,5 @@ def _check_timeout(hook: str, status: Status) -> None:
 
 
 def rows_of(table: NodeTable, positions: Iterable[int]) -> Rows:
-    """Some rows of the table, in that order."""
+    """Return some rows of the table, in that order."""
     return Rows.at(table, np.fromiter(positions, np.intp))

@@ -50,7 +50,7 @@ class CallRecorder:
         cluster.watch(self._on_event, ("Pod",))
 
     def calls_of(self, plugin: str, hook: str = "") -> list[PluginCall]:
-        """The calls of one plugin, or of one of its hooks."""
+        """Return the calls of one plugin, or of one of its hooks."""
         return [call for call in self.calls if call.plugin == plugin and hook in ("", call.hook)]
 
     def _on_event(self, event: WatchEvent) -> None:

@@ -93,7 +93,7 @@ WAITING_CHANGES: tuple[Callable[[Pod, Pod], Pod], ...] = (relabelled, tolerating
 
 
 def next_steps(world: World, node: Node, pod: Pod) -> Iterator[Change]:
-    """What may happen next on *node* and to the waiting *pod*, made up from the rest of *world*."""
+    """Return what may happen next on *node* and to the waiting *pod*, made up from the rest of *world*."""
     others = [change.new for change in world.changes if isinstance(change.new, Node)]
     for other in (*world.nodes, *others):
         if other.name != node.name:

@@ -56,7 +56,7 @@ def _lists(elements: Strategy[Any], least: int, most: int) -> Strategy[list[Any]
 def workloads(
     draw: st.DrawFn, pods: Strategy[Pod] | None = None, *, min_size: int = 1, max_size: int = 4
 ) -> tuple[Pod, ...]:
-    """Pods that wait, each under a name of its own; some share what they ask for with the one before."""
+    """Draw pods that wait, each under a name of its own; some have the requests of the one before."""
     drawn = draw(_lists(pods if pods is not None else _PODS, min_size, max_size))
     alike = [draw(st.sampled_from((False, False, True))) for _ in drawn]
     made: list[Pod] = []
@@ -74,7 +74,7 @@ def clusters(
     max_nodes: int = MAX_NODES,
     max_running: int = MAX_RUNNING,
 ) -> tuple[tuple[Node, ...], tuple[Pod, ...]]:
-    """Nodes (``n0``, ``n1``, …, unless the strategy names them) and pods that run on them."""
+    """Draw nodes (``n0``, ``n1``, …, unless the strategy names them) and pods that run on them."""
     drawn = draw(_lists(nodes if nodes is not None else _NODES, 1, max_nodes))
     found = tuple(_distinct(drawn, named=nodes is not None))
     running = draw(_lists(pods if pods is not None else _PODS, 0, max_running))
@@ -94,7 +94,7 @@ def worlds(
     objects: Strategy[Sequence[Any]] | None = None,
     max_changes: int = 4,
 ) -> World:
-    """All that a plugin is checked in: a cluster, waiting pods, other objects, and a sequence of events."""
+    """Draw all that a plugin is checked in: a cluster, waiting pods, other objects, and events."""
     found, running = draw(clusters(nodes, pods))
     waiting = draw(workloads(pods, min_size=2, max_size=3))
     others = tuple(draw(objects if objects is not None else _OBJECTS))
@@ -110,7 +110,7 @@ _NODES: Final = nodes("node")
 
 
 def namespace(name: str, labels: dict[str, str]) -> Namespace:
-    """A namespace with labels."""
+    """Draw a namespace with labels."""
     return Namespace(ObjectMeta(name=name, uid=name, labels=labels))
 
 

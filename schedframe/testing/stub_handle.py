@@ -76,7 +76,7 @@ class StubHandle:
             self._objects.set(obj)
 
     def attach(self, name: str, plugin: Any) -> None:
-        """The plugin that ``runner`` runs."""
+        """Set the plugin that ``runner`` runs."""
         self._plugin = (name, plugin)
 
     def _used(self, what: str) -> None:
@@ -140,7 +140,7 @@ class StubHandle:
         return {pod.key: pod for pod in self.world.pods}
 
     def snapshot(self) -> Snapshot:
-        """The nodes as they are now. Off the core only for plugins that declare ``reads_snapshot``."""
+        """Return the nodes as they are now. Off the core only for plugins that declare ``reads_snapshot``."""
         if self._plugin is not None and not getattr(self._plugin[1], "reads_snapshot", False):
             self._used("snapshot() without reads_snapshot = True")
         return Snapshot.take(self._table)

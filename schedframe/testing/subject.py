@@ -57,7 +57,7 @@ class Subject:
         return tuple(self.declares("reads") or ())
 
     def make(self, handle: Any) -> Any:
-        """A new instance, made as a profile makes one."""
+        """Return a new instance, made as a profile makes one."""
         if not inspect.isclass(self.factory):
             return self.factory(self.args, handle)
         offered = {"args": self.args, "handle": handle}

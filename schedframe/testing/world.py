@@ -93,7 +93,7 @@ def smaller(world: World) -> Iterator[World]:
 
 
 def is_consistent(world: World) -> bool:
-    """Whether each change begins where the one before it left the object."""
+    """Return whether each change begins where the one before it left the object."""
     everything = (*world.nodes, *world.running, *world.pods, *world.objects)
     now: dict[tuple[str, str], Any] = {_identity(obj): obj for obj in everything}
     for change in world.changes:
@@ -113,7 +113,7 @@ def _named(obj: Any) -> str:
 
 
 def describe(obj: Any) -> str:
-    """An object in one line: what was set, as in a manifest."""
+    """Return an object in one line: what was set, as in a manifest."""
     document = _document(obj)
     if document is None:
         return repr(obj)
@@ -122,7 +122,7 @@ def describe(obj: Any) -> str:
 
 
 def _document(obj: Any) -> dict[str, Any] | None:
-    """The manifest without what goes without saying; ``None`` for what has none."""
+    """Return the manifest without defaults; ``None`` for an object without a manifest."""
     if getattr(obj, "KIND", None) not in KINDS:
         return None
     manifest = to_manifest(obj)

@@ -72,25 +72,25 @@ class Worlds:
         return self._drawn[0] if self._drawn else self._draw(0)
 
     def all(self) -> tuple[World, ...]:
-        """All of them."""
+        """Return all worlds."""
         if not self._drawn:
             self._drawn = tuple(self._draw(number) for number in range(self.max_examples))
             self._contents = contents(self._drawn)
         return self._drawn
 
     def _draw(self, number: int) -> World:
-        """One world. Each comes from a run of its own: within a run, they are variations of one another."""
+        """Draw one world, in a run of its own: worlds of one run are variations of one another."""
         drawn: list[World] = []
         self._engine(drawn.append, number, shrink=False)
         return drawn[-1]
 
     def forget_if_changed(self) -> None:
-        """A plugin that changes what it is given must not spoil the checks that follow."""
+        """Drop worlds that a plugin changed, so that the checks that follow get what they expect."""
         if self._drawn and contents(self._drawn) != self._contents:
             self._drawn = ()
 
     def shrunk(self, failing: tuple[World, Violation], fails: Fails) -> tuple[World, Violation]:
-        """A smaller world in which the plugin fails too; the same if Hypothesis finds none."""
+        """Return a smaller world in which the plugin fails too; the same if Hypothesis finds none."""
         if not self.max_shrinks or failing[0] not in self._drawn:
             return failing
         best: list[tuple[World, Violation]] = []

@@ -33,7 +33,7 @@ _FIX: Final = "use fields, numbers, strings, parentheses, pipelines and the arit
 
 
 def has_actions(text: str) -> bool:
-    """Whether rendering *text* would change anything."""
+    """Return whether rendering *text* would change anything."""
     return "{{" in text
 
 
@@ -105,7 +105,7 @@ def _pipeline(source: str, tokens: list[tuple[str, str]], environment: Environme
 def _command(
     source: str, tokens: list[tuple[str, str]], environment: Environment, piped: list[Value]
 ) -> Value:
-    """A function with its arguments, the piped value being the last, or a single operand."""
+    """Return a function with its arguments, the piped value being the last, or a single operand."""
     if tokens and tokens[0][0] == "name" and tokens[0][1] not in _LITERALS:
         name = tokens.pop(0)[1]
         function = FUNCTIONS.get(name)

@@ -134,7 +134,7 @@ class Binder:
             raise
 
     def _is_bound(self, attempt: _BindAttempt) -> bool:
-        """Whether the watch shows the pod on the node. Raises :class:`BindRefused` if it cannot get there."""
+        """Return whether the watch shows the pod on the node. Raises :class:`BindRefused` if it cannot."""
         pod, present = attempt.pod, shown(self.lookup, attempt.pod)
         if present is not None:
             there = present.spec.node_name
@@ -242,7 +242,7 @@ class _BindAttempt:
                 self.settled_at = max(self.settled_at, loop_time() + STORE_SECONDS)
 
     def may_take_effect(self) -> bool:
-        """Whether a request that was sent may still take effect."""
+        """Return whether a request that was sent may still take effect."""
         return loop_time() < self.settled_at
 
 

@@ -144,7 +144,7 @@ class KubernetesCluster(RemoteCluster):
     # ---- reading -----------------------------------------------------------------------------------------
 
     def list(self, kind: str) -> Objects:
-        """All objects of *kind*: as the watch shows them if it is followed, else read from the server."""
+        """Return all objects of *kind*: as the watch shows them if it is followed, else from the server."""
         reflector = self._reflectors.get(kind)
         if reflector is not None and reflector.synced.is_set():
             return [*reflector.objects.values()]
@@ -155,7 +155,7 @@ class KubernetesCluster(RemoteCluster):
         return await reflector.read()
 
     def get(self, kind: str, key: str) -> Any | None:
-        """The object as the watch shows it if the kind is followed, else as the server has it."""
+        """Return the object as the watch shows it if the kind is followed, else as the server has it."""
         if self.follows(kind):
             return self._lookup(kind, key)
         return self.get_latest(kind, key)
@@ -166,7 +166,7 @@ class KubernetesCluster(RemoteCluster):
             self.fence.check()
 
     def get_latest(self, kind: str, key: str) -> Any | None:
-        """The object as the server has it now, or None."""
+        """Return the object as the server has it now, or None."""
         return self._run(self._get(kind, key))
 
     async def _get(self, kind: str, key: str) -> Any | None:
@@ -180,7 +180,7 @@ class KubernetesCluster(RemoteCluster):
             raise
 
     def follows(self, kind: str) -> bool:
-        """Whether *kind* is watched and its first list is complete."""
+        """Return whether *kind* is watched and its first list is complete."""
         reflector = self._reflectors.get(kind)
         return reflector is not None and reflector.synced.is_set()
 

@@ -40,7 +40,7 @@ class LoopThread:
         self._thread.start()
 
     def is_here(self) -> bool:
-        """Whether the caller is that thread."""
+        """Return whether the caller is that thread."""
         return threading.current_thread() is self._thread
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:

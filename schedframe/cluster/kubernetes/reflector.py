@@ -234,7 +234,7 @@ class Reflector:
     # ---- watch -------------------------------------------------------------------------------------------
 
     async def _watch_once(self) -> None:
-        """One watch, until it ends, which is no failure."""
+        """Run one watch until it ends, which is no failure."""
         opened = loop_time()
         try:
             await self._follow()
@@ -298,12 +298,12 @@ class Reflector:
 
 
 def _says_no_stream(error: ApiError | NoAnswer) -> bool:
-    """Whether the server has no streaming lists: it refuses one, or takes it for a watch without an end."""
+    """Return whether the server has no streaming lists: it refuses one, or takes it for an endless watch."""
     return error.is_quiet if isinstance(error, NoAnswer) else error.status in _NO_STREAM
 
 
 def _is_lower(version: str, than: str) -> bool:
-    """Whether it is the lower one of two versions; never for those that are no numbers."""
+    """Return whether it is the lower one of two versions; never for those that are no numbers."""
     return version.isdecimal() and than.isdecimal() and int(version) < int(than)
 
 

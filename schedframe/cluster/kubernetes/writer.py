@@ -74,7 +74,7 @@ class Writer:
                 raise
 
     async def _has_node(self, pod: Pod) -> bool:
-        """Whether the server has that very pod on a node."""
+        """Return whether the server has that very pod on a node."""
         path = f"/api/v1/namespaces/{pod.namespace}/pods/{pod.name}"
         present: Pod = PODS.one(await self._send("GET", path, None))
         return present.uid == pod.uid and bool(present.spec.node_name)

@@ -114,7 +114,7 @@ class PodWriteQueue:
         self._start(write)
 
     def is_writing(self, pod: Pod) -> bool:
-        """Whether something about *pod* is still to be written. O(1)."""
+        """Return whether something about *pod* is still to be written. O(1)."""
         return pod.uid in self._by_uid
 
     def __len__(self) -> int:

@@ -78,7 +78,7 @@ def _finished(message: tuple[Core, Attempt, Status | None]) -> None:
 
 
 def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
-    """The executor is done with the attempt: bound, failed, or waiting for the outside world."""
+    """Continue after the executor is done with the attempt: bound, failed, or waiting."""
     assumed = attempt.assumed
     assert assumed is not None
     if status is not None and status.code is Code.WAIT and attempt.abort_status is not None:

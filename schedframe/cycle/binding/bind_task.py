@@ -94,7 +94,7 @@ class BindingTask:
         return None if answer is None else _binding_status(name, point, answer)
 
     def _answered(self, name: str, answer: Any) -> Steps:
-        """The only bind plugin gave *answer*."""
+        """Return what *answer* of the only bind plugin means."""
         return self._outcome_of_only((yield from self._heard(name, "bind", answer)))
 
     def _outcome_of_only(self, status: Status | None) -> Status | None:
@@ -160,7 +160,7 @@ class BindingTask:
         return NO_BINDER
 
     def _bind_by(self, extender: Extender) -> Status | None:
-        """The error of *extender*; ``None`` if it bound the pod."""
+        """Return the error of *extender*; ``None`` if it bound the pod."""
         attempt = self.attempt
         assert attempt.assumed is not None
         try:
@@ -180,7 +180,7 @@ class BindingTask:
         return (yield from self._heard(name, point, answer))
 
     def _heard(self, name: str, point: str, answer: Any) -> Steps:
-        """What *answer* means, awaited if need be."""
+        """Return the status that *answer* stands for, awaited if need be."""
         try:
             if inspect.isawaitable(answer):
                 answer = yield answer
@@ -201,7 +201,7 @@ def _binding_status(plugin: str, point: str, answer: Any) -> Status | None:
 
 
 def _has_usable_wait(status: Status) -> bool:
-    """Whether the timeout is finite, and the events are events that can be looked up."""
+    """Return whether the timeout is finite, and the events are events that can be looked up."""
     try:
         hash(tuple(status.events))
     except Exception:  # noqa: BLE001 - events are what the plugin made; the caller reports the answer
@@ -235,13 +235,13 @@ async def _drive_async(steps: Steps, awaitable: Any) -> Status | None:
 
 
 def _is_cancelled() -> bool:
-    """Whether a ``CancelledError`` is for the running task, and not of what it awaits."""
+    """Return whether a ``CancelledError`` is for the running task, and not of what it awaits."""
     task = asyncio.current_task()
     return task is not None and task.cancelling() > 0
 
 
 def _advance(move: Callable[[], Any]) -> tuple[bool, Any]:
-    """Whether there is more to do, with the next awaitable or the result."""
+    """Return whether there is more to do, with the next awaitable or the result."""
     try:
         return True, move()
     except StopIteration as end:

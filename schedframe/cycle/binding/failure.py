@@ -123,7 +123,7 @@ def _rejectors(
 
 
 def _message(status: Status, diagnosis: Diagnosis | Rejection | None) -> str:
-    """One line for people; a rejection on the chosen node is worded as if that were the only node."""
+    """Return one line for people; a rejection on the chosen node is worded as if that were the only node."""
     if diagnosis is not None:
         return diagnosis.message()
     if not status.is_rejected or not status.plugin:

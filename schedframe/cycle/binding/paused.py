@@ -81,7 +81,7 @@ class PausedBindings:
         self._add(PausedBinding(attempt, uid, now + delay, verify=True))
 
     def get(self, uid: str) -> PausedBinding | None:
-        """The paused attempt of that pod."""
+        """Return the paused attempt of that pod."""
         return self._paused.get(uid)
 
     def leave(self, uid: str) -> PausedBinding | None:
@@ -133,7 +133,7 @@ class PausedBindings:
                 self._complete = last.pop(old)
 
     def _missed(self, wanted: Wanted, since: int) -> bool:
-        """Whether it came after *since*; in doubt, yes: to look once more does no harm."""
+        """Return whether it came after *since*; in doubt, yes: to look once more does no harm."""
         event = wanted.event if isinstance(wanted, EventOf) else wanted
         came = [last for last, moment in self._last.items() if moment > since and matches(event, last)]
         if not isinstance(wanted, EventOf) or self._complete is None or since < self._complete:

@@ -107,7 +107,7 @@ def withdraw_nomination(core: Core, pod: Pod) -> None:
 
 
 def is_own_update(core: Core, old: Pod | None, new: Pod) -> bool:
-    """Whether the event that shows *new* brings nothing but what the scheduler wrote.
+    """Return whether the event that shows *new* brings nothing but what the scheduler wrote.
 
     Events of several writes arrive in their order. What was written is forgotten when its event arrives, and
     when something else stands there although nothing is being written.
@@ -126,7 +126,7 @@ def is_own_update(core: Core, old: Pod | None, new: Pod) -> bool:
 
 
 def _same_otherwise(old: Pod, new: Pod) -> bool:
-    """Whether at most the parts of the status differ that schedulers write."""
+    """Return whether at most the parts of the status differ that schedulers write."""
     conditions = [one for one in old.status.conditions if one.type != POD_SCHEDULED]
     return (
         conditions == [one for one in new.status.conditions if one.type != POD_SCHEDULED]
@@ -139,7 +139,7 @@ def _same_otherwise(old: Pod, new: Pod) -> bool:
 
 
 def _changes(core: Core, pod: Pod, condition: PodCondition | None, nomination: str | None) -> Changes | None:
-    """What of this has to be written, given what stands there and what is on its way there."""
+    """Return which of these changes are to be written, given what is stored and what is on its way there."""
     written = core.written.get(pod.uid, ())
     standing = written[-1] if written else _shown(pod)
     condition = None if condition == standing.condition else condition

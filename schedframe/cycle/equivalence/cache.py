@@ -55,7 +55,7 @@ class EquivalenceCache:
     """Checks for which ``_bytes`` is used without counting again."""
 
     def lookup(self, framework: Framework, pod: Pod) -> SpecMemo | None:
-        """The class of *pod*, made if need be; ``None`` if it has none."""
+        """Return the class of *pod*, made if need be; ``None`` if it has none."""
         memo: SpecMemo | None = pod.spec.memo.get(_MEMO)
         if memo is None or not memo.is_of(framework, pod):
             plan = self._plan(framework)
@@ -87,7 +87,7 @@ class EquivalenceCache:
         return memo.skips.state(self.objects) is not None
 
     def classes(self) -> list[EquivalenceClass]:
-        """All classes, oldest first."""
+        """Return all classes, oldest first."""
         return list(self._classes.values())
 
     def __len__(self) -> int:
@@ -103,7 +103,7 @@ class EquivalenceCache:
     def _get(
         self, key: ClassKey, framework: Framework, plan: CacheablePlan, pod: Pod
     ) -> EquivalenceClass | None:
-        """The class of that key; ``None`` for the first pod of one of many keys: there may be no other."""
+        """Return the class of that key; ``None`` for the first pod of one of many keys."""
         eq_class = self._classes.get(key)
         if eq_class is not None:
             return eq_class
@@ -125,7 +125,7 @@ class EquivalenceCache:
         return eq_class
 
     def _pays_at_once(self, key: ClassKey) -> bool:
-        """Whether a class pays for its first pod: in a score matrix it costs no more than a full search."""
+        """Return whether a class pays for its first pod: it does in a score matrix."""
         shared = self._shared.get((key.profile, key.node_signature))
         if shared is None:
             return False

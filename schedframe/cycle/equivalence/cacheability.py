@@ -85,7 +85,7 @@ def partition_plan(framework: Framework) -> CacheablePlan | None:
 
 
 def part_of(plan: Plan, names: Container[str]) -> Plan:
-    """The points of the scheduling cycle with the plugins of these *names* alone."""
+    """Return the points of the scheduling cycle with the plugins of these *names* alone."""
 
     def only(entries: tuple[Any, ...]) -> tuple[Any, ...]:
         return tuple(entry for entry in entries if entry.name in names)

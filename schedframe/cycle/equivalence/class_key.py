@@ -26,7 +26,7 @@ class ClassKey:
 def class_key(
     profile: str, plan: CacheablePlan, pod: Pod, on_failure: Callable[[], None] | None = None
 ) -> ClassKey | None:
-    """The key of *pod*; ``None`` if a plugin cannot compare it, and such pods have no class.
+    """Return the key of *pod*; ``None`` if a plugin cannot compare it, and such pods have no class.
 
     *on_failure* is called if a plugin fails to.
     """
@@ -38,7 +38,7 @@ def class_key(
 def signature(
     hooks: Iterable[Any], pod: Pod, on_failure: Callable[[], None] | None = None
 ) -> tuple[Any, ...] | None:
-    """What the plugins of these ``pod_signature`` hooks read of *pod*; ``None`` if one cannot say."""
+    """Return what the plugins of these ``pod_signature`` hooks read of *pod*; ``None`` if one cannot say."""
     values = []
     for hook in hooks:
         try:

@@ -17,13 +17,13 @@ Positions = npt.NDArray[np.intp]
 
 
 def _passing_positions(codes: Codes) -> Positions:
-    """The rows with code 0, ascending; O(rows)."""
+    """Return the rows with code 0, ascending; O(rows)."""
     positions: Positions = (codes == 0).nonzero()[0]
     return positions
 
 
 def sparse_copy(codes: Codes) -> Codes:
-    """A copy that writes to no page of zeros if most codes are 0, so that the copy takes no memory there."""
+    """Return a copy that writes to no page of zeros if most codes are 0: such pages take no memory."""
     others = codes.nonzero()[0]
     if 4 * len(others) > len(codes):
         return codes.copy()
@@ -77,7 +77,7 @@ class ClassColumns:
     # ---- codes -------------------------------------------------------------------------------------------
 
     def feasible_rows(self) -> Rows:
-        """The rows that pass, ascending; positions are computed at first use."""
+        """Return the rows that pass, ascending; positions are computed at first use."""
         if self._passing is None:
             # Without a reference to these columns: in a cycle, the arrays of an evicted class would stay
             # until the garbage collector runs.
@@ -86,7 +86,7 @@ class ClassColumns:
         return self._passing
 
     def verdicts(self) -> Verdicts:
-        """The codes as verdicts of all nodes; the same object as long as they do not change."""
+        """Return the codes as verdicts of all nodes; the same object as long as they do not change."""
         if self._verdicts is None:
             rows = self.table.rows()
             self._verdicts = Verdicts(rows, self.codes[rows.index], self.statuses)
@@ -125,7 +125,7 @@ class ClassColumns:
     # ---- scores ------------------------------------------------------------------------------------------
 
     def partial_score(self, row: int) -> int:
-        """The total of a row without what its node gives, or its code, negated."""
+        """Return the total of a row without what its node gives, or its code, negated."""
         code = int(self.codes[row])
         return -code if code > 0 else int(self.totals[row] - self.node_scores[row]) if code == 0 else code
 
@@ -174,7 +174,7 @@ class ClassColumns:
         return totals
 
     def best_where(self, rows: Rows, mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
-        """Which of *rows* are the best of those feasible ones at which *mask* is true."""
+        """Return which of *rows* are the best of those feasible ones at which *mask* is true."""
         if not any(self.highest):
             # Most often the best row of all is among them: three passes, and no column is gathered.
             every = rows.take(self.totals)

@@ -9,12 +9,12 @@ Versions = tuple[int, ...]
 
 
 def change_stamp(table: NodeTable, objects: ObjectStore) -> Stamp:
-    """A value that is equal as long as the :func:`dependency_versions` of anything are; O(1)."""
+    """Return a value that is equal as long as the :func:`dependency_versions` of anything are; O(1)."""
     return objects.changes, table.node_log.version, table.affinity_changes
 
 
 def dependency_versions(kinds: tuple[str, ...], table: NodeTable, objects: ObjectStore) -> Versions:
-    """A value that differs as soon as an object of one of these *kinds* changes; O(kinds).
+    """Return a value that differs as soon as an object of one of these *kinds* changes; O(kinds).
 
     "Node" is what nodes have in common, "Image" which of them have which images and, if any has one, how many
     nodes there are, "PodAffinity" the pods with terms about other pods and, if there are any, the nodes.

@@ -104,7 +104,7 @@ class EquivalenceClass:
         return sizes + self._memo.nbytes() + BYTES_A_CLASS
 
     def feasible_rows(self) -> Rows:
-        """The rows that the index found feasible in this cycle."""
+        """Return the rows that the index found feasible in this cycle."""
         try:
             assert self.index is not None
             return self.index.feasible_rows()
@@ -114,7 +114,7 @@ class EquivalenceClass:
             return self.shared.on_fault(self, error)
 
     def only_filter(self) -> Query | None:
-        """The query without scores, if one plugin filters rows beside those that look at the node object.
+        """Return the query without scores, if one plugin filters rows beside those that read the node object.
 
         Then all rows that these let pass, and none of which is feasible, have one rejecting plugin.
         """
@@ -122,7 +122,7 @@ class EquivalenceClass:
         return evolve(query, scores=(), raw_scores=()) if len(query.filters) == 1 else None
 
     def overlay(self, priority: int) -> NominatedOverlay:
-        """The class as pods of that priority see it, nominated pods considered; the caller syncs it."""
+        """Return the class as pods of that priority see it, with nominated pods; the caller syncs it."""
         if priority not in self._overlays:
             if len(self._overlays) >= self.policy.score_keys:
                 self._overlays.clear()
@@ -147,7 +147,7 @@ class EquivalenceClass:
     # ---- the index ---------------------------------------------------------------------------------------
 
     def find_best(self) -> bool:
-        """Whether ``index`` found the best rows; else :meth:`refresh` must."""
+        """Return whether ``index`` found the best rows; else :meth:`refresh` must."""
         index, shared = self.index, self.shared
         if index is None:
             return False
@@ -247,7 +247,7 @@ class EquivalenceClass:
         return self.cacheable
 
     def _is_current(self, stamp: Stamp) -> bool:
-        """Whether nothing changed that all rows have in common; refreshes the node columns."""
+        """Return whether nothing changed that all rows have in common; refreshes the node columns."""
         versions = dependency_versions(self.plan.dependencies, self.table, self._objects)
         columns = self.node_columns
         if not columns.refresh() or self._node_generation != columns.generation or self._versions != versions:
@@ -258,7 +258,7 @@ class EquivalenceClass:
     # ---- building ----------------------------------------------------------------------------------------
 
     def _begin(self) -> bool:
-        """What goes for all rows; whether the class can be used."""
+        """Prepare what all rows have in common; return whether the class can be used."""
         table, plan, columns = self.table, self.plan, self.node_columns
         if self.index is not None:
             self.index.close()

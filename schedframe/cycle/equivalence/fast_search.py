@@ -111,7 +111,7 @@ class FastSearch:
     # ---- faults ------------------------------------------------------------------------------------------
 
     def _after_fault(self, framework: Framework, pod: Pod, error: BaseException) -> Decision | None:
-        """What the full search may go on with; the class is dropped and *error* reported."""
+        """Return what the full search may go on with; the class is dropped and *error* reported."""
         begun = self._begun
         self.drop(framework, pod, error)
         if begun is None:
@@ -135,7 +135,7 @@ class FastSearch:
         self.report(Status.from_error(fault), pod)
 
     def _lost_rows(self, eq_class: EquivalenceClass, error: BaseException) -> Rows:
-        """The feasible rows of a decision whose index cannot tell them any more: by another search."""
+        """Return the feasible rows of a decision whose index cannot tell them any more: by another search."""
         framework, pod, state = eq_class.framework, eq_class.pod, eq_class.new_state()
         self.drop(framework, pod, error)
         verdicts = framework.filter_rows(state, pod, eq_class.table.rows())
@@ -205,7 +205,7 @@ class FastSearch:
     # ---- live plugins must be called ---------------------------------------------------------------------
 
     def _with_node_filters(self, framework: Framework, memo: SpecMemo, pod: Pod) -> Decision | None:
-        """Some live plugins only filter node by node; the others may all skip."""
+        """Decide where some live plugins filter node by node only; the others may all skip."""
         eq_class = memo.eq_class
         if not eq_class.refresh():
             return None
@@ -266,7 +266,7 @@ class FastSearch:
     def _rejected(
         self, eq_class: EquivalenceClass, decision: Decision, outcome: PreFilterOutcome
     ) -> Decision:
-        """A live pre_filter rejected the pod: the cycle state must be what the full search would leave."""
+        """End the cycle of a pod that a live pre_filter rejected, in the state that a full search leaves."""
         status = outcome.status
         assert status is not None
         if status.code is Code.UNSCHEDULABLE:

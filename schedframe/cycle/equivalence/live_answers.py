@@ -36,7 +36,7 @@ class FilterAnswer:
 def run_columnar_filters(
     entries: Sequence[FilterEntry], order: dict[str, int], state: CycleState, pod: Pod, rows: Rows
 ) -> list[FilterAnswer]:
-    """The answers of plugins with a columnar form about *rows*, without those that let all pass.
+    """Return the answers of plugins with a columnar form about *rows*, without those that let all pass.
 
     A plugin that raises, or gives an invalid answer, rejects the rows concerned with an error.
     """
@@ -50,7 +50,7 @@ def run_columnar_filters(
 
 
 def passing(codes: npt.NDArray[np.int32], rejecting: bool, answers: Sequence[FilterAnswer]) -> Mask:
-    """The rows that no plugin rejects.
+    """Return the rows that no plugin rejects.
 
     *codes*: 0 where no cached plugin rejects the row, which is everywhere unless *rejecting*.
     """

@@ -73,7 +73,7 @@ class LiveSearch:
         return decision
 
     def best_row(self, eq_class: EquivalenceClass, mask: Mask | None = None) -> int:
-        """One of the feasible rows with the highest total; *mask*: at which it is true, among all rows."""
+        """Return one of the feasible rows with the highest total; *mask*: among the rows where it is true."""
         columns, table = columns_of(eq_class), eq_class.table
         if mask is None and table.size > eq_class.policy.pass_rows:
             groups = eq_class.groupings.of((), columns.totals, columns.generation, table)
@@ -87,7 +87,7 @@ class LiveSearch:
     def _best_of_groups(
         self, eq_class: EquivalenceClass, decision: Decision, scores: list[ScoreEntry]
     ) -> int | None:
-        """One of the best of all feasible rows, if the only live plugin that scores does so by group.
+        """Return one of the best of all feasible rows, if the only live plugin that scores does so by group.
 
         ``None`` to score each row; so an invalid answer is met and reported there.
         """
@@ -126,7 +126,7 @@ class LiveSearch:
         return self.choose_row(feasible, columns_of(eq_class).totals_of(feasible) + scores.total)
 
     def choose_row(self, feasible: Rows, total: Scores) -> int:
-        """One of the *feasible* rows with the highest total."""
+        """Return one of the *feasible* rows with the highest total."""
         return one_of(feasible, total == total.max(), self.rng)
 
     # ---- no live plugin filters --------------------------------------------------------------------------
@@ -298,7 +298,7 @@ def rejected(decision: Decision, verdicts: Verdicts) -> Decision:
 
 
 def columns_of(eq_class: EquivalenceClass) -> ClassColumns:
-    """The columns of a class that was just refreshed."""
+    """Return the columns of a class that was just refreshed."""
     assert eq_class.columns is not None
     return eq_class.columns
 
@@ -321,7 +321,7 @@ def lazy_filter(
 
 
 def keeps_highest(columns: ClassColumns, lazy: LazyFilter) -> bool:
-    """Whether the totals are normalised as if *lazy* did not filter: a row with each highest score passes."""
+    """Return whether *lazy* leaves the normalisation as it is: a row with each highest score passes."""
     size = columns.table.size
     return all(
         lazy.first_passing(((each.raw[:size] == highest) & lazy.candidates).nonzero()[0], 1)
@@ -331,7 +331,7 @@ def keeps_highest(columns: ClassColumns, lazy: LazyFilter) -> bool:
 
 
 def group_max(eq_class: EquivalenceClass, codes: Any) -> GroupMax | None:
-    """The totals of a class by group of rows; ``None`` if passes over all rows cost less."""
+    """Return the totals of a class by group of rows; ``None`` if passes over all rows cost less."""
     if not codes or type(codes) is not tuple or not all(isinstance(each, np.ndarray) for each in codes):
         return None
     columns = columns_of(eq_class)
@@ -339,7 +339,7 @@ def group_max(eq_class: EquivalenceClass, codes: Any) -> GroupMax | None:
 
 
 def answered(hook: Callable[..., Any], *args: Any) -> Any:
-    """What a plugin says of groups; ``None`` if it fails: its form for rows, called then, reports it."""
+    """Return what a plugin says of groups; ``None`` if it fails: its form for rows reports it then."""
     try:
         return hook(*args)
     except PLUGIN_FAULTS:  # as above
@@ -347,7 +347,7 @@ def answered(hook: Callable[..., Any], *args: Any) -> Any:
 
 
 def answers_of(hook: Callable[..., Any], groups: GroupMax, kind: type) -> Any:
-    """What a plugin says of each group with feasible rows; ``None`` unless all answers are of that *kind*."""
+    """Return what a plugin says of each group with feasible rows; ``None`` unless all are of that *kind*."""
     keys = groups.present()
     answers = answered(hook, keys)
     try:

@@ -119,11 +119,11 @@ class NodeColumns:
         return total
 
     def is_zero(self, highest: tuple[int, ...]) -> bool:
-        """Whether :meth:`totals` is surely 0 everywhere."""
+        """Return whether :meth:`totals` is surely 0 everywhere."""
         return self._fixed_is_zero and not any(highest)
 
     def node_scores(self, keys: Sequence[tuple[int, ...]]) -> list[int]:
-        """The scores of rows with these *keys*, which are all that feasible rows have.
+        """Return the scores of rows with these *keys*, which are all that feasible rows have.
 
         A key is a value of each of ``score_columns``. All scores are lower than the true ones by one number.
         """

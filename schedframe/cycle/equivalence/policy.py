@@ -129,7 +129,7 @@ def block_shift(rows: int) -> int:
 
 
 def choose_index(policy: Policy, rows: int, classes: int, *, by_state: bool, by_node: bool) -> IndexKind:
-    """The index that finds the best row of a class; README.md has the table.
+    """Return the index that finds the best row of a class; README.md has the table.
 
     *rows*: of the table; *classes*: that share the node columns; *by_state*: equal resource vectors mean
     equal answers; *by_node*: some node has a score of its own (a preferred taint, an image).

@@ -24,7 +24,7 @@ class RowMemo(Generic[T]):
     _answers: dict[Any, T] = field(factory=dict)
 
     def find(self, state: Any, evaluate: Callable[[int], T], row: int) -> T:
-        """The answer for *row*, which is in *state*: memoised, else evaluated; O(1) but for the evaluation.
+        """Return the answer for *row* in *state*: memoised, else evaluated; O(1) but for the evaluation.
 
         ``None`` as state is not memoised: there are too many resources to compare.
         """

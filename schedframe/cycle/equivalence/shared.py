@@ -43,7 +43,7 @@ class SharedIndexes:
         return self.users * self.policy.rows_per_class >= self.node_columns.table.size
 
     def rows_by_state(self) -> RowsByState | None:
-        """The rows that pass, by state and node-score key; ``None`` if their states differ too much.
+        """Return the rows that pass, by state and node-score key; ``None`` if their states differ too much.
 
         The node columns must be up to date. O(rows) the first time.
         """
@@ -62,14 +62,14 @@ class SharedIndexes:
         return rows
 
     def matrix(self) -> ScoreMatrix:
-        """The score matrix of these classes."""
+        """Return the score matrix of these classes."""
         if self._matrix is None:
             columns = self.node_columns
             self._matrix = ScoreMatrix(columns.table, columns, self.policy, _prepare)
         return self._matrix
 
     def index_for(self, classes: int, *, by_state: bool = True) -> IndexKind:
-        """The kind of index for one more class, if *classes* classes share this."""
+        """Return the kind of index for one more class, if *classes* classes share this."""
         rows, by_node = self.node_columns.table.size, bool(self.node_columns.score_columns)
         kind = choose_index(self.policy, rows, classes, by_state=by_state, by_node=by_node)
         return IndexKind.STATE if kind is IndexKind.MATRIX and not self.matrix().has_room() else kind

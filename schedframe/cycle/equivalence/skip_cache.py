@@ -33,7 +33,7 @@ class SkipCache:
     _versions: Versions = ()
 
     def state(self, objects: Any) -> CycleState | None:
-        """The state of a cycle in which no uncached plugin is called; ``None`` if they must be called.
+        """Return the state of a cycle in which no uncached plugin is called; ``None`` if they must be called.
 
         The class must be up to date. O(1) while nothing changes, else O(kinds).
         """

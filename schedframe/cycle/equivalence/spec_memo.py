@@ -32,7 +32,7 @@ class SpecMemo:
         self.nominations = self.framework.handle.nominator.nominations
 
     def is_of(self, framework: Framework, pod: Pod) -> bool:
-        """Whether this holds for *pod*, which has the same spec, and the class was not evicted."""
+        """Return whether this holds for *pod*, which has the same spec, and the class was not evicted."""
         one, other = self.metadata, pod.metadata
         if self.framework is not framework or self.eq_class.evicted:
             return False

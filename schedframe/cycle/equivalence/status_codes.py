@@ -34,7 +34,7 @@ class StatusCodes:
     _positions: list[int] = field(factory=lambda: [NO_PLUGIN])
 
     def code_of(self, status: Status) -> int:
-        """The code of *status*; O(1)."""
+        """Return the code of *status*; O(1)."""
         code = self.codes.get(status)
         if code is None:
             self.statuses.append(status)
@@ -51,7 +51,7 @@ class StatusCodes:
         return valid
 
     def position_of(self, code: int) -> int:
-        """Position in the profile of the plugin that rejects with *code*, :data:`NO_PLUGIN` for code 0."""
+        """Return the position of the plugin that rejects with *code*; :data:`NO_PLUGIN` for code 0."""
         return self._positions[code]
 
     def positions_of(self, codes: Codes) -> npt.NDArray[np.int64]:

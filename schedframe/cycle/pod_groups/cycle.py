@@ -108,7 +108,7 @@ class GroupCycle:
         return True
 
     def _is_settled(self, framework: Framework, info: QueuedPodInfo) -> bool:
-        """Whether a member is dropped for good, because it is being deleted or has a node."""
+        """Return whether a member is dropped for good, because it is being deleted or has a node."""
         core, pod = self.core, info.pod
         if pod.metadata.deletion_timestamp is not None:
             core.cluster.record_event(pod, "Warning", "FailedScheduling", DELETED + pod.key, "Scheduling")

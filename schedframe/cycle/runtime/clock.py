@@ -15,7 +15,7 @@ class Clock(Protocol):
     """Seconds since the epoch, never going back."""
 
     def __call__(self) -> float:
-        """The time now."""
+        """Return the time now."""
         ...
 
 
@@ -27,7 +27,7 @@ class SystemClock:
     _offset: float = field(factory=lambda: time.time() - time.monotonic())
 
     def __call__(self) -> float:
-        """Seconds since the epoch."""
+        """Return seconds since the epoch."""
         return self._offset + time.monotonic()
 
 
@@ -40,7 +40,7 @@ class VirtualClock:
     now: float = 1_700_000_000.0
 
     def __call__(self) -> float:
-        """Seconds since the epoch."""
+        """Return seconds since the epoch."""
         return self.now
 
     @checked

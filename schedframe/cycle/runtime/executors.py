@@ -42,7 +42,7 @@ class Executor(Protocol):
 
 
 def finish(work: Work) -> Any:
-    """The result of *work*, or of the coroutine that it returns, run to its end; a failure as a status."""
+    """Return the result of *work*, or of the coroutine that it returns; a failure as a status."""
     try:
         result = work()
         return result if result is None or not inspect.iscoroutine(result) else _run(result)

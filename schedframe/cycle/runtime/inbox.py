@@ -38,7 +38,7 @@ class Inbox:
             wake_up()
 
     def teller(self, method: Callable[[Any], None]) -> Callable[[Any], None]:
-        """What puts its argument into the inbox, for *method*: :meth:`put`, at a lower price."""
+        """Return a function that does what :meth:`put` does for *method*, at a lower price."""
         add = self._messages.append
 
         def tell(argument: Any) -> None:

@@ -26,7 +26,7 @@ class Timers:
         self.actions[self._count] = action
 
     def next_deadline(self) -> float | None:
-        """When the next call is due."""
+        """Return when the next call is due."""
         return self._calls[0][0] if self._calls else None
 
     def due(self, now: float) -> Iterator[Action]:

@@ -49,7 +49,7 @@ class LazyFilter:
     # ---- single rows -------------------------------------------------------------------------------------
 
     def passes(self, row: int) -> bool:
-        """Whether the row passes all filters; a row with an error does not."""
+        """Return whether the row passes all filters; a row with an error does not."""
         if row not in self.passed and row not in self.rejected:
             self._call([row], 1)
         return row in self.passed
@@ -137,7 +137,7 @@ class LazyFilter:
         return None
 
     def several_pass(self) -> bool:
-        """Whether at least two rows pass."""
+        """Return whether at least two rows pass."""
         found = 0
         for rows in self._descending(many(self.table.size)):
             found += len(self.first_passing(rows, 2 - found))

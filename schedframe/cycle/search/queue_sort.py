@@ -54,7 +54,7 @@ class SortKey:
     """The types of the parts of the sample, if it is a tuple of plain values."""
 
     def of(self, info: QueuedPodInfo) -> Any:
-        """The key of *info*; O(1) on top of the plugin's."""
+        """Return the key of *info*; O(1) on top of the plugin's."""
         try:
             key = self.key(info)
         except PLUGIN_FAULTS as error:
@@ -77,7 +77,7 @@ class SortKey:
 
 
 def _compare(one: Any, other: Any) -> bool:
-    """Whether two keys compare in every part: tuples are compared by the first part that differs."""
+    """Return whether two keys compare in every part: tuples are compared by the first part that differs."""
     if (type(one) is tuple) is not (type(other) is tuple):
         return False
     if type(one) is tuple:
@@ -97,7 +97,7 @@ class SortLess:
     report: Report
 
     def __call__(self, first: QueuedPodInfo, second: QueuedPodInfo) -> bool:
-        """Whether *first* goes before *second*."""
+        """Return whether *first* goes before *second*."""
         try:
             answer = self.less(first, second)
         except PLUGIN_FAULTS as error:

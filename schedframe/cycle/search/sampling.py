@@ -61,7 +61,7 @@ class Sampling:
         self.order = SearchOrder(self.cache)
 
     def wanted(self, framework: Framework, nodes: int) -> int:
-        """How many feasible nodes are enough when *nodes* are searched."""
+        """Return how many feasible nodes are enough when *nodes* are searched."""
         if not framework.plan.score and not any(e.verbs & _SEARCHING for e in framework.handle.extenders):
             return 1
         if nodes < MIN_FEASIBLE_NODES_TO_FIND:
@@ -79,7 +79,7 @@ class Sampling:
         return not self.keeps_order and self.wanted(framework, nodes) >= nodes
 
     def ordered(self) -> Positions:
-        """All rows in search order; O(nodes) after a node changed, else O(1)."""
+        """Return all rows in search order; O(nodes) after a node changed, else O(1)."""
         return self.order.rows().positions
 
     def rotated(self, rows: Positions) -> Positions:

@@ -55,7 +55,7 @@ class Search:
     """Finds the feasible rows to ask extenders about. Its choices and draws count for nothing."""
 
     def decide(self, framework: Framework, pod: Pod) -> Decision:
-        """One pod through pre_filter, filter, pre_score, score and select."""
+        """Take one pod through pre_filter, filter, pre_score, score and select."""
         decision = None
         if self.extending is not None:
             extenders = self.extending.interested(pod)
@@ -367,7 +367,7 @@ def score(framework: Framework, decision: Decision) -> None:
 
 
 def select(decision: Decision, rng: Random) -> str:
-    """One of the nodes with the highest total, as :mod:`~.tie_breaking` says."""
+    """Return one of the nodes with the highest total, as :mod:`~.tie_breaking` says."""
     scores = decision.scores
     assert scores is not None
     ties = decision.ties

@@ -30,7 +30,7 @@ def many(size: int) -> int:
 
 
 def one_where(tied: Any, size: int, rng: Random) -> int:
-    """A row at which *tied*, something with an element for each of the *size* rows of a table, is true."""
+    """Return a row at which *tied*, with an element for each of the *size* rows of a table, is true."""
     random = rng.random
     while not tied[row := int(random() * size)]:
         pass
@@ -65,12 +65,12 @@ class Ties:
 
 
 def one_of(rows: Rows, best: npt.NDArray[np.bool_], rng: Random) -> int:
-    """The number of one of *rows* at which *best* is true."""
+    """Return the number of one of *rows* at which *best* is true."""
     return Ties(rows, best).draw(rng)
 
 
 def nth_true(mask: npt.NDArray[np.bool_], n: int) -> int:
-    """Where *mask* is true for the *n*-th time, from 0 on.
+    """Return where *mask* is true for the *n*-th time, from 0 on.
 
     Counting takes a tenth of what it takes to list all these places, which may be nearly all there are.
     """

@@ -24,7 +24,7 @@ class Budget:
     """Names of pods whose disruption is already in ``allowed``."""
 
     def covers(self, pod: Pod) -> bool:
-        """Whether disrupting *pod* takes from this budget."""
+        """Return whether disrupting *pod* takes from this budget."""
         return (
             pod.namespace == self.namespace
             and pod.name not in self.counted
@@ -33,7 +33,7 @@ class Budget:
 
 
 def read_budgets(objects: Iterable[PodDisruptionBudget]) -> list[Budget]:
-    """The budgets that cover any pod.
+    """Return the budgets that cover any pod.
 
     One with an empty selector, or none, or one that cannot be understood covers nothing here.
     """

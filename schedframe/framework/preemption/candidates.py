@@ -49,7 +49,7 @@ class Preemption:
 
 
 def start_time(pod: Pod) -> float:
-    """When the pod started; a pod that has not counts as starting now, later than all others."""
+    """Return when the pod started; a pod that has not counts as starting now, later than all others."""
     started = pod.status.start_time
     return inf if started is None else started
 

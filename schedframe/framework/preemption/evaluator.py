@@ -120,7 +120,7 @@ class PreemptionEvaluator:
         return TERMINATING if any(self.may_preempt(info, other, pod) for other in preempted) else None
 
     def may_preempt(self, info: NodeInfo, victim: Pod, preemptor: Pod) -> bool:
-        """Whether *victim* may be removed for *preemptor*. Override ``by_priority`` together with this."""
+        """Return whether *preemptor* may remove *victim*. Override ``by_priority`` together with this."""
         return victim.priority < preemptor.priority
 
     def potential_victims(self, state: CycleState, pod: Pod, info: NodeInfo) -> Sequence[Pod]:

@@ -82,14 +82,14 @@ class Eviction:
         self._is_remote = isinstance(self.handle.cluster, RemoteCluster)
 
     def is_in_progress(self, preemptor: Pod) -> bool:
-        """Whether some victim of *preemptor* is still to be evicted; O(1)."""
+        """Return whether some victim of *preemptor* is still to be evicted; O(1)."""
         if not self._last:  # each pod is asked about as it enters the queue
             return False
         last = self._last.get(preemptor.uid, _NO_VICTIM)
         return last is None or (last is not _NO_VICTIM and self._is_present(last))
 
     def _is_present(self, last: Pod) -> bool:
-        """Whether the last victim is not yet seen to go.
+        """Return whether the last victim is not yet seen to go.
 
         The event may arrive before the response to the request, or after it. A preemptor that is tried before
         the event would not see that its room is being made, and could choose other victims.
@@ -227,7 +227,7 @@ def _tell(cluster: ClusterPort, victim: Pod, note: str) -> None:
 
 
 def _failed(victim: Pod, error: Exception | None, preemptors: _Preemptors) -> bool:
-    """Whether the eviction failed, other than because the victim is gone."""
+    """Return whether the eviction failed, other than because the victim is gone."""
     if error is None or isinstance(error, NotFound):
         return False
     logger.warning("cannot evict pod %s for %s: %s", victim.key, preemptors, error)
@@ -243,7 +243,7 @@ def _evict(cluster: ClusterPort, message: str, note: str, victim: Pod) -> Except
 
 
 async def _evict_on_loop(cluster: ClusterPort, message: str, note: str, victim: Pod) -> Exception | None:
-    """The same as :func:`_evict`, on the thread of the cluster's loop."""
+    """Do the same as :func:`_evict`, on the thread of the cluster's loop."""
     try:
         answer = cluster.evict(victim, condition=_condition(victim, message))
         if answer is not None:

@@ -34,14 +34,14 @@ class PreparedPlugin:
     """Of a filter that has it: by class whether a row is rejected, without reasons."""
 
     def of_row(self, row: int) -> Any:
-        """The answers about *row*; :class:`EvaluationFailed` if the plugin raises."""
+        """Return the answers about *row*; :class:`EvaluationFailed` if the plugin raises."""
         try:
             return self.answers(row)
         except PLUGIN_FAULTS as error:
             raise EvaluationFailed(self.name) from error
 
     def rejected(self, row: int) -> npt.NDArray[np.bool_] | None:
-        """The answer of ``rejects``; :class:`EvaluationFailed` if it raises, or is no mask of the classes."""
+        """Return the mask of rejecting classes for *row*. Raises :class:`EvaluationFailed`."""
         assert self.rejects is not None
         try:
             mask = self.rejects(row)
@@ -55,7 +55,7 @@ class PreparedPlugin:
         return rejected
 
     def scores(self, row: int) -> Column:
-        """The weighted scores of *row*; :class:`EvaluationFailed` if they are not valid."""
+        """Return the weighted scores of *row*; :class:`EvaluationFailed` if they are not valid."""
         given = np.asarray(self.of_row(row))
         scores: Column = given.astype(np.int64, copy=False)
         valid = given.dtype.kind in "iu" and scores.shape == self.places.shape

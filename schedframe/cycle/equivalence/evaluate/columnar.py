@@ -65,7 +65,7 @@ def partial_scores(query: Query, node_codes: Codes) -> Column | None:
 
 
 def weighted_sum(entries: Iterable[ScoreEntry], state: CycleState, pod: Pod, rows: Rows) -> Column:
-    """The weighted sum of scores that are not normalised: a fresh array."""
+    """Return the weighted sum of scores that are not normalised: a fresh array."""
     total: Column | None = None
     for entry in entries:
         raw = raw_scores(entry, state, pod, rows)
@@ -75,7 +75,7 @@ def weighted_sum(entries: Iterable[ScoreEntry], state: CycleState, pod: Pod, row
 
 
 def raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Column:
-    """The scores of one plugin, not weighted; :class:`EvaluationFailed` if they are not valid."""
+    """Return the scores of one plugin, not weighted; :class:`EvaluationFailed` if they are not valid."""
     try:
         if entry.score_rows is not None:
             raw: Any = entry.score_rows(state, pod, rows)

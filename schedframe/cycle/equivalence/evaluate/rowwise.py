@@ -36,7 +36,7 @@ class RowwiseEvaluator:
         self._raw_scores = [e.score for e in query.raw_scores if e.score is not None]
 
     def evaluate(self, row: int) -> int:
-        """The weighted sum of the scores that are not normalised, or the negated code of the first rejection.
+        """Return the sum of the weighted scores that are not normalised, or the first rejection, negated.
 
         For a row that the node columns let pass. O(plugins).
         """
@@ -58,7 +58,7 @@ class RowwiseEvaluator:
         return total
 
     def first_rejection(self, row: int, code: int) -> int:
-        """The code of the first plugin that rejects a row which the node columns reject with *code*."""
+        """Return the code of the first plugin that rejects a row that the node columns reject with *code*."""
         if code == NO_NODE:
             return code
         query = self.query
@@ -75,7 +75,7 @@ class RowwiseEvaluator:
         return code
 
     def raw_scores(self, row: int) -> list[int]:
-        """The scores that are to be normalised, none of which may be negative."""
+        """Return the scores that are to be normalised, none of which may be negative."""
         query = self.query
         info = query.table.info(row)
         try:

@@ -36,15 +36,15 @@ class ScoreIndex(Protocol):
         ...
 
     def draw(self, rng: Random) -> int:
-        """One of the best rows, by the rule of :mod:`~.tie_breaking`."""
+        """Return one of the best rows, by the rule of :mod:`~.tie_breaking`."""
         ...
 
     def feasible_rows(self) -> Rows:
-        """All feasible rows, ascending; positions are computed at first use."""
+        """Return all feasible rows, ascending; positions are computed at first use."""
         ...
 
     def scores_at(self, positions: npt.NDArray[np.intp]) -> Scores:
-        """The scores of these feasible rows, for verification; O(rows)."""
+        """Return the scores of these feasible rows, for verification; O(rows)."""
         ...
 
     @property

@@ -168,7 +168,7 @@ class GroupMax:
             group.count[block] = int(np.count_nonzero(members == best)) if best != INFEASIBLE else 0
 
     def present(self) -> list[Key]:
-        """The keys of the groups that have feasible rows; others are dropped.
+        """Return the keys of the groups that have feasible rows; others are dropped.
 
         O(groups), and O(blocks) for each whose best row is gone.
         """
@@ -179,11 +179,11 @@ class GroupMax:
         return list(groups)
 
     def chosen(self, passes: Sequence[bool]) -> list[Group]:
-        """The groups that pass, in the order of :meth:`present`, which must come first."""
+        """Return the groups that pass, in the order of :meth:`present`, which must come first."""
         return [group for group, passed in zip(self._groups.values(), passes, strict=True) if passed]
 
     def rows_of(self, groups: Sequence[Group]) -> npt.NDArray[np.intp]:
-        """The rows of *groups*, ascending; O(rows)."""
+        """Return the rows of *groups*, ascending; O(rows)."""
         here = np.isin(self._ids, [group.id for group in groups])
         here &= self._values != INFEASIBLE
         return here.nonzero()[0]
@@ -191,7 +191,7 @@ class GroupMax:
     def choose(
         self, gains: Sequence[int], rng: Random, size: int, among: Sequence[Group] | None = None
     ) -> int:
-        """One of the rows with the highest sum of score and gain, in a table of *size* rows.
+        """Return one of the rows with the highest sum of score and gain, in a table of *size* rows.
 
         *gains*: by group in the order of :meth:`present`, which must come first, or of *among*.
         """
@@ -218,7 +218,7 @@ class GroupMax:
     def scores_at(
         self, positions: npt.NDArray[np.intp], gains: Sequence[int], among: Sequence[Group] | None = None
     ) -> Scores:
-        """The sums of score and gain of these feasible rows, as in :meth:`choose`; O(rows)."""
+        """Return the sums of score and gain of these feasible rows, as in :meth:`choose`; O(rows)."""
         groups = self._groups.values() if among is None else among
         gain_of = {group.id: gain for group, gain in zip(groups, gains, strict=True)}
         ids = self._ids[positions].tolist()
@@ -233,7 +233,7 @@ class GroupMax:
                 return row
 
     def _at(self, block: int, groups: Sequence[Group], chosen: int) -> int:
-        """The row of a block at position *chosen* among the best rows of *groups*."""
+        """Return the row of a block at position *chosen* among the best rows of *groups*."""
         start = block << self._shift
         part = slice(start, start + (1 << self._shift))
         values, ids = self._values[part], self._ids[part]
@@ -295,7 +295,7 @@ class GroupMaxCache:
     def of(
         self, columns: tuple[Codes, ...], values: Scores, generation: int, table: NodeTable
     ) -> GroupMax | None:
-        """The scores *values* by *columns*, up to date; ``None`` if passes over all rows cost less.
+        """Return the scores *values* by *columns*, up to date; ``None`` if passes over all rows cost less.
 
         *generation* changes when all of *values* may have changed; else the row log names the rows. The same
         goes for the columns: other arrays are another way to group. O(dirty rows), or as

@@ -87,7 +87,7 @@ class MatrixSlot:
         return True
 
     def draw(self, rng: Random) -> int:
-        """One of the best rows, by the rule of :mod:`~.tie_breaking`; O(rows)."""
+        """Return one of the best rows, by the rule of :mod:`~.tie_breaking`; O(rows)."""
         top, cells = self._top, self._cells
         tied = (self._scores == top).nonzero()[0]
         ties, size = len(tied), len(cells)
@@ -101,12 +101,12 @@ class MatrixSlot:
         return row
 
     def feasible_rows(self) -> Rows:
-        """The rows that were feasible when the best was found."""
+        """Return the rows that were feasible when the best was found."""
         feasible = (self._scores >= 0).nonzero()[0]
         return LazyRows(self.matrix.table, len(feasible), lambda: feasible)
 
     def scores_at(self, positions: npt.NDArray[np.intp]) -> Scores:
-        """The scores of these rows."""
+        """Return the scores of these rows."""
         found: Scores = self._scores[positions].astype(np.int64)
         return found
 
@@ -181,13 +181,13 @@ class ScoreMatrix:
         return self._matrix.nbytes + self._answers.nbytes(2 * len(self.slots))
 
     def row_of(self, slot: MatrixSlot) -> Narrow:
-        """The scores of a slot."""
+        """Return the scores of a slot."""
         return self._matrix[slot.number, : self._size]
 
     # ---- slots -------------------------------------------------------------------------------------------
 
     def has_room(self) -> bool:
-        """Whether one more class may attach; a refusal counts as a dirty row, so that idle slots go."""
+        """Return whether one more class may attach; a refusal counts as a dirty row, so idle slots leave."""
         if not self.usable or self.node_columns.score_columns:
             return False
         if len(self.slots) < self.policy.matrix_max_classes:
@@ -281,7 +281,7 @@ class ScoreMatrix:
         return True
 
     def _holds(self) -> bool:
-        """Whether scores of rows that did not change are still right."""
+        """Return whether scores of rows that did not change are still right."""
         columns, table = self.node_columns, self.table
         return (
             self._generation == columns.generation

@@ -46,7 +46,7 @@ class ScoreBuckets:
             bucket.append(state)
 
     def best(self) -> list[RowState]:
-        """The states with the score ``highest``; empty if none has rows. O(1), amortised.
+        """Return the states with the score ``highest``; empty if none has rows. O(1), amortised.
 
         The last one has rows; others may have none any more.
         """
@@ -112,7 +112,7 @@ class StateIndex:
         return listed and bool(self._by_key)
 
     def scores(self) -> dict[RowState, int]:
-        """The partial score of each known state that has rows."""
+        """Return the partial score of each known state that has rows."""
         return {each: self._scores[each.number] for each in self.rows.states() if each.number in self._scores}
 
     # ---- ScoreIndex --------------------------------------------------------------------------------------
@@ -141,7 +141,7 @@ class StateIndex:
         return bool(states)
 
     def draw(self, rng: Random) -> int:
-        """One of the rows in the best states, by the rule of :mod:`~.tie_breaking`."""
+        """Return one of the rows in the best states, by the rule of :mod:`~.tie_breaking`."""
         rows, states = self.rows, self.found
         size, ties = rows.table.size, 0
         if size != self._size:
@@ -160,14 +160,14 @@ class StateIndex:
         return rows.nth(living, rng.randrange(ties))
 
     def feasible_rows(self) -> Rows:
-        """The rows in feasible states, as of the last :meth:`best`."""
+        """Return the rows in feasible states, as of the last :meth:`best`."""
         states = [state for each in self._by_key.values() for state in each.listed if state.count]
         rows = self.rows
         count = sum([state.count for state in states])
         return LazyRows(rows.table, count, lambda: rows.rows_of(states))
 
     def scores_at(self, positions: npt.NDArray[np.intp]) -> Scores:
-        """The scores of these feasible rows; O(rows)."""
+        """Return the scores of these feasible rows; O(rows)."""
         buckets = {id(each): score for each, score in self._node_scores or ()}
         by_key = {key: buckets.get(id(each), 0) for key, each in self._by_key.items()}
         states = [self.rows.state_at(row) for row in positions.tolist()]
