@@ -15,7 +15,7 @@ from schedframe.api import KINDS, load_manifests
 from schedframe.api.validation import rules
 from schedframe.api.validation.published import published_name, published_types
 from schedframe.errors import InputError, InputErrors
-from tests.conformance.corpus import Corpus
+from tests.conformance.corpus import Corpus, manifests_in
 
 COUNT = 600
 MARKER = "Wrong-Marker"
@@ -83,19 +83,8 @@ def _of_corpus() -> list[dict[str, Any]]:
     found = []
     for family in sorted(corpus.families - {"config"}):
         for case in corpus.cases(family):
-            found += _manifests(case)
+            found += manifests_in(case)
     return found
-
-
-def _manifests(value: Any) -> Iterator[dict[str, Any]]:
-    if isinstance(value, dict):
-        if "kind" in value and "apiVersion" in value and isinstance(value.get("metadata"), dict):
-            yield value
-            return
-        value = list(value.values())
-    if isinstance(value, list):
-        for entry in value:
-            yield from _manifests(entry)
 
 
 def _with_extras(rng: Random, manifest: dict[str, Any]) -> dict[str, Any]:

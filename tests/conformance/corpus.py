@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import json
+from collections.abc import Iterator
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -51,3 +52,15 @@ class Corpus:
             with gzip.open(self.directory / f"{family}{SUFFIX}", "rb") as file:
                 lines = self._lines[family] = file.read().splitlines()
         return lines
+
+
+def manifests_in(value: Any) -> Iterator[dict[str, Any]]:
+    """The outermost manifests in *value*, such as a case."""
+    if isinstance(value, dict):
+        if "kind" in value and "apiVersion" in value and isinstance(value.get("metadata"), dict):
+            yield value
+            return
+        value = list(value.values())
+    if isinstance(value, list):
+        for entry in value:
+            yield from manifests_in(entry)

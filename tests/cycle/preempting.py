@@ -14,7 +14,7 @@ from schedframe import (
 )
 from schedframe.cluster import FlakyCluster
 from schedframe.framework.preemption import Eviction
-from schedframe.framework.preemption.execution import Orders
+from schedframe.framework.preemption.eviction import EvictionOrders
 
 from .chaos import PARK, WAIT
 
@@ -68,7 +68,7 @@ class WatchedEviction(Eviction):
     """Uid of a victim → the highest priority of those that wanted it gone."""
     problems: list[str] = field(factory=list)
 
-    def start(self, preemptor: Pod, candidate: Candidate) -> Orders:
+    def start(self, preemptor: Pod, candidate: Candidate) -> EvictionOrders:
         """As ever."""
         table = self.handle.table
         row = table.live_row(candidate.node_name)

@@ -219,13 +219,18 @@ class TestWrites:
         assert world.node_of("small") == "n"
         assert world.condition() is not None
 
-    def test_what_concerns_one_pod_is_written_in_order(self) -> None:
+    def permit_timed_out(self) -> tuple[World, ManualExecutor]:
+        """A pod whose wait in permit is over, with its first write under way."""
         executor = ManualExecutor()
         world = World({"X": plugin_class(permit=lambda self: Status.wait(10))}, executor)
         world.create(make_node(), make_pod())
         world.cycle()
         world.clock.advance(10)
         world.cycle()
+        return world, executor
+
+    def test_what_concerns_one_pod_is_written_in_order(self) -> None:
+        world, executor = self.permit_timed_out()
         # The nomination is under way, so its withdrawal waits.
         assert len(executor) == 1
         executor.finish_all()
@@ -238,12 +243,7 @@ class TestWrites:
         assert not world.scheduler.core.written
 
     def test_a_failed_write_does_not_hold_up_those_behind_it(self) -> None:
-        executor = ManualExecutor()
-        world = World({"X": plugin_class(permit=lambda self: Status.wait(10))}, executor)
-        world.create(make_node(), make_pod())
-        world.cycle()
-        world.clock.advance(10)
-        world.cycle()
+        world, executor = self.permit_timed_out()
         world.cluster.fail_next("patch_pod_status", ClusterError)
         for _ in range(2):
             executor.finish_all()

@@ -13,7 +13,7 @@ from schedframe.api import (
     PodDisruptionBudgetSpec,
     PodDisruptionBudgetStatus,
 )
-from schedframe.framework.preemption.execution import PREEMPTIONS_AT_A_TIME
+from schedframe.framework.preemption.eviction import PREEMPTIONS_AT_A_TIME
 
 from .build import World, make_node, make_pod, plugin_class
 from .executors import ManualExecutor

@@ -113,14 +113,6 @@ class PreemptionMachine(DrivenMachine):
         )
         self._go(go)
 
-    def _remove(self, name: str) -> None:
-        pod = self.world.find("Pod", f"default/{name}")
-        if pod is not None:
-            if pod.metadata.finalizers:
-                pod = self.world.change_pod(name, finalizers=())
-            if self.world.find("Pod", pod.key) is not None:
-                self.cluster.delete(pod)
-
     @rule(
         label=st.sampled_from((None, WAIT, PARK)),
         app=apps,

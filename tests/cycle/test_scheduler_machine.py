@@ -98,14 +98,6 @@ class SchedulerMachine(DrivenMachine):
         )
         self._go(go)
 
-    def _remove(self, name: str) -> None:
-        pod = self.world.find("Pod", f"default/{name}")
-        if pod is not None:
-            if pod.metadata.finalizers:
-                pod = self.world.change_pod(name, finalizers=())
-            if self.world.find("Pod", pod.key) is not None:
-                self.cluster.delete(pod)
-
     @rule(name=pods, node=nodes, what=st.sampled_from(CHANGES), go=steps)
     def change_pod(self, name: str, node: str, what: str, go: int) -> None:
         """Something happens to a pod."""

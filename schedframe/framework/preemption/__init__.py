@@ -6,7 +6,7 @@ from .budgets import Budget, read_budgets, split_by_budgets
 from .candidates import CRITERIA, Candidate, Criterion, Preemption, Ranking, importance, rank
 from .dry_run import select_victims
 from .evaluator import PreemptionEvaluator, Tally
-from .execution import Eviction
+from .eviction import Eviction
 from .leaving import pods_being_preempted
 
 __all__ = [

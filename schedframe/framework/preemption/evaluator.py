@@ -28,11 +28,11 @@ from ..verdicts import Diagnosis
 from .budgets import Budget, read_budgets
 from .candidates import Candidate, Preemption, standing
 from .dry_run import NO_VICTIMS, select_victims
-from .execution import Eviction
+from .dry_run_cache import DryRunCache, DryRunResults, visit
+from .eviction import Eviction
 from .extending import candidates_of_extenders
 from .groups import preempt_for_group
 from .leaving import pods_being_preempted
-from .memory import DryRuns, Results, visit
 
 NOT_HELPFUL = "Preemption is not helpful for scheduling"
 NO_CANDIDATE = "no candidate node for preemption"
@@ -88,7 +88,7 @@ class PreemptionEvaluator:
     absolute: int = 100
     """Candidates wanted at least."""
     eviction: Eviction = field(init=False)
-    _dry_runs: DryRuns = field(init=False)
+    _dry_runs: DryRunCache = field(init=False)
     _lower: dict[int, Callable[[int], bool]] = field(factory=dict, init=False)
     """By priority, see ``PostFilterResult.unless_row``."""
     _budgets: tuple[int, list[Budget]] = field(default=(-1, []), init=False)
@@ -96,7 +96,7 @@ class PreemptionEvaluator:
 
     def __attrs_post_init__(self) -> None:
         self.eviction = Eviction(self.handle, self.plugin)
-        self._dry_runs = DryRuns(self.handle)
+        self._dry_runs = DryRunCache(self.handle)
 
     # ---- policy ------------------------------------------------------------------------------------------
 
@@ -223,14 +223,14 @@ class PreemptionEvaluator:
         rows = np.concatenate((rows[start:], rows[:start]))
         budgets = self._up_to_date_budgets()
         table = self.handle.table
-        known = self._dry_runs.of(state, pod) if self.by_priority else None
-        results = known if known is not None else Results(table.capacity)
+        cached = self._dry_runs.of(state, pod) if self.by_priority else None
+        results = cached if cached is not None else DryRunResults(table.capacity)
         visited = visit(rows, results, wanted, lambda row: self._try(state, pod, row, budgets))
         for status, nodes in results.counts(visited):
             tally.add(status, nodes)
-        found = results.candidates(visited)
+        candidates = results.candidates(visited)
         results.forget_errors()
-        return found, tally
+        return candidates, tally
 
     def _up_to_date_budgets(self) -> list[Budget]:
         objects = self.handle.objects

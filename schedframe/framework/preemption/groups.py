@@ -17,7 +17,7 @@ from ..placements import CanRun, GroupPreemption, PodGroupInfo
 from ..status import Status
 from .budgets import read_budgets, split_by_budgets
 from .candidates import Candidate, start_time
-from .execution import Eviction
+from .eviction import Eviction
 from .leaving import is_being_preempted
 
 NOT_SUPPORTED = "workload aware preemption is not supported for pod groups with scheduling constraints"

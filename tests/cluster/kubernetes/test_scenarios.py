@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from schedframe.framework.preemption.execution import PREEMPTIONS_AT_A_TIME
+from schedframe.framework.preemption.eviction import PREEMPTIONS_AT_A_TIME
 from schedframe.testing import node, pod
 from schedframe.testing.api_server import MIX, Fault, Request
 

@@ -47,6 +47,12 @@ class Store:
         self.writes.append((loop_now(), manifest["spec"]["holderIdentity"]))
         return self.manifest
 
+    def take_by_force(self, holder: str) -> None:
+        """Let *holder* claim the lease, which another replica holds, for 15 s."""
+        assert self.manifest is not None
+        record = LeaseRecord.of(self.manifest)
+        self.write(record.claimed(holder, 15.0, 0.0).to_manifest(LeaseName()))
+
 
 @define(eq=False)
 class FaultyLeases:

@@ -8,7 +8,6 @@ from typing import Any
 
 import pytest
 
-from schedframe.cluster.kubernetes.leader import LeaseName, LeaseRecord
 from tests.cluster.kubernetes.leader.replicas import Replica, Store, down, run_virtually
 
 
@@ -110,10 +109,9 @@ def test_a_lease_that_another_replica_took_by_force_is_left_alone_at_the_end() -
         store = Store()
         a = Replica(store, "a")
         await asyncio.sleep(30)
-        assert store.manifest is not None
-        record = LeaseRecord.of(store.manifest)
-        store.write(record.claimed("b", 15.0, 0.0).to_manifest(LeaseName()))
+        store.take_by_force("b")
         await a.elector.resign()
+        assert store.manifest is not None
         assert store.manifest["spec"]["holderIdentity"] == "b"
 
     run_virtually(work)

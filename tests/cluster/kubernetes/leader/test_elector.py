@@ -112,9 +112,7 @@ def test_a_lease_taken_by_force_is_lost_at_the_next_renewal() -> None:
         store = Store()
         a = Replica(store, "a")
         await asyncio.sleep(30)
-        assert store.manifest is not None
-        record = LeaseRecord.of(store.manifest)
-        store.write(record.claimed("b", 15.0, 0.0).to_manifest(LeaseName()))
+        store.take_by_force("b")
         await asyncio.sleep(4)
         assert not a.fence.is_open()
         assert str(a.elector) == "standby, lease held by b"
@@ -228,8 +226,7 @@ def test_a_leader_that_was_suspended_is_a_standby_when_it_wakes() -> None:
         suspended(a, 20.0)
         assert not a.fence.is_open()
         assert "no renewal" in str(a.elector.problem())
-        assert store.manifest is not None
-        store.write(LeaseRecord.of(store.manifest).claimed("b", 15.0, 0.0).to_manifest(LeaseName()))
+        store.take_by_force("b")
         await asyncio.sleep(2.1)
         assert [leads for _, leads in a.changes] == [True, False]
         assert a.elector.problem() is None

@@ -1,4 +1,4 @@
-"""Eviction of victims, off the core, which goes on scheduling."""
+"""Eviction of victims, off the core: when each begins, and which preemptors have victims left."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ if TYPE_CHECKING:
 logger = logging.getLogger("schedframe")
 
 PREEMPTIONS_AT_A_TIME: Final = 8
-"""Preemptions whose victims are evicted at a time. Writes take turns, so with more of them each would get
-its room as late as the last one, and would be tried at every deletion until then."""
+"""Preemptions whose victims are evicted at a time. Writes take turns: with more preemptions, each would get
+its room as late as the last one, and its preemptor would be tried at every deletion until then."""
 SLOW_SECONDS: Final = 1.0
-"""Seconds after which a preemption on a real cluster no longer counts among those: its requests are slow, or
-fail and are repeated, and others must not wait for that."""
+"""Seconds after which a preemption on a real cluster no longer counts among :data:`PREEMPTIONS_AT_A_TIME`.
+Its requests are slow, or fail and are repeated, and others must not wait for that."""
 PREEMPTED = "preempted"
 _NO_VICTIM: Final = Pod()
 """Stands for the victims of a pod that preempts none."""
 
 
 @frozen
-class Orders:
-    """What was requested to make room."""
+class EvictionOrders:
+    """The requests that were made to free a node."""
 
     evicted: tuple[Pod, ...]
     """Victims that are deleted."""
@@ -99,7 +99,7 @@ class Eviction:
         present = table.pods_at(row).get(last.uid) if row is not None else None
         return present is not None and not present.is_terminating
 
-    def start(self, preemptor: Pod, candidate: Candidate) -> Orders:
+    def start(self, preemptor: Pod, candidate: Candidate) -> EvictionOrders:
         """Begin to evict the victims of *candidate*.
 
         Waiting victims are rejected, those whose bind has not begun are stopped, those being deleted already
@@ -116,11 +116,11 @@ class Eviction:
             cleared = self._clear_nominations(preemptor, candidate.node_name)
         for victim in stopped:
             note = f"{_note(preemptor, candidate)}, where it did not run yet"
-            self.handle.off_core(partial(_tell, self.handle.cluster, victim, note), _nothing)
+            self.handle.off_core(partial(_record_preempted, self.handle.cluster, victim, note), _nothing)
         if evicted:
             self._last[preemptor.uid] = None
             self._begin(_Preemptors((preemptor,)), evicted, _note(preemptor, candidate))
-        return Orders(tuple(evicted), tuple(stopped), cleared)
+        return EvictionOrders(tuple(evicted), tuple(stopped), cleared)
 
     def start_for_group(self, uid: str, members: Sequence[Pod], candidate: Candidate) -> None:
         """Begin to evict victims for the group of that uid, whose *members* stay out until it is done."""
@@ -220,7 +220,7 @@ def _note(preemptor: Pod, candidate: Candidate) -> str:
     return f"Preempted by pod {preemptor.uid} on node {candidate.node_name}"
 
 
-def _tell(cluster: ClusterPort, victim: Pod, note: str) -> None:
+def _record_preempted(cluster: ClusterPort, victim: Pod, note: str) -> None:
     error = _attempt(lambda: cluster.record_event(victim, "Normal", "Preempted", note, "Preempting"))
     if error is not None:  # the victim is evicted all the same
         logger.warning("cannot record that pod %s was preempted: %s", victim.key, error)
@@ -238,7 +238,7 @@ def _evict(cluster: ClusterPort, message: str, note: str, victim: Pod) -> Except
     """Evict *victim* and record that; return what went wrong."""
     error = _attempt(lambda: cluster.evict(victim, condition=_condition(victim, message)))
     if error is None:
-        _tell(cluster, victim, note)
+        _record_preempted(cluster, victim, note)
     return error
 
 
@@ -250,7 +250,7 @@ async def _evict_on_loop(cluster: ClusterPort, message: str, note: str, victim: 
             await answer
     except Exception as error:  # noqa: BLE001 - whatever the cluster raises is an outcome, looked at in the core
         return error
-    _tell(cluster, victim, note)
+    _record_preempted(cluster, victim, note)
     return None
 
 

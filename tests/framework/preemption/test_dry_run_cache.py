@@ -1,4 +1,4 @@
-"""Dry runs that are not done again, and all that makes them be done again."""
+"""The cache of dry runs: what is reused, and each change that invalidates it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from attrs import define, field
 from schedframe import CycleState, Pod, PreemptionEvaluator, Status
 from schedframe.api import LabelSelector, TopologySpreadConstraint
 from schedframe.framework.preemption import Budget, Candidate
-from schedframe.framework.preemption.memory import MAX_KINDS
+from schedframe.framework.preemption.dry_run_cache import MAX_KINDS
 
 from ...cycle.build import make_node
 from .support import Arena, budget, running, waiting

@@ -1,4 +1,4 @@
-"""Results of dry runs, kept for equivalent pods on nodes that did not change."""
+"""Cache of dry runs: their results, by row, for equivalent preemptors on nodes that did not change."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ MAX_KINDS = 64
 MAX_BYTES = 64 << 20
 """Bytes of codes that all kinds may have together."""
 MAX_STATUSES = 1000
+"""Distinct statuses of one kind of preemptor; beyond, all its results are dropped."""
 UNKNOWN: Final = 0
 SAFE: Final = 1
 VIOLATING: Final = 2
@@ -30,7 +31,7 @@ RowNumbers = npt.NDArray[np.intp]
 
 
 @define(eq=False)
-class Results:
+class DryRunResults:
     """Results of dry runs by row, as codes."""
 
     capacity: int
@@ -44,13 +45,13 @@ class Results:
     def __attrs_post_init__(self) -> None:
         self.codes = np.zeros(self.capacity, np.int16)
 
-    def put(self, row: int, found: Candidate | Status) -> int:
+    def put(self, row: int, result: Candidate | Status) -> int:
         """Store the result of a dry run on *row*; return its code."""
-        if isinstance(found, Candidate):
-            self._candidates[row] = found
-            code = VIOLATING if found.pdb_violations else SAFE
+        if isinstance(result, Candidate):
+            self._candidates[row] = result
+            code = VIOLATING if result.pdb_violations else SAFE
         else:
-            code = FAILED + self._number_of(row, found)
+            code = FAILED + self._number_of(row, result)
         self.codes[row] = code
         return code
 
@@ -101,7 +102,7 @@ class Results:
 
 
 def visit(
-    rows: RowNumbers, results: Results, wanted: int, dry_run: Callable[[int], Candidate | Status]
+    rows: RowNumbers, results: DryRunResults, wanted: int, dry_run: Callable[[int], Candidate | Status]
 ) -> RowNumbers:
     """Return the first of *rows*, up to the one at which there are enough candidates.
 
@@ -117,47 +118,47 @@ def visit(
 
 
 def _visit(
-    rows: RowNumbers, results: Results, wanted: int, dry_run: Callable[[int], Candidate | Status]
+    rows: RowNumbers, results: DryRunResults, wanted: int, dry_run: Callable[[int], Candidate | Status]
 ) -> int | None:
     """Return the position after the last row to visit; ``None`` if there are not enough candidates."""
     codes = results.codes[rows]
     safe = (codes == SAFE).cumsum()
-    found = ((codes == SAFE) | (codes == VIOLATING)).cumsum()
+    candidates = ((codes == SAFE) | (codes == VIOLATING)).cumsum()
     new_safe = new = 0
     unknown = (codes == UNKNOWN).nonzero()[0].tolist()
     for position in (*unknown, len(rows)):
         before = position - 1
-        if position and found[before] + new >= wanted and safe[before] + new_safe:
-            return int(max(found.searchsorted(wanted - new), safe.searchsorted(1 - new_safe))) + 1
+        if position and candidates[before] + new >= wanted and safe[before] + new_safe:
+            return int(max(candidates.searchsorted(wanted - new), safe.searchsorted(1 - new_safe))) + 1
         if position == len(rows):
             break
         row = int(rows[position])
         code = results.put(row, dry_run(row))
         new += code < FAILED
         new_safe += code == SAFE
-        if found[position] + new >= wanted and safe[position] + new_safe:
+        if candidates[position] + new >= wanted and safe[position] + new_safe:
             return int(position) + 1
     return None
 
 
 @define(eq=False)
-class DryRuns:
-    """Results by kind of preemptor.
+class DryRunCache:
+    """Index of dry runs by kind of preemptor.
 
     Only for pods for which no filter reads other rows, so that the same pod on the same row always has the
     same result. The results of a row are dropped when the row or its nominations change, all results when
-    a disruption budget does. Catching up is O(touched rows × kinds).
+    a disruption budget does. Catching up is O(dirty rows × kinds).
     """
 
     handle: Handle
-    _results: OrderedDict[Hashable, Results] = field(factory=OrderedDict)
+    _results: OrderedDict[Hashable, DryRunResults] = field(factory=OrderedDict)
     _rows_seen: int = 0
     _replaced_seen: int = 0
     _nominations_seen: int = 0
     _budgets_seen: int = -1
 
-    def of(self, state: CycleState, pod: Pod) -> Results | None:
-        """Return the results for pods like this one, up to date; ``None`` if none may be kept."""
+    def of(self, state: CycleState, pod: Pod) -> DryRunResults | None:
+        """Return the results for pods like this one, up to date; ``None`` if they may not be cached."""
         if self.handle.nominator.node_of(pod) is not None:
             return None
         key = self.handle.runner.row_local_key(state, pod)
@@ -168,7 +169,7 @@ class DryRuns:
         capacity = self.handle.table.capacity
         results = self._results.get(kind)
         if results is None:
-            results = self._results[kind] = Results(capacity)
+            results = self._results[kind] = DryRunResults(capacity)
         else:
             self._results.move_to_end(kind)
             results.fit(capacity)
@@ -179,13 +180,13 @@ class DryRuns:
     def _catch_up(self) -> None:
         table, nominator = self.handle.table, self.handle.nominator
         budgets = self.handle.objects.version("PodDisruptionBudget")
-        touched = table.row_log.since(self._rows_seen)
-        exchanged = table.replaced_log.since(self._replaced_seen)
-        renamed = nominator.changed_since(self._nominations_seen)
-        if touched is None or exchanged is None or renamed is None or budgets != self._budgets_seen:
+        dirty = table.row_log.since(self._rows_seen)
+        replaced = table.replaced_log.since(self._replaced_seen)
+        renominated = nominator.changed_since(self._nominations_seen)
+        if dirty is None or replaced is None or renominated is None or budgets != self._budgets_seen:
             self._results.clear()
-        elif touched or exchanged or renamed:
-            rows = {*touched, *exchanged, *(table.live_row(name) for name in renamed)}
+        elif dirty or replaced or renominated:
+            rows = {*dirty, *replaced, *(table.live_row(name) for name in renominated)}
             for results in self._results.values():
                 for row in rows:
                     if row is not None:
