@@ -1,7 +1,8 @@
 """The garbage collector of a scheduler that runs: it does not look again and again at what stays.
 
 Modules, nodes and pods of the start stay as long as the process. With 1,000 nodes and 3,000 pods the
-collector took 8 % of the CPU time of ``schedframe run`` before it passed over them.
+collector took 8 % of the CPU time of ``schedframe run`` before it passed over them. What is left of its work
+are the objects of pods under way and of new pods, which it sees once for each :data:`YOUNG_OBJECTS`.
 """
 
 from __future__ import annotations
@@ -9,17 +10,25 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Final
+
+YOUNG_OBJECTS: Final = 20_000
+"""Objects made since the last collection, less those that are gone, at which the next one begins.
+
+With Python's own 700 the collector took 23 % of the CPU time while pods with claims were bound, with this 1 %.
+"""
 
 
 @contextmanager
 def collection_postponed() -> Iterator[None]:
     """Collect no garbage inside before :func:`exempt_present_objects` is called; at the end all as before."""
-    was_enabled = gc.isenabled()
+    was_enabled, thresholds = gc.isenabled(), gc.get_threshold()
     gc.disable()
     try:
         yield
     finally:
         gc.unfreeze()
+        gc.set_threshold(*thresholds)
         if was_enabled:
             gc.enable()
 
@@ -27,4 +36,5 @@ def collection_postponed() -> Iterator[None]:
 def exempt_present_objects() -> None:
     """Collect garbage from now on, among the objects that are made later."""
     gc.freeze()
+    gc.set_threshold(YOUNG_OBJECTS, *gc.get_threshold()[1:])
     gc.enable()
