@@ -29,6 +29,7 @@ from .._node_selection import Mask
 from .._volumes import volumes_of
 from .._volumes_csi_nodes import CsiNodes, volume_limits
 from .hints import attachment_deleted, claim_added, csi_node_updated, pod_deleted
+from .resolver import VolumeResolver
 from .volume_counts import Counts, VolumeCounts, counts_by_driver
 
 ERR_REASON = "node(s) exceed max volume count"
@@ -89,12 +90,19 @@ class NodeVolumeLimits:
 
     @hookimpl
     def filter_rows(self, pod: Pod, rows: Rows) -> RowVerdicts | None:
-        """As :meth:`filter`; O(rows) for each driver, and the cost of :meth:`VolumeCounts.sync`."""
+        """As :meth:`filter`; O(rows) for each driver, and the cost of :meth:`VolumeCounts.sync`.
+
+        O(volumes of the pod) while no node has a limit: then nothing is counted.
+        """
         if not pod.spec.volumes:
             return None
         csi_nodes, counts = self._csi_nodes.sync(), self._counts
-        counts.sync()
-        incoming = counts.resolver.volumes_of_incoming(pod)
+        if csi_nodes.any_limits:
+            counts.sync()
+            resolver = counts.resolver
+        else:
+            resolver = VolumeResolver(counts.objects)  # without a memo that would have to be kept valid
+        incoming = resolver.volumes_of_incoming(pod)
         if incoming.problem is not None:
             affected = (
                 rows.take(csi_nodes.present) if incoming.is_disk_problem else np.ones(len(rows), np.bool_)

@@ -90,6 +90,20 @@ def test_a_node_has_a_limit_per_driver() -> None:
     assert open_nodes(plugin, handle, make_pod("a", "c")) == {"unlimited", "unknown"}
 
 
+def test_volumes_are_counted_from_the_first_limit_on() -> None:
+    pods = [make_pod("a", name="r", node="n")]
+    handle = make_handle(make_node(), limits("n", None), *claims("a", "b"), pods=pods)
+    plugin = NodeVolumeLimits(handle)
+    handle.objects.set(limits("n", 1))
+    assert open_nodes(plugin, handle, make_pod("b")) == set()
+    handle.objects.set(limits("n", None))
+    # While nothing is counted, the claim of the new pod gets the volume that the node has.
+    assert open_nodes(plugin, handle, make_pod("b")) == {"n"}
+    handle.objects.set(make_volume("v-b", claim=make_claim("b", volume="v-b"), handle="a"))
+    handle.objects.set(limits("n", 1))
+    assert open_nodes(plugin, handle, make_pod("b")) == {"n"}
+
+
 def test_volumes_are_identified_by_driver_and_handle() -> None:
     first, second, other = (make_claim(name, volume=f"v-{name}") for name in ("a", "b", "c"))
     handle = make_handle(
