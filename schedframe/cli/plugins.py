@@ -95,7 +95,7 @@ def plugins_table(rows: list[PluginRow]) -> str:
     lines = list(columns(map(_cells, rows), head, right=(3,)))
     notes = [f"  {row.name}: {row.not_cached}" for row in rows if row.not_cached]
     if notes:
-        lines += ["", "Not cached, so asked about every pod:", *notes]
+        lines += ["", "Not cached, so called for every pod:", *notes]
     return "\n".join(lines)
 
 

@@ -48,9 +48,9 @@ class FlakyWatch:
             event = self.pending.pop(0)
             count = None if count is None else count - 1
             if event.new is None:
-                self._tell_deleted(event.kind, event.old, stale=event.old_is_stale)
+                self._send_deleted(event.kind, event.old, stale=event.old_is_stale)
             else:
-                self._tell_present(event.kind, event.new)
+                self._send_present(event.kind, event.new)
 
     def drop(self, index: int = 0) -> WatchEvent:
         """Lose a pending event; only a relist makes up for it."""
@@ -86,12 +86,12 @@ class FlakyWatch:
         kinds = self.kinds or sorted({kind for kind, _ in self.told} | self._known_kinds())
         for kind in kinds:
             present = {obj.key: obj for obj in self.cluster.list(kind)}
-            for key in [key for told_kind, key in self.told if told_kind == kind and key not in present]:
-                self._tell_deleted(kind, self.told[kind, key], stale=True)
+            for key in [key for known_kind, key in self.told if known_kind == kind and key not in present]:
+                self._send_deleted(kind, self.told[kind, key], stale=True)
             for key, obj in present.items():
                 old = self.told.get((kind, key))
                 if resync or old is None or _version(old) != _version(obj):
-                    self._tell_present(kind, obj)
+                    self._send_present(kind, obj)
 
     def close(self) -> None:
         """Tell the watcher nothing more."""
@@ -104,16 +104,16 @@ class FlakyWatch:
         self.cluster.watch(lambda event: seen.add(event.kind)).close()
         return seen
 
-    def _tell_present(self, kind: str, obj: Any) -> None:
+    def _send_present(self, kind: str, obj: Any) -> None:
         old = self.told.get((kind, obj.key))
         self.told[kind, obj.key] = obj
-        self._tell(WatchEvent("ADDED" if old is None else "MODIFIED", kind, old, obj))
+        self._send(WatchEvent("ADDED" if old is None else "MODIFIED", kind, old, obj))
 
-    def _tell_deleted(self, kind: str, obj: Any, *, stale: bool) -> None:
+    def _send_deleted(self, kind: str, obj: Any, *, stale: bool) -> None:
         if self.told.pop((kind, obj.key), None) is not None:
-            self._tell(WatchEvent("DELETED", kind, obj, None, stale))
+            self._send(WatchEvent("DELETED", kind, obj, None, stale))
 
-    def _tell(self, event: WatchEvent) -> None:
+    def _send(self, event: WatchEvent) -> None:
         if not self.closed:
             self.handler(event)
 

@@ -143,7 +143,7 @@ class InMemoryCluster(ClusterPort):
             if key in objects:
                 raise Conflict(f"{kind} {key} is there already; update it, or give the new one another name")
             stored = objects[key] = self._stamped(obj, None)
-            self._tell("ADDED", kind, None, stored)
+            self._queue("ADDED", kind, None, stored)
         self._delivery.deliver()
         return stored
 
@@ -172,7 +172,7 @@ class InMemoryCluster(ClusterPort):
                 if current is not None:
                     self._remove(current)
                 stored = self._objects[obj.KIND][obj.key] = self._stamped(obj, None)
-                self._tell("ADDED", obj.KIND, None, stored)
+                self._queue("ADDED", obj.KIND, None, stored)
         self._delivery.deliver()
         return stored
 
@@ -362,7 +362,7 @@ class InMemoryCluster(ClusterPort):
 
     def _put(self, current: Any, new: Any) -> Any:
         self._objects[new.KIND][new.key] = new
-        self._tell("MODIFIED", new.KIND, current, new)
+        self._queue("MODIFIED", new.KIND, current, new)
         return new
 
     def _patch_status(self, current: Pod, condition: PodCondition | None, nominated: str | None) -> Pod:
@@ -389,9 +389,9 @@ class InMemoryCluster(ClusterPort):
         del self._objects[current.KIND][current.key]
         if current.KIND == Pod.KIND:
             self._lingering.discard(current.key)
-        self._tell("DELETED", current.KIND, current, None)
+        self._queue("DELETED", current.KIND, current, None)
 
-    def _tell(self, type: Literal["ADDED", "MODIFIED", "DELETED"], kind: str, old: Any, new: Any) -> None:
+    def _queue(self, type: Literal["ADDED", "MODIFIED", "DELETED"], kind: str, old: Any, new: Any) -> None:
         if self._delivery.is_awaited(kind):
             self._delivery.put(WatchEvent(type, kind, old, new))
 

@@ -242,11 +242,11 @@ class EventHandlers:
         if attempt is None:
             return
         waits = core.waiting.get(new.uid) is not None
-        parked = core.paused.get(new.uid)
-        if parked is not None and parked.verify and new.spec.node_name == attempt.node_name:
+        paused = core.paused.get(new.uid)
+        if paused is not None and paused.verify and new.spec.node_name == attempt.node_name:
             core.paused.leave(new.uid)
             finish_binding(core, attempt, None)
-        elif parked is not None or waits or new.spec.node_name != attempt.node_name:
+        elif paused is not None or waits or new.spec.node_name != attempt.node_name:
             self._abandon(new)
 
     def _abandon(self, pod: Pod) -> bool:

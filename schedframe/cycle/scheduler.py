@@ -315,7 +315,7 @@ class Scheduler:
 
     def _do_due(self) -> None:
         core = self.core
-        # Attempts that wait or are parked are among those that bind.
+        # Attempts that wait or are paused are among those that bind.
         waits = core.binding and (core.waiting or core.paused)
         if not (waits or core.timers.actions or core.cache.assume_ttl is not None):
             if core.queue.is_timed():
@@ -326,8 +326,8 @@ class Scheduler:
             return
         core.queue.flush()
         self._waiting.expire(now)
-        for parked in list(core.paused.due(now)):
-            resume(core, parked)
+        for paused in list(core.paused.due(now)):
+            resume(core, paused)
         for pod in core.cache.expire(now):
             self._handlers.expired(pod)
         for action in core.timers.due(now):

@@ -16,7 +16,7 @@ class Watching:
 
     core: Core
     handlers: EventHandlers
-    _tell: WatchHandler | None = None
+    _handler: WatchHandler | None = None
     begun: bool = field(default=False, init=False)
     """Whether anything is followed."""
     _kinds: frozenset[str] = frozenset()
@@ -25,14 +25,14 @@ class Watching:
     def follow(self) -> None:
         """Follow the kinds that are not followed yet; their objects arrive in the inbox."""
         more = tuple(kind for kind in self.handlers.kinds if kind not in self._kinds)
-        if self._tell is None:
+        if self._handler is None:
             inbox, handle, meter = self.core.inbox, self.handlers.on_event, self.core.meter
             if meter is None:
-                self._tell = inbox.teller(handle)
+                self._handler = inbox.poster(handle)
             else:
-                self._tell = inbox.choosing_teller(choices_of_events(handle, meter.timed(handle)))
+                self._handler = inbox.choosing_poster(choices_of_events(handle, meter.timed(handle)))
         if more:
-            self._subscriptions.append(self.core.cluster.watch(self._tell, more))
+            self._subscriptions.append(self.core.cluster.watch(self._handler, more))
             self._kinds |= frozenset(more)
             self.begun = True
 

@@ -15,7 +15,7 @@ _DECIDING = ("pre_filter", "filter", "filter_rows", "pre_score", "score", "score
 
 @frozen
 class Uncached:
-    """A plugin that is asked about every pod, because its answers cannot be kept."""
+    """A plugin that is called for every pod, because its answers cannot be cached."""
 
     plugin: str
     reason: str
@@ -49,7 +49,7 @@ def uncached(name: str, plugin: Any) -> Uncached | None:
 
 
 def uncached_of(plugins: Mapping[str, Any]) -> list[Uncached]:
-    """Return the plugins of a profile (name → plugin) that are asked about every pod."""
+    """Return the plugins of a profile (name → plugin) that are called for every pod."""
     return [found for name, plugin in plugins.items() if (found := uncached(name, plugin)) is not None]
 
 

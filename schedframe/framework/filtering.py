@@ -164,7 +164,7 @@ def _filter_one_row(
     entry: FilterEntry, state: CycleState, pod: Pod, info: NodeInfo, table: NodeTable
 ) -> Status | None:
     with substituted_row(table, info) as row:
-        answer = ask_columnar(entry, state, pod, Rows.at(table, np.array([row], np.intp)))
+        answer = call_columnar(entry, state, pod, Rows.at(table, np.array([row], np.intp)))
     code = 0 if answer is None else int(answer.codes[0])
     return answer.statuses[code - 1] if answer is not None and code else None
 
@@ -190,7 +190,7 @@ def filter_rows(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Verdicts
             if not _filter_each(entry, state, pod, verdicts):
                 break
             continue
-        answer = ask_columnar(entry, state, pod, rows)
+        answer = call_columnar(entry, state, pod, rows)
         if answer is not None:
             verdicts.merge(entry.name, answer)
     return verdicts
@@ -200,7 +200,7 @@ def _merge_all(entry: FilterEntry, state: CycleState, pod: Pod, verdicts: Verdic
     """Call one plugin for all rows without an error, and merge its rejections with those before."""
     rows = verdicts.rows
     if entry.filter_rows is not None:
-        answer = ask_columnar(entry, state, pod, rows)
+        answer = call_columnar(entry, state, pod, rows)
         if answer is not None:
             merge_all(verdicts, entry.name, answer)
         return
@@ -221,7 +221,7 @@ def _filter_each(entry: FilterEntry, state: CycleState, pod: Pod, verdicts: Verd
     return bool(len(positions))
 
 
-def ask_columnar(entry: FilterEntry, state: CycleState, pod: Pod, rows: Rows) -> RowVerdicts | None:
+def call_columnar(entry: FilterEntry, state: CycleState, pod: Pod, rows: Rows) -> RowVerdicts | None:
     """Call the columnar form of one plugin and return its checked answer; ``None`` if all rows pass.
 
     Where the plugin fails, or answers what the contract does not allow, the verdicts have errors of the

@@ -200,7 +200,7 @@ class Framework:
         that agree in all that a plugin may read besides it.
         """
         metadata = pod.metadata
-        asked = (
+        inputs = (
             self,
             metadata.namespace,
             metadata.labels,
@@ -209,12 +209,12 @@ class Framework:
             self.handle.objects.changes,
             state.skip_filter_plugins,
         )
-        known: Any = pod.spec.memo.get(_ROW_LOCAL_KEY)
-        if known is not None and known[0] == asked:
-            found: Hashable | None = known[1]
-            return found
+        memo: Any = pod.spec.memo.get(_ROW_LOCAL_KEY)
+        if memo is not None and memo[0] == inputs:
+            known: Hashable | None = memo[1]
+            return known
         key = self._row_local_key(state, pod)
-        pod.spec.memo[_ROW_LOCAL_KEY] = (*asked[:-1], frozenset(state.skip_filter_plugins)), key
+        pod.spec.memo[_ROW_LOCAL_KEY] = (*inputs[:-1], frozenset(state.skip_filter_plugins)), key
         return key
 
     def _row_local_key(self, state: CycleState, pod: Pod) -> Hashable | None:

@@ -90,7 +90,7 @@ class PluginsRunner(Protocol):
 
 
 class WaitingPods(Protocol):
-    """Pods that permit parked."""
+    """Pods that wait in permit."""
 
     def get(self, uid: str) -> WaitingPod | None:
         """Return the waiting pod of that uid."""

@@ -134,10 +134,10 @@ class Hookspecs(Protocol):
         """All that this plugin's filter and score read of *pod*, as a hashable value.
 
         Two pods with equal signatures must get equal verdicts and scores on every node. With this hook, and
-        with ``depends_on`` other than ``Depends.CLUSTER``, the answers of the plugin are kept and shared by
-        pods with equal signatures. A plugin without either is asked about every pod, while the answers of the
-        other plugins in the profile are kept all the same. ``None`` means "this pod cannot be compared":
-        nothing is kept for it, and all plugins are asked.
+        with ``depends_on`` other than ``Depends.CLUSTER``, the answers of the plugin are cached and shared
+        by pods with equal signatures. A plugin without either is called for every pod, while the answers of
+        the other plugins in the profile are cached all the same. ``None`` means "this pod cannot be
+        compared": nothing is cached for it, and all plugins are called.
         """
 
     @_hook("preFilter", hot=True)
@@ -200,7 +200,7 @@ class Hookspecs(Protocol):
         code for each pod, or a list with a status for each; ``None`` from the function: all pods pass;
         ``None`` from the hook: use ``filter``, with which this must agree. The function may hold columns of
         *table*: the hook runs again when ``table.layout`` changes. What it works out for the row should serve
-        all pods of the batch. An object that has a method ``rejects(row)``, too, is asked by that where no
+        all pods of the batch. An object that has a method ``rejects(row)``, too, is called by that where no
         reasons are needed: a boolean array, true for each pod that is rejected, or ``None`` if all pass.
         """
 
@@ -209,7 +209,7 @@ class Hookspecs(Protocol):
         """Which rows pass, by group of rows, where few numbers decide that.
 
         As ``score_groups`` is for scores: it must agree with ``filter_rows``, and ``None`` means to use that,
-        which is better where most often all rows pass. It is not asked why rows do not pass.
+        which is better where most often all rows pass. No reasons are needed for rows that do not pass.
         """
 
     @_hook("postFilter")

@@ -90,7 +90,7 @@ class DerivedArrayCache(Generic[Table]):
 
     _table: Table
     _kept: dict[Hashable, DerivedArrays] = field(factory=dict)
-    _asked: dict[Hashable, int] = field(factory=dict)
+    _requested_rows: dict[Hashable, int] = field(factory=dict)
     """Of arrays that are not kept yet: the number of rows for which they were wanted."""
 
     def get(self, key: Hashable, make: Callable[[Table], Derived]) -> Derived:
@@ -106,10 +106,10 @@ class DerivedArrayCache(Generic[Table]):
     def if_busy(self, key: Hashable, make: Callable[[Table], Derived], rows: int) -> Derived | None:
         """As :meth:`get` once they were wanted for more rows than the table has, *rows* now."""
         if key not in self._kept:
-            asked = self._asked.pop(key, 0) + rows
-            if asked <= self._table.size:
-                if len(self._asked) >= policy.KEPT_COLUMNS:
-                    del self._asked[next(iter(self._asked))]
-                self._asked[key] = asked
+            requested = self._requested_rows.pop(key, 0) + rows
+            if requested <= self._table.size:
+                if len(self._requested_rows) >= policy.KEPT_COLUMNS:
+                    del self._requested_rows[next(iter(self._requested_rows))]
+                self._requested_rows[key] = requested
                 return None
         return self.get(key, make)

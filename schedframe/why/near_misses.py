@@ -16,7 +16,7 @@ from .._brief import brief_repr
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import Code, Framework, Status, Verdicts
-from ..framework.filtering import ask_columnar, filter_node
+from ..framework.filtering import call_columnar, filter_node
 from ..framework.plan import FilterEntry
 from ..simulate.amounts import amount_text
 from ..simulate.explain import explain_rejection
@@ -179,7 +179,7 @@ class _Examination:
         rows, state, pod = self.verdicts.rows, self.decision.state, self.decision.pod
         verdicts = Verdicts.passing_all(rows)
         if entry.filter_rows is not None:
-            answer = ask_columnar(entry, state, pod, rows)
+            answer = call_columnar(entry, state, pod, rows)
             if answer is not None:
                 verdicts.merge(entry.name, answer)
         else:

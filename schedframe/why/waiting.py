@@ -93,12 +93,12 @@ def _on_its_node(scheduler: Scheduler, pod: Pod) -> Waiting | None:
     if waiting is not None:
         until = _from_now(scheduler, min(waiting.deadlines.values()))
         return Waiting("permit", until, plugins=waiting.pending_plugins, node=waiting.node_name)
-    parked = core.paused.get(pod.uid)
-    if parked is not None:
-        place = "binding, to be verified" if parked.verify else "binding, parked"
-        events = (WaitedEvents("binding", _labels(parked.events)),) if parked.events else ()
-        until = _from_now(scheduler, parked.deadline)
-        return Waiting(place, until, events=events, node=parked.attempt.node_name)
+    paused = core.paused.get(pod.uid)
+    if paused is not None:
+        place = "binding, to be verified" if paused.verify else "binding, paused"
+        events = (WaitedEvents("binding", _labels(paused.events)),) if paused.events else ()
+        until = _from_now(scheduler, paused.deadline)
+        return Waiting(place, until, events=events, node=paused.attempt.node_name)
     attempt = core.binding.get(pod.uid)
     return Waiting("binding", node=attempt.node_name) if attempt is not None else None
 

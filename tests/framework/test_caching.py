@@ -1,4 +1,4 @@
-"""Which plugins are asked about every pod, why, and where that is said."""
+"""Which plugins are called for every pod, why, and where that is reported."""
 
 from __future__ import annotations
 

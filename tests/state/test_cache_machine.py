@@ -79,9 +79,9 @@ class CacheMachine(RuleBasedStateMachine):
         if entry.assumed:
             self._lose(entry)
 
-    # ---- what the world tells
+    # ---- events of the cluster
 
-    def _heard(self, pod: Pod) -> None:
+    def _pod_arrives(self, pod: Pod) -> None:
         """An addition or an update arrives."""
         self.cache.add_pod(pod)
         self.entries[pod.uid] = Entry(pod)
@@ -93,7 +93,9 @@ class CacheMachine(RuleBasedStateMachine):
     @rule(pod=s.pods, node=s.node_names)
     def pod_of_another_scheduler(self, pod: Pod, node: str) -> None:
         self.serial += 1
-        self._heard(evolve(pod, metadata=evolve(pod.metadata, uid=f"uid{self.serial}")).with_node_name(node))
+        self._pod_arrives(
+            evolve(pod, metadata=evolve(pod.metadata, uid=f"uid{self.serial}")).with_node_name(node)
+        )
 
     @precondition(lambda self: self.entries)
     @rule(data=st.data(), node=st.none() | s.node_names)
@@ -102,7 +104,7 @@ class CacheMachine(RuleBasedStateMachine):
         entry = self._some(data)
         assert entry is not None
         pod = entry.pod if node is None else entry.pod.with_node_name(node)
-        self._heard(pod.with_resource_version(str(self.serial)))
+        self._pod_arrives(pod.with_resource_version(str(self.serial)))
 
     @precondition(lambda self: self.entries)
     @rule(data=st.data(), other=s.pods)
@@ -121,7 +123,7 @@ class CacheMachine(RuleBasedStateMachine):
         """For a pod that is deleted already, or that was forgotten and runs nevertheless."""
         pod = data.draw(st.sampled_from(self.gone))
         if pod.uid not in self.entries:
-            self._heard(pod)
+            self._pod_arrives(pod)
 
     @precondition(lambda self: self.entries)
     @rule(data=st.data())

@@ -61,12 +61,12 @@ def submit(core: Core, attempt: Attempt) -> None:
     _execute(core, attempt, task.run if needs_thread else task.run_on_loop)
 
 
-def resume(core: Core, parked: PausedBinding) -> None:
+def resume(core: Core, paused: PausedBinding) -> None:
     """Go on with an attempt that waited for an event or a moment."""
-    if not parked.verify:
-        submit(core, parked.attempt)
+    if not paused.verify:
+        submit(core, paused.attempt)
         return
-    _execute(core, parked.attempt, BindingTask(parked.attempt, core.cluster).verify)
+    _execute(core, paused.attempt, BindingTask(paused.attempt, core.cluster).verify)
 
 
 def _execute(core: Core, attempt: Attempt, work: Work) -> None:
@@ -162,5 +162,5 @@ def emit(
     )
     # Attempts that are paused, or may be on return from the executor, are among those in binding.
     if core.binding:
-        for parked in core.paused.concerned(event, old if new is None else new):
-            resume(core, parked)
+        for paused in core.paused.concerned(event, old if new is None else new):
+            resume(core, paused)

@@ -95,7 +95,7 @@ class BindingTask:
 
     def _answered(self, name: str, answer: Any) -> Steps:
         """Return what *answer* of the only bind plugin means."""
-        return self._outcome_of_only((yield from self._heard(name, "bind", answer)))
+        return self._outcome_of_only((yield from self._awaited_status(name, "bind", answer)))
 
     def _outcome_of_only(self, status: Status | None) -> Status | None:
         """*status* of the only bind plugin; if it skipped the pod, no plugin took it."""
@@ -177,9 +177,9 @@ class BindingTask:
             answer = call(attempt.state, attempt.assumed, attempt.node_name)
         except PLUGIN_FAULTS as error:
             return from_exception(name, point, error)
-        return (yield from self._heard(name, point, answer))
+        return (yield from self._awaited_status(name, point, answer))
 
-    def _heard(self, name: str, point: str, answer: Any) -> Steps:
+    def _awaited_status(self, name: str, point: str, answer: Any) -> Steps:
         """Return the status that *answer* stands for, awaited if need be."""
         try:
             if inspect.isawaitable(answer):

@@ -45,7 +45,7 @@ class TimedBindingTask(BindingTask):
         return drive(self._answered_since(start, binders[0].name, answer))
 
     def _answered_since(self, start: float, name: str, answer: Any) -> Steps:
-        status = yield from self._heard(name, "bind", answer)
+        status = yield from self._awaited_status(name, "bind", answer)
         self._ended("bind", name, start, status)
         return self._outcome_of_only(status)
 

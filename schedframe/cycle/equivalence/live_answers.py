@@ -10,7 +10,7 @@ from attrs import frozen
 
 from ...api import Pod
 from ...framework import Code, CycleState, RowVerdicts, Verdicts
-from ...framework.filtering import ask_columnar, rejections
+from ...framework.filtering import call_columnar, rejections
 from ...framework.plan import FilterEntry
 from ...state import Rows
 
@@ -42,7 +42,7 @@ def run_columnar_filters(
     """
     answers = []
     for entry in entries:
-        verdicts = ask_columnar(entry, state, pod, rows)
+        verdicts = call_columnar(entry, state, pod, rows)
         if verdicts is None:
             continue
         answers.append(FilterAnswer(entry, order[entry.name], verdicts))

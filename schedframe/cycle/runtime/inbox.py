@@ -37,29 +37,29 @@ class Inbox:
         if wake_up is not None:
             wake_up()
 
-    def teller(self, method: Callable[[Any], None]) -> Callable[[Any], None]:
+    def poster(self, method: Callable[[Any], None]) -> Callable[[Any], None]:
         """Return a function that does what :meth:`put` does for *method*, at a lower price."""
         add = self._messages.append
 
-        def tell(argument: Any) -> None:
+        def post(argument: Any) -> None:
             add((method, argument))
             wake_up = self.wake_up
             if wake_up is not None:
                 wake_up()
 
-        return tell
+        return post
 
-    def choosing_teller(self, methods: Iterator[Callable[[Any], None]]) -> Callable[[Any], None]:
-        """As :meth:`teller`, for the next one of *methods*, which are endless. Any thread."""
+    def choosing_poster(self, methods: Iterator[Callable[[Any], None]]) -> Callable[[Any], None]:
+        """As :meth:`poster`, for the next one of *methods*, which are endless. Any thread."""
         add, take = self._messages.append, next  # a local name is read faster
 
-        def tell(argument: Any) -> None:
+        def post(argument: Any) -> None:
             add((take(methods), argument))
             wake_up = self.wake_up
             if wake_up is not None:
                 wake_up()
 
-        return tell
+        return post
 
     def drain(self) -> int:
         """Handle all messages, including those that arrive during the call; return their number."""

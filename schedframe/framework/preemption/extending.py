@@ -27,7 +27,7 @@ def candidates_of_extenders(handle: Handle, pod: Pod, candidates: Sequence[Candi
         if ExtenderVerb.PREEMPT not in extender.verbs or not extender.is_interested(pod):
             continue
         try:
-            left = _asked(extender, handle.table, pod, left)
+            left = _answered_by(extender, handle.table, pod, left)
         except ExtenderError as error:
             if not extender.is_ignorable:
                 raise
@@ -35,7 +35,7 @@ def candidates_of_extenders(handle: Handle, pod: Pod, candidates: Sequence[Candi
     return left
 
 
-def _asked(
+def _answered_by(
     extender: Extender, table: NodeTable, pod: Pod, candidates: Sequence[Candidate]
 ) -> list[Candidate]:
     """Return the candidates in the answer of *extender*, in the order of *candidates*, others last."""

@@ -148,12 +148,12 @@ def _free_of(kind: type[Trouble], *others: type[Trouble]) -> CheckFn:
                 pass
         except Trouble as trouble:
             if isinstance(trouble, kind) and not isinstance(trouble, others):
-                raise Violation(_told(trouble)) from trouble
+                raise Violation(_description(trouble)) from trouble
 
     return check
 
 
-def _told(trouble: Trouble) -> str:
+def _description(trouble: Trouble) -> str:
     """With the place in the plugin's code, if it raised."""
     cause = trouble.__cause__
     if not isinstance(trouble, Raised) or cause is None:

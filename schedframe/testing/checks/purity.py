@@ -26,11 +26,11 @@ def filter_purity(subject: Subject, world: World) -> None:
         if not search.goes_on:
             continue
         for form in (form for form in FILTERS if form in subject.hooks):
-            _judge_twice(search, form, search.verdicts)
+            _check_repeated(search, form, search.verdicts)
         if "filter" in subject.hooks:
             for info in search.probe.table.rows():
                 _same(pod, info.name, search.verdict(info), search.verdict(info.clone()), "of a copy of it")
-            _judge_with_state(search)
+            _check_clone(search)
     _amid_others(subject, world, _verdicts_of)
 
 
@@ -41,11 +41,11 @@ def score_purity(subject: Subject, world: World) -> None:
         if not (search.goes_on or search.status.is_skip) or not search.pre_score(search.probe.table.rows()):
             continue
         for form in (form for form in SCORES if form in subject.hooks):
-            _judge_twice(search, form, search.raw_scores)
+            _check_repeated(search, form, search.raw_scores)
     _amid_others(subject, world, _scores_of)
 
 
-def _judge_twice(search: Search, form: str, ask: Callable[..., Sequence[Any]]) -> None:
+def _check_repeated(search: Search, form: str, ask: Callable[..., Sequence[Any]]) -> None:
     table = search.probe.table
     rows = table.rows()
     backwards = rows_of(table, rows.positions.tolist()[::-1])
@@ -58,7 +58,7 @@ def _judge_twice(search: Search, form: str, ask: Callable[..., Sequence[Any]]) -
         _same(search.pod, name, answer, third[name], "asked a third time", form)
 
 
-def _judge_with_state(search: Search) -> None:
+def _check_clone(search: Search) -> None:
     """A dry run looks at a clone of the cycle state."""
     clone = search.state.clone()
     for info in search.probe.table.rows():
