@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Iterable, Mapping, Sequence
-from html import escape
 from typing import TYPE_CHECKING, Final
 
 from attrs import frozen
@@ -109,5 +108,7 @@ def _text(cell: Cell) -> str:
 
 
 def _html_row(tag: str, cells: Sequence[str]) -> str:
+    from html import escape
+
     parts = (f'<{tag} style="text-align: left">{escape(cell)}</{tag}>' for cell in cells)
     return f"<tr>{''.join(parts)}</tr>"

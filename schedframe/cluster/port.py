@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import Any, Literal, Protocol, TypeVar, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from attrs import frozen
 
@@ -12,6 +11,9 @@ from .._brief import brief_repr
 from ..api import ClusterObject, ObjectLookup, Pod, PodCondition
 from ..api._copying import fast_init
 from ..errors import ClusterError
+
+if TYPE_CHECKING:
+    import asyncio
 
 K = TypeVar("K", bound=ClusterObject)
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from .errors import FieldError
-from .extender_tls import tls_context
 from .model import Extender, ExtenderTLSConfig
 
 
@@ -65,6 +64,8 @@ def _tls_problems(tls: ExtenderTLSConfig, path: str, https: bool) -> Iterator[Fi
 
 def _unusable(extender: Extender, path: str) -> Iterator[FieldError]:
     """Yield an error for certificates that are PEM and nevertheless no certificates, or of another key."""
+    from .extender_tls import tls_context  # loads ssl, 5 MB
+
     try:
         tls_context(extender.tls_config, extender.enable_https)
     except (OSError, ValueError) as error:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from .binding.activation import PODS_TO_ACTIVATE
 from .events import EventRecorder, EventSeries
 from .latency import Distribution, Latency
@@ -10,11 +12,14 @@ from .options import SchedulerOptions
 from .outcomes import AttemptOutcome, AttemptResult, SchedulerObserver
 from .pending import PendingPods
 from .runtime.clock import Clock, SystemClock, VirtualClock
-from .runtime.executors import AsyncioExecutor, Executor, InlineExecutor, ThreadExecutor
+from .runtime.executors import Executor, InlineExecutor, ThreadExecutor
 from .scheduler import Scheduler
 from .search.decision import Decision
 from .statistics import ProfileStatistics, Statistics
 from .watchdog import SlowHook, Watchdog
+
+if TYPE_CHECKING:
+    from .runtime.asyncio_executor import AsyncioExecutor
 
 __all__ = [
     "PODS_TO_ACTIVATE",
@@ -45,3 +50,11 @@ __all__ = [
     "VirtualClock",
     "Watchdog",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "AsyncioExecutor":  # loads asyncio and ssl, 6 MB that a cluster in memory does not need
+        from .runtime.asyncio_executor import AsyncioExecutor
+
+        return AsyncioExecutor
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from random import Random
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..api import Pod
 from ..cluster import ClusterPort, RemoteCluster
 from ..config import EffectiveConfig, EffectiveProfile, FeatureGates, PassedPlugin, load_config
 from ..config.passed import enable_passed
 from ..errors import ConfigError, PluginError
-from ..extenders import Encoding, HttpExtender
 from ..framework import EXTENDER, Extender, ExtenderVerb, Framework, Observer, Registry, Status, WaitingRoom
 from ..framework.extender import in_call_order
 from ..framework.faults import read_pre_enqueue
@@ -29,13 +29,14 @@ from .debug import TableGuard
 from .equivalence.cache import EquivalenceCache
 from .equivalence.fast_search import FastSearch
 from .handle import SchedulerHandle
+from .handlers import EventHandlers
 from .metering.meter import Meter
 from .metering.plugin_calls import EveryCall
-from .observer import contained
+from .observer import DecisionObserver, contained, record
 from .options import SchedulerOptions
 from .outcomes import SchedulerObserver
 from .runtime.clock import SystemClock
-from .runtime.executors import AsyncioExecutor, Executor, InlineExecutor
+from .runtime.executors import Executor, InlineExecutor
 from .runtime.inbox import Inbox
 from .search.extending import Extending
 from .search.queue_sort import SortKey, SortLess
@@ -43,6 +44,9 @@ from .search.sampling import Sampling, SearchOrder
 from .search.search import Search
 from .verification import VerifyingSearch
 from .watchdog import Watchdog
+
+if TYPE_CHECKING:
+    from .pod_groups.cycle import GroupCycle
 
 GROUPS = "GenericWorkload"
 """The feature gate of pod groups."""
@@ -113,11 +117,33 @@ def build_core(
     return core
 
 
+def groups_and_handlers(
+    core: Core, recorder: DecisionObserver | None
+) -> tuple[GroupCycle | None, EventHandlers]:
+    """Return the cycles of pod groups, ``None`` if their feature gate is off, and the handlers of events."""
+    if not core.feature_gates.enabled(GROUPS):
+        return None, EventHandlers(core)
+    from .pod_groups.cycle import GroupCycle
+    from .pod_groups.handlers import GroupEventHandlers
+
+    recording = None if recorder is None else partial(record, recorder, core)
+    return GroupCycle(core, recording), GroupEventHandlers(core)
+
+
 def extenders_of(config: EffectiveConfig, options: SchedulerOptions) -> tuple[Extender, ...]:
     """Return the extenders of the configuration and those passed, in the order of their calls."""
+    return in_call_order((*_configured(config), *options.extenders))
+
+
+def _configured(config: EffectiveConfig) -> list[Extender]:
+    """Return clients of the extenders that *config* names."""
+    if not config.config.extenders:
+        return []
+    # Few configurations name any, and the client takes 2 MB.
+    from ..extenders import Encoding, HttpExtender
+
     encoding = Encoding()
-    configured = [HttpExtender(each, encoding=encoding) for each in config.config.extenders]
-    return in_call_order((*configured, *options.extenders))
+    return [HttpExtender(each, encoding=encoding) for each in config.config.extenders]
 
 
 def use_search(core: Core, search: Search, extenders: tuple[Extender, ...]) -> None:
@@ -146,7 +172,11 @@ def _cache(config: EffectiveConfig, options: SchedulerOptions, *, ordered: bool)
 
 
 def _executor_for(cluster: ClusterPort) -> Executor:
-    return AsyncioExecutor(cluster.loop) if isinstance(cluster, RemoteCluster) else InlineExecutor()
+    if not isinstance(cluster, RemoteCluster):
+        return InlineExecutor()
+    from .runtime.asyncio_executor import AsyncioExecutor
+
+    return AsyncioExecutor(cluster.loop)
 
 
 def _limit_binds(core: Core) -> None:
@@ -154,6 +184,8 @@ def _limit_binds(core: Core) -> None:
     cluster, executor = core.cluster, core.executor
     if not isinstance(cluster, RemoteCluster):
         return
+    from .runtime.asyncio_executor import AsyncioExecutor
+
     core.on_loop = isinstance(executor, AsyncioExecutor) and executor.loop is cluster.loop
     if not executor.inline:
         core.binding_limit = lambda: cluster.binding_limit

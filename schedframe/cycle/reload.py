@@ -19,7 +19,6 @@ from ..api import Pod
 from ..api.podspec import forget_shared_specs
 from ..config import EffectiveConfig
 from ..errors import ConfigError, PluginError
-from ..extenders import HttpExtender
 from ..framework import Extender, Framework, Registry
 from ..queue import QueueOptions
 from .build import (
@@ -169,6 +168,10 @@ class Reloader:
         logger.info("configuration in use, with the profiles %s", ", ".join(core.frameworks))
 
     def _connect_extenders(self) -> None:
+        if not self.core.extenders:
+            return
+        from ..extenders import HttpExtender
+
         for extender in self.core.extenders:
             if isinstance(extender, HttpExtender):
                 extender.wait, extender.next_pod = self.socket_wait, self._next_pod

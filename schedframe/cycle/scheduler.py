@@ -10,7 +10,7 @@ from typing import Self, Unpack
 from attrs import evolve
 
 from .._brief import brief_of
-from .._plugin_faults import PLUGIN_FAULTS
+from .._plugin_faults import plugin_faults
 from .._validators import has
 from .._validators import options as checked_options
 from ..api import group_of
@@ -25,18 +25,15 @@ from .binding.attempt import Attempt
 from .binding.bind import resume
 from .binding.failure import handle_failure, requeue_interrupted
 from .binding.permit import PermitDesk
-from .build import GROUPS, build_core, close_frameworks, load, registry_with
+from .build import build_core, close_frameworks, groups_and_handlers, load, registry_with
 from .core import Core, logger
 from .events import EventRecorder
-from .handlers import EventHandlers
 from .metering.collect import collect
 from .no_node import end_without_node
 from .observer import record
 from .options import SchedulerKeywords, SchedulerOptions
 from .outcomes import AttemptResult
 from .pending import PendingPods, pending_pods
-from .pod_groups.cycle import GroupCycle
-from .pod_groups.handlers import GroupEventHandlers
 from .rejections import KnownRejections
 from .reload import Reloader
 from .runtime.executors import InlineExecutor
@@ -80,13 +77,8 @@ class Scheduler:
         self._timed = self.core.times_attempts
         self._socket_wait = SocketWait(self.core.inbox, self.core.clock, self._do_due, self.next_deadline)
         self._waiting = PermitDesk(self.core)
-        self.groups: GroupCycle | None = None
-        """The cycles of pod groups; ``None`` without the feature gate GenericWorkload."""
-        if self.core.feature_gates.enabled(GROUPS):
-            recording = None if self.recorder is None else partial(record, self.recorder, self.core)
-            self.groups = GroupCycle(self.core, recording)
-            self.groups.queue.scale_backoff(self.groups.backoff_size)
-        self._handlers = EventHandlers(self.core) if self.groups is None else GroupEventHandlers(self.core)
+        self.groups, self._handlers = groups_and_handlers(self.core, self.recorder)
+        """The cycles of pod groups, ``None`` without the feature gate GenericWorkload; and what events do."""
         self._watching = Watching(self.core, self._handlers)
         self._reloader = Reloader(
             effective, self.core, self.registry, options, self._watching, self._socket_wait
@@ -96,8 +88,7 @@ class Scheduler:
         self._runs = False
         """Whether one of these was called."""
         self._closed = False
-        self._stopping = threading.Event()
-        self._woken = threading.Event()
+        self._stopping, self._woken = threading.Event(), threading.Event()
         self._wake_up = options.wake_up
         self.core.inbox.wake_up = options.wake_up
 
@@ -333,7 +324,7 @@ class Scheduler:
         for action in core.timers.due(now):
             try:
                 action()
-            except PLUGIN_FAULTS as error:  # a fault of the plugin that asked for the call
+            except plugin_faults() as error:  # a fault of the plugin that asked for the call
                 core.report(Status.from_error(error), None, "call_later")
             core.inbox.drain()  # what it asked for happens before the next cycle, too
 

@@ -9,7 +9,7 @@ import numpy as np
 from attrs import frozen
 
 from .._brief import brief_repr
-from .._plugin_faults import PLUGIN_FAULTS
+from .._plugin_faults import plugin_faults
 from ..api import Pod
 from ..state import NodeInfo, NodeTable, Rows, substituted_row
 from .all_filters import merge_all, merged
@@ -64,7 +64,7 @@ def run_pre_filter(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> PreFi
     for entry in plan.pre_filter:
         try:
             answer = entry.call(state, pod, rows)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             return PreFilterOutcome(from_exception(entry.name, "pre_filter", error))
         if answer is None:
             continue
@@ -132,7 +132,7 @@ def filter_node(
         if entry.filter is None:
             return _filter_one_row(entry, state, pod, info, table)
         answer = entry.filter(state, pod, info)
-    except PLUGIN_FAULTS as error:
+    except plugin_faults() as error:
         return from_exception(entry.name, "filter", error)
     return None if answer is None else read_status(entry.name, "filter", answer)
 
@@ -150,7 +150,7 @@ def rejections(
     for position, row in enumerate(rows):
         try:
             answer = call(state, pod, info(row))
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             found.append((position, from_exception(entry.name, "filter", error)))
             continue
         if answer is not None:
@@ -230,7 +230,7 @@ def call_columnar(entry: FilterEntry, state: CycleState, pod: Pod, rows: Rows) -
     assert entry.filter_rows is not None, "only called for plugins with a columnar form"
     try:
         answer: Any = entry.filter_rows(state, pod, rows)
-    except PLUGIN_FAULTS as error:
+    except plugin_faults() as error:
         return _all_rows(rows, from_exception(entry.name, "filter_rows", error))
     return None if answer is None else _checked_verdicts(entry.name, answer, rows)
 
@@ -286,7 +286,7 @@ def _run_pod_hook(
             continue
         try:
             status = call(state, pod, other, info)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             return from_exception(entry.name, hook, error)
         if status is None:
             continue

@@ -9,7 +9,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from .._brief import brief_repr
-from .._plugin_faults import PLUGIN_FAULTS
+from .._plugin_faults import plugin_faults
 from ..api import ClusterObject, Pod, check_kind
 from ..config import EffectiveProfile
 from ..errors import PluginError
@@ -135,7 +135,7 @@ class Framework:
                 continue
             try:
                 answer = call()
-            except PLUGIN_FAULTS as error:
+            except plugin_faults() as error:
                 text = f"plugin {name} failed in events_to_register: {message_of(error)}"
                 raise PluginError(text) from error
             found[name] = read_registrations(name, answer)
@@ -229,7 +229,7 @@ class Framework:
                 try:
                     signed = signature(pod)
                     hash(signed)
-                except PLUGIN_FAULTS as error:
+                except plugin_faults() as error:
                     logger.warning("plugin %s failed in pod_signature: %s", entry.name, error)
                     return None
             if signed is None:
@@ -263,7 +263,7 @@ class Framework:
         for entry in self.plan.post_filter:
             try:
                 answer = entry.call(state, pod, diagnosis)
-            except PLUGIN_FAULTS as error:
+            except plugin_faults() as error:
                 return None, from_exception(entry.name, "post_filter", error)
             found, status = _post_filter_answer(entry.name, answer)
             if status.code in (Code.SUCCESS, Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
@@ -290,7 +290,7 @@ class Framework:
         for entry in self.plan.unreserve:
             try:
                 entry.call(state, pod, node_name)
-            except PLUGIN_FAULTS as error:
+            except plugin_faults() as error:
                 faults.append(from_exception(entry.name, "unreserve", error))
         return faults
 
@@ -302,7 +302,7 @@ class Framework:
         for entry in self.plan.permit:
             try:
                 status = entry.call(state, pod, node_name)
-            except PLUGIN_FAULTS as error:
+            except plugin_faults() as error:
                 return PermitOutcome(from_exception(entry.name, "permit", error))
             wanted = "None, a rejection or Status.wait(seconds)"
             problem = read_status(entry.name, "permit", status, wanted, _WAIT)
@@ -325,7 +325,7 @@ class Framework:
             if flight is not None:
                 try:
                     status = flight(state, pod, node_name)
-                except PLUGIN_FAULTS as error:
+                except plugin_faults() as error:
                     return from_exception(entry.name, "pre_bind_pre_flight", error)
                 if isinstance(status, Status) and status.code is Code.SKIP:
                     continue
@@ -342,7 +342,7 @@ class Framework:
         for entry in self.plan.post_bind:
             try:
                 entry.call(state, pod, node_name)
-            except PLUGIN_FAULTS as error:
+            except plugin_faults() as error:
                 faults.append(from_exception(entry.name, "post_bind", error))
         return faults
 
@@ -352,7 +352,7 @@ class Framework:
         for entry in self.plan.close:
             try:
                 entry.call()
-            except PLUGIN_FAULTS as error:
+            except plugin_faults() as error:
                 faults.append(from_exception(entry.name, "close", error))
         return faults
 
@@ -362,14 +362,14 @@ def _make(name: str, profile: EffectiveProfile, registry: Registry, handle: Hand
     args = profile.plugin_args.get(name)
     try:
         return make_plugin(factory, args, handle)
-    except PLUGIN_FAULTS as error:
+    except plugin_faults() as error:
         raise PluginError(f"plugin {name} cannot be made: {message_of(error)}") from error
 
 
 def _simple(plugin: str, point: str, call: Any, *arguments: Any) -> Status | None:
     try:
         status = call(*arguments)
-    except PLUGIN_FAULTS as error:
+    except plugin_faults() as error:
         return from_exception(plugin, point, error)
     return read_status(plugin, point, status, "None, a rejection or an error")
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from attrs import frozen
 
 from .._brief import brief_repr
-from .._plugin_faults import PLUGIN_FAULTS
+from .._plugin_faults import plugin_faults
 from ..api import Pod
 from ..state import Rows
 from .cycle_state import CycleState
@@ -47,7 +47,7 @@ def generate_placements(
     entry = plan.placement_generate[0]
     try:
         answer = entry.call(state, group, nodes)
-    except PLUGIN_FAULTS as error:
+    except plugin_faults() as error:
         return from_exception(entry.name, "placement_generate", error)
     if isinstance(answer, Status) and (answer.is_rejected or answer.code is Code.ERROR):
         return answer.with_plugin(entry.name)
@@ -63,7 +63,7 @@ def check_feasible(
     for entry in plan.placement_feasible:
         try:
             status = entry.call(state, group, placed, left)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             return from_exception(entry.name, "placement_feasible", error)
         if status is None or (isinstance(status, Status) and status.is_success):
             continue
@@ -84,7 +84,7 @@ def score_placements(
             scores = [entry.score(state, group, each.placement, each.placed) for each in candidates]
             if entry.normalize is not None:
                 scores = list(entry.normalize(state, group, scores))
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             return from_exception(entry.name, "placement_score", error)
         wanted = f"for each placement a whole number from {MIN_SCORE} to {MAX_SCORE}"
         if len(scores) != len(candidates) or not all(_is_score(score) for score in scores):

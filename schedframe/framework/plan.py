@@ -10,7 +10,7 @@ import pluggy
 from attrs import define, frozen
 
 from .._brief import brief_repr
-from .._plugin_faults import PLUGIN_FAULTS
+from .._plugin_faults import plugin_faults
 from ..errors import PluginError
 from .adapter import adapt
 from .declarations import BoolDeclaration, declares
@@ -270,7 +270,7 @@ def _observed(call: Call, hook: str, plugin: str, observer: Observer) -> Call:
         start = perf_counter()
         try:
             result = call(*arguments)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             observer.plugin_called(hook, plugin, perf_counter() - start, error)
             raise
         observer.plugin_called(hook, plugin, perf_counter() - start, result)

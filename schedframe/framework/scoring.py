@@ -10,7 +10,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from .._brief import brief_repr
-from .._plugin_faults import PLUGIN_FAULTS
+from .._plugin_faults import plugin_faults
 from ..api import Pod
 from ..errors import PluginError
 from ..state import Rows
@@ -68,7 +68,7 @@ def run_pre_score(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> Status
     for entry in plan.pre_score:
         try:
             status = entry.call(state, pod, rows)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             return from_exception(entry.name, "pre_score", error)
         if status is None:
             continue
@@ -125,7 +125,7 @@ def _raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> S
             if set(map(type, given)) != _INT:
                 given = [_integer(entry.name, each) for each in given]
             answer = np.array(given, np.int64)
-    except PLUGIN_FAULTS as error:
+    except plugin_faults() as error:
         return from_exception(entry.name, point, error)
     problem = _problem(entry.name, point, answer, rows)
     return answer if problem is None else problem
@@ -139,7 +139,7 @@ def _normalized(entry: ScoreEntry, state: CycleState, pod: Pod, raw: Scores, row
     scores: Scores = raw.astype(np.int64)
     try:
         answer = entry.normalize(state, pod, scores, rows)
-    except PLUGIN_FAULTS as error:
+    except plugin_faults() as error:
         return from_exception(entry.name, "normalize_scores", error)
     if answer is not None and not (isinstance(answer, Status) and answer.is_success):
         problem = _problem(entry.name, "normalize_scores", answer, rows)

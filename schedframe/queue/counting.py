@@ -12,7 +12,7 @@ from attrs import define, evolve, field
 from typing_extensions import override
 
 from .._brief import brief_repr
-from .._plugin_faults import PLUGIN_FAULTS
+from .._plugin_faults import plugin_faults
 from ..api import Pod
 from .cohort import size_of
 from .events import UNSCHEDULABLE_POD_ADD, ClusterEvent, HintFn
@@ -132,7 +132,7 @@ def _timed(hint: HintFn, plugin: str, event: str, ended: HintTimer) -> HintFn:
         start = perf_counter()
         try:
             answer = hint(pod, old, new)
-        except PLUGIN_FAULTS:
+        except plugin_faults():
             ended(plugin, event, "Error", perf_counter() - start)
             raise
         ended(plugin, event, "Queue" if answer else "QueueSkip", perf_counter() - start)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from .._plugin_faults import PLUGIN_FAULTS
+from .._plugin_faults import plugin_faults
 from ..api import Pod
 from .hints import FaultFn, PreEnqueueFn, QueueProfile
 from .queued_pod import QueuedPodInfo, interned
@@ -39,7 +39,7 @@ class Gates:
         for plugin, pre_enqueue in plugins:
             try:
                 answer = pre_enqueue(pod)
-            except PLUGIN_FAULTS as error:  # reported with the plugin's name, as for hints
+            except plugin_faults() as error:  # reported with the plugin's name, as for hints
                 self._on_fault(plugin, error, pod)
             else:
                 if answer is None or not self._refuses(profile, plugin, answer, pod):
@@ -69,7 +69,7 @@ class Gates:
             for pre_enqueue in () if info.flushed else asked:
                 try:
                     answer = pre_enqueue(info.pod)
-                except PLUGIN_FAULTS as error:  # reported with the plugin's name, as for hints
+                except plugin_faults() as error:  # reported with the plugin's name, as for hints
                     self._on_fault(gate, error, info.pod)
                     break
                 # Most gates return one and the same object for all pods; it is read once.

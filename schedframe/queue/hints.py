@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 from attrs import field, frozen
 
 from .._brief import brief_repr
-from .._plugin_faults import PLUGIN_FAULTS
+from .._plugin_faults import plugin_faults
 from ..api import Pod
 from ..errors import PluginError
 from .events import ClusterEvent, EventRegistration, HintFn, HintReads, matches, with_implied
@@ -181,7 +181,7 @@ class HintTable:
                     f"a queueing hint of {plugin} returned None; return QueueingHint.QUEUE or SKIP"
                 )
             return bool(answer)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             self._on_fault(plugin, error, pod)
             return True
 

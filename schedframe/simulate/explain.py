@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attrs import define, field
 
-from .._plugin_faults import PLUGIN_FAULTS
+from .._plugin_faults import plugin_faults
 from ..api import Pod
 from ..cycle import Decision
 from ..framework import CycleState, Framework, Status
@@ -41,7 +41,7 @@ def explain_decision(framework: Framework, decision: Decision) -> PluginExplanat
     for plugin, explain_pod in plan.explain_pod.items():
         try:
             lines = tuple(explain_pod(state, pod))
-        except PLUGIN_FAULTS as error:  # shown in place of its explanation
+        except plugin_faults() as error:  # shown in place of its explanation
             lines = (_fault(error),)
         if lines:
             explanations.pod[plugin] = lines
@@ -71,7 +71,7 @@ def _explained(framework: Framework, hook: Call, state: CycleState, pod: Pod, in
             if trial is not None and not isinstance(trial, Status):
                 line = hook(*trial)
                 line = f"{line} (counting nominated pods)" if line is not None else None
-    except PLUGIN_FAULTS as error:  # shown in place of its explanation
+    except plugin_faults() as error:  # shown in place of its explanation
         return _fault(error)
     return line
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from html import escape
 from typing import TYPE_CHECKING, Final
 
 from attrs import astuple, frozen
@@ -73,6 +72,8 @@ def table(report: Report) -> Table:
 
 def html(report: Report) -> str:
     """Return HTML tables for notebooks."""
+    from html import escape
+
     parts = [f"<p>{escape(report.headline)}</p>", _html_table("verdict", report.nodes)]
     parts += [f"<p>{escape(remark)}</p>" for remark in report.remarks]
     if report.preemption:
@@ -81,6 +82,8 @@ def html(report: Report) -> str:
 
 
 def _html_table(verdict: str, lines: tuple[Line, ...]) -> str:
+    from html import escape
+
     rows = "".join(
         f"<tr><td>{escape(line.node)}</td><td>{escape(line.verdict)}</td><td>{escape(line.total)}</td>"
         f"<td>{escape(line.detail)}</td></tr>"

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from html import escape
 
 Section = tuple[str, list[str]]
 """Title and lines. The first section of an explanation has no title and one line."""
@@ -24,6 +23,8 @@ def text(sections: Iterable[Section]) -> str:
 
 def html(sections: Iterable[Section]) -> str:
     """Return HTML for notebooks."""
+    from html import escape
+
     parts = []
     for title, lines in sections:
         if not title:

@@ -15,7 +15,8 @@ from attrs import define, field
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, hookimpl
 from schedframe.api import PodCondition
 from schedframe.cluster import OutcomeUnknown, RemoteCluster
-from schedframe.cycle.runtime.executors import AsyncioExecutor, InlineExecutor
+from schedframe.cycle.runtime.asyncio_executor import AsyncioExecutor
+from schedframe.cycle.runtime.executors import InlineExecutor
 from schedframe.errors import ClusterError
 from schedframe.framework import BaseExtender, ExtenderVerb
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
 import logging
 from collections.abc import Callable, Generator
 from functools import partial
 from math import isfinite
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 from attrs import define
 
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import cancellations, plugin_faults
 from ...cluster import ClusterPort, OutcomeUnknown, RemoteCluster
 from ...errors import PluginError
 from ...framework import Code, Extender, Status
@@ -20,6 +19,7 @@ from ...framework.faults import from_exception, invalid_answer, read_status
 from ...queue import ClusterEvent, EventOf
 from .attempt import Attempt
 
+Given = TypeVar("Given")
 logger = logging.getLogger("schedframe")
 
 NO_BINDER = Status.from_error("no bind plugin took the pod; enable one under plugins.bind")
@@ -49,7 +49,7 @@ class BindingTask:
             # The usual case: one call, and no steps to keep track of unless it answers something.
             try:
                 answer = binders[0].call(attempt.state, attempt.assumed, attempt.node_name)
-            except PLUGIN_FAULTS as error:
+            except plugin_faults() as error:
                 return self._outcome(from_exception(binders[0].name, "bind", error))
             if answer is None:
                 return None
@@ -73,19 +73,19 @@ class BindingTask:
         binder = attempt.framework.plan.bind[0]
         status = await self._call_on_loop(binder.name, "bind", binder.call)
         if status is not None and isinstance(status.error, OutcomeUnknown):
-            return await asyncio.to_thread(self.verify)
+            return await _in_thread(self.verify)
         return NO_BINDER if status is not None and status.code is Code.SKIP else status
 
     async def _call_on_loop(self, name: str, point: str, call: Callable[..., Any]) -> Status | None:
         attempt = self.attempt
         try:
             answer = call(attempt.state, attempt.assumed, attempt.node_name)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             return from_exception(name, point, error)
         try:
             if inspect.isawaitable(answer):
                 answer = await answer
-        except asyncio.CancelledError:
+        except cancellations():
             if _is_cancelled():
                 raise
             return from_exception(name, point, PluginError(_CANCELLED))
@@ -175,7 +175,7 @@ class BindingTask:
         attempt = self.attempt
         try:
             answer = call(attempt.state, attempt.assumed, attempt.node_name)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             return from_exception(name, point, error)
         return (yield from self._awaited_status(name, point, answer))
 
@@ -184,7 +184,7 @@ class BindingTask:
         try:
             if inspect.isawaitable(answer):
                 answer = yield answer
-        except asyncio.CancelledError:
+        except cancellations():
             return from_exception(name, point, PluginError(_CANCELLED))
         except Exception as error:  # noqa: BLE001 - a fault of the plugin, reported with its name
             return from_exception(name, point, error)
@@ -222,21 +222,29 @@ async def _drive_async(steps: Steps, awaitable: Any) -> Status | None:
         move: Callable[[], Any]
         try:
             move = partial(steps.send, await value)
-        except asyncio.CancelledError as error:
+        except cancellations() as error:
             if _is_cancelled():
                 raise
             move = partial(steps.throw, error)
         except Exception as error:  # noqa: BLE001 - for the call that awaited it
             move = partial(steps.throw, error)
         # What comes next may be a plain function that blocks: that is not for the loop's thread.
-        running, value = await asyncio.to_thread(_advance, move)
+        running, value = await _in_thread(_advance, move)
     status: Status | None = value
     return status
 
 
+async def _in_thread(work: Callable[..., Given], *arguments: Any) -> Given:
+    from asyncio import to_thread  # loaded already, for a loop runs
+
+    return await to_thread(work, *arguments)
+
+
 def _is_cancelled() -> bool:
     """Return whether a ``CancelledError`` is for the running task, and not of what it awaits."""
-    task = asyncio.current_task()
+    from asyncio import current_task
+
+    task = current_task()
     return task is not None and task.cancelling() > 0
 
 

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from attrs import define
 from typing_extensions import override
 
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import plugin_faults
 from ...framework import Status
 from ...framework.faults import from_exception
 from ..metering.meter import Meter
@@ -35,7 +35,7 @@ class TimedBindingTask(BindingTask):
         start = perf_counter()
         try:
             answer = binders[0].call(attempt.state, attempt.assumed, attempt.node_name)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             status = from_exception(binders[0].name, "bind", error)
             self._ended("bind", binders[0].name, start, status)
             return self._outcome(status)

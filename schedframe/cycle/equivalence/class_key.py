@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import frozen
 
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import plugin_faults
 from ...api import Pod
 from .cacheability import CacheablePlan
 
@@ -44,7 +44,7 @@ def signature(
         try:
             value = hook(pod)
             hash(value)
-        except PLUGIN_FAULTS:  # as "cannot say": the full search needs no signature
+        except plugin_faults():  # as "cannot say": the full search needs no signature
             if on_failure is not None:
                 on_failure()
             return None

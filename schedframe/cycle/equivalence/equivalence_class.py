@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from attrs import evolve
 
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import plugin_faults
 from ...api import Pod
 from ...framework import CycleState, Framework
 from ...state import ObjectStore, Rows
@@ -108,7 +108,7 @@ class EquivalenceClass:
         try:
             assert self.index is not None
             return self.index.feasible_rows()
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             if self.shared.on_fault is None:
                 raise
             return self.shared.on_fault(self, error)

@@ -12,7 +12,7 @@ from random import Random
 from attrs import define, evolve, field
 
 from ..._brief import brief_repr
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import plugin_faults
 from ...api import Pod
 from ...errors import CacheFault
 from ...framework import Code, CycleState, Framework, PreFilterOutcome, Status, Verdicts
@@ -71,7 +71,7 @@ class FastSearch:
         self._begun = None
         try:
             return self._decide(framework, pod)
-        except PLUGIN_FAULTS as error:  # whatever is wrong here must not stop the scheduler
+        except plugin_faults() as error:  # whatever is wrong here must not stop the scheduler
             return self._after_fault(framework, pod, error)
         except BaseException:
             self.cache.drop(framework, pod)  # interrupted midway, as by Ctrl-C
@@ -148,7 +148,7 @@ class FastSearch:
                 continue
             try:
                 hash(call(pod))
-            except PLUGIN_FAULTS as error:
+            except plugin_faults() as error:
                 self._unsigned.add((framework.profile_name, name))
                 self.report(from_exception(name, "pod_signature", error), pod)
 

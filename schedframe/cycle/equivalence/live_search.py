@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from attrs import define
 
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import plugin_faults
 from ...framework import MAX_SCORE, MIN_SCORE, Framework, PreFilterOutcome, Status, Verdicts
 from ...framework.plan import FilterEntry, ScoreEntry
 from ...framework.scoring import run_pre_score, run_scores
@@ -342,7 +342,7 @@ def answered(hook: Callable[..., Any], *args: Any) -> Any:
     """Return what a plugin says of groups; ``None`` if it fails: its form for rows reports it then."""
     try:
         return hook(*args)
-    except PLUGIN_FAULTS:  # as above
+    except plugin_faults():  # as above
         return None
 
 

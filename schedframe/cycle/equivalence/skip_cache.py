@@ -7,7 +7,7 @@ from typing import Any
 
 from attrs import define
 
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import plugin_faults
 from ...api import Pod
 from ...framework import CycleState
 from .dependencies import Stamp, Versions, dependency_versions
@@ -86,5 +86,5 @@ class SkipCache:
 def _kinds(hook: Any, pod: Pod) -> Any:
     try:
         return hook(pod)
-    except PLUGIN_FAULTS:  # the plugin is called for every pod then, as without the hook
+    except plugin_faults():  # the plugin is called for every pod then, as without the hook
         return None

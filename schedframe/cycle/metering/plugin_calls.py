@@ -14,7 +14,7 @@ import numpy.typing as npt
 from attrs import define, field
 from typing_extensions import override
 
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import plugin_faults
 from ...framework import Status
 from ...framework.plan import Call
 from ..latency import Histogram, Histograms
@@ -148,7 +148,7 @@ def _sampled(call: Call, series: CallSeries) -> Call:
         start = perf_counter()
         try:
             answer = call(*arguments)
-        except PLUGIN_FAULTS:
+        except plugin_faults():
             durations[_ERROR].add(perf_counter() - start)
             raise
         durations[_label_of(answer)].add(perf_counter() - start)

@@ -63,6 +63,9 @@ class GroupCycle:
     _known: dict[str, Known] = field(factory=dict)
     """Outcomes of failed attempts by group; those of groups that are gone are dropped now and then."""
 
+    def __attrs_post_init__(self) -> None:
+        self.queue.scale_backoff(self.backoff_size)
+
     def run(self, popped: QueuedPodInfo, key: str) -> Decision | None:
         """Attempt to place the group *key*, of which *popped* was popped; ``None`` if no member is left."""
         started = perf_counter() if self.core.times_attempts else 0.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import plugin_faults
 from ...framework import CycleState, Framework, GroupPreemption, PodGroupInfo, Status
 from ...framework.faults import from_exception
 from ..core import Core
@@ -51,7 +51,7 @@ def room_for_group(
     for entry in framework.plan.post_filter_group:
         try:
             answer = entry.call(CycleState(), group, can_run)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             answer = from_exception(entry.name, "post_filter_group", error)
         if isinstance(answer, GroupPreemption):
             return answer

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import inspect
-from collections import deque
 from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, Protocol
@@ -62,6 +60,8 @@ def finish_whatever(work: Work, done: Done) -> None:
 
 
 def _run(coroutine: Coroutine[Any, Any, Any]) -> Any:
+    import asyncio
+
     try:
         asyncio.get_running_loop()
     except RuntimeError:
@@ -106,58 +106,3 @@ class ThreadExecutor:
     def close(self) -> None:
         """Wait for what was submitted."""
         self._pool.shutdown(wait=True)
-
-
-@checked
-@brief_repr
-@define(eq=False)
-class AsyncioExecutor:
-    """Runs work on an event loop: coroutine functions as tasks, other functions in its thread pool."""
-
-    loop: asyncio.AbstractEventLoop
-    inline: bool = field(default=False, init=False)
-    _tasks: set[asyncio.Task[None]] = field(factory=set, init=False)
-    _submitted: deque[tuple[Work, Done]] = field(factory=deque, init=False)
-    _is_called: bool = field(default=False, init=False)
-    """Whether the loop is about to start what was submitted: waking it costs as much as deciding a pod."""
-
-    def submit(self, work: Work, done: Done) -> None:
-        """Run *work* as a task of the loop."""
-        self._submitted.append((work, done))
-        if not self._is_called:
-            self._is_called = True
-            self.loop.call_soon_threadsafe(self._start)
-
-    def _start(self) -> None:
-        self._is_called = False  # before the look at the queue, so that nothing is left there
-        while self._submitted:
-            task = self.loop.create_task(_run_task(*self._submitted.popleft()))
-            self._tasks.add(task)
-            task.add_done_callback(self._tasks.discard)
-
-    def close(self) -> None:
-        """Wait for what was submitted; called on the loop's own thread, leave that to the loop."""
-        if self.loop.is_running() and not _is_here(self.loop):
-            asyncio.run_coroutine_threadsafe(self._settle(), self.loop).result()
-
-    async def _settle(self) -> None:
-        self._start()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
-
-
-def _is_here(loop: asyncio.AbstractEventLoop) -> bool:
-    try:
-        return asyncio.get_running_loop() is loop
-    except RuntimeError:
-        return False
-
-
-async def _run_task(work: Work, done: Done) -> None:
-    try:
-        result = work() if inspect.iscoroutinefunction(work) else await asyncio.to_thread(work)
-        if inspect.isawaitable(result):
-            result = await result
-    except BaseException as error:
-        done(Status.from_error(error))
-        raise
-    done(result)

@@ -8,7 +8,7 @@ from typing import TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import plugin_faults
 from ...api import Pod
 from ...framework import Framework, Verdicts
 from ...state import Rows
@@ -45,7 +45,7 @@ def _with_class(
     try:
         found = _of_class(fast, framework, pod)
         return None if found is None else read(*found)
-    except PLUGIN_FAULTS as error:
+    except plugin_faults() as error:
         fast.drop(framework, pod, error)
         return None
     except BaseException:

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import plugin_faults
 from ...api import Pod
 from ...framework import Code, CycleState, Status, Verdicts
 from ...framework.faults import from_exception, read_status
@@ -90,7 +90,7 @@ class LazyFilter:
             for entry in filters:
                 try:
                     answer = entry.filter(state, pod, info)  # type: ignore[misc]  # they have no other form
-                except PLUGIN_FAULTS as error:
+                except plugin_faults() as error:
                     self.rejected[row] = from_exception(entry.name, "filter", error)
                     self.failed = True
                     break

@@ -8,7 +8,7 @@ from typing import Any
 from attrs import define, field
 from typing_extensions import override
 
-from ..._plugin_faults import PLUGIN_FAULTS
+from ..._plugin_faults import plugin_faults
 from ...api import Pod
 from ...framework import Status
 from ...framework.faults import from_exception, invalid_answer
@@ -57,7 +57,7 @@ class SortKey:
         """Return the key of *info*; O(1) on top of the plugin's."""
         try:
             key = self.key(info)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             self.report(from_exception(self.plugin, "queue_sort_key", error), info.pod)
             return LAST
         if self._plain and type(key) is tuple and tuple(map(type, key)) == self._plain:
@@ -84,7 +84,7 @@ def _compare(one: Any, other: Any) -> bool:
         return len(one) == len(other) and all(map(_compare, one, other))
     try:
         return bool(one < other) in (True, False)
-    except PLUGIN_FAULTS:  # the comparison is the plugin's code
+    except plugin_faults():  # the comparison is the plugin's code
         return False
 
 
@@ -100,7 +100,7 @@ class SortLess:
         """Return whether *first* goes before *second*."""
         try:
             answer = self.less(first, second)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             self.report(from_exception(self.plugin, "queue_sort_less", error), first.pod)
             return False
         if answer is True or answer is False:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Container, Iterator
 from typing import Any, Final
@@ -27,6 +26,8 @@ _STRIDE: Final = 8_675_311
 
 
 def _digest(text: str) -> int:
+    import hashlib  # loads OpenSSL, 3 MB
+
     return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big")
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field, frozen
 
-from ...._plugin_faults import PLUGIN_FAULTS
+from ...._plugin_faults import plugin_faults
 from ....framework import MAX_SCORE, Code, RowVerdicts
 from ..status_codes import EvaluationFailed
 from .query import Query
@@ -37,7 +37,7 @@ class PreparedPlugin:
         """Return the answers about *row*; :class:`EvaluationFailed` if the plugin raises."""
         try:
             return self.answers(row)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             raise EvaluationFailed(self.name) from error
 
     def rejected(self, row: int) -> npt.NDArray[np.bool_] | None:
@@ -45,7 +45,7 @@ class PreparedPlugin:
         assert self.rejects is not None
         try:
             mask = self.rejects(row)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             raise EvaluationFailed(self.name) from error
         if mask is None:
             return None
@@ -100,7 +100,7 @@ class BatchEvaluator:
         states, pods = [query.state for query in queries], [query.pod for query in queries]
         try:
             answers = None if prepare is None else prepare(states, pods, queries[0].table)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             raise EvaluationFailed(name) from error
         if answers is None:
             raise EvaluationFailed(f"{name} has no prepared form")

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ...._plugin_faults import PLUGIN_FAULTS
+from ...._plugin_faults import plugin_faults
 from ....api import Pod
 from ....framework import MAX_SCORE, MIN_SCORE, CycleState, Verdicts
 from ....framework.plan import ScoreEntry
@@ -84,7 +84,7 @@ def raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Co
             score = entry.score
             raw = np.array([score(state, pod, info) for info in rows], np.int64)
         valid = raw.shape == (len(rows),) and raw.dtype.kind in "iu" and _in_range(entry, raw)
-    except PLUGIN_FAULTS as error:
+    except plugin_faults() as error:
         raise EvaluationFailed(entry.name) from error
     if not valid:
         raise EvaluationFailed(entry.name)

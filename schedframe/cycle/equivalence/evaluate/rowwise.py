@@ -7,7 +7,7 @@ from typing import Any, Final
 
 from attrs import define, field
 
-from ...._plugin_faults import PLUGIN_FAULTS
+from ...._plugin_faults import plugin_faults
 from ....framework import MAX_SCORE, MIN_SCORE, Code, Status
 from ..status_codes import NO_NODE, EvaluationFailed
 from .query import Query
@@ -53,7 +53,7 @@ class RowwiseEvaluator:
                 if not MIN_SCORE <= value <= MAX_SCORE:
                     raise EvaluationFailed(f"score {value}")
                 total += value * weight
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             raise EvaluationFailed from error
         return total
 
@@ -70,7 +70,7 @@ class RowwiseEvaluator:
                 status = run(query.state, query.pod, info)
                 if status is not None and status.code is not _SUCCESS:
                     return self._code_of(status, name)
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             raise EvaluationFailed from error
         return code
 
@@ -82,7 +82,7 @@ class RowwiseEvaluator:
             raws = [score(query.state, query.pod, info) for score in self._raw_scores]
             if min(raws, default=MIN_SCORE) < MIN_SCORE:
                 raise EvaluationFailed(f"raw scores {raws}")
-        except PLUGIN_FAULTS as error:
+        except plugin_faults() as error:
             raise EvaluationFailed from error
         return raws
 
