@@ -66,7 +66,7 @@ def read_documents(text: str, name: str) -> Iterator[Document]:
     except _UnreadableScalarError as error:
         raise _unreadable_number(error, located(name, error.line)) from None
     except yaml.YAMLError as error:
-        raise _unreadable(error, name) from None
+        raise _unreadable(error, text, name) from None
     except ValueError as error:
         raise _unreadable_number(error, name) from None
 
@@ -115,12 +115,22 @@ _YAML_FIXES: Final = {
 """Part of the problem that the parser reports → what to do."""
 
 
-def _unreadable(error: yaml.YAMLError, name: str) -> InputError:
+def _unreadable(error: yaml.YAMLError, text: str, name: str) -> InputError:
     mark = getattr(error, "problem_mark", None)
     where = located(name, mark.line + 1, mark.column + 1) if mark is not None else name
     problem = getattr(error, "problem", None) or str(error)
+    rest = _rest_of_line(text, mark.line, mark.column) if mark is not None else ""
+    if rest.startswith("\t"):
+        problem = "a tab character where indentation or a value was expected"
+    elif "undefined alias" in problem and rest.startswith("*"):
+        problem += f" {rest.split(maxsplit=1)[0]}"
     fix = next((fix for mark, fix in _YAML_FIXES.items() if mark in problem), "check indentation and quotes")
     return InputError("", f"cannot be read as YAML: {problem}", fix, location=where)
+
+
+def _rest_of_line(text: str, line: int, column: int) -> str:
+    lines = text.splitlines()
+    return lines[line][column:] if line < len(lines) else ""
 
 
 class _Loader(_BaseLoader):  # type: ignore[misc]  # the base is chosen at run time

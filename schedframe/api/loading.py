@@ -119,6 +119,11 @@ class _Objects:
             self.problems.append(InputError("", problem, fix, location=self._location(())))
             return
         kind = document.get("kind")
+        if kind == "List" and not isinstance(document.get("items"), list | None):
+            problem = f"expected a list, got {describe(document['items'])}"
+            error = InputError("items", problem, "write one object after each dash: - kind: Pod")
+            self.problems.append(self._placed(error, (), ""))
+            return
         is_list = (
             isinstance(kind, str) and kind.endswith("List") and isinstance(document.get("items"), list | None)
         )

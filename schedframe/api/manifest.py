@@ -12,6 +12,7 @@ from .._checked import check_arguments, checked
 from ..errors import InputError, PluginError, Problems
 from .claims import ResourceClaim, ResourceClaimTemplate
 from .codec import decoder, describe, encoder
+from .controllers import CONTROLLER_KINDS
 from .devices import DeviceClass, ResourceSlice
 from .groups import PodGroup, Workload
 from .metadata import ClusterObject
@@ -27,6 +28,7 @@ from .storage import (
     VolumeAttachment,
 )
 from .validation import problems_of
+from .validation.rules import meant
 from .workloads import (
     Namespace,
     PodDisruptionBudget,
@@ -268,11 +270,22 @@ def _class_of(
     if cls is None or not _same_group(version, cls.API_VERSION):
         cls = _find(kind, version, kinds)
     if cls is None:
-        named = f"{version}/{kind}" if version else kind
-        raise UnknownKindError(
-            "kind", f"{named} is not a kind that scheduling reads", f"it reads {', '.join(KINDS)}"
-        )
+        raise _unknown_kind(kind, version, kinds)
     return cls
+
+
+def _unknown_kind(kind: str, version: str | None, kinds: Iterable[type[ClusterObject]]) -> UnknownKindError:
+    """Return the error for a kind that is not read; it names the version if the kind is read in another."""
+    own = [cls.API_VERSION for cls in (*kinds, *KINDS.values()) if kind == cls.KIND]
+    if own and version:
+        problem = f"{version} has no {kind} that scheduling reads"
+        return UnknownKindError("apiVersion", problem, f"write {own[0]}")
+    named = f"{version}/{kind}" if version else kind
+    if any(kind == cls.KIND for cls in CONTROLLER_KINDS):
+        fix = "pass kinds=CONTROLLER_KINDS of schedframe.api; a Simulation makes its pods"
+    else:
+        fix = meant(kind, tuple(KINDS)) or f"it reads {', '.join(KINDS)}"
+    return UnknownKindError("kind", f"{named} is not a kind that scheduling reads", fix)
 
 
 def _no_kind(manifest: Mapping[str, Any]) -> InputError:

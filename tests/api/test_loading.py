@@ -17,7 +17,8 @@ apiVersion: v1
 kind: Pod
 metadata:
   name: web
-  labels: {released: 2026-01-31, at: 10:30, hex: "0x10"}
+  labels: {released: 2026-01-31, hex: "0x10"}
+  annotations: {at: 10:30}
   creationTimestamp: 2026-01-31T12:00:00Z
 spec:
   containers:
@@ -36,13 +37,14 @@ def locations(source: Any, **options: Any) -> list[str]:
 
 
 def test_locations_have_the_line_and_the_document() -> None:
-    assert locations(TWO) == ["line 2 Pod web", "line 15: document 3 Node n1"]
+    assert locations(TWO) == ["line 2 Pod web", "line 16: document 3 Node n1"]
 
 
 def test_scalars_are_read_as_kubectl_reads_them() -> None:
     (_, pod), *_ = load_manifests(TWO)
     assert isinstance(pod, Pod)
-    assert pod.labels == {"released": "2026-01-31", "at": "10:30", "hex": "0x10"}
+    assert pod.labels == {"released": "2026-01-31", "hex": "0x10"}
+    assert pod.metadata.annotations == {"at": "10:30"}
     assert pod.metadata.creation_timestamp == 1769860800.0
     requests = pod.spec.containers[0].resources.requests
     assert requests == {
@@ -153,8 +155,8 @@ def test_bytes_are_utf_8_with_or_without_a_mark() -> None:
 
 
 def test_an_equals_sign_is_text() -> None:
-    (_, node), *_ = load_manifests("kind: Node\nmetadata: {name: n1, labels: {sign: =}}")
-    assert node.labels == {"sign": "="}
+    (_, node), *_ = load_manifests("kind: Node\nmetadata: {name: n1, annotations: {sign: =}}")
+    assert node.metadata.annotations == {"sign": "="}
 
 
 @pytest.mark.parametrize("key", ["knd", "kin", "Kind", "kinds"])

@@ -152,7 +152,7 @@ def _member(code: str, field: str, required: bool) -> _Member:
         items = _items(_member(code[1:], field, required))
         return _Member(list, items, partial(_converted, _decode_list, items))
     if code[0] == "{":
-        entries = _entries(_member(code[1:], "", required), _amounts_check(field))
+        entries = _entries(_member(code[1:], "", required), _entries_check(field))
         return _Member(dict, entries, partial(_converted, _decode_map, entries))
     if code in _SCALARS:
         expected, decode = _SCALARS[code]
@@ -174,6 +174,10 @@ def _rule(field: str) -> Check | None:
         return lambda value: _one(rules.check_value(value, values))
     if limits is not None:
         return lambda value: _one(rules.check_range(value, limits))
+    if field in rules.LABEL_KEYS:
+        return lambda value: _one(rules.check_label_key(value))
+    if field in rules.LABEL_VALUES:
+        return lambda value: _one(rules.check_label_value(value))
     return None
 
 
@@ -181,9 +185,14 @@ def _one(error: InputError | None) -> Errors:
     return None if error is None else [error]
 
 
-def _amounts_check(field: str) -> Callable[[Mapping[str, Any]], list[InputError]] | None:
+def _entries_check(field: str) -> Callable[[Mapping[str, Any]], list[InputError]] | None:
+    """Return the check of keys and values of a mapping, ``None`` if any will do."""
     if field in rules.REQUESTS:
         return rules.check_requested
+    if field in rules.LABELS:
+        return rules.check_labels
+    if field == rules.ANNOTATIONS:
+        return rules.check_annotations
     return rules.check_capacity if field in rules.CAPACITIES else None
 
 
@@ -225,9 +234,9 @@ def _items(member: _Member) -> Check:
     return check
 
 
-def _entries(member: _Member, amounts: Callable[[Mapping[str, Any]], list[InputError]] | None) -> Check:
+def _entries(member: _Member, whole: Callable[[Mapping[str, Any]], list[InputError]] | None) -> Check:
     def check(value: Any) -> Errors:
-        found = [] if amounts is None else amounts(value)
+        found = [] if whole is None else whole(value)
         for key, entry in value.items():
             below = _below(member, entry)
             if below:

@@ -10,8 +10,10 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any, Final
 
+from ..._wording import described
 from ...errors import InputError
 from ..codec import at_key
+from ..requirements import label_key_problem, label_value_problem
 
 _EFFECTS: Final = ("NoSchedule", "PreferNoSchedule", "NoExecute")
 _POLICIES: Final = ("Honor", "Ignore")
@@ -24,6 +26,7 @@ _STATUSES: Final = ("True", "False", "Unknown")
 _PORT: Final = (0, 65535)
 _WEIGHT: Final = (1, 100)
 _COUNT: Final = (1, 2**31 - 1)
+_AMOUNT: Final = (0, 2**31 - 1)
 
 VALUES: Final[Mapping[str, tuple[str, ...]]] = {
     "core.v1.Container.restartPolicy": ("", *_RESTART),
@@ -62,6 +65,12 @@ VALUES: Final[Mapping[str, tuple[str, ...]]] = {
 """Field → its values, or those of its items. With an empty text: absence is the same."""
 
 RANGES: Final[Mapping[str, tuple[int, int]]] = {
+    "apps.v1.DeploymentSpec.replicas": _AMOUNT,
+    "apps.v1.ReplicaSetSpec.replicas": _AMOUNT,
+    "apps.v1.StatefulSetSpec.replicas": _AMOUNT,
+    "batch.v1.JobSpec.completions": _AMOUNT,
+    "batch.v1.JobSpec.parallelism": _AMOUNT,
+    "core.v1.ReplicationControllerSpec.replicas": _AMOUNT,
     "core.v1.ContainerPort.containerPort": _PORT,
     "core.v1.ContainerPort.hostPort": _PORT,
     "core.v1.PreferredSchedulingTerm.weight": _WEIGHT,
@@ -145,6 +154,34 @@ REQUESTS: Final = frozenset(
 CAPACITIES: Final = frozenset({"core.v1.NodeStatus.allocatable", "core.v1.NodeStatus.capacity"})
 """Fields with amounts that nodes have: the API server takes any name; only misspellings are refused."""
 
+LABELS: Final = frozenset(
+    {
+        "core.v1.PodSpec.nodeSelector",
+        "core.v1.ReplicationControllerSpec.selector",
+        "core.v1.ServiceSpec.selector",
+        "meta.v1.LabelSelector.matchLabels",
+        "meta.v1.ObjectMeta.labels",
+    }
+)
+"""Fields with label keys and values."""
+LABEL_KEYS: Final = frozenset(
+    {
+        "core.v1.NodeSelectorRequirement.key",
+        "core.v1.PodAffinityTerm.topologyKey",
+        "core.v1.Taint.key",
+        "core.v1.Toleration.key",
+        "core.v1.TopologySpreadConstraint.topologyKey",
+        "meta.v1.LabelSelectorRequirement.key",
+    }
+)
+"""Fields that are label keys. A field that may be empty is not checked for that."""
+LABEL_VALUES: Final = frozenset(
+    {"core.v1.Taint.value", "core.v1.Toleration.value", "meta.v1.LabelSelectorRequirement.values"}
+)
+"""Fields that are label values, or lists of them."""
+ANNOTATIONS: Final = "meta.v1.ObjectMeta.annotations"
+"""The field whose keys are label keys in any case, and whose values are any text."""
+
 LABEL_NAMED: Final = frozenset({"Namespace", "Service"})
 """Kinds whose names are DNS labels; the names of the others are DNS subdomains."""
 
@@ -158,6 +195,8 @@ _REQUIRED_FIXES: Final = {
     "name": "give it a name",
 }
 
+_LABEL_FIX: Final = "use letters, digits, -, _ and ., with a letter or digit at both ends, at most 63 in all"
+_LABEL_KEY_FIX: Final = f"{_LABEL_FIX}; a DNS name and / may stand before it"
 _LABEL: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?")
 _SUBDOMAIN: Final = re.compile(rf"{_LABEL.pattern}(?:\.{_LABEL.pattern})*")
 _MAX_LABEL: Final = 63
@@ -198,7 +237,7 @@ def check_range(value: int, limits: tuple[int, int]) -> InputError | None:
     low, high = limits
     if low <= value <= high:
         return None
-    bounds = f"{low} or more" if limits == _COUNT else f"from {low} to {high}"
+    bounds = f"{low} or more" if high == _COUNT[1] else f"from {low} to {high}"
     return InputError("", f"{value} is out of range", f"write a number {bounds}")
 
 
@@ -214,9 +253,47 @@ def check_requested(amounts: Mapping[str, Any]) -> list[InputError]:
     ]
 
 
+def check_labels(labels: Mapping[str, Any]) -> list[InputError]:
+    """Return errors for keys and values that no label has. Values of other types are left out."""
+    found = []
+    for key, value in labels.items():
+        error = check_label_key(key) if isinstance(key, str) else None
+        if error is None and isinstance(value, str):
+            error = check_label_value(value)
+        if error is not None:
+            found.append(at_key(error, str(key)))
+    return found
+
+
+def check_annotations(annotations: Mapping[str, Any]) -> list[InputError]:
+    """Return errors for keys that no annotation has."""
+    checked = [(key, check_label_key(key.lower())) for key in annotations if isinstance(key, str)]
+    return [at_key(error, key) for key, error in checked if error is not None]
+
+
+def check_label_key(key: str) -> InputError | None:
+    """Return the error if *key* is no label key; an empty one counts as absent."""
+    if not key or not label_key_problem(key):
+        return None
+    return InputError("", f"{described(key)} is no key of a label", _LABEL_KEY_FIX)
+
+
+def check_label_value(value: str) -> InputError | None:
+    """Return the error if *value* is no value of a label."""
+    if not label_value_problem(value):
+        return None
+    shown = described(value) if len(value) <= _MAX_LABEL else f"a text of {len(value)} characters"
+    return InputError("", f"{shown} is no value of a label", _LABEL_FIX)
+
+
 def check_capacity(amounts: Mapping[str, Any]) -> list[InputError]:
-    """Return errors for resources without domain whose names are similar to native ones."""
-    return [
+    """Return errors for amounts below 0, and for misspelt resources without domain."""
+    found = [
+        at_key(InputError("", f"{amount} is below 0", "write 0 or more"), name)
+        for name, amount in amounts.items()
+        if str(amount).startswith("-")
+    ]
+    return found + [
         _unknown_resource(name, _NODE_RESOURCES)
         for name in amounts
         if isinstance(name, str)
