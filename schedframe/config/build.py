@@ -164,8 +164,9 @@ class _ProfileBuilder:
     def _check_counts(self, expanded: Mapping[str, Sequence[str]]) -> None:
         sorts = list(expanded["queueSort"])
         if len(sorts) != 1:
-            fix = "disable the others" if sorts else "enable one"
-            detail = f"exactly one plugin must sort the queue; {fix}"
+            others = " or ".join(f'Profile().disable("{name}")' for name in sorts[:-1])
+            fix = f"disable the others: {others} in Python, queueSort.disabled in a file"
+            detail = f"exactly one plugin must sort the queue; {fix if sorts else 'enable one'}"
             self.errors.append(FieldError.invalid(f"{self.path}.plugins.queueSort", sorts, detail))
         if not expanded["bind"]:
             detail = "at least one plugin must bind pods; enable one"

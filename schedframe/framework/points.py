@@ -52,6 +52,12 @@ HOT_HOOKS: frozenset[str] = frozenset(name for name, hook in HOOKS.items() if ho
 """Hooks that run for every pod or node; wrappers are refused there."""
 
 
+ASYNC_HOOKS: frozenset[str] = frozenset(
+    name for name in HOOKS if "Awaitable" in str(getattr(Hookspecs, name).__annotations__.get("return"))
+)
+"""Hooks that may be ``async``: they run off the core."""
+
+
 def hooks_of_tier(tier: Tier) -> tuple[str, ...]:
     """Return the hooks of one tier, in the order in which a pod meets them."""
     return tuple(name for name, hook in HOOKS.items() if hook.spec.tier is tier)

@@ -13,7 +13,7 @@ import attrs
 from ..errors import PluginError
 from .declarations import check_declarations
 from .factories import SharedInstance, has_args, plugin_class_of
-from .points import HOOK_ARGUMENTS, HOOKS, HOT_HOOKS, hooks_of
+from .points import ASYNC_HOOKS, HOOK_ARGUMENTS, HOOKS, HOT_HOOKS, hooks_of
 from .requirement import check_requirement
 
 _signature_of: Final = lru_cache(maxsize=1024)(inspect.signature)
@@ -118,6 +118,11 @@ def _check_hook(name: str, plugin: Any, hook: str, options: dict[str, Any]) -> N
     function = inspect.getattr_static(plugin, hook)
     if isinstance(function, (staticmethod, classmethod)) or not inspect.isroutine(function):
         raise PluginError(f"plugin {name}: {cls.__qualname__}.{hook} is no plain method; define it with self")
+    if inspect.iscoroutinefunction(function) and hook not in ASYNC_HOOKS:
+        raise PluginError(
+            f"plugin {name}: {cls.__qualname__}.{hook} is async, and the core waits for nothing; define it "
+            f"without async, or do the work in {' or '.join(sorted(ASYNC_HOOKS))}"
+        )
     signature, own = _signature_of(function), f"plugin {name}: {cls.__qualname__}.{hook}"
     wanted = f"{hook}(self, {', '.join(specified)})" if specified else f"{hook}(self)"
     first = next(iter(signature.parameters), None)

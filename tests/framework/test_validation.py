@@ -150,6 +150,14 @@ def test_no_hook_at_all() -> None:
     assert "Plain implements no extension point; mark its methods with @hookimpl" in refusal(Plain)
 
 
+@pytest.mark.parametrize("hook", ["filter", "permit", "reserve", "post_bind", "post_filter", "score"])
+def test_only_hooks_off_the_core_are_async(hook: str) -> None:
+    async def method(self: Any) -> None: ...
+
+    assert f"{hook} is async, and the core waits for nothing" in refusal(plugin_class(**{hook: method}))
+    check_plugin("P", plugin_class(pre_bind=method, bind=method))
+
+
 def test_methods_without_self() -> None:
     class Static:
         @staticmethod

@@ -15,6 +15,8 @@ from schedframe import (
     Handle,
     InMemoryCluster,
     Pod,
+    Profile,
+    QueuedPodInfo,
     Scheduler,
     Simulation,
     Status,
@@ -131,3 +133,22 @@ def test_a_closed_simulation_says_that_it_schedules_nothing() -> None:
     (after,) = simulation.schedule([pod("b")])
     assert (before.node_name, after.node_name) == ("n", None)
     assert "closed" in after.message
+
+
+class Deadline:
+    """Sorts the queue by an annotation."""
+
+    @hookimpl
+    def queue_sort_key(self, pod_info: QueuedPodInfo) -> float:
+        return float(pod_info.pod.metadata.annotations.get("deadline", "inf"))
+
+
+def test_a_second_plugin_that_sorts_the_queue_says_how_to_disable_the_first() -> None:
+    with pytest.raises(
+        ConfigError, match=r'disable the others: Profile\(\).disable\("PrioritySort"\) in Python'
+    ):
+        Simulation([node("n")], plugins=[Deadline])
+    with Simulation([node("n")], Profile().disable("PrioritySort"), plugins=[Deadline]) as simulation:
+        late, early = pod("late").annotations(deadline="9"), pod("early").annotations(deadline="1")
+        placed = simulation.schedule([each.requests(cpu=3) for each in (late, early)])
+        assert [placement.node_name for placement in placed] == [None, "n"]
