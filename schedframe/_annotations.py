@@ -248,10 +248,15 @@ def _protocol(cls: type[Any]) -> _Kind:
     members = sorted(get_protocol_members(cls))
 
     def fix(value: Any) -> str:
-        missing = [name for name in members if not hasattr(value, name)]
+        missing = [name for name in members if not _has(value, name)]
         return f"{with_article(cls.__name__)}, which has {', '.join(missing[:3])},"
 
-    return _Kind(with_article(cls.__name__), lambda value: all(hasattr(value, name) for name in members), fix)
+    return _Kind(with_article(cls.__name__), lambda value: all(_has(value, name) for name in members), fix)
+
+
+def _has(value: Any, name: str) -> bool:
+    """Return whether *value* has that attribute. A property of its class is not read: it may fail."""
+    return hasattr(type(value), name) or hasattr(value, name)
 
 
 def _fix_of(cls: type[Any]) -> Fix:

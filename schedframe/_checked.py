@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache, partial, wraps
 from inspect import Parameter
 from typing import Any, Final, TypeVar, cast
@@ -68,21 +68,26 @@ def unchecked(cls: type[Made]) -> Callable[..., Made]:
     return cast("Callable[..., Made]", vars(cls).get(_UNCHECKED, cls))
 
 
-def check_arguments(function: Callable[..., Any], *arguments: Any) -> None:
-    """Raise :class:`InputError` for the first of *arguments* that does not fit the annotation of *function*.
+def check_arguments(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> None:
+    """Raise :class:`InputError` for the first argument that does not fit the annotation of *function*.
 
     For functions of the scheduling cycle: they call it when something else failed, and cost nothing before.
+    Methods leave ``self`` out.
     """
-    for check, value in zip(_checks_of(function), arguments, strict=False):
+    checks = _checks_of(function)
+    for check, value in zip(checks.values(), arguments, strict=False):
         check(value)
+    for name, value in keywords.items():
+        checks.get(name, _ignore)(value)
 
 
 @cache
-def _checks_of(function: Callable[..., Any]) -> tuple[Callable[[Any], None], ...]:
-    """Return the checks of the parameters of a function, in their order."""
+def _checks_of(function: Callable[..., Any]) -> dict[str, Callable[[Any], None]]:
+    """Return parameter → its check, in the order of the parameters."""
     hints = hints_of(function)
-    checks = [(name, check_of(hints[name])) for name in inspect.signature(function).parameters]
-    return tuple(_ignore if check is None else partial(check, name) for name, check in checks)
+    names = [each.name for each in inspect.signature(function).parameters.values() if not _is_owner(each)]
+    checks = [(name, check_of(hints[name])) for name in names]
+    return {name: _ignore if check is None else partial(check, name) for name, check in checks}
 
 
 def _constructor(cls: type[Any], init: Callable[..., None]) -> Callable[..., Any]:
@@ -128,7 +133,9 @@ def _compiled(subject: _Subject) -> Callable[..., Any]:
         if each.kind is Parameter.POSITIONAL_ONLY and not _positional_only(parameters[index + 1 :]):
             head.append("/")
         passed.append(_passed(each))
-        if each.kind not in _VARIABLE and not _is_owner(each) and each.name not in subject.left_out:
+        if each.kind in _VARIABLE:
+            lines.append(f"    if {each.name}: __check_{each.name}({each.name})")
+        elif not _is_owner(each) and each.name not in subject.left_out:
             lines.append(_line(each, scope, subject.source.__module__))
     if not takes_any:
         known = [each.name for each in parameters if not _is_owner(each)]
@@ -205,9 +212,10 @@ def _resolve_later(scope: dict[str, Any], parameters: list[Parameter], subject: 
 
     def resolve() -> None:
         hints = hints_of(subject.source)
-        for name in names:
-            check = check_of(hints[name]) if name in hints else None
-            scope[f"__check_{name}"] = _ignore if check is None else _bound(check, name, subject.location)
+        for each in parameters:
+            check = check_of(hints[each.name]) if each.name in hints else None
+            bound = _ignore if check is None else _bound(_of_kind(each, check), each.name, subject.location)
+            scope[f"__check_{each.name}"] = bound
 
     def first(name: str) -> Callable[[Any], None]:
         def check(value: Any) -> None:
@@ -218,6 +226,30 @@ def _resolve_later(scope: dict[str, Any], parameters: list[Parameter], subject: 
 
     for name in names:
         scope[f"__check_{name}"] = first(name)
+
+
+def _of_kind(parameter: Parameter, check: Check) -> Check:
+    """Return the check of all values of a parameter with stars; *check* itself for any other one."""
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        named: Callable[[str, Any], Iterable[tuple[str, Any]]] = _by_index
+    elif parameter.kind is Parameter.VAR_KEYWORD:
+        named = _by_name
+    else:
+        return check
+
+    def each_of(path: str, values: Any) -> None:
+        for name, value in named(path, values):
+            check(name, value)
+
+    return each_of
+
+
+def _by_index(path: str, values: tuple[Any, ...]) -> Iterable[tuple[str, Any]]:
+    return ((f"{path}[{index}]", value) for index, value in enumerate(values))
+
+
+def _by_name(_: str, values: dict[str, Any]) -> Iterable[tuple[str, Any]]:
+    return values.items()
 
 
 def _bound(check: Check, path: str, location: str) -> Callable[[Any], None]:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from ._wording import described, unknown_keyword
+from ._wording import described, unknown_keyword, with_article
 from .errors import InputError
 
 Options = TypeVar("Options")
@@ -41,16 +41,24 @@ def has(path: str, value: Any, names: Iterable[str], fix: str) -> None:
         raise InputError(path, f"{described(value)} has no attribute {' and no '.join(missing)}", fix)
 
 
-def options(cls: type[Options], owner: str, keywords: Mapping[str, Any]) -> Options:
-    """Return options with these *keywords*. Raises :class:`TypeError` for an unknown one, with a similar one.
+def options(
+    cls: type[Options], owner: str, keywords: Mapping[str, Any], given: Options | None = None
+) -> Options:
+    """Return *given* options, or new ones, with these *keywords*.
 
-    *owner*: what the keywords were given to.
+    Raises :class:`TypeError` for an unknown keyword, with a similar one, and :class:`InputError` unless
+    *given* is of the class. *owner*: what the keywords were given to.
     """
     known = [each.name for each in attrs.fields(cls)]  # type: ignore[arg-type]  # an attrs class
     for name in keywords:
         if name not in known:
             raise unknown_keyword(f"{owner} has no option", name, known)
-    return cls(**keywords)
+    if given is None:
+        return cls(**keywords)
+    if not isinstance(given, cls):
+        problem = f"{described(given)} is not {with_article(cls.__name__)}"
+        raise InputError("options", problem, f"give {cls.__name__}(…), or its fields as keywords")
+    return attrs.evolve(given, **keywords) if keywords else given  # type: ignore[misc]  # an attrs class
 
 
 def optional_call(fix: str) -> Validator:

@@ -24,6 +24,7 @@ from schedframe import (
     Quantity,
     Recorder,
     Registry,
+    RowVerdicts,
     Scheduler,
     Simulation,
     Status,
@@ -35,6 +36,7 @@ from schedframe import (
     explain,
     find_untolerated_taint,
     from_manifest,
+    hookimpl,
     load_config,
     load_manifests,
     queueing_hint,
@@ -42,7 +44,9 @@ from schedframe import (
 )
 from schedframe.api import NodeStatus, compile_node_selector, group_of, part_from_manifest
 from schedframe.embed import Embedding, Task, Worker, configuration
-from schedframe.testing import StubHandle, World, check_plugin
+from schedframe.metrics import SchedulerMetrics
+from schedframe.queue import Heap, PriorityQueue
+from schedframe.testing import StubHandle, World, check_plugin, node, pod
 
 from .cycle.build import make_node, make_pod
 
@@ -110,7 +114,10 @@ WRONG: list[Any] = [
         embedding,
         on_place=(5, "5 cannot be called; give a function of a task and a worker"),
         retry=("x", "'x' cannot be called; give a function of the number of failures, such as Backoff()"),
-        options=({}, "a dict has no attribute on_place; give EmbeddingOptions, or its fields as keywords"),
+        options=(
+            {},
+            "a dict is not an EmbeddingOptions; give EmbeddingOptions(…), or its",
+        ),
     ),
     (lambda: Embedding(wrong("w")), "workers: 'w' is not a collection; give a list of workers"),
     (lambda: Embedding(wrong([5])), "worker: 5 has no attribute capacity; give a Worker"),
@@ -237,6 +244,52 @@ WRONG: list[Any] = [
     (lambda: FeatureGates().enabled(wrong(5)), "name: 5 is not a text; give a str"),
     (lambda: Profile(wrong(5)), "Profile: scheduler_name: 5 is not a text; give a str"),
     (lambda: Profile("a", wrong("50")), "Profile: percentage_of_nodes_to_score: '50' is not a whole number"),
+    (
+        lambda: scheduler(options={}),
+        "options: a dict is not a SchedulerOptions; give SchedulerOptions(…)",
+    ),
+    (
+        lambda: check_plugin(Recorder, options=wrong(5)),
+        "options: 5 is not a CheckOptions; give CheckOptions",
+    ),
+    (lambda: PriorityQueue().add(wrong(5)), "pod: 5 is not a Pod; give Pod(…)"),
+    (lambda: PriorityQueue().update(POD, wrong(5)), "pod: 5 is not a Pod; give Pod(…)"),
+    (lambda: PriorityQueue().delete(wrong(5)), "pod: 5 is not a Pod; give Pod(…)"),
+    (lambda: PriorityQueue().activate(wrong(5)), "pods: 5 is not a collection; give a list of pods"),
+    (lambda: PriorityQueue().activate([wrong(5)]), "pod: 5 is not a Pod; give Pod(…)"),
+    (lambda: Heap(wrong(5), sort_key=len), "Heap: key: 5 is not a function; give a function"),
+    (lambda: Heap(len, sort_key=wrong(5)), "Heap: sort_key: 5 is not a function; give a function or None"),
+    (lambda: hookimpl(wrong(5)), "hookimpl: 5 is not a function; put @hookimpl above a method of the plugin"),
+    (
+        lambda: SchedulerMetrics(wrong(5)),
+        "registry: 5 has no attribute register; give a CollectorRegistry of prometheus_client",
+    ),
+    (lambda: Status.unschedulable(wrong(5)), "reasons[0]: 5 is not a text; give a str: '5'"),
+    (lambda: Status.unresolvable("a", wrong(5)), "reasons[1]: 5 is not a text; give a str: '5'"),
+    (lambda: Status.pending(wrong(None)), "reasons[0]: None is not a text; give a str"),
+    (lambda: Status.wait(5, wrong(5)), "reasons[0]: 5 is not a text; give a str: '5'"),
+    (lambda: Status.wait(5, events=wrong(5)), "events: 5 is not a collection; give a list of ClusterEvent"),
+    (lambda: Status.from_error(wrong(5)), "error: 5 is no error; give an exception or a text"),
+    (lambda: CycleState().delete(wrong(5)), "key: 5 is not a StateKey; make a constant of the module"),
+    (lambda: InMemoryCluster().get("Pod", wrong(5)), "key: 5 is not a text; give a str"),
+    (lambda: InMemoryCluster().update(wrong(5)), "expected an object, got 5 (a number)"),
+    (
+        lambda: InMemoryCluster([POD]).bind(POD, wrong(5)),
+        "node_name: 5 is not a name; give the name of",
+    ),
+    (
+        lambda: InMemoryCluster([POD]).patch_pod_status(POD, condition=wrong(5)),
+        "condition: 5 is not a PodCondition; give",
+    ),
+    (lambda: pod("x").gated_by("a", wrong(5)), "gates[1]: 5 is not a text; give a str"),
+    (lambda: pod("x").labels(app=wrong(5)), "app: 5 is not a text; give a str"),
+    (lambda: pod("x").labels(wrong(5)), "labels: 5 is not a mapping; give a dict"),
+    (lambda: pod("x").requests(cpu=wrong(None)), "cpu: None is neither a text nor a whole number; give"),
+    (lambda: node("x").taint(wrong(5)), "key: 5 is not a text; give a str"),
+    (
+        lambda: RowVerdicts.where(wrong(5), Status.skip()),
+        "rejected: 5 is not an array; give an array",
+    ),
     (lambda: VirtualClock().advance(wrong("1")), "seconds: '1' is not a number; give a float"),
 ]
 

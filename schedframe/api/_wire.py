@@ -7,6 +7,8 @@ from typing import Any, Final, NoReturn
 
 from attrs import frozen
 
+from .._checked import checked
+
 WIRE: Final = "schedframe.wire"
 """Metadata key of an attrs field for the result of :func:`wire`."""
 
@@ -55,6 +57,7 @@ class Wire:
     """Whether the field is not in manifests."""
 
 
+@checked
 def wire(
     name: str = "",
     *,

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from attrs import evolve
 
+from .._checked import checked
 from .containers import Container, ResourceRequirements
 from .pod import Pod
 from .resources import HUGE_PAGES_PREFIX, pod_requests, supports_pod_level
 
 
+@checked
 def with_default_requests(pod: Pod) -> Pod:
     """Return *pod* with the requests that follow from its limits; the same object if none do.
 

@@ -183,6 +183,7 @@ def _check_claims(claims: Sequence[PodGroupResourceClaim]) -> None:
             raise InputError(f"resourceClaims[{i}].name", f"{name!r} is there twice", "name each claim once")
 
 
+@checked
 @brief_repr
 @frozen
 class PodGroupSpec:

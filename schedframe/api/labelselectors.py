@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Final
 
 from .._brief import brief_of
-from .._checked import check_arguments
+from .._checked import check_arguments, checked
 from ..errors import InputError
 from ._wire import DEFAULT_NAMESPACE
 from .affinity import LabelSelector, PodAffinityTerm
@@ -16,6 +16,7 @@ from .requirements import IN, Requirement
 Labels = Mapping[str, str]
 
 
+@checked
 class CompiledSelector:
     """A compiled selector. Selectors with the same requirements in any order are equal.
 
@@ -136,6 +137,7 @@ def _compiled(selector: LabelSelector) -> CompiledSelector:
     return CompiledSelector(requirements)
 
 
+@checked
 def compile_label_map(labels: Labels) -> CompiledSelector:
     """Return the selector of exactly these labels. An empty map matches everything."""
     return CompiledSelector(Requirement(key, IN, (value,)) for key, value in labels.items())
@@ -146,6 +148,7 @@ def label_selector_matches(selector: LabelSelector | None, labels: Labels) -> bo
     return compile_label_selector(selector).matches(labels)
 
 
+@checked
 class CompiledAffinityTerm:
     """A compiled pod affinity term. Terms with the same meaning are equal.
 

@@ -14,6 +14,7 @@ from attrs import field, frozen
 
 from .._brief import brief_repr
 from .._checked import checked
+from .._wording import described
 from ..errors import InputError
 from .affinity import (
     NodeSelector,
@@ -118,6 +119,7 @@ class CompiledNodeSelector:
         return any(term.matches(labels, name) for term in self.terms)
 
 
+@checked
 def join_errors(errors: Sequence[InputError]) -> str:
     """Return one message for several errors; equal errors appear once."""
     texts = list(dict.fromkeys(str(error) for error in errors))
@@ -169,6 +171,7 @@ class CompiledPreferredTerms:
 
 
 @lru_cache(maxsize=8192)
+@checked
 def compile_preferred_terms(terms: tuple[PreferredSchedulingTerm, ...]) -> CompiledPreferredTerms:
     """Return the compiled form, cached by value. Never raises: see :attr:`CompiledPreferredTerms.errors`."""
     return CompiledPreferredTerms(
@@ -206,7 +209,11 @@ _REQUIRED: Final = object()  # key in PodSpec.memo
 
 def required_node_affinity(spec: PodSpec) -> RequiredNodeAffinity:
     """Return the compiled requirements of *spec*, cached in its memo."""
-    memo = spec.memo
+    try:
+        memo = spec.memo
+    except AttributeError:
+        problem = f"{described(spec)} is not a PodSpec"
+        raise InputError("spec", problem, "give the spec of a pod, pod.spec") from None
     compiled: RequiredNodeAffinity | None = memo.get(_REQUIRED)
     if compiled is None:
         affinity = spec.affinity.node_affinity if spec.affinity is not None else None

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Final, cast, final
 from attrs import evolve, field, frozen
 
 from .._brief import brief_of
-from .._checked import checked
+from .._checked import check_arguments, checked
 from ._copying import become, compile_copy, draft_of
 from ._wire import DEFAULT_NAMESPACE, HIDDEN, wire
 from .codec import encoder
@@ -120,7 +120,11 @@ class Pod(NamespacedObject):
 
         If *placed* was made from this pod by :meth:`with_node_name`, they share the spec.
         """
-        spec = placed.spec
+        try:
+            spec = placed.spec
+        except AttributeError:
+            check_arguments(Pod.bound_as, placed, resource_version)
+            raise
         memo = spec._memo
         if memo is None or memo is not self.spec._memo:
             spec = self.spec.with_node_name(spec.node_name)

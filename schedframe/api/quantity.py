@@ -14,7 +14,7 @@ from typing import Annotated, Final
 from attrs import field, frozen
 
 from .._annotations import HOW_TO_GIVE, Instead
-from .._checked import checked
+from .._checked import check_arguments, checked
 from .._wording import described
 from ..errors import InputError
 from ._copying import fast_init
@@ -52,11 +52,15 @@ class Quantity:
     @classmethod
     def of(cls, amount: int, format: str = DECIMAL_SI) -> Quantity:
         """Return *amount* whole units."""
+        if not isinstance(amount, int):
+            check_arguments(Quantity.of, amount)
         return cls(amount * _NANO, format)
 
     @classmethod
     def of_milli(cls, amount: int, format: str = DECIMAL_SI) -> Quantity:
         """Return *amount* thousandths, such as milli-CPU."""
+        if not isinstance(amount, int):
+            check_arguments(Quantity.of_milli, amount)
         return cls(amount * _MILLI, format)
 
     def value(self) -> int:

@@ -13,7 +13,7 @@ from typing import Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
-from .._checked import checked
+from .._checked import check_arguments, checked
 
 IN: Final = "In"
 NOT_IN: Final = "NotIn"
@@ -36,7 +36,11 @@ _MAX_DOMAIN: Final = 253
 
 def parse_integer(text: str) -> int | None:
     """Return the number that Go's ``strconv.ParseInt(text, 10, 64)`` returns, ``None`` where that fails."""
-    match = _INTEGER.fullmatch(text)
+    try:
+        match = _INTEGER.fullmatch(text)
+    except TypeError:
+        check_arguments(parse_integer, text)
+        raise
     if match is None:
         return None
     number = int(match[2]) if match[1] != "-" else -int(match[2])
@@ -76,6 +80,7 @@ class Requirement:
 
 
 @lru_cache(maxsize=4096)
+@checked
 def label_key_problem(key: str) -> str:
     """Return the error of the API server's validation for a label key, empty if there is none."""
     prefix, slash, name = key.rpartition("/")
@@ -97,6 +102,8 @@ _NAME_RULE: Final = f"must consist of alphanumeric characters, '-', '_' or '.', 
 _DOMAIN_RULE: Final = f"must consist of lower case alphanumeric characters, '-' or '.', {_ENDS}"
 
 
+@lru_cache(maxsize=4096)
+@checked
 def label_value_problem(value: str) -> str:
     """Return the error of the API server's validation for the value of a label, empty if there is none."""
     if len(value) > _MAX_NAME:

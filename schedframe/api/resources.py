@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Final, Protocol
 
+from .._checked import check_arguments, checked
 from .containers import Container
 from .podspec import PodResources, PodSpec
 from .podstatus import ContainerStatus, PodStatus
@@ -48,6 +49,7 @@ class HasSpec(Protocol):
 
 
 @lru_cache(maxsize=4096)
+@checked
 def is_scalar_resource(name: str) -> bool:
     """Return whether *name* is an extended resource, huge pages or attachable volumes: a plain number."""
     if name.startswith((HUGE_PAGES_PREFIX, ATTACHABLE_VOLUMES_PREFIX)):
@@ -62,12 +64,20 @@ def _is_counted(name: str) -> bool:
 
 def supports_pod_level(name: str) -> bool:
     """Return whether a pod-level request of this resource replaces the sum over the containers."""
-    return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES_PREFIX)
+    try:
+        return name in (CPU, MEMORY) or name.startswith(HUGE_PAGES_PREFIX)
+    except AttributeError:
+        check_arguments(supports_pod_level, name)
+        raise
 
 
 def whole_amount(name: str, amount: Quantity) -> int:
     """Return *amount* of the resource *name*, rounded up: milli-CPU for ``cpu``, else whole units."""
-    return amount.milli_value() if name == CPU else amount.value()
+    try:
+        return amount.milli_value() if name == CPU else amount.value()
+    except AttributeError:
+        check_arguments(whole_amount, name, amount)
+        raise
 
 
 def whole_amounts(amounts: Amounts) -> Mapping[str, int]:
@@ -75,7 +85,12 @@ def whole_amounts(amounts: Amounts) -> Mapping[str, int]:
 
     Equal results are one mapping.
     """
-    return _shared_amounts(tuple([(n, whole_amount(n, q)) for n, q in amounts.items() if _is_counted(n)]))
+    try:
+        items = amounts.items()
+    except AttributeError:
+        check_arguments(whole_amounts, amounts)
+        raise
+    return _shared_amounts(tuple([(n, whole_amount(n, q)) for n, q in items if _is_counted(n)]))
 
 
 @lru_cache(maxsize=4096)
@@ -103,9 +118,13 @@ def pod_requests(
     scheduler does. *container_defaults*: amounts for resources that a container does not request (a request
     of 0 stays 0). *pod_level*, *overhead*: whether to include them. O(containers × resources).
     """
-    nanos = _total(
-        pod, _uses_status(pod) if use_status is None else use_status, container_defaults, pod_level, overhead
-    )
+    try:
+        if use_status is None:
+            use_status = _uses_status(pod)
+        nanos = _total(pod, use_status, container_defaults, pod_level, overhead)
+    except AttributeError:
+        check_arguments(pod_requests, pod, use_status, container_defaults)
+        raise
     return {name: Quantity(nano) for name, nano in nanos.items()}
 
 
@@ -114,7 +133,12 @@ def pod_resources(pod: HasSpec) -> PodResources:
 
     Use ``pod.resources``.
     """
-    if _uses_status(pod):
+    try:
+        uses_status = _uses_status(pod)
+    except AttributeError:
+        check_arguments(pod_resources, pod)
+        raise
+    if uses_status:
         return _of_pod(pod, True)
     spec = pod.spec
     resources = spec._resources
@@ -163,7 +187,12 @@ def scoring_requests(pod: HasSpec) -> Mapping[str, int]:
     A container without a request for cpu (memory) counts as 100m (200Mi). Pod-level requests do not count, as
     measured on v1.36.2; they do in ``pod.requests``, which NodeResourcesBalancedAllocation uses.
     """
-    if _uses_status(pod):
+    try:
+        uses_status = _uses_status(pod)
+    except AttributeError:
+        check_arguments(scoring_requests, pod)
+        raise
+    if uses_status:
         return _scoring(pod, True)
     memo = pod.spec.memo
     amounts: Mapping[str, int] | None = memo.get(_SCORING)

@@ -5,9 +5,12 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, Final
+from functools import wraps
+from typing import Any, Concatenate, Final, ParamSpec, Protocol, TypeVar
 
 from attrs import define, field
+
+from .._checked import check_arguments
 
 OPERATIONS: Final = (
     "apply",
@@ -79,3 +82,34 @@ class Failures:
                         del self.waiting[operation]
                 return failure
         return None
+
+
+class _Failing(Protocol):
+    _failures: Failures
+
+
+C = TypeVar("C", bound=_Failing)
+S = TypeVar("S")
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def may_fail(method: Callable[Concatenate[C, S, P], R]) -> Callable[Concatenate[C, S, P], R]:
+    """Let ordered failures get between the caller and *method*, an operation, and check its arguments.
+
+    The arguments are checked only when something lacks an attribute.
+    """
+    operation = method.__name__
+
+    @wraps(method)
+    def run(self: C, subject: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            if self._failures.waiting:
+                with self._failures.around(operation, subject):
+                    return method(self, subject, *args, **kwargs)
+            return method(self, subject, *args, **kwargs)
+        except AttributeError:
+            check_arguments(method, subject, *args, **kwargs)
+            raise
+
+    return run

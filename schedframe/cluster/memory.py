@@ -5,47 +5,27 @@ from __future__ import annotations
 import time
 from collections import defaultdict, deque
 from collections.abc import Callable, Iterable
-from functools import wraps
-from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 from attrs import define, evolve, field
 
 from .._brief import brief_of
-from .._checked import checked, checked_except
+from .._checked import check_arguments, checked, checked_except
 from .._validators import collection
 from .._wording import described
 from ..api import DISRUPTION_TARGET, AnyObject, ClusterObject, Pod, PodCondition, Strict, from_manifest
 from ..errors import InputError, InvariantError
 from .delivery import Delivery
-from .failures import Failures, Match
+from .failures import Failures, Match, may_fail
 from .kinds import check_kinds
 from .port import BindNotFound, ClusterPort, Conflict, NotFound, Subscription, WatchEvent, WatchHandler
 from .preconditions import check_bindable
 from .recorded_event import RecordedEvent
 from .stamps import stamped_meta, status_with, with_metadata
 
-P = ParamSpec("P")
-S = TypeVar("S")
-R = TypeVar("R")
 Objects = list[Any]
 
 _EVICTED = PodCondition(DISRUPTION_TARGET, "True", "EvictionByEvictionAPI", "Eviction API: evicting")
-
-
-def _may_fail(
-    method: Callable[Concatenate[InMemoryCluster, S, P], R],
-) -> Callable[Concatenate[InMemoryCluster, S, P], R]:
-    """Let :meth:`InMemoryCluster.fail_next` get between the caller and *method*."""
-    operation = method.__name__
-
-    @wraps(method)
-    def run(self: InMemoryCluster, subject: S, /, *args: P.args, **kwargs: P.kwargs) -> R:
-        if self._failures.waiting:
-            with self._failures.around(operation, subject):
-                return method(self, subject, *args, **kwargs)
-        return method(self, subject, *args, **kwargs)
-
-    return run
 
 
 @checked_except("objects")
@@ -91,15 +71,19 @@ class InMemoryCluster(ClusterPort):
 
     if not TYPE_CHECKING:  # type checkers take the overloads by kind
 
-        @_may_fail
+        @may_fail
         def get(self, kind: str, key: str) -> Any | None:
             """Return the object of *kind* with that key, or None; :class:`InputError` for an unknown kind."""
-            if kind not in self._objects:
+            found = None
+            if kind in self._objects:
+                found = self._objects[kind].get(key)
+            else:
                 check_kinds((kind,), self._objects)
-                return None
-            return self._objects[kind].get(key)
+            if found is None and not isinstance(key, str):
+                check_arguments(InMemoryCluster.get, kind, key)
+            return found
 
-        @_may_fail
+        @may_fail
         def list(self, kind: str) -> Objects:
             """Return all objects of *kind* by creation. Raises :class:`InputError` for an unknown kind."""
             with self._delivery.lock:
@@ -111,7 +95,7 @@ class InMemoryCluster(ClusterPort):
         """What was recorded by :meth:`record_event`, oldest first, as far as it is kept."""
         return tuple(self._events)
 
-    @_may_fail
+    @may_fail
     @checked
     def watch(self, handler: WatchHandler, kinds: Iterable[str] | None = None) -> Subscription:
         """Tell *handler* the present state, kind by kind (in the order of *kinds*), then every change.
@@ -133,7 +117,7 @@ class InMemoryCluster(ClusterPort):
 
     # ---- writing ----
 
-    @_may_fail
+    @may_fail
     def create(self, obj: AnyObject) -> Any:
         """Add an object and return it as stored. Raises :class:`Conflict` if its key is taken."""
         obj = self._named(obj)
@@ -147,7 +131,7 @@ class InMemoryCluster(ClusterPort):
         self._delivery.deliver()
         return stored
 
-    @_may_fail
+    @may_fail
     def update(self, obj: AnyObject) -> Any:
         """Replace the object of that key and return it as stored.
 
@@ -160,7 +144,7 @@ class InMemoryCluster(ClusterPort):
         self._delivery.deliver()
         return stored
 
-    @_may_fail
+    @may_fail
     def apply(self, obj: AnyObject) -> Any:
         """Create the object or replace what is there, whatever version that is; a new uid is a new object."""
         obj = self._named(obj)
@@ -176,7 +160,7 @@ class InMemoryCluster(ClusterPort):
         self._delivery.deliver()
         return stored
 
-    @_may_fail
+    @may_fail
     def delete(self, target: AnyObject | str, key: str = "") -> None:
         """Delete an object, given as such or by kind and *key*: ``delete("Pod", "shop/web-1")``.
 
@@ -195,6 +179,7 @@ class InMemoryCluster(ClusterPort):
             self._delete(current)
         self._delivery.deliver()
 
+    @checked
     def finish_deletion(self, key: str) -> None:
         """Let a pod go that ``graceful`` deletion marked. Raises :class:`NotFound` if there is none."""
         with self._delivery.lock:
@@ -214,7 +199,9 @@ class InMemoryCluster(ClusterPort):
         """
         if not isinstance(pod, Pod):
             raise InputError("pod", f"{described(pod)} is not a Pod", "give a Pod of the cluster")
-        # As _may_fail does it for all others, without passing on any arguments: this happens to each pod.
+        if not isinstance(node_name, str):
+            raise InputError("node_name", f"{described(node_name)} is not a name", "give the name of a node")
+        # As may_fail does it for all others, without passing on any arguments: this happens to each pod.
         if self._failures.waiting:
             with self._failures.around("bind", pod):
                 self._bind(pod, node_name)
@@ -239,16 +226,19 @@ class InMemoryCluster(ClusterPort):
                 delivery.put(WatchEvent("MODIFIED", "Pod", current, new))
         delivery.deliver()
 
-    @_may_fail
+    @may_fail
     def patch_pod_status(
         self, pod: Pod, *, condition: PodCondition | None = None, nominated_node_name: str | None = None
     ) -> None:
         """See :class:`ClusterPort`."""
+        if not isinstance(condition, PodCondition | None) or not isinstance(nominated_node_name, str | None):
+            check_arguments(InMemoryCluster.patch_pod_status, pod, condition=condition)
+            check_arguments(InMemoryCluster.patch_pod_status, pod, nominated_node_name=nominated_node_name)
         with self._delivery.lock:
             self._patch_status(self._stored(pod, any_version=True), condition, nominated_node_name)
         self._delivery.deliver()
 
-    @_may_fail
+    @may_fail
     @checked
     def evict(self, pod: Pod, *, condition: PodCondition | None = None) -> None:
         """See :class:`ClusterPort`. Without a condition it is the one that the eviction API sets."""
@@ -258,7 +248,7 @@ class InMemoryCluster(ClusterPort):
                 self._delete(self._patch_status(current, condition or _EVICTED, None))
         self._delivery.deliver()
 
-    @_may_fail
+    @may_fail
     def record_event(
         self,
         obj: ClusterObject,
@@ -274,6 +264,7 @@ class InMemoryCluster(ClusterPort):
 
     # ---- for tests ----
 
+    @checked
     def fail_next(
         self,
         operation: str,

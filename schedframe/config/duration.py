@@ -41,11 +41,13 @@ class Duration:
     nanoseconds: Annotated[int, _FROM_TEXT] = 0
 
     @classmethod
+    @checked
     def parse(cls, text: str) -> Duration:
         """Read ``300ms``, ``-1.5h`` or ``2h45m``; ValueError for anything else and beyond 292 years."""
         return _parse(text)
 
     @classmethod
+    @checked
     def of(cls, seconds: float) -> Duration:
         """Return the duration of *seconds*, rounded to the nearest nanosecond."""
         return cls(round(seconds * 1_000_000_000))

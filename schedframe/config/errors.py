@@ -10,6 +10,7 @@ import attrs
 from attrs import frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..errors import ConfigError
 
 Stage = Literal["decode", "validate", "build"]
@@ -46,6 +47,7 @@ _HEADLINES: Mapping[FieldErrorType, str] = {
 _WITHOUT_VALUE = frozenset({FieldErrorType.REQUIRED, FieldErrorType.FORBIDDEN, FieldErrorType.UNKNOWN})
 
 
+@checked
 @brief_repr
 @frozen
 class FieldError:
@@ -85,6 +87,7 @@ class FieldError:
         return cls(FieldErrorType.DUPLICATE, path, value, detail)
 
     @classmethod
+    @checked
     def not_supported(cls, path: str, value: object, supported: Iterable[str]) -> FieldError:
         """The value is not in a fixed set."""
         known = ", ".join(f'"{item}"' for item in supported)

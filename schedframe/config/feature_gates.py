@@ -16,7 +16,7 @@ from typing import Final
 from attrs import field, frozen
 
 from .._brief import brief_repr
-from .._checked import checked
+from .._checked import checked, unchecked
 from ..errors import InputError, InputErrors
 from .other_feature_gates import OTHER_GATES
 
@@ -151,6 +151,7 @@ _BOOLEANS: Final = dict.fromkeys(("true", "True", "TRUE", "t", "T", "1"), True) 
 )
 
 
+@checked
 @brief_repr
 @frozen
 class FeatureGates:
@@ -178,13 +179,14 @@ class FeatureGates:
         if not isinstance(settings, Mapping | None):
             fix = 'give a mapping such as {"GenericWorkload": True}'
             raise InputError("feature_gates", f"{settings!r} is not a mapping", fix)
-        gates = cls(dict(settings or {}))
+        gates = unchecked(cls)(dict(settings or {}))
         problems = list(gates._problems())
         if problems:
             raise problems[0] if len(problems) == 1 else InputErrors(problems)
         return gates
 
     @classmethod
+    @checked
     def parse(cls, text: str) -> FeatureGates:
         """Return the gates of ``Name=true,Other=false``, as ``--feature-gates`` has them.
 

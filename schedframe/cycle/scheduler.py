@@ -7,8 +7,6 @@ from functools import partial
 from time import perf_counter
 from typing import Self, Unpack
 
-from attrs import evolve
-
 from .._brief import brief_of
 from .._plugin_faults import plugin_faults
 from .._validators import has
@@ -65,8 +63,7 @@ class Scheduler:
         options: SchedulerOptions | None = None,
         **keywords: Unpack[SchedulerKeywords],
     ) -> None:
-        given = checked_options(SchedulerOptions, "Scheduler", keywords)
-        options = given if options is None else evolve(options, **keywords)
+        options = checked_options(SchedulerOptions, "Scheduler", keywords, options)
         has("cluster", cluster, ("watch", "bind"), "give a ClusterPort such as InMemoryCluster()")
         self.registry, self._passed = registry_with(options)
         self.recorder = options.recorder

@@ -38,6 +38,7 @@ _LARGEST: Final = (2**63 - 1) // 100
 """Largest amount in steps: scores multiply amounts by 100 in 64 bits."""
 
 
+@checked
 def resource_name(name: str) -> str:
     """Return the name of the resource *name* in the core, and so in a configuration.
 

@@ -9,11 +9,13 @@ from typing import Any
 from attrs import define, field
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..cycle import Scheduler
 from ..errors import InputError, SchedframeError
 from .embedding import Embedding
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class AsyncDriver:

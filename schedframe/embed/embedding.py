@@ -7,9 +7,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from typing import Any, Generic, Self, Unpack
 
-from attrs import evolve
-
 from .._brief import brief_of
+from .._checked import checked
 from .._validators import collection, has
 from .._validators import options as checked_options
 from .._wording import described
@@ -46,12 +45,7 @@ class Embedding(Generic[T, W]):
         options: EmbeddingOptions[T, W] | None = None,
         **keywords: Unpack[EmbeddingKeywords[T, W]],
     ) -> None:
-        given: EmbeddingOptions[T, W] = checked_options(EmbeddingOptions, "Embedding", keywords)
-        if options is None:
-            options = given
-        else:
-            has("options", options, ["on_place"], "give EmbeddingOptions, or its fields as keywords")
-            options = evolve(options, **keywords) if keywords else options
+        options = checked_options(EmbeddingOptions, "Embedding", keywords, options)
         workers = collection("workers", workers, "give a list of workers")
         tasks = collection("tasks", tasks, "give a list of tasks")
         self.options = options
@@ -189,6 +183,7 @@ class Embedding(Generic[T, W]):
         """Return where the task is placed; ``None`` if it waits, or is not there. O(1)."""
         return self._ledger.worker_of(_key_of(task))
 
+    @checked
     def task_of(self, key: str) -> T | None:
         """Return the task of that key; ``None`` if it is not there (any more). O(1)."""
         entry = self._ledger.tasks.get(key)

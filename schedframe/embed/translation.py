@@ -9,6 +9,7 @@ from typing import Final
 from attrs import evolve, field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from .._validators import has
 from ..api import (
     DO_NOT_SCHEDULE,
@@ -68,6 +69,7 @@ def pod_key(task_key: str) -> str:
     return f"{NAMESPACE}/{task_key}"
 
 
+@checked
 @brief_repr
 @frozen(eq=False)
 class Translator:

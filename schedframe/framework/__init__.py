@@ -22,7 +22,8 @@ from .extender import (
 from .filtering import PreFilterOutcome
 from .framework import Framework, PermitOutcome
 from .handle import Handle, PluginsRunner
-from .hookspecs import PROJECT, Comparable, Hookspecs, Scores, hookimpl, hookspec
+from .hookspecs import Comparable, Hookspecs, Scores
+from .markers import PROJECT, hookimpl, hookspec
 from .normalization import MAX_SCORE, MIN_SCORE, Normalization, normalize_by_max
 from .observing import PointObserver
 from .passing import Enabled, PluginsToPass

@@ -96,6 +96,8 @@ class CycleState:
 
     def delete(self, key: StateKey[Any]) -> None:
         """Remove the entry of *key* if there is one."""
+        if not isinstance(key, StateKey):
+            raise _no_key(key)
         self._entries.pop(key, None)
 
     def __contains__(self, key: object) -> bool:
@@ -136,6 +138,9 @@ class CycleState:
 
     def take_over(self, other: CycleState, *, but: CycleState) -> None:
         """Copy the entries and skips of *other* that *but* does not have."""
+        for path, state in ("other", other), ("but", but):
+            if not isinstance(state, CycleState):
+                raise InputError(path, f"{described(state)} is not a CycleState", "give the state of a cycle")
         self._entries.update({k: value for k, value in other._entries.items() if k not in but._entries})
         self.skip_filter_plugins |= other.skip_filter_plugins - but.skip_filter_plugins
         self.skip_score_plugins |= other.skip_score_plugins - but.skip_score_plugins

@@ -128,6 +128,7 @@ class OfferedNodes:
         return OfferedNodes(self.rows.select(np.array(positions, np.intp)), None, names)
 
 
+@checked_arguments
 @brief_repr
 @frozen
 class ExtenderFilterResult:
@@ -150,6 +151,7 @@ class HostPriority(NamedTuple):
     score: int
 
 
+@checked_arguments
 @brief_repr
 @frozen
 class Victims:
@@ -160,6 +162,7 @@ class Victims:
     """How many of these evictions violate a disruption budget."""
 
 
+@checked_arguments
 @brief_repr
 @frozen
 class VictimUids:

@@ -13,8 +13,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import pluggy
 from attrs import frozen
+
+from .markers import hookspec
 
 if TYPE_CHECKING:
     from ..api import Pod
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
     from .placements import CanRun, GroupPlacement, GroupPreemption, PodGroupInfo
     from .results import GroupScores, GroupVerdicts, PostFilterResult, PreFilterResult, RowVerdicts
     from .status import Status
-
-PROJECT = "schedframe"
-
-hookspec = pluggy.HookspecMarker(PROJECT)
-hookimpl = pluggy.HookimplMarker(PROJECT)
 
 Scores = npt.NDArray[np.int64]
 """Scores of rows, aligned with them."""

@@ -48,6 +48,7 @@ class GroupPlacement:
     rows: Rows = field(repr=False)
 
 
+@checked
 @brief_repr
 @frozen(eq=False)
 class GroupPreemption:

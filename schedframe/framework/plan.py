@@ -14,7 +14,8 @@ from .._plugin_faults import plugin_faults
 from ..errors import PluginError
 from .adapter import adapt
 from .declarations import BoolDeclaration, declares
-from .hookspecs import PROJECT, Hookspecs
+from .hookspecs import Hookspecs
+from .markers import PROJECT
 from .normalization import Normalization
 from .points import HOOK_ARGUMENTS, HOOKS, HOOKS_OF_POINT
 from .validation import check_plugin

@@ -7,7 +7,8 @@ from typing import Any
 
 from attrs import frozen
 
-from .hookspecs import PROJECT, Hookspecs, Spec, Tier
+from .hookspecs import Hookspecs, Spec, Tier
+from .markers import PROJECT
 
 
 @frozen

@@ -155,11 +155,13 @@ class Registry:
         self._factories[name] = loaded
         return loaded
 
+    @checked
     def allows(self, name: str) -> bool:
         """Return whether *name* is an import path that may be followed."""
         module, colon, _ = name.partition(":")
         return bool(colon) and any(module == p or module.startswith(f"{p}.") for p in self.allow_imports)
 
+    @checked
     def takes_part(self, name: str) -> bool:
         """Return whether a profile that enables *name* needs the plugin; ``False`` if it is not installed."""
         return name in self or (":" in name and not self.skip_imports)

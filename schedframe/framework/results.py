@@ -51,7 +51,12 @@ class RowVerdicts:
     @classmethod
     def where(cls, rejected: npt.NDArray[np.bool_], status: Status) -> RowVerdicts:
         """Reject the rows at which the mask is true, all with the same status."""
-        return cls(rejected.view(np.int8), (status,))
+        try:
+            codes = rejected.view(np.int8)
+        except AttributeError:
+            fix = "give an array of bool, one for each row"
+            raise InputError("rejected", f"{described(rejected)} is not an array", fix) from None
+        return cls(codes, (status,))
 
 
 @brief_repr

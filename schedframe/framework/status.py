@@ -11,7 +11,10 @@ from attrs import field, frozen
 from .._annotations import SHALLOW
 from .._brief import brief_repr
 from .._checked import checked, unchecked
+from .._validators import collection
+from .._wording import described
 from ..api._copying import become, fast_init
+from ..errors import InputError
 from ..queue import ClusterEvent, EventOf
 
 
@@ -97,7 +100,7 @@ class Status:
         """Rejected; removing pods may help."""
         if len(reasons) == 1 and details is None and cls is Status and type(reasons[0]) is str:
             return _UNSCHEDULABLE.get(reasons[0]) or _kept(_UNSCHEDULABLE, Code.UNSCHEDULABLE, reasons)
-        return cls(Code.UNSCHEDULABLE, reasons, details=details)
+        return cls(Code.UNSCHEDULABLE, _texts(reasons), details=details)
 
     @classmethod
     def unresolvable(cls, *reasons: str, details: Mapping[str, Any] | None = None) -> Status:
@@ -106,12 +109,12 @@ class Status:
             return _UNRESOLVABLE.get(reasons[0]) or _kept(
                 _UNRESOLVABLE, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons
             )
-        return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, reasons, details=details)
+        return cls(Code.UNSCHEDULABLE_AND_UNRESOLVABLE, _texts(reasons), details=details)
 
     @classmethod
     def pending(cls, *reasons: str) -> Status:
         """Rejected until something outside happens."""
-        return cls(Code.PENDING, reasons)
+        return cls(Code.PENDING, _texts(reasons))
 
     @classmethod
     def skip(cls) -> Status:
@@ -128,13 +131,16 @@ class Status:
             raise TypeError(f"the timeout of a Status must be a number of seconds, not {timeout!r}")
         if not timeout >= 0:
             raise ValueError(f"the timeout of a Status must be 0 or more seconds, not {timeout!r}")
-        return cls(Code.WAIT, reasons, timeout=timeout, events=tuple(events))
+        events = collection("events", events, "give a list of ClusterEvent and EventOf")
+        return cls(Code.WAIT, _texts(reasons), timeout=timeout, events=events)
 
     @classmethod
     def from_error(cls, error: BaseException | str, plugin: str = "") -> Status:
         """Return an ERROR with the message of *error*; an exception is kept with its traceback."""
         if isinstance(error, BaseException):
             return cls(Code.ERROR, (message_of(error),), plugin, error)
+        if not isinstance(error, str):
+            raise InputError("error", f"{described(error)} is no error", "give an exception or a text")
         return cls(Code.ERROR, (error,), plugin)
 
     @property
@@ -216,6 +222,15 @@ def _kept(kept: dict[str, Status], code: Code, reasons: tuple[str]) -> Status:
         kept.clear()
     status = kept[reasons[0]] = new_status(code, reasons)
     return status
+
+
+def _texts(reasons: tuple[str, ...]) -> tuple[str, ...]:
+    """Return *reasons*. Raises :class:`InputError` unless each is a text."""
+    for index, reason in enumerate(reasons):
+        if not isinstance(reason, str):
+            fix = f"give a str: {str(reason)!r}" if isinstance(reason, int | float) else "give a str"
+            raise InputError(f"reasons[{index}]", f"{described(reason)} is not a text", fix)
+    return reasons
 
 
 def _check_text(value: Any, what: str) -> None:

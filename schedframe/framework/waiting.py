@@ -10,6 +10,7 @@ from sortedcontainers import SortedList
 from typing_extensions import TypeVar
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import Pod
 from ..errors import InvariantError
 from .cycle_state import CycleState
@@ -44,10 +45,12 @@ class WaitingPod(Generic[Ticket]):
         """Plugins that have not allowed the pod yet. Core only."""
         return tuple(self.deadlines)
 
+    @checked
     def allow(self, plugin: str) -> None:
         """Allow the pod. Any thread; takes effect when the core reads it. Idempotent."""
         self._post(self.pod.uid, plugin, None)
 
+    @checked
     def reject(self, plugin: str, *reasons: str) -> None:
         """Reject the pod. Any thread; of several verdicts the first one to reach the core counts."""
         self._post(self.pod.uid, plugin, Status(Code.UNSCHEDULABLE, reasons, plugin))

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 from attrs import define, field
 
 from .._brief import brief_repr
+from .._checked import checked, checked_except
+from .._validators import has
 from ..cycle.metering.catalogue import METRICS
 from ..cycle.metering.families import MetricFamily, MetricKind, MetricsSink, merged
 
@@ -26,6 +28,7 @@ def _new_registry() -> CollectorRegistry:
     return CollectorRegistry()
 
 
+@checked_except("registry")
 @brief_repr
 @define(eq=False)
 class SchedulerMetrics(MetricsSink):
@@ -40,8 +43,10 @@ class SchedulerMetrics(MetricsSink):
     _sources: list[Callable[[], list[MetricFamily]]] = field(factory=list, init=False)
 
     def __attrs_post_init__(self) -> None:
+        has("registry", self.registry, ["register"], "give a CollectorRegistry of prometheus_client")
         self.registry.register(self)
 
+    @checked
     def attach(self, source: Callable[[], list[MetricFamily]]) -> None:
         """Show what *source* returns, too. A scheduler does this itself."""
         self._sources.append(source)

@@ -9,6 +9,7 @@ from itertools import count, pairwise
 from typing import Any, Generic, Self, TypeAlias, TypeVar
 
 from .._brief import brief_of
+from .._checked import checked
 from ..errors import InvariantError
 
 T = TypeVar("T")
@@ -20,6 +21,7 @@ _MIN_GARBAGE = 64
 """Removed entries up to which a heap is not swept: below, a sweep costs more than the entries do."""
 
 
+@checked
 class Heap(Generic[T]):
     """Items by *key*, ordered by ``sort_key`` (a comparable value) or by ``less``.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Final
 
+from .._checked import check_arguments
+from .._validators import collection
 from ..api import Pod
 from .answers import answers_of, applies_to, concerns_one_pod, strategy_for, strategy_since_pop
 from .derive import pod_update_events
@@ -72,7 +74,11 @@ class PriorityQueue(QueueView):
         """
         if self._unsettled:
             self._settle()
-        present = self._pools.by_key.get(pod.key)
+        try:
+            present = self._pools.by_key.get(pod.key)
+        except AttributeError:
+            check_arguments(PriorityQueue.add, pod)
+            raise
         if present is None and self._in_flight.flights:
             present = self._in_flight.revive(identity(pod))
         if present is not None:
@@ -215,12 +221,13 @@ class PriorityQueue(QueueView):
         now = self._clock()
         if self._unsettled:
             self._settle()
-        for pod in pods:
+        for pod in collection("pods", pods, "give a list of pods"):
+            uid = identity(pod)
             info = self._alone(pod.key)
             if info is not None and info.pool is not Pool.ACTIVE:
                 admitted = info.pool in BACKING_OFF
                 entered |= self._pools.enter_active(info, FORCE_ACTIVATE.label, now, admitted=admitted)
-            elif identity(pod) in self._in_flight:
+            elif uid in self._in_flight:
                 self._in_flight.record(FORCE_ACTIVATE, None, pod)
         if entered:
             self._ready()

@@ -9,6 +9,7 @@ from typing import Final
 from attrs import define, frozen
 
 from .._brief import brief_repr
+from .._checked import check_arguments
 from ..api import Pod
 from ..api._copying import compile_copy
 from .known_outcomes import PodClass
@@ -24,7 +25,11 @@ def interned(plugins: frozenset[str]) -> frozenset[str]:
 
 def identity(pod: Pod) -> str:
     """Return what identifies a pod: its uid, or its key if it has none."""
-    return pod.metadata.uid or pod.key
+    try:
+        return pod.metadata.uid or pod.key
+    except AttributeError:
+        check_arguments(identity, pod)
+        raise
 
 
 class Pool(StrEnum):

@@ -11,6 +11,7 @@ from typing import Any, Literal
 from attrs import define, field
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import ClusterObject, Pod, PodCondition
 from ..cluster import ClusterPort, Subscription, WatchHandler
 from ..cluster.port import K
@@ -19,6 +20,7 @@ from ..cycle.runtime.inbox import Inbox
 from ..cycle.runtime.timers import Timers
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class DryRunCluster:

@@ -9,7 +9,7 @@ from typing import Any, Final, Self
 from attrs import define, evolve
 
 from .._brief import brief_of, brief_repr
-from .._checked import checked_except
+from .._checked import checked, checked_except
 from .._validators import collection
 from .._wording import described
 from ..api import CONTROLLER_KINDS, AnyObject, AnyPod, ClusterObject, Pod, Strict, from_manifest
@@ -162,6 +162,7 @@ class Simulation:
                 self.cluster.delete("Pod", obj.key)
         return [obj for obj in placed if id(obj) not in unchanged]
 
+    @checked
     def remove_node(self, name: str) -> None:
         """Delete a node. Its pods stay under its name."""
         self.cluster.delete("Node", name)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 from attrs import define, field
 
 from .._brief import brief_of
+from .._checked import check_arguments
 from ..api import Node, Pod
 from .ports import PortUsers, count_port
 
@@ -45,9 +46,13 @@ class NodeInfo:
     @classmethod
     def of(cls, node: Node, pods: Iterable[Pod] = ()) -> NodeInfo:
         """Return a node info outside of any table."""
-        info = cls(node.name, node)
-        for pod in pods:
-            info.add_pod(pod)
+        try:
+            info = cls(node.name, node)
+            for pod in pods:
+                info.add_pod(pod)
+        except (AttributeError, TypeError):
+            check_arguments(NodeInfo.of, node, pods)
+            raise
         return info
 
     @property

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, Unpack
 
-from attrs import define, evolve, frozen
+from attrs import define, frozen
 
 from .._brief import brief_repr
 from .._validators import options as checked_options
@@ -133,9 +133,7 @@ def plugin_checks(
 
 def _options(options: CheckOptions | None, keywords: CheckKeywords) -> CheckOptions:
     given: dict[str, Any] = {name: value for name, value in keywords.items() if value is not None}
-    if options is None:
-        return checked_options(CheckOptions, "check_plugin", given)
-    return evolve(options, **given)
+    return checked_options(CheckOptions, "check_plugin", given, options)
 
 
 @define(eq=False)

@@ -3,16 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 from attrs import field, frozen
 
 from .._brief import brief_repr
+from .._validators import optional_number, optional_with
+from .._wording import described
+from ..errors import InputError
 
 if TYPE_CHECKING:
     from hypothesis.strategies import SearchStrategy
 
     from ..api import Node, Pod
+
+_STRATEGY: Final = optional_with(["example"], "give a strategy of Hypothesis")
+_NUMBER: Final = optional_number("give an integer", whole=True)
+
+
+def _check_reasons(_: Any, attribute: Any, value: Any) -> None:
+    if not isinstance(value, Mapping):
+        fix = "give a dict: name of a check → the reason"
+        raise InputError(attribute.name, f"{described(value)} is not a mapping", fix)
 
 
 @brief_repr
@@ -25,16 +37,16 @@ class CheckOptions:
     its own (see :mod:`schedframe.testing.strategies`): what never occurs is never checked.
     """
 
-    pods: SearchStrategy[Pod] | None = None
-    nodes: SearchStrategy[Node] | None = None
-    objects: SearchStrategy[Sequence[Any]] | None = None
+    pods: SearchStrategy[Pod] | None = field(default=None, validator=_STRATEGY)
+    nodes: SearchStrategy[Node] | None = field(default=None, validator=_STRATEGY)
+    objects: SearchStrategy[Sequence[Any]] | None = field(default=None, validator=_STRATEGY)
     """Sequences of objects of other kinds."""
-    max_examples: int = 50
+    max_examples: int = field(default=50, validator=_NUMBER)
     """Number of clusters."""
-    max_shrinks: int = 150
+    max_shrinks: int = field(default=150, validator=_NUMBER)
     """Steps at most in which a counterexample is made smaller."""
-    seed: int = 0
-    leave_out: Mapping[str, str] = field(factory=dict)
+    seed: int = field(default=0, validator=_NUMBER)
+    leave_out: Mapping[str, str] = field(factory=dict, validator=_check_reasons)
     """Name of a check → the reason why it is left out."""
 
 

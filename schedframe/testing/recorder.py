@@ -7,6 +7,7 @@ from typing import Any
 from attrs import define, field, frozen
 
 from .._brief import brief_repr
+from .._checked import checked
 from ..api import Pod
 from ..cluster import ClusterPort, WatchEvent
 from ..framework import Status
@@ -23,6 +24,7 @@ class PluginCall:
     """What it answered, or the exception that it raised."""
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class CallRecorder:

@@ -75,6 +75,7 @@ class StubHandle:
         for obj in self.world.objects:
             self._objects.set(obj)
 
+    @checked
     def attach(self, name: str, plugin: Any) -> None:
         """Set the plugin that ``runner`` runs."""
         self._plugin = (name, plugin)
@@ -145,31 +146,38 @@ class StubHandle:
             self._used("snapshot() without reads_snapshot = True")
         return Snapshot.take(self._table)
 
+    @checked
     def off_core(self, work: Callable[[], R], done: Callable[[R], None]) -> None:
         """Here there is nothing but the core."""
         done(work())
 
+    @checked
     def call_later(self, seconds: float, action: Callable[[], object]) -> None:
         """Nothing is called here: time stands still."""
 
+    @checked
     def stop_binding(self, pod: Pod, reason: str) -> bool:
         """Return ``False``: no pod is being bound."""
         return False
 
+    @checked
     def withdraw_nomination(self, pod: Pod) -> None:
         """Forget where *pod* was nominated to."""
         self.nominator.delete(pod)
 
+    @checked
     def activate(self, pods: Iterable[Pod]) -> None:
         """Note that these pods should be tried again."""
         self.activated.extend(pods)
 
+    @checked
     def record_event(self, obj: ClusterObject, reason: str, message: str, *, warning: bool = False) -> None:
         """Keep the event."""
         self.events.append((obj, reason, message))
 
     # ---- changes -----------------------------------------------------------------------------------------
 
+    @checked
     def apply(self, change: Change) -> None:
         """Let it happen: nodes and running pods to the table, other objects to the store."""
         old, new = change.old, change.new

@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from schedframe.framework.hookspecs import PROJECT, Hookspecs
+from schedframe.framework.hookspecs import Hookspecs
+from schedframe.framework.markers import PROJECT
 from schedframe.framework.points import HOOK_ARGUMENTS
 
 from .fakes import plan_of, plugin

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from schedframe.errors import InputError
 from schedframe.framework import SKIP, SUCCESS, Code, Status
 
 
@@ -102,4 +103,5 @@ def test_equal_rejections_are_one_object_where_nothing_else_tells_them_apart() -
     for i in range(3000):
         assert Status.unschedulable(f"no {i}").reasons == (f"no {i}",)
     odd: Any = ["no"]
-    assert Status.unschedulable(odd).reasons == (odd,)
+    with pytest.raises(InputError, match="a list is not a text"):
+        Status.unschedulable(odd)

@@ -7,7 +7,7 @@ from attrs import define, field
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
-from schedframe.errors import InvariantError
+from schedframe.errors import InputError, InvariantError
 from schedframe.framework import Code, CycleState, Status, WaitingPod, WaitingRoom
 from schedframe.framework.waiting import MAX_PERMIT_SECONDS
 
@@ -38,6 +38,16 @@ def test_allowing_and_rejecting_goes_through_the_inbox() -> None:
     assert waiting.pending_plugins == ("A", "B")
     assert room.get("uid-p") is waiting
     assert (waiting.node_name, waiting.ticket) == ("n0", "ticket")
+
+
+def test_a_plugin_is_given_by_its_name() -> None:
+    waiting = park(WaitingRoom(Inbox().post), A=5.0)
+    wrong: Any = waiting
+    wrong_reasons: Any = (5,)
+    with pytest.raises(InputError, match="plugin: a WaitingPod is not a text"):
+        waiting.allow(wrong)
+    with pytest.raises(InputError, match=r"reasons\[0\]: 5 is not a text"):
+        waiting.reject("A", *wrong_reasons)
 
 
 def test_the_pod_leaves_when_the_last_plugin_allows_it() -> None:

@@ -15,6 +15,7 @@ from typing import Any, Final, Literal, Self, TypedDict, TypeVar, Unpack
 
 from attrs import define, field
 
+from ..._checked import checked
 from ...api import ClusterObject, Pod, PodCondition
 from ...errors import ClusterError
 from ..port import RemoteCluster, Subscription, WatchHandler
@@ -59,6 +60,7 @@ class ClusterOptions(TypedDict, total=False):
     fence: Fence | None
 
 
+@checked
 @define(eq=False, kw_only=True, repr=False)
 class KubernetesCluster(RemoteCluster):
     """A real cluster behind its API server. Close it, or use it as a context.
@@ -108,6 +110,7 @@ class KubernetesCluster(RemoteCluster):
         self._thread.start()
 
     @classmethod
+    @checked
     def from_kubeconfig(
         cls,
         files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,

@@ -18,6 +18,7 @@ from urllib.request import getproxies, proxy_bypass
 import yaml
 from attrs import field, frozen
 
+from ..._checked import checked
 from .credentials import ExecCredentials, FileToken, NoToken, StaticToken, TokenSource, exec_plugin
 from .errors import CredentialsError
 
@@ -28,6 +29,7 @@ _LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
 DEFAULT_FILE: Final = "~/.kube/config"
 
 
+@checked
 @frozen
 class Access:
     """How to reach one API server as one user."""
@@ -49,6 +51,7 @@ class Access:
     """Where this was read, for messages."""
 
 
+@checked
 def load_access(
     files: str | os.PathLike[str] | Iterable[str | os.PathLike[str]] | None = None,
     *,
@@ -73,6 +76,7 @@ def load_access(
     return _access(merged, context, server, ", ".join(str(path) for path in paths))
 
 
+@checked
 def in_cluster_access(folder: Path = SERVICE_ACCOUNT) -> Access:
     """Return the access of the service account of this pod. Raises :class:`CredentialsError` elsewhere."""
     host = os.environ.get("KUBERNETES_SERVICE_HOST")

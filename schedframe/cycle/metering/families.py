@@ -9,6 +9,7 @@ from typing import Any, Protocol
 from attrs import frozen
 
 from ..._brief import brief_repr
+from ..._checked import checked
 from ..latency import Distribution
 
 
@@ -23,6 +24,7 @@ class MetricKind(StrEnum):
     """Values in buckets."""
 
 
+@checked
 @brief_repr
 @frozen
 class Metric:
@@ -39,6 +41,7 @@ class Metric:
 MetricValue = float | Distribution
 
 
+@checked
 @brief_repr
 @frozen
 class MetricFamily:

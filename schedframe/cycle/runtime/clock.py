@@ -19,6 +19,7 @@ class Clock(Protocol):
         ...
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class SystemClock:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from attrs import define, field
 
 from ..._brief import brief_repr
-from ..._checked import unchecked
+from ..._checked import checked, unchecked
 from ...api import Pod, PodDisruptionBudget
 from ...state import NodeInfo
 from ..cycle_state import CycleState
@@ -75,6 +75,7 @@ class Tally:
         return f"0/{num_nodes} nodes are available: {', '.join(parts)}."
 
 
+@checked
 @brief_repr
 @define(eq=False)
 class PreemptionEvaluator:

@@ -1,0 +1,183 @@
+"""Each argument of each public function, class and method refuses a value of a class that fits nowhere.
+
+Where nothing checks an argument, the list :data:`UNCHECKED` has the reason.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterator
+from enum import Enum
+from functools import partial
+from importlib import import_module
+from typing import Any, Final
+
+import pytest
+
+from schedframe import (
+    ConfigError,
+    CycleState,
+    FeatureGates,
+    InMemoryCluster,
+    InputError,
+    PluginError,
+    Profile,
+    Recorder,
+    Registry,
+    Scheduler,
+    Simulation,
+    Status,
+    VirtualClock,
+    parse_quantity,
+)
+from schedframe.embed import Embedding, Task, Worker
+from schedframe.metrics import SchedulerMetrics
+from schedframe.testing import StubHandle, World, node, pod
+
+from .cycle.build import make_node, make_pod
+
+PACKAGES: Final = (
+    "schedframe",
+    "schedframe.api",
+    "schedframe.cluster.kubernetes",
+    "schedframe.embed",
+    "schedframe.metrics",
+    "schedframe.simulate",
+    "schedframe.testing",
+)
+NODE, POD = make_node("n0"), make_pod("p", uid="p")
+SAMPLES: Final[dict[str, Any]] = {
+    "pod": POD,
+    "node": NODE,
+    "name": "x",
+    "objects": [NODE, POD],
+    "cluster": InMemoryCluster(),
+    "key": "default/p",
+    "kind": "Pod",
+}
+"""Parameter → a right value of it; all others are 5."""
+OBJECTS: Final[dict[str, Callable[[], Any]]] = {
+    "InMemoryCluster": lambda: InMemoryCluster([NODE, POD]),
+    "Simulation": lambda: Simulation([NODE, POD]),
+    "Embedding": lambda: Embedding([Worker("w", {"cpu": 4})], [Task("t", {"cpu": 1})]),
+    "Scheduler": lambda: Scheduler(InMemoryCluster([NODE, POD])),
+    "Pod": lambda: POD,
+    "Node": lambda: NODE,
+    "Quantity": lambda: parse_quantity("1"),
+    "CycleState": CycleState,
+    "Status": lambda: Status.unschedulable("x"),
+    "Recorder": Recorder,
+    "Registry": Registry.installed,
+    "Profile": Profile,
+    "World": lambda: World((NODE,)),
+    "StubHandle": lambda: StubHandle(World((NODE,))),
+    "PodBuilder": lambda: pod("x"),
+    "NodeBuilder": lambda: node("x"),
+    "SchedulerMetrics": SchedulerMetrics,
+    "VirtualClock": VirtualClock,
+    "FeatureGates": FeatureGates,
+}
+"""Class → an instance, for its methods."""
+
+RESULT: Final = "made by the scheduler, to be read"
+INSIDE: Final = "made and called by the scheduler alone"
+READ_LATER: Final = "checked where the scheduler reads it, with the name of the plugin or option"
+HOT: Final = "called for each pod"
+UNCHECKED: Final[dict[str, str]] = {
+    **dict.fromkeys(("CycleReport", "Decision", "Evaluation", "Explanation", "Failure"), RESULT),
+    **dict.fromkeys(("HintAnswer", "PendingPod", "Placement", "PlacementFailure", "PluginCall"), RESULT),
+    **dict.fromkeys(("PluginCheck", "PodGroupInfo", "Preemption", "Candidate", "Waiting"), RESULT),
+    **dict.fromkeys(("WaitingPod", "WatchEvent", "OfferedNodes", "QueuedPodInfo"), RESULT),
+    **dict.fromkeys(("NodeInfo", "NodeTable", "ObjectStore", "RowChangeReader", "Rows", "Rows.at"), INSIDE),
+    **dict.fromkeys(("Rows.ascending", "Snapshot", "Snapshot.take", "Recorder.decided"), INSIDE),
+    **dict.fromkeys(("GroupScores", "GroupVerdicts", "HostPriority", "RowVerdicts"), READ_LATER),
+    **dict.fromkeys(("SchedulerOptions", "EmbeddingOptions", "KubeSchedulerConfiguration"), READ_LATER),
+    **dict.fromkeys(("Pod.restated", "Pod.with_node_name", "Pod.with_resource_version"), HOT),
+    **dict.fromkeys(("Status.with_plugin", "pod_requests", "World.choice"), HOT),
+    "Scheduler.refresh_conditions": "called by the driver alone",
+}
+"""Callable → why some of its arguments are not checked."""
+NOT_CALLED: Final = {"run", "serve", "close", "mainloop"}
+
+
+class Odd:
+    """A value that fits no annotation."""
+
+
+ODD: Final = Odd()
+
+
+def functions() -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield each public function and class, their class methods, and the methods of :data:`OBJECTS`."""
+    seen: set[int] = set()
+    for package in map(import_module, PACKAGES):
+        for name in package.__all__:
+            public = getattr(package, name)
+            if id(public) in seen or not callable(public) or inspect.ismodule(public):
+                continue
+            seen.add(id(public))
+            if isinstance(public, type):
+                if issubclass(public, BaseException | Enum) or getattr(public, "_is_protocol", False):
+                    continue
+                for method, value in vars(public).items():
+                    if isinstance(value, classmethod | staticmethod) and not method.startswith("_"):
+                        yield f"{name}.{method}", getattr(public, method)
+            yield name, public
+    for name, make in OBJECTS.items():
+        for method in dir(make()):
+            if not method.startswith("_") and method not in NOT_CALLED:
+                yield from methods(name, method, make)
+
+
+def methods(name: str, method: str, make: Callable[[], Any]) -> Iterator[tuple[str, Callable[..., Any]]]:
+    made = make()
+    if inspect.isfunction(inspect.getattr_static(type(made), method, None)):
+        yield f"{name}.{method}", getattr(made, method)
+
+
+def calls(function: Callable[..., Any]) -> Iterator[tuple[str, Callable[[], Any]]]:
+    """Yield parameter → a call in which its value is :data:`ODD`."""
+    try:
+        parameters = list(inspect.signature(function).parameters.values())
+    except ValueError:  # a builtin without one
+        return
+    for wrong in parameters:
+        if wrong.kind is wrong.VAR_KEYWORD or wrong.annotation in ("Any", "object", "T", wrong.empty):
+            continue
+        positional: list[Any] = []
+        keywords: dict[str, Any] = {}
+        for each in parameters:
+            value = ODD if each is wrong else SAMPLES.get(each.name, 5)
+            if each.kind is each.KEYWORD_ONLY:
+                if each is wrong or each.default is each.empty:
+                    keywords[each.name] = value
+            elif each.kind is each.VAR_POSITIONAL:
+                positional += [value] if each is wrong else []
+            elif each.kind is not each.VAR_KEYWORD:
+                positional.append(value if each is wrong or each.default is each.empty else each.default)
+        yield wrong.name, partial(exhausted, function, *positional, **keywords)
+
+
+def exhausted(function: Callable[..., Any], *arguments: Any, **keywords: Any) -> None:
+    """Call *function*, and take all values of a generator: it checks nothing before."""
+    answer = function(*arguments, **keywords)
+    if inspect.isgenerator(answer):
+        list(answer)
+
+
+ALL: Final = [pytest.param(name, function, id=name) for name, function in functions()]
+
+
+@pytest.mark.parametrize(("name", "function"), [each for each in ALL if each.id not in UNCHECKED])
+def test_a_value_that_fits_nothing_is_refused_in_words(name: str, function: Callable[..., Any]) -> None:
+    for parameter, call in calls(function):
+        if parameter == "hookwrapper" or name == "hookimpl":
+            continue  # pluggy's own options
+        with pytest.raises((InputError, ConfigError, PluginError, TypeError, ValueError)) as caught:
+            call()
+        if not isinstance(caught.value, InputError | ConfigError | PluginError):
+            assert parameter in str(caught.value) or name.rpartition(".")[2] in str(caught.value)
+
+
+def test_what_is_not_checked_is_public() -> None:
+    assert set(UNCHECKED) <= {each.id for each in ALL}
