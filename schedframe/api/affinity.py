@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 
 from attrs import field, frozen
 
@@ -53,13 +52,21 @@ class LabelSelectorRequirement:
     _check_manifest = check
 
 
-@contextmanager
-def within(path: str) -> Iterator[None]:
-    """Context in which *path* is put in front of the path of an error."""
-    try:
-        yield
-    except InputError as error:
-        raise error.at(path) from None
+class within:  # noqa: N801 - called like a function, as context managers are
+    """Context in which *path* is put in front of the path of an error; each decoded term opens some."""
+
+    __slots__ = ("path",)
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+
+    def __enter__(self) -> None:
+        """Nothing to prepare."""
+
+    def __exit__(self, _kind: object, error: BaseException | None, _traceback: object) -> None:
+        """Raise an :class:`InputError` with the longer path."""
+        if isinstance(error, InputError):
+            raise error.at(self.path) from None
 
 
 def _check_expression(
@@ -144,6 +151,7 @@ class NodeSelectorTerm:
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class NodeSelector:
     """One of the terms must match."""

@@ -9,6 +9,7 @@ from attrs import field, frozen
 
 from .._brief import brief_repr
 from .._checked import checked
+from ._copying import fast_init
 from ._wire import EMPTY, wire
 from .affinity import LabelSelector, NodeSelector, within
 from .fieldcodecs import AMOUNTS
@@ -36,6 +37,7 @@ WAIT_FOR_FIRST_CONSUMER: Final = "WaitForFirstConsumer"
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class CSIPersistentVolume:
     """A volume of a CSI driver, identified by driver and handle."""
@@ -57,6 +59,7 @@ class LocalVolume:
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class ObjectReference:
     """A reference to an object by name and, if set, by uid."""
@@ -70,6 +73,7 @@ class ObjectReference:
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class VolumeNodeAffinity:
     """The nodes from which the volume can be used."""
@@ -84,6 +88,7 @@ class VolumeNodeAffinity:
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class PersistentVolumeSpec:
     """The spec of a volume. ``capacity["storage"]`` is in bytes, ``claim_ref`` its claim."""
@@ -113,6 +118,7 @@ class PersistentVolumeSpec:
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class PersistentVolumeStatus:
     """The status of a volume; ``phase`` is Pending, Available, Bound, Released or Failed."""
@@ -122,6 +128,7 @@ class PersistentVolumeStatus:
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class PersistentVolume(ClusterObject):
     """A volume of the cluster."""
@@ -137,6 +144,7 @@ class PersistentVolume(ClusterObject):
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimStatus:
     """The status of a claim; ``phase`` is Pending, Bound or Lost."""
@@ -150,6 +158,7 @@ class PersistentVolumeClaimStatus:
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class PersistentVolumeClaim(NamespacedObject):
     """A request for storage."""

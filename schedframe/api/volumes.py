@@ -19,6 +19,7 @@ from .quantity import Quantity
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class VolumeResources:
     """The amount of storage that a claim requests; ``requests["storage"]`` in bytes."""
@@ -29,6 +30,7 @@ class VolumeResources:
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class PersistentVolumeClaimSpec:
     """The spec of a claim. ``storage_class_name`` ``None`` means the default class, an empty one no class."""
@@ -57,6 +59,7 @@ class PersistentVolumeClaimTemplate:
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class ClaimVolumeSource:
     """A volume of the claim ``claim_name`` in the pod's namespace."""
@@ -204,6 +207,7 @@ class ImageVolumeSource:
 
 @checked
 @brief_repr
+@fast_init
 @frozen(weakref_slot=False)
 class HostPathVolume:
     """A path of the node."""

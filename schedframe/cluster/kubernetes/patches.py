@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import attrs
+
 from ...api import Pod, PodCondition
-from ...api.manifest import to_manifest
+from ...api.manifest import part_to_manifest, to_manifest
 from ...api.times import format_time
 
 WITH_STATUS: Final = frozenset(
@@ -37,11 +39,22 @@ def changes(base: Any, new: Any) -> tuple[Patch, Patch]:
 
     An empty one means that there is nothing to do. Both carry the uid and version of *base* as preconditions.
     """
+    if _differs_in_metadata_alone(base, new):
+        before, after = ({"metadata": part_to_manifest(each.metadata)} for each in (base, new))
+        return _difference(without_server_fields(before), without_server_fields(after)), {}
     before, after = to_manifest(base), to_manifest(new)
     status: Patch = {}
     if base.KIND in WITH_STATUS:
         status = _difference({"status": before.pop("status", {})}, {"status": after.pop("status", {})})
     return _difference(without_server_fields(before), without_server_fields(after)), status
+
+
+def _differs_in_metadata_alone(base: Any, new: Any) -> bool:
+    """Whether the two share all values but the metadata, as a copy with an annotation does. O(fields)."""
+    if type(base) is not type(new) or hasattr(base, "_as_written"):
+        return False
+    names = [each.name for each in attrs.fields(type(new)) if each.name != "metadata"]
+    return all(getattr(base, name) is getattr(new, name) for name in names)
 
 
 def without_server_fields(manifest: Patch) -> Patch:

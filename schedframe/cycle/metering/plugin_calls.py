@@ -113,7 +113,8 @@ class CallCounts:
 
     def of(self, plugin: str, point: str) -> CallSeries:
         """Return the calls of *plugin* at *point*."""
-        return self.series.setdefault((plugin, point), CallSeries(self.bounds))
+        series = self.series.get((plugin, point))
+        return self.series.setdefault((plugin, point), CallSeries(self.bounds)) if series is None else series
 
     def runs(self) -> Iterator[tuple[tuple[str, str], Histogram]]:
         """Yield the runs of Bind and PreBind, by point and status."""
