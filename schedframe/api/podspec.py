@@ -19,6 +19,8 @@ from .quantity import Quantity
 from .volumes import Volume
 
 DEFAULT_SCHEDULER_NAME: Final = "default-scheduler"
+_LARGEST_SUMMED: Final = 2**47
+"""Milli-CPU, bytes or units: 65,536 pods that request no more have sums within 64 bits."""
 
 
 @checked
@@ -32,6 +34,12 @@ class PodResources:
 
     requests: Mapping[str, int]
     non_zero: tuple[int, int]
+    is_huge: bool = field(init=False)
+    """Whether the sum of an amount over the pods of one node may exceed 64 bits."""
+
+    @is_huge.default
+    def _exceeds(self) -> bool:
+        return max(*self.non_zero, *self.requests.values()) > _LARGEST_SUMMED
 
 
 @checked

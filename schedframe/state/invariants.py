@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..errors import InvariantError
 from .node_info import NO_NODE, NodeInfo
+from .resource_columns import LARGEST_SUM
 from .sparse_resources import FIRST_RESOURCES
 from .table_store import TableStore
 
@@ -78,7 +79,7 @@ def _check_sparse(table: TableStore, used: list[int]) -> None:
         ):
             for name, amount in amounts.items():
                 if name not in dense and amount:
-                    found.setdefault(name, {})[row] = amount
+                    found.setdefault(name, {})[row] = min(amount, LARGEST_SUM)
     for name in sparse:
         same(f"amounts of {name} by row", sparse.by_row(name), (there.pop(name, {}), requested.pop(name, {})))
     same("missing resources", (there, requested), ({}, {}))
@@ -115,9 +116,10 @@ def _check_columns(table: TableStore, row: int, fresh: NodeInfo) -> None:
         allocatable = int(table.allocatable(resource)[row])
         same(f"{where}: allocatable {resource}", allocatable, fresh.allocatable.get(resource, 0))
         requested = int(table.requested(resource)[row])
-        same(f"{where}: requested {resource}", requested, fresh.requested.get(resource, 0))
-    same(f"{where}: non-zero cpu", int(table.non_zero_requested("cpu")[row]), fresh.non_zero_cpu)
-    same(f"{where}: non-zero memory", int(table.non_zero_requested("memory")[row]), fresh.non_zero_memory)
+        same(f"{where}: requested {resource}", requested, min(fresh.requested.get(resource, 0), LARGEST_SUM))
+    for resource, amount in (("cpu", fresh.non_zero_cpu), ("memory", fresh.non_zero_memory)):
+        found = int(table.non_zero_requested(resource)[row])
+        same(f"{where}: non-zero {resource}", found, min(amount, LARGEST_SUM))
     same(f"{where}: pods", int(table.pod_count[row]), len(fresh.pods))
     same(f"{where}: allowed pods", int(table.allowed_pods[row]), fresh.allowed_pods)
     same(f"{where}: room", int(table._amounts.room[row]), int(len(fresh.pods) < fresh.allowed_pods))

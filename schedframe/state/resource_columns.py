@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -20,6 +21,10 @@ FIRST_CAPACITY = 64
 _PAGE = 512
 """Numbers per page of memory."""
 _PODS = "pods"
+LARGEST_SUM = int(np.iinfo(np.int64).max)
+"""The largest number of 64 bits; a larger sum of requests shows as this."""
+_SCORED_CPU, _SCORED_MEMORY = "cpu with defaults", "memory with defaults"
+"""Keys of sums that are no resources: what scoring counts."""
 _FIRST = {name: i for i, name in enumerate(FIRST_RESOURCES)}
 _AMOUNTS = 2 * len(_FIRST) + 3
 """Rows of the matrix: allocatable and requested of each; cpu and memory with defaults; room."""
@@ -58,6 +63,10 @@ class ResourceColumns:
     """1 where there are fewer pods than allowed, else 0."""
     _zeros: Column = field(factory=lambda: np.zeros(FIRST_CAPACITY, np.int64))
     _cells: Cells = field(init=False)
+    _huge: Counter[int] = field(factory=Counter)
+    """Row → number of its pods with huge requests, where there are any."""
+    _excess: dict[tuple[int, str], int] = field(factory=dict)
+    """(Row, name) → how far a sum of requests exceeds what its cell can hold, where it does."""
 
     def __attrs_post_init__(self) -> None:
         self._part()
@@ -125,9 +134,14 @@ class ResourceColumns:
             self.sparse.set_allocatable(row, _sparse_of(amounts), _sparse_of(before))
 
     def count(self, row: int, amounts: PodResources, sign: int) -> bool:
-        """Add (1) or remove (-1) a pod; return whether the row allows another one. O(its resources)."""
+        """Add (1) or remove (-1) a pod; return whether the row allows another one. O(its resources).
+
+        A sum that exceeds 64 bits shows as the largest number of 64 bits.
+        """
         cells = self._cells
         requested = cells.requested
+        if amounts.is_huge or row in self._huge:
+            amounts = self._within_range(row, amounts, sign)
         for name, amount in amounts.requests.items():
             if name in requested:
                 requested[name][row] += sign * amount
@@ -141,6 +155,39 @@ class ResourceColumns:
         if sign < 0 or not room:
             cells.room[row] = room  # else there was room before, too
         return room
+
+    def _within_range(self, row: int, amounts: PodResources, sign: int) -> PodResources:
+        """Return what the cells of the row change by if *amounts* are added or removed; note the rest."""
+        if amounts.is_huge:
+            self._huge[row] += sign
+            if not self._huge[row]:
+                del self._huge[row]
+        cells = self._cells
+        requests = {
+            name: self._within((row, name), self._requested_at(row, name), amount, sign)
+            for name, amount in amounts.requests.items()
+        }
+        cpu, memory = amounts.non_zero
+        non_zero = (
+            self._within((row, _SCORED_CPU), cells.cpu[row], cpu, sign),
+            self._within((row, _SCORED_MEMORY), cells.memory[row], memory, sign),
+        )
+        return PodResources(requests, non_zero)
+
+    def _within(self, key: tuple[int, str], before: int, amount: int, sign: int) -> int:
+        """Return what of *amount* changes a cell that holds *before*; note the rest as its excess."""
+        exact = before + self._excess.pop(key, 0) + sign * amount
+        after = min(exact, LARGEST_SUM)
+        if exact > after:
+            self._excess[key] = exact - after
+        return sign * (after - before)
+
+    def _requested_at(self, row: int, name: str) -> int:
+        column = self._cells.requested.get(name)
+        if column is not None:
+            return column[row]
+        resource = self.sparse.resources.get(name)
+        return 0 if resource is None else resource.requested.at(row)
 
     def grow(self, capacity: int) -> None:
         """Make room for *capacity* rows."""

@@ -8,6 +8,7 @@ from attrs import define, field
 
 from schedframe.api import Node, Pod
 from schedframe.state import NO_NODE, NodeInfo, NodeTable
+from schedframe.state.resource_columns import LARGEST_SUM
 
 
 @define(eq=False)
@@ -100,10 +101,12 @@ def assert_columns_agree(
     assert resources >= {name for found in (*allocatable, *requested) for name, n in found.items() if n}
     for name in resources:
         assert table.allocatable(name)[rows].tolist() == [found.get(name, 0) for found in allocatable]
-        assert table.requested(name)[rows].tolist() == [found.get(name, 0) for found in requested]
+        shown = [min(found.get(name, 0), LARGEST_SUM) for found in requested]
+        assert table.requested(name)[rows].tolist() == shown
     non_zero = [model.non_zero(name) for name in names]
-    assert table.non_zero_requested("cpu")[rows].tolist() == [cpu for cpu, _ in non_zero]
-    assert table.non_zero_requested("memory")[rows].tolist() == [memory for _, memory in non_zero]
+    for i, name in enumerate(("cpu", "memory")):
+        shown = [min(amounts[i], LARGEST_SUM) for amounts in non_zero]
+        assert table.non_zero_requested(name)[rows].tolist() == shown
     assert table.pod_count[rows].tolist() == [len(model.pods.get(name, {})) for name in names]
     assert table.allowed_pods[rows].tolist() == [found.get("pods", 0) for found in allocatable]
     unschedulable = [name in model.nodes and model.nodes[name].spec.unschedulable for name in names]

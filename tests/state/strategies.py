@@ -5,6 +5,7 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from schedframe.api import HostPort
+from schedframe.state.resource_columns import LARGEST_SUM
 
 from .build import FPGA, GPU, make_node, make_pod
 
@@ -17,7 +18,7 @@ pod_names = st.sampled_from(POD_NAMES)
 
 requests = st.dictionaries(
     st.sampled_from(("cpu", "memory", "ephemeral-storage", "pods", GPU, FPGA, "hugepages-2Mi")),
-    st.integers(0, 5),
+    st.integers(0, 5) | st.sampled_from((2**47, 2**62, LARGEST_SUM)),
     max_size=4,
 )
 host_ports = st.lists(

@@ -350,3 +350,22 @@ def test_taints_of_rows_are_those_of_their_nodes() -> None:
     table.remove_node("n0")
     table.check_invariants()
     assert table.tainted == {}
+
+
+@pytest.mark.parametrize("resource", ["cpu", "memory", GPU])
+def test_sums_beyond_64_bits_show_as_the_largest_number(table: NodeTable, resource: str) -> None:
+    """Such pods run where ``spec.nodeName`` was set by hand: nothing checks what they request."""
+    most = 2**63 - 1
+    huge = [make_pod(f"huge{i}", "n1", {resource: most}) for i in range(3)]
+    for pod in huge:
+        table.add_pod("n1", pod)
+    table.add_pod("n1", make_pod("small", "n1", {resource: 7}))
+    assert table.requested(resource)[:3].tolist() == [0, most, 0]
+    table.check_invariants()
+    for pod in huge[:-1]:
+        table.remove_pod("n1", pod.uid)
+        assert table.requested(resource)[1] == most
+        table.check_invariants()
+    table.remove_pod("n1", huge[-1].uid)
+    assert table.requested(resource)[:3].tolist() == [0, 7, 0]
+    table.check_invariants()

@@ -12,6 +12,7 @@ from schedframe.api import Node, Pod
 from schedframe.errors import InvariantError
 from schedframe.state import ChangeLog, NodeInfo, NodeTable, Snapshot
 from schedframe.state.pod_counts import Weigh
+from schedframe.state.resource_columns import LARGEST_SUM
 
 from . import strategies as s
 from .build import make_node, make_pod
@@ -26,7 +27,8 @@ COUNTED: dict[str, Weigh] = {
 
 def headroom(info: NodeInfo) -> int:
     """Something that depends on the node and on its pods."""
-    return info.allocatable.get("cpu", 0) - info.requested.get("cpu", 0) + 1000 * len(info.pods)
+    requested = min(info.requested.get("cpu", 0), LARGEST_SUM)
+    return info.allocatable.get("cpu", 0) - requested + 1000 * len(info.pods)
 
 
 class NodeTableMachine(RuleBasedStateMachine):
