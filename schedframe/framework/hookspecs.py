@@ -96,22 +96,22 @@ class Hookspecs(Protocol):
 
     @_hook("preEnqueue")
     def pre_enqueue(self, pod: Pod) -> Status | None:
-        """Before a pod may wait in the active queue.
+        """Decide whether a pod may wait in the active queue.
 
-        ``None`` lets it in; a rejection gates the pod until an event this plugin registered. Must be
+        ``None`` lets it in; a rejection gates the pod until an event that this plugin registered. Must be
         idempotent and quick: it runs at every attempt to activate the pod.
         """
 
     @_hook("queueSort")
     def queue_sort_key(self, pod_info: QueuedPodInfo) -> Comparable:
-        """A comparable value; the pod with the smallest is scheduled first.
+        """Return a comparable value; the pod with the smallest one is scheduled first.
 
         Computed once per enqueueing. Exactly one plugin of a profile sorts, by key or by less.
         """
 
     @_hook("queueSort", tier=Tier.FAST)
     def queue_sort_less(self, first: QueuedPodInfo, second: QueuedPodInfo) -> bool:
-        """Whether *first* goes before *second*: a strict weak order. Slower than ``queue_sort_key``."""
+        """Return whether *first* goes before *second*: a strict weak order. Slower than a key."""
 
     @_hook(auxiliary=True)
     def events_to_register(self) -> Sequence[EventRegistration]:
@@ -127,7 +127,7 @@ class Hookspecs(Protocol):
 
     @_hook("preFilter", "filter", "preScore", "score", tier=Tier.FAST, hot=True, auxiliary=True)
     def pod_signature(self, pod: Pod) -> Hashable:
-        """All that this plugin's filter and score read of *pod*, as a hashable value.
+        """Return all that this plugin's filter and score read of *pod*, as a hashable value.
 
         Two pods with equal signatures must get equal verdicts and scores on every node. With this hook, and
         with ``depends_on`` other than ``Depends.CLUSTER``, the answers of the plugin are cached and shared
@@ -138,10 +138,10 @@ class Hookspecs(Protocol):
 
     @_hook("preFilter", hot=True)
     def pre_filter(self, state: CycleState, pod: Pod, nodes: Rows) -> Status | PreFilterResult | None:
-        """Once per pod before filter: precompute into *state*, reject outright, or name the only candidates.
+        """Precompute into *state*, reject the pod outright, or name the only candidates.
 
-        ``None`` goes on, ``Status.skip()`` leaves the plugin's filter out, a :class:`PreFilterResult`
-        restricts the nodes, a rejection ends the cycle (post_filter still runs).
+        Runs once per pod, before filter. ``None`` goes on, ``Status.skip()`` leaves the plugin's filter out,
+        a :class:`PreFilterResult` restricts the nodes, a rejection ends the cycle (post_filter still runs).
         """
 
     @_hook(
@@ -173,7 +173,7 @@ class Hookspecs(Protocol):
 
     @_hook("filter", hot=True)
     def filter(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> Status | None:
-        """Can the pod run on this node? ``None`` means yes.
+        """Return ``None`` if the pod can run on this node, else the rejection.
 
         Pure in (state, pod, node_info). Must agree with ``filter_rows`` where the plugin has both. It is not
         called for every node: a plugin with this form alone is called until the best node is known.
@@ -181,7 +181,7 @@ class Hookspecs(Protocol):
 
     @_hook("filter", tier=Tier.FAST, hot=True)
     def filter_rows(self, state: CycleState, pod: Pod, rows: Rows) -> RowVerdicts | None:
-        """The same for many rows in one call; ``None`` means that all of them pass.
+        """Return the rejections of many rows in one call; ``None`` means that all of them pass.
 
         Pure in (state, pod, rows) and free of side effects: called for rows that other plugins rejected too.
         """
@@ -190,7 +190,7 @@ class Hookspecs(Protocol):
     def prepare_filter(
         self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
     ) -> Callable[[int], RowVerdicts | Sequence[Status | None] | None] | None:
-        """The filter of one row for a batch of *pods*, each with its state: a function of the row number.
+        """Return the filter of one row for a batch of *pods*, each with its state: a function of the row.
 
         For plugins whose answer depends on the resources of a row alone. Return :class:`RowVerdicts` with a
         code for each pod, or a list with a status for each; ``None`` from the function: all pods pass;
@@ -202,7 +202,7 @@ class Hookspecs(Protocol):
 
     @_hook("filter", tier=Tier.KERNEL, hot=True, form_of="filter", needs=_FILTERS)
     def filter_groups(self, state: CycleState, pod: Pod, table: NodeTable) -> GroupVerdicts | None:
-        """Which rows pass, by group of rows, where few numbers decide that.
+        """Return which rows pass, by group of rows, where few numbers decide that.
 
         As ``score_groups`` is for scores: it must agree with ``filter_rows``, and ``None`` means to use that,
         which is better where most often all rows pass. No reasons are needed for rows that do not pass.
@@ -212,39 +212,42 @@ class Hookspecs(Protocol):
     def post_filter(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> tuple[PostFilterResult | None, Status | None] | PostFilterResult | Status | None:
-        """After no node was feasible: try to make room (preemption).
+        """Try to make room (preemption).
 
-        *statuses* maps node names to why they were rejected and is lazy: iterating it costs O(nodes).
-        ``None`` means unschedulable without a reason. The first plugin that answers success or an error ends
-        the point.
+        Runs after no node was feasible. *statuses* maps node names to why they were rejected and is lazy:
+        iterating it costs O(nodes). ``None`` means unschedulable without a reason. The first plugin that
+        answers success or an error ends the point.
         """
 
     @_hook("preScore", hot=True)
     def pre_score(self, state: CycleState, pod: Pod, nodes: Rows) -> Status | None:
-        """Once per pod before score, with the feasible rows. ``Status.skip()`` leaves the plugin's score out;
-        any other status but success is an error."""
+        """Precompute into *state*, with the feasible rows.
+
+        Runs once per pod, before score. ``Status.skip()`` leaves the plugin's score out; any other status but
+        success is an error.
+        """
 
     @_hook("score", hot=True)
     def score(self, state: CycleState, pod: Pod, node_info: NodeInfo) -> int:
-        """How good is this node, 0 to 100 unless the plugin normalises. Pure in (state, pod, node_info)."""
+        """Return how good this node is, 0 to 100 unless normalised. Pure in (state, pod, node_info)."""
 
     @_hook("score", tier=Tier.FAST, hot=True)
     def score_rows(self, state: CycleState, pod: Pod, rows: Rows) -> Scores:
-        """The same for many rows in one call: int64, shape ``(len(rows),)``."""
+        """Return the scores of many rows in one call: int64, shape ``(len(rows),)``."""
 
     @_hook("score", tier=Tier.KERNEL, hot=True, form_of="score", needs=_SCORES)
     def prepare_score(
         self, states: Sequence[CycleState], pods: Sequence[Pod], table: NodeTable
     ) -> Callable[[int], Sequence[int] | Scores] | None:
-        """The score of one row for a batch of *pods*, as ``prepare_filter`` is for the filter.
+        """Return the score of one row for a batch of *pods*, each with its state: a function of the row.
 
-        Return a score for each pod: a list or, better for large batches, a fresh int64 array. The scores of
-        pods that a filter rejects on that row are not used.
+        The function returns a score for each pod: a list or, better for large batches, a fresh int64 array.
+        The scores of pods that a filter rejects on that row are not used.
         """
 
     @_hook("score", tier=Tier.KERNEL, hot=True, form_of="score", needs=_SCORES)
     def score_groups(self, state: CycleState, pod: Pod, table: NodeTable) -> GroupScores | None:
-        """The normalised scores of all feasible rows by group, where few numbers say what a row gets.
+        """Return the normalised scores of all feasible rows by group, where few numbers decide them.
 
         For plugins that depend on other rows, such as those that look at topology domains. It must agree
         with ``score_rows`` and ``normalize_scores``; ``None`` means to use these. Where there are few groups,
@@ -267,10 +270,10 @@ class Hookspecs(Protocol):
 
     @_hook("reserve")
     def unreserve(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """Undo reserve, in reverse order of plugins; also called for plugins whose reserve failed or never
-        ran.
+        """Undo reserve.
 
-        Must be idempotent and must not fail.
+        Runs in reverse order of plugins, also for those whose reserve failed or never ran. Must be idempotent
+        and must not fail.
         """
 
     @_hook("permit")
@@ -284,7 +287,7 @@ class Hookspecs(Protocol):
 
     @_hook("preBind", tier=Tier.FAST, needs=("pre_bind",))
     def pre_bind_pre_flight(self, state: CycleState, pod: Pod, node_name: str) -> Status | None:
-        """In the core, before the hand-off: ``Status.skip()`` if pre_bind has nothing to do for this pod."""
+        """Return ``Status.skip()`` if pre_bind has nothing to do for this pod. Runs in the core."""
 
     @_hook("preBind")
     def pre_bind(
@@ -302,7 +305,7 @@ class Hookspecs(Protocol):
 
     @_hook("postBind")
     def post_bind(self, state: CycleState, pod: Pod, node_name: str) -> None:
-        """After a successful bind, in the core: clean up. Informational."""
+        """Clean up after a successful bind. Runs in the core; informational."""
 
     # ---- groups of pods, behind the feature gate GenericWorkload -----------------------------------------
 
@@ -312,15 +315,15 @@ class Hookspecs(Protocol):
     ) -> Sequence[GroupPlacement] | Status:
         """Return the sets of nodes in which *group* may be placed, such as topology domains.
 
-        Once in an attempt for a group. No placements, or a rejection, make the group unschedulable. Only the
-        first plugin of the profile that implements this is called.
+        Runs once in an attempt for a group. No placements, or a rejection, make the group unschedulable. Only
+        the first plugin of the profile that implements this is called.
         """
 
     @_hook("placementScore", tier=Tier.FAST)
     def placement_score(
         self, state: CycleState, group: PodGroupInfo, placement: GroupPlacement, placed: Sequence[Pod]
     ) -> int:
-        """How good is *placement*, in which the members *placed* found a node? 0 to 100 unless normalised.
+        """Return how good *placement* is for a group with *placed* members: 0 to 100 unless normalised.
 
         Called only if several placements are feasible, with the members on their nodes in the table of the
         handle no more.
@@ -336,7 +339,7 @@ class Hookspecs(Protocol):
     def post_filter_group(
         self, state: CycleState, group: PodGroupInfo, can_run: CanRun
     ) -> GroupPreemption | Status:
-        """After *group* was found unschedulable, behind WorkloadAwarePreemption: try to make room for it.
+        """Try to make room for *group*, which is unschedulable; behind WorkloadAwarePreemption.
 
         ``can_run()`` tries the group on the table as it is: uid → node of the members that would be placed,
         or why it cannot run. Pods may be taken off the table within a trial (``mark`` and ``rollback``).
@@ -346,10 +349,10 @@ class Hookspecs(Protocol):
     def placement_feasible(
         self, state: CycleState, group: PodGroupInfo, placed: Sequence[Pod], left: int
     ) -> Status | None:
-        """Can the group still run, with *placed* on nodes and *left* members not tried yet? ``None``: yes.
+        """Return ``None`` if the group can still run, with *placed* on nodes and *left* members to be tried.
 
-        Before and after each member. A rejection ends the attempt in this placement: the members that are
-        left are not tried, and the group is unschedulable for that reason.
+        Runs before and after each member. A rejection ends the attempt in this placement: the members that
+        are left are not tried, and the group is unschedulable for that reason.
         """
 
     # ---- explanations ----------------------------------------------------------------------------------
@@ -377,4 +380,4 @@ class Hookspecs(Protocol):
 
     @_hook(auxiliary=True)
     def close(self) -> None:
-        """Once, when the scheduler stops: release threads, connections, files. Must be idempotent."""
+        """Release threads, connections, files. Runs once, when the scheduler stops. Must be idempotent."""

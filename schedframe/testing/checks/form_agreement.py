@@ -189,7 +189,7 @@ CHECKS = (
     ),
     Check(
         "score_forms_agree",
-        of_hook("score_rows", "The same for many rows in one call: int64, shape ``(len(rows),)``."),
+        of_hook("score_rows", "Return the scores of many rows in one call: int64, shape ``(len(rows),)``."),
         score_forms,
         _both(*SCORES, "score_groups", "prepare_score"),
     ),
