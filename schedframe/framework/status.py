@@ -7,6 +7,7 @@ from enum import IntEnum
 from typing import Annotated, Any, Final
 
 from attrs import field, frozen
+from attrs.exceptions import FrozenInstanceError
 
 from .._annotations import SHALLOW
 from .._brief import brief_repr
@@ -245,6 +246,8 @@ def _check_text(value: Any, what: str) -> None:
 
 def message_of(error: BaseException) -> str:
     """Return the message of *error*; its type where it has none, or where ``__str__`` fails."""
+    if isinstance(error, FrozenInstanceError):
+        return "API values are immutable: make a changed copy with attrs.evolve"
     try:
         return str(error) or type(error).__name__
     except Exception:  # noqa: BLE001 - __str__ is code of the plugin; the type still says what was raised

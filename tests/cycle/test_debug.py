@@ -57,6 +57,7 @@ def test_a_plugin_that_changes_a_node_info_is_named(change: Any, hook: str) -> N
     world.create(make_node("n1"), make_node("n2"), there, make_pod("p", cpu=1))
     world.settle()
     assert {status.plugin for status, _ in world.faults} == {"Changing"}
+    assert all("is read-only for plugins; change a clone()" in status.message for status, _ in world.faults)
     assert world.node_of("p") == ""
     world.scheduler.core.cache.table.check_invariants()
 

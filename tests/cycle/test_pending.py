@@ -9,6 +9,7 @@ from schedframe import (
     ClusterEvent,
     EventResource,
     InMemoryCluster,
+    Profile,
     Scheduler,
     Simulation,
     Status,
@@ -114,3 +115,10 @@ def test_a_placement_says_what_its_pod_waits_for() -> None:
     ) as simulation:
         (placement,) = simulation.schedule([pod("p")])
     assert placement.message == "the pod waits in permit for Slow, at most 60.0 s more; its node is n1"
+
+
+def test_a_bind_that_the_cluster_does_not_know_of_says_so() -> None:
+    forgetful = plugin_class("Forgetful", bind=lambda self: None)
+    with Simulation([NODE], Profile().disable("DefaultBinder"), plugins=[forgetful]) as simulation:
+        (placement,) = simulation.schedule([pod("p")])
+    assert placement.message == "the pod was bound to node n1, which the cluster has not confirmed"

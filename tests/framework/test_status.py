@@ -7,6 +7,8 @@ import pytest
 from schedframe.errors import InputError
 from schedframe.framework import SKIP, SUCCESS, Code, Status
 
+from ..state.build import make_pod
+
 
 def test_numbers_and_spelling_are_the_references() -> None:
     assert [(int(code), code.label) for code in Code] == [
@@ -105,3 +107,11 @@ def test_equal_rejections_are_one_object_where_nothing_else_tells_them_apart() -
     odd: Any = ["no"]
     with pytest.raises(InputError, match="a list is not a text"):
         Status.unschedulable(odd)
+
+
+def test_a_change_of_an_immutable_value_says_what_to_do() -> None:
+    pod: Any = make_pod("p")
+    with pytest.raises(AttributeError) as caught:
+        pod.spec.node_name = "n"
+    status = Status.from_error(caught.value)
+    assert status.message == "API values are immutable: make a changed copy with attrs.evolve"

@@ -31,7 +31,10 @@ def progress_of(core: Core, uid: str) -> Progress | None:
         return Progress(f"{text}; its node is {waiting.node_name}", deadline)
     attempt = core.binding.get(uid)
     if attempt is None:
-        return None
+        placed = core.cache.get_pod(uid) if core.cache.is_assumed(uid) else None
+        if placed is None:
+            return None
+        return Progress(f"was bound to node {placed.node_name}, which the cluster has not confirmed")
     paused = core.paused.get(uid)
     if paused is None:
         return Progress(f"is being bound to node {attempt.node_name}")
