@@ -66,7 +66,6 @@ FORMULA_CONSTANTS: Final[dict[str, str]] = {
     "schedframe/cycle/reload.py:LOOK_AFTER": "when a waiting thread looks again",
     "schedframe/cycle/metering/gaps.py:LONGEST_GAP": "a share of the reference",
     "schedframe/cycle/metering/gaps.py:SAMPLED": "a share of the reference",
-    "schedframe/cycle/metering/gaps.py:CHOICES": "which events are measured",
     "schedframe/cycle/metering/gaps.py:EVENTS_FOR_EACH_MEASURED": "which events are measured",
     "schedframe/cycle/inspection.py:CORE_SECONDS": "when a question is given up",
     "schedframe/cycle/inspection.py:LISTED": "the length of a report",

@@ -94,11 +94,12 @@ def build_core(
     clock = options.clock if options.clock is not None else SystemClock()
     objects = ObjectStore()
     executor = options.executor if options.executor is not None else _executor_for(cluster)
+    meter = Meter(clock) if options.statistics or options.metrics is not None else None
     core = Core(
         cluster=cluster,
         clock=clock,
         rng=rng,
-        inbox=Inbox(),
+        inbox=Inbox() if meter is None else meter.inbox,
         executor=executor,
         cache=cache,
         objects=objects,
@@ -106,6 +107,7 @@ def build_core(
         waiting=WaitingRoom(lambda uid, plugin, rejection: None),
         on_fault=options.on_fault,
         feature_gates=config.feature_gates,
+        meter=meter,
     )
     use_search(core, core.search, extenders)
     _limit_binds(core)
@@ -227,12 +229,18 @@ def samples(config: EffectiveConfig, options: SchedulerOptions) -> bool:
 def _add_observers(core: Core, options: SchedulerOptions) -> None:
     if isinstance(options.observer, SchedulerObserver):
         core.observers = (options.observer,)
-    if options.statistics or options.metrics is not None:
-        core.meter = Meter(core.clock)
     if options.tracing is not None:
         core.tracing = options.tracing.attach(core.report_tracing)
-    core.new_task = BindingTask if core.meter is None else timing_with(core.meter)
+    core.new_task = (
+        BindingTask if core.meter is None else timing_with(core.meter, at_once=_counts_at_once(core))
+    )
     core.on_bound = callback_of_bound(core)
+
+
+def _counts_at_once(core: Core) -> bool:
+    """Whether nothing but the meter reads the end of an attempt, so that tasks may report it to the meter."""
+    others = core.observers or core.tracing is not None
+    return core.meter is not None and core.meter.counts_in_threads and not others
 
 
 def _observer_of(core: Core, profile: str, options: SchedulerOptions) -> Observer | None:

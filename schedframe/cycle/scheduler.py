@@ -276,7 +276,9 @@ class Scheduler:
             record(self.recorder, core, framework, info, decision)
         attempt = Attempt(info, pod, framework, decision.state)
         if started:
-            attempt.started, attempt.searched, attempt.trace = started, perf_counter(), trace
+            attempt.started, attempt.searched = started, perf_counter()
+            if trace is not None:
+                attempt.trace = trace
         if decision.node_name is not None:
             attempt.node_name, attempt.idle = decision.node_name, decision.idle
             place(core, attempt)

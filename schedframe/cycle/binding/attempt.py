@@ -43,8 +43,6 @@ class Attempt:
     """Moment of :class:`PausedBindings` at which the executor last got it."""
     unknown_outcomes: int = 0
     """How often the cluster did not say what became of the bind."""
-    searched: float = 0.0
-    """When the search was over."""
     bind_started: float = 0.0
     """When the bind plugin was called; 0: it is counted elsewhere, see :class:`TimedBindingTask`."""
     ended: float = 0.0
@@ -57,14 +55,16 @@ class Attempt:
         self.pod = pod
         self.framework = framework
         self.state = state
-        # Read of each pod, and an attribute of the object is read in a fifth of the time of a default.
+        # Read of each pod, and an attribute of the object is read and written in a fifth of the time of one
+        # that has a default on the class.
         self.pre_binders: tuple[str, ...] = ()
         self.binders: tuple[Extender, ...] = ()
         """Extenders that bind it in place of the bind plugins."""
         self.deleted = False
         """The pod was deleted, or placed by another scheduler, while it was being bound."""
-        self.started = 0.0
-        """When it was popped, in seconds of ``perf_counter``; 0: it is not timed, or it ended."""
+        self.started = self.searched = 0.0
+        """When it was popped and when the search was over, in seconds of ``perf_counter``; ``started`` is 0
+        if it is not timed, or counted already."""
 
     def begin_bind(self) -> Status | None:
         """Enter BINDING, in the thread of pre_bind; return the abort status if it was aborted before."""

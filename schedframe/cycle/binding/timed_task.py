@@ -13,6 +13,7 @@ from ..._plugin_faults import plugin_faults
 from ...framework import Status
 from ...framework.faults import from_exception
 from ..metering.meter import Meter
+from .attempt import Attempt
 from .bind_task import BindingTask, Steps, drive
 
 
@@ -20,8 +21,8 @@ from .bind_task import BindingTask, Steps, drive
 class TimedBindingTask(BindingTask):
     """Does what :class:`BindingTask` does.
 
-    The only bind plugin of a pod without pre_bind leaves the moments of its call in the attempt: its end
-    is the end of the attempt, and one reading of the clock serves both. All other calls are counted at once.
+    The end of the call of the only bind plugin of a pod without pre_bind is the end of the attempt, and one
+    reading of the clock serves both. All other calls are counted by themselves.
     """
 
     meter: ClassVar[Meter]
@@ -40,9 +41,13 @@ class TimedBindingTask(BindingTask):
             self._ended("bind", binders[0].name, start, status)
             return self._outcome(status)
         if answer is None:
-            attempt.bind_started, attempt.ended = start, perf_counter()
+            self._bound(attempt, start, perf_counter())
             return None
         return drive(self._answered_since(start, binders[0].name, answer))
+
+    def _bound(self, attempt: Attempt, bind_started: float, ended: float) -> None:
+        """Leave the moments in the attempt, which the core counts."""
+        attempt.bind_started, attempt.ended = bind_started, ended
 
     def _answered_since(self, start: float, name: str, answer: Any) -> Steps:
         status = yield from self._awaited_status(name, "bind", answer)
@@ -68,9 +73,13 @@ class TimedBindingTask(BindingTask):
         self.meter.binding_call_ended(self.attempt.framework, hook, plugin, seconds, status)
 
 
-def timing_with(meter: Meter) -> type[BindingTask]:
+def timing_with(meter: Meter, *, at_once: bool) -> type[BindingTask]:
     """Return the class of tasks that are counted by *meter*.
 
-    The meter is an attribute of the class, since one of each task would be set for every pod.
+    *at_once*: the attempt is counted where its bind ends, and the core finds nothing left to count. The meter
+    is an attribute of the class, since one of each task would be set for every pod.
     """
-    return type("TimedBindingTask", (TimedBindingTask,), {"__slots__": (), "meter": meter})
+    own: dict[str, Any] = {"__slots__": (), "meter": meter}
+    if at_once:
+        own["_bound"] = meter.record  # a method that calls it would be another call for each pod
+    return type("TimedBindingTask", (TimedBindingTask,), own)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import cycle
 from random import Random
-from typing import Final, TypeVar
+from typing import Final
 
 LONGEST_GAP: Final = 19
 """Calls from one measured call to the next, at most: ten on the average, as in kube-scheduler."""
@@ -13,11 +11,8 @@ SAMPLED: Final = 10
 """Runs of Bind and PreBind for each one that counts as a measured call, too."""
 EVENTS_FOR_EACH_MEASURED: Final = 50
 """Events of the cluster for each one that is measured, on the average: there are several for each pod."""
-CHOICES: Final = 4093
-"""Choices that are drawn in advance and then repeat; a prime, so that they fit no rhythm of the events."""
 _draw: Final = Random().random
 """Apart from the scheduler's generator, whose draws are the same with and without metrics."""
-_T = TypeVar("_T")
 
 
 def random_gap() -> int:
@@ -30,6 +25,6 @@ def random_tenth() -> slice:
     return slice(int(_draw() * SAMPLED), None, SAMPLED)
 
 
-def choices_of_events(plain: _T, measured: _T) -> Iterator[_T]:
-    """Yield *measured* for about one event in fifty, else *plain*, without an end. Any thread."""
-    return cycle([measured if _draw() * EVENTS_FOR_EACH_MEASURED < 1 else plain for _ in range(CHOICES)])
+def random_gap_of_events() -> int:
+    """Return after how many events the next one is measured."""
+    return 1 + int(_draw() * (2 * EVENTS_FOR_EACH_MEASURED - 1))

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 from attrs import define, field
+from typing_extensions import override
 
 Message = tuple[Callable[..., None], Any]
 """A method of the core and the one argument to call it with."""
@@ -49,18 +50,6 @@ class Inbox:
 
         return post
 
-    def choosing_poster(self, methods: Iterator[Callable[[Any], None]]) -> Callable[[Any], None]:
-        """As :meth:`poster`, for the next one of *methods*, which are endless. Any thread."""
-        add, take = self._messages.append, next  # a local name is read faster
-
-        def post(argument: Any) -> None:
-            add((take(methods), argument))
-            wake_up = self.wake_up
-            if wake_up is not None:
-                wake_up()
-
-        return post
-
     def drain(self) -> int:
         """Handle all messages, including those that arrive during the call; return their number."""
         messages = self._messages
@@ -73,3 +62,32 @@ class Inbox:
 
     def __len__(self) -> int:
         return len(self._messages)
+
+
+@define(eq=False)
+class SamplingInbox(Inbox):
+    """Handles some messages, chosen by their number, in another way."""
+
+    gap: Callable[[], int] = field(kw_only=True)
+    """Returns after how many messages the next one is chosen, from 1 on."""
+    instead: dict[Callable[[Any], None], Callable[[Any], None]] = field(factory=dict, init=False)
+    """Method → what is called in its place for a message that is chosen."""
+    _left: int = field(init=False)
+    """Messages up to the next one that is chosen, that one included."""
+
+    def __attrs_post_init__(self) -> None:
+        self._left = self.gap()
+
+    @override
+    def drain(self) -> int:
+        messages = self._messages
+        count, chosen = 0, self._left
+        while messages:
+            method, argument = messages.popleft()
+            count += 1
+            if count == chosen:
+                chosen += self.gap()
+                method = self.instead.get(method, method)
+            method(argument)
+        self._left = chosen - count
+        return count
