@@ -18,15 +18,12 @@ from schedframe.cli import config_watch
 from schedframe.cli.config_watch import ConfigWatch
 from schedframe.config import EffectiveConfig, load_config
 from schedframe.testing import node, pod
+from tests.configurations import configuration
 
 PATIENCE = 30
 """Seconds after which a test gives up; nothing takes that long unless something is broken."""
 
-GOOD = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "podInitialBackoffSeconds": 3,
-}
+GOOD = configuration(podInitialBackoffSeconds=3)
 
 
 def written(path: Path, **more: object) -> Path:

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from schedframe import NodeInfo, hookimpl
+from tests.configurations import configuration, enabling
 
 from .conftest import Cli
 from .manifests import node, pod, text
@@ -25,16 +26,10 @@ class Rank:
 
 
 def document(name: str, **plugin_config: Any) -> str:
-    profile: dict[str, Any] = {"plugins": {"multiPoint": {"enabled": [{"name": name}]}}}
+    profile: dict[str, Any] = enabling(name)
     if plugin_config:
         profile["pluginConfig"] = [{"name": name, **plugin_config}]
-    return json.dumps(
-        {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [profile],
-        }
-    )
+    return json.dumps(configuration(profile))
 
 
 @pytest.fixture

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.configurations import configuration
+
 from .conftest import Cli
 from .manifests import node, pod, text
 
@@ -146,11 +148,7 @@ def test_a_gated_pod_stays_pending_with_the_reason(cli: Cli, write: Write) -> No
 
 
 def test_the_configuration_counts(cli: Cli, write: Write) -> None:
-    mine = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"schedulerName": "mine"}],
-    }
+    mine = configuration({"schedulerName": "mine"})
     config = write("config.yaml", json.dumps(mine))
     cluster = write("cluster.yaml", text(node("a"), pod("web", schedulerName="mine")))
     assert cli("schedule", cluster, "--config", config).code == 0

@@ -23,10 +23,9 @@ from schedframe.config import (
 )
 from schedframe.config.codec import StructureError
 from schedframe.errors import PluginError
+from tests.configurations import META
 
 from .certificate import CERTIFICATE
-
-META = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
 
 @frozen

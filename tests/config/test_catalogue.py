@@ -9,6 +9,7 @@ import pytest
 
 from plugins_builtin.catalogue import CATALOGUE
 from schedframe.config import POINTS, installed_catalogue, load_config
+from tests.configurations import configuration
 
 # As in the table of tests/conformance/data/README.md, less the taint update that the queue adds.
 EVENTS = {
@@ -86,11 +87,7 @@ def test_group_plugins_can_be_enabled() -> None:
     }.items():
         assert name not in default.names
         enabled = {"multiPoint": {"enabled": [{"name": name, "weight": 3}]}}
-        source = {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [{"plugins": enabled}],
-        }
+        source = configuration({"plugins": enabled})
         found = load_config(source).profiles[0].plugins
         assert {
             point for point in POINTS if (name) in [plugin.name for plugin in found.get(point, ())]

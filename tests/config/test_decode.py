@@ -22,11 +22,11 @@ from schedframe.config import (
     load_config,
 )
 from schedframe.errors import ConfigError, SchedframeError
+from tests.configurations import META
 
 from .certificate import CERTIFICATE
 
 HEAD = "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
-META = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 
 
 def refused(source: Any) -> ConfigDecodeError:

@@ -9,17 +9,14 @@ import pytest
 from plugins_builtin.args import UtilizationShapePoint, VolumeBindingArgs
 from schedframe import Simulation
 from schedframe.config import ConfigValidationError, EffectiveConfig, load_config
+from tests.configurations import configuration
 
 GATES = {"StorageCapacityScoring": True}
 
 
 def document(**args: Any) -> dict[str, Any]:
     own = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "VolumeBindingArgs", **args}
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"pluginConfig": [{"name": "VolumeBinding", "args": own}]}],
-    }
+    return configuration({"pluginConfig": [{"name": "VolumeBinding", "args": own}]})
 
 
 def args_of(config: EffectiveConfig) -> VolumeBindingArgs:

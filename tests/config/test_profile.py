@@ -13,6 +13,7 @@ from schedframe import Profile, Simulation, evaluate
 from schedframe.config import EffectiveConfig, load_config
 from schedframe.errors import ConfigError, PluginError
 from schedframe.testing import node, pod
+from tests.configurations import configuration
 
 from .strategies import CATALOGUE, MULTI, NAMES, CrowdArgs
 
@@ -60,14 +61,6 @@ def written(fields: dict[str, Any], taken: list[Step]) -> dict[str, Any]:
     return profile
 
 
-def document(*profiles: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": list(profiles),
-    }
-
-
 def loaded(source: Any) -> EffectiveConfig | list[str]:
     try:
         return load_config(source, catalogue=CATALOGUE)
@@ -81,13 +74,13 @@ def test_a_profile_of_calls_is_that_of_the_document(taken: list[Step], percentag
         {"percentageOfNodesToScore": percentage} if percentage is not None else {}
     )
     profile = built(Profile("calls", percentage), taken)
-    assert loaded(profile) == loaded(document(written(fields, taken)))
+    assert loaded(profile) == loaded(configuration(written(fields, taken)))
 
 
 @given(steps, steps)
 def test_several_profiles_are_one_configuration(first: list[Step], second: list[Step]) -> None:
     profiles = [built(Profile("a"), first), built(Profile("b"), second)]
-    expected = document(written({"schedulerName": "a"}, first), written({"schedulerName": "b"}, second))
+    expected = configuration(written({"schedulerName": "a"}, first), written({"schedulerName": "b"}, second))
     assert loaded(profiles) == loaded(tuple(profiles)) == loaded(expected)
 
 

@@ -7,8 +7,7 @@ from typing import Any
 import pytest
 
 from schedframe.config import ConfigValidationError, load_config
-
-META = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
+from tests.configurations import META
 
 
 def found(document: dict[str, Any]) -> set[tuple[str, str]]:

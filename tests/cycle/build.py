@@ -32,6 +32,7 @@ from schedframe.api import (
     ResourceRequirements,
     parse_quantity,
 )
+from tests.configurations import configuration
 
 PROFILE = "default-scheduler"
 
@@ -132,12 +133,7 @@ def config_with(*names: str, only: Mapping[str, list[str]] | None = None, **fiel
             "disabled": [{"name": "*"}],
             "enabled": [{"name": name} for name in chosen],
         }
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"schedulerName": PROFILE, "plugins": plugins}],
-        **fields,
-    }
+    return configuration({"schedulerName": PROFILE, "plugins": plugins}, **fields)
 
 
 Fault = tuple[Status, Pod | None]

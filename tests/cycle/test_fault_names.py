@@ -6,6 +6,7 @@ import pytest
 
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.cluster import NotFound
+from tests.configurations import configuration, enabling
 
 
 class Slow:
@@ -34,11 +35,7 @@ def test_a_pod_that_is_gone_when_its_expected_node_is_written(plugin: type[Slow]
     def on_fault(status: Status, pod: Pod | None) -> None:
         faults.append((status.plugin, "" if pod is None else pod.name))
 
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Slow"}]}}}],
-    }
+    config = configuration(enabling("Slow"))
     cluster = InMemoryCluster(clock=clock)
     scheduler = Scheduler(cluster, config, plugins={"Slow": plugin}, clock=clock, on_fault=on_fault)
     allocatable = {"cpu": "4", "pods": "9"}

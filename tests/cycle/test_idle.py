@@ -8,6 +8,7 @@ import pytest
 
 from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
 from schedframe.queue import Pool
+from tests.configurations import configuration, enabling
 
 MOST_CYCLES = 100
 
@@ -45,11 +46,7 @@ def scheduler_with(gate: type[Gate], pods: int) -> tuple[InMemoryCluster, Schedu
     clock = VirtualClock()
     multi_point = {"enabled": [{"name": "Gate"}]}
     bind = {"enabled": [{"name": "Gate"}, {"name": "DefaultBinder"}], "disabled": [{"name": "*"}]}
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": multi_point, "bind": bind}}],
-    }
+    config = configuration({"plugins": {"multiPoint": multi_point, "bind": bind}})
     cluster = InMemoryCluster(clock=clock)
     scheduler = Scheduler(cluster, config, plugins={"Gate": gate}, clock=clock)
     cluster.create(node("n"))
@@ -118,11 +115,7 @@ class Holds:
 def test_a_roll_back_frees_room_at_once_for_a_pod_that_was_tried_while_the_room_was_taken() -> None:
     clock = VirtualClock()
     cluster = InMemoryCluster(clock=clock)
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "Holds"}]}}}],
-    }
+    config = configuration(enabling("Holds"))
     scheduler = Scheduler(cluster, config, plugins={"Holds": Holds}, clock=clock)
     cluster.create(node("n"))
     for name in ("holder", "late"):

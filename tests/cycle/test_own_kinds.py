@@ -20,6 +20,7 @@ from schedframe import (
     Status,
     hookimpl,
 )
+from tests.configurations import configuration, enabling
 
 
 @frozen
@@ -51,11 +52,7 @@ class NeedsPermit:
         )
 
 
-CONFIG: dict[str, Any] = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "NeedsPermit"}]}}}],
-}
+CONFIG: dict[str, Any] = configuration(enabling("NeedsPermit"))
 NODE = {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4", "pods": "10"}}}
 
 

@@ -25,6 +25,7 @@ from schedframe import (
 from schedframe.cycle.latency import Distribution
 from schedframe.framework import Framework, Registry
 from schedframe.testing import node, pod
+from tests.configurations import configuration
 
 OTHER = "other-scheduler"
 CLOSED: list[str] = []
@@ -73,12 +74,10 @@ def config(*names: str, enabled: tuple[str, ...] = (), disabled: tuple[str, ...]
             "disabled": [{"name": name} for name in disabled],
         }
     }
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"schedulerName": name, "plugins": plugins} for name in names or ("default-scheduler",)],
+    return configuration(
+        profiles=[{"schedulerName": name, "plugins": plugins} for name in names or ("default-scheduler",)],
         **more,
-    }
+    )
 
 
 class World:
@@ -180,7 +179,7 @@ def test_a_waiting_pod_that_is_rejected_is_tried_with_the_new_plugins() -> None:
     [
         config(enabled=("NoSuchPlugin",)),
         config(enabled=("Broken",)),
-        {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration", "profile": []},
+        configuration(profile=[]),
         "no: [yaml",
     ],
     ids=["unknown", "broken", "field", "text"],

@@ -19,6 +19,7 @@ from schedframe.cycle.runtime.asyncio_executor import AsyncioExecutor
 from schedframe.cycle.runtime.executors import InlineExecutor
 from schedframe.errors import ClusterError
 from schedframe.framework import BaseExtender, ExtenderVerb
+from tests.configurations import configuration
 
 R = TypeVar("R", bound="Remote")
 
@@ -140,11 +141,7 @@ def test_only_kinds_that_plugins_read_are_watched(cluster: Remote) -> None:
             }
         },
     }
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [profile],
-    }
+    config = configuration(profile)
     with Scheduler(cluster, config) as scheduler:
         scheduler.start()
         assert sorted(cluster.watched) == ["Namespace", "Node", "Pod"]

@@ -10,6 +10,7 @@ import pytest
 from schedframe import InMemoryCluster, Pod, Scheduler, VirtualClock
 from schedframe.cycle.equivalence.fast_search import FastSearch
 from schedframe.cycle.search.search import Search
+from tests.configurations import configuration
 
 from .build import PROFILE, make_node, make_pod
 
@@ -20,11 +21,7 @@ NO_SCORES = {"score": {"disabled": [{"name": "*"}]}, "preScore": {"disabled": [{
 
 
 def document(**fields: Any) -> dict[str, Any]:
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        **fields,
-    }
+    return configuration(**fields)
 
 
 def pods(number: int, scheduler: str = PROFILE) -> list[Pod]:

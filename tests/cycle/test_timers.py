@@ -8,12 +8,9 @@ from attrs import define
 
 from schedframe import Handle, InMemoryCluster, Pod, Scheduler, Simulation, Status, VirtualClock, hookimpl
 from schedframe.cycle.runtime.timers import Timers
+from tests.configurations import configuration, enabling
 
-CONFIG: dict[str, Any] = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": "NotBefore"}]}}}],
-}
+CONFIG: dict[str, Any] = configuration(enabling("NotBefore"))
 NODE = {"kind": "Node", "metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "4", "pods": "10"}}}
 POD = {"kind": "Pod", "metadata": {"name": "p"}, "spec": {"containers": [{"name": "c"}]}}
 

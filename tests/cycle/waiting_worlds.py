@@ -11,14 +11,11 @@ from attrs import define, evolve, field
 from schedframe import InMemoryCluster, Pod, PodSpec, Pool, Scheduler, VirtualClock
 from schedframe.api import POD_SCHEDULED
 from schedframe.cycle.search.decision import Decision
+from tests.configurations import configuration
 
 MAX_STEPS = 10_000
 
-CONFIG: dict[str, Any] = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [{"schedulerName": "default-scheduler"}, {"schedulerName": "other"}],
-}
+CONFIG: dict[str, Any] = configuration({"schedulerName": "default-scheduler"}, {"schedulerName": "other"})
 
 
 @define(eq=False)

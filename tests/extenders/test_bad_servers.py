@@ -13,6 +13,7 @@ import pytest
 import schedframe
 from schedframe import Pod
 from schedframe.extenders import HttpExtender
+from tests.configurations import configuration
 from tests.cycle.build import make_node, make_pod
 
 GPU = "example.com/gpu"
@@ -50,11 +51,7 @@ def extender(url: str, path: str, **more: Any) -> dict[str, Any]:
 
 
 def config(*extenders: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "extenders": list(extenders),
-    }
+    return configuration(extenders=list(extenders))
 
 
 def world(*extenders: dict[str, Any]) -> schedframe.Simulation:

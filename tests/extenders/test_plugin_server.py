@@ -18,11 +18,11 @@ import pytest
 import schedframe
 from schedframe.api import Taint
 from schedframe.embed.extender_server import ExtenderServer, PluginExtender
+from tests.configurations import META
 from tests.cycle.build import make_node, make_pod
 
 from .test_bad_servers import config
 
-META = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 ONLY = {
     "multiPoint": {"disabled": [{"name": "*"}], "enabled": [{"name": "TaintToleration"}]},
     "queueSort": {"enabled": [{"name": "PrioritySort"}]},

@@ -18,11 +18,11 @@ from schedframe import InMemoryCluster, NodeInfo, Pod, Status, hookimpl
 from schedframe.cluster import ClusterPort
 from schedframe.cluster.flaky import FlakyCluster
 from schedframe.embed.extender_server import ExtenderServer, PluginExtender
+from tests.configurations import META
 from tests.cycle.build import make_node, make_pod
 
 from .test_bad_servers import config
 
-META = {"apiVersion": "kubescheduler.config.k8s.io/v1", "kind": "KubeSchedulerConfiguration"}
 LICENCES = 2
 
 

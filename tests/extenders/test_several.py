@@ -21,14 +21,11 @@ from schedframe import (
     Scheduler,
 )
 from schedframe.framework.extender import in_call_order
+from tests.configurations import configuration
 from tests.cycle.build import make_node, make_pod
 
 NODES = [f"node-{i}" for i in range(5)]
-CONFIG = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [{"plugins": {"score": {"disabled": [{"name": "*"}]}}}],
-}
+CONFIG = configuration({"plugins": {"score": {"disabled": [{"name": "*"}]}}})
 """Without score plugins the totals are those of the extenders."""
 
 

@@ -29,6 +29,7 @@ from schedframe.framework.all_filters import merged, parts_of
 from schedframe.framework.filtering import filter_rows, run_filters
 from schedframe.framework.plan import FilterEntry, Plan
 from schedframe.state import NodeTable
+from tests.configurations import configuration
 
 NO = Status.unschedulable("no")
 NEVER = Status.unresolvable("never")
@@ -38,11 +39,7 @@ FAULT = Status.from_error("fault", "p")
 
 def config(run_all: bool | None) -> dict[str, Any]:
     profile: dict[str, Any] = {} if run_all is None else {"runAllFilters": run_all}
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [profile],
-    }
+    return configuration(profile)
 
 
 def node(name: str, cpu: str = "2", **spec: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from schedframe import ConfigError, Enabled, Registry, Simulation, __version__, 
 from schedframe.cli.plugins import plugin_rows, plugins_json, plugins_table
 from schedframe.errors import PluginError
 from schedframe.testing import node, pod
+from tests.configurations import configuration, enabling
 
 GOOD = """
 from schedframe import hookimpl
@@ -57,11 +58,7 @@ def install(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Install
 
 
 def config(*plugins: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": name} for name in plugins]}}}],
-    }
+    return configuration(enabling(*plugins))
 
 
 BROKEN = {

@@ -26,6 +26,7 @@ from schedframe.errors import PluginError
 from schedframe.framework import registry as module
 from schedframe.framework.registry import PLUGIN_GROUP
 from schedframe.testing import node, pod
+from tests.configurations import configuration
 
 HERE = "tests.framework.test_import_paths"
 
@@ -71,11 +72,7 @@ def config(plugin: str, args: Mapping[str, Any] | None = None) -> dict[str, Any]
     profile: dict[str, Any] = {"plugins": {"multiPoint": {"enabled": [{"name": plugin, "weight": 9}]}}}
     if args is not None:
         profile["pluginConfig"] = [{"name": plugin, "args": dict(args)}]
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [profile],
-    }
+    return configuration(profile)
 
 
 NODES = [node("a"), node("b")]

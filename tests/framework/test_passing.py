@@ -24,6 +24,7 @@ from schedframe import (
 from schedframe.embed import Embedding
 from schedframe.errors import PluginError
 from schedframe.testing import node, pod
+from tests.configurations import configuration
 
 NODES = [node("a"), node("b")]
 
@@ -63,14 +64,6 @@ def made(args: Any, handle: Any) -> Any:
 def pod_of(profile: str) -> dict[str, Any]:
     manifest = dict(pod("p"))
     return {**manifest, "spec": {**manifest["spec"], "schedulerName": profile}}
-
-
-def config(*profiles: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": list(profiles),
-    }
 
 
 def naming(*plugins: dict[str, Any], **fields: Any) -> dict[str, Any]:
@@ -120,7 +113,7 @@ def test_weights_are_given_with_the_plugin() -> None:
 
 def test_passing_is_the_same_as_naming_in_the_document() -> None:
     passed = Scheduler(InMemoryCluster(), plugins=[Enabled(Rank, weight=7, args={"favourite": "b"})])
-    document = config(
+    document = configuration(
         naming({"name": "Rank", "weight": 7}, pluginConfig=[{"name": "Rank", "args": {"favourite": "b"}}])
     )
     named = Scheduler(InMemoryCluster(), document, plugins=[Rank])
@@ -128,23 +121,25 @@ def test_passing_is_the_same_as_naming_in_the_document() -> None:
 
 
 def test_it_is_enabled_in_every_profile() -> None:
-    document = config({"schedulerName": "one"}, naming({"name": "ImageLocality"}, schedulerName="two"))
+    document = configuration({"schedulerName": "one"}, naming({"name": "ImageLocality"}, schedulerName="two"))
     simulation = Simulation(NODES, document, plugins=[Enabled(Rank, weight=2)])
     for name in ("one", "two"):
         assert simulation.evaluate(pod_of(name)).scores["Rank"] == {"a": 200, "b": 0}
 
 
 def test_a_configuration_that_names_it_decides() -> None:
-    document = config({"schedulerName": "one"}, naming({"name": "Rank", "weight": 3}, schedulerName="two"))
+    document = configuration(
+        {"schedulerName": "one"}, naming({"name": "Rank", "weight": 3}, schedulerName="two")
+    )
     simulation = Simulation(NODES, document, plugins=[Rank])
     assert "Rank" not in simulation.evaluate(pod_of("one")).scores
     assert simulation.evaluate(pod_of("two")).scores["Rank"] == {"a": 300, "b": 0}
-    off = config({"plugins": {"score": {"disabled": [{"name": "Rank"}]}}})
+    off = configuration({"plugins": {"score": {"disabled": [{"name": "Rank"}]}}})
     assert "Rank" not in evaluate(NODES, pod("p"), off, plugins=[Rank]).scores
 
 
 def test_arguments_of_the_configuration_apply() -> None:
-    document = config({"pluginConfig": [{"name": "Rank", "args": {"favourite": "b"}}]})
+    document = configuration({"pluginConfig": [{"name": "Rank", "args": {"favourite": "b"}}]})
     assert evaluate(NODES, pod("p"), document, plugins=[Rank]).best == ["b"]
 
 
@@ -188,14 +183,14 @@ def test_a_weight_is_a_number_from_1(weight: Any) -> None:
 
 def test_a_weight_is_given_once() -> None:
     with pytest.raises(PluginError, match="weight 2, and the configuration names it too"):
-        evaluate(NODES, pod("p"), config(naming({"name": "Rank"})), plugins=[Enabled(Rank, weight=2)])
+        evaluate(NODES, pod("p"), configuration(naming({"name": "Rank"})), plugins=[Enabled(Rank, weight=2)])
 
 
 @pytest.mark.parametrize("plugin", [Rank(), partial(Rank, args=RankArgs())])
 def test_arguments_are_given_once(plugin: object) -> None:
     with pytest.raises(PluginError, match="plugin Rank has its arguments already; leave args out"):
         Enabled(plugin, args={"favourite": "b"})
-    document = config({"pluginConfig": [{"name": "Rank", "args": {"favourite": "b"}}]})
+    document = configuration({"pluginConfig": [{"name": "Rank", "args": {"favourite": "b"}}]})
     with pytest.raises(ConfigError, match=r"pluginConfig\[0\]\.args.*gave it its arguments"):
         evaluate(NODES, pod("p"), document, plugins=[plugin])
     again: Sequence[object] = [Enabled(Rank, args={"favourite": "b"})]

@@ -19,18 +19,15 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.testing import node, pod
+from tests.configurations import configuration
 
-CONFIG: dict[str, Any] = {
-    "apiVersion": "kubescheduler.config.k8s.io/v1",
-    "kind": "KubeSchedulerConfiguration",
-    "profiles": [
-        {
-            "plugins": {
-                "postFilter": {"disabled": [{"name": "*"}], "enabled": [{"name": "Lenders"}]},
-            }
+CONFIG: dict[str, Any] = configuration(
+    {
+        "plugins": {
+            "postFilter": {"disabled": [{"name": "*"}], "enabled": [{"name": "Lenders"}]},
         }
-    ],
-}
+    }
+)
 
 
 @define(eq=False)

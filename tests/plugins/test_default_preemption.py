@@ -8,6 +8,7 @@ import pytest
 
 from plugins_builtin.default_preemption import IN_PROGRESS, DefaultPreemption
 from schedframe import ConfigError, QueueingHint, evaluate, load_config
+from tests.configurations import configuration
 
 from ..cycle.build import World, make_node, make_pod
 from ..cycle.executors import ManualExecutor
@@ -18,11 +19,7 @@ CONSTRAINT = {"maxSkew": 1, "topologyKey": "zone", "whenUnsatisfiable": "DoNotSc
 
 def with_args(plugin: str, args: dict[str, Any]) -> dict[str, Any]:
     """Return a configuration with these arguments."""
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"pluginConfig": [{"name": plugin, "args": args}]}],
-    }
+    return configuration({"pluginConfig": [{"name": plugin, "args": args}]})
 
 
 def listed(**changes: Any) -> dict[str, Any]:

@@ -29,6 +29,7 @@ from schedframe.api import (
     Volume,
     VsphereVolume,
 )
+from tests.configurations import configuration
 from tests.plugins.agreement import check_filter_agreement
 from tests.plugins.events import hint_of
 from tests.plugins.storage import (
@@ -387,11 +388,7 @@ def test_filter_works_without_pre_filter() -> None:
 def test_the_catalogue_refuses_removed_limit_plugins_with_their_successor(
     name: str, where: str, profile: Any
 ) -> None:
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [profile({"name": name})],
-    }
+    config = configuration(profile({"name": name}))
     with pytest.raises(ConfigError) as caught:
         load_config(config)
     message = str(caught.value)

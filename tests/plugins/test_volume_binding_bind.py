@@ -5,6 +5,7 @@ from __future__ import annotations
 from attrs import evolve
 
 from schedframe import InMemoryCluster, Scheduler, ThreadExecutor
+from tests.configurations import configuration
 from tests.plugins.storage import (
     HOSTNAME,
     SELECTED_NODE,
@@ -57,11 +58,7 @@ class TestStatic:
     def test_profiles_do_not_assume_the_same_volume(self) -> None:
         world = World(
             delay=True,
-            config={
-                "apiVersion": "kubescheduler.config.k8s.io/v1",
-                "kind": "KubeSchedulerConfiguration",
-                "profiles": [{"schedulerName": "one"}, {"schedulerName": "two"}],
-            },
+            config=configuration({"schedulerName": "one"}, {"schedulerName": "two"}),
         )
         world.create(make_claim("c", "local"), make_claim("d", "local"), local("v"))
         for pod, profile in ((make_pod("c"), "one"), (make_pod("d", name="q"), "two")):

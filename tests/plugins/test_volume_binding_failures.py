@@ -13,6 +13,7 @@ from plugins_builtin.volume_binding.claims import Storage
 from schedframe import Conflict, CycleState, OutcomeUnknown, Status
 from schedframe.api import AWSElasticBlockStore
 from schedframe.cluster import FlakyCluster
+from tests.configurations import configuration
 from tests.plugins.storage import (
     HOSTNAME,
     ZONE,
@@ -47,11 +48,7 @@ class TestFailing:
         args = {"name": "VolumeBinding", "args": {"bindTimeoutSeconds": 30}}
         world = World(
             delay=True,
-            config={
-                "apiVersion": "kubescheduler.config.k8s.io/v1",
-                "kind": "KubeSchedulerConfiguration",
-                "profiles": [{"pluginConfig": [args]}],
-            },
+            config=configuration({"pluginConfig": [args]}),
         )
         world.create(make_claim("c"), make_pod("c"))
         world.settle(29)

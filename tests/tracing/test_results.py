@@ -14,6 +14,7 @@ from schedframe import (
 )
 from schedframe.cycle.binding.bind_task import NO_BINDER
 from schedframe.testing import pod
+from tests.configurations import configuration
 from tests.tracing.world import World, attributes
 
 
@@ -106,11 +107,7 @@ def test_a_bind_plugin_that_skips_is_no_error_of_its_own() -> None:
         def bind(self) -> Status:
             return Status.skip()
 
-    config = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"bind": {"disabled": [{"name": "DefaultBinder"}]}}}],
-    }
+    config = configuration({"plugins": {"bind": {"disabled": [{"name": "DefaultBinder"}]}}})
     world = World(pod("a"), plugins=[Skips], config=config)
     world.scheduler.run_until_idle()
     root = world.roots()[0]

@@ -21,6 +21,7 @@ from schedframe import (
     explain,
     hookimpl,
 )
+from tests.configurations import configuration, enabling
 
 from .manifests import Manifest, node, pod
 
@@ -89,11 +90,7 @@ class Never:
 
 
 def with_plugin(name: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": name}]}}}],
-    }
+    return configuration(enabling(name))
 
 
 def test_a_plugin_that_fails_is_reported_and_no_change_is_proposed() -> None:

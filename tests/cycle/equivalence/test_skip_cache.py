@@ -19,6 +19,7 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.api import Container, Namespace, ObjectMeta, PodSpec, PriorityClass
+from tests.configurations import configuration, enabling
 
 from ..build import make_node, make_pod
 
@@ -112,11 +113,7 @@ class World:
 
 
 def config(name: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": name}]}}}],
-    }
+    return configuration(enabling(name))
 
 
 def every(point_calls: int) -> dict[str, int]:

@@ -19,6 +19,7 @@ from schedframe.api import group_of
 from schedframe.cluster import Conflict, OutcomeUnknown
 from schedframe.cycle.binding.bind_task import BindingTask
 from schedframe.queue import GroupQueue
+from tests.configurations import configuration
 from tests.cycle.executors import ManualExecutor
 
 from .helpers import GANGS, TOPOLOGY, ZONE, group, nodes_of, pod, zoned
@@ -229,13 +230,7 @@ class AdversaryMachine(RuleBasedStateMachine):
 
     @rule(seconds=st.integers(1, 20))
     def reload(self, seconds: int) -> None:
-        self.scheduler.reload(
-            {
-                "apiVersion": "kubescheduler.config.k8s.io/v1",
-                "kind": "KubeSchedulerConfiguration",
-                "podMaxBackoffSeconds": seconds,
-            }
-        )
+        self.scheduler.reload(configuration(podMaxBackoffSeconds=seconds))
 
     @rule()
     def restart(self) -> None:

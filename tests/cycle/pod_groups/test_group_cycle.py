@@ -11,6 +11,7 @@ from schedframe import Pool, Scheduler
 from schedframe.api import POD_GROUP_SCHEDULED
 from schedframe.queue import GroupQueue, PriorityQueue
 from schedframe.state import GroupCache
+from tests.configurations import configuration
 
 from .helpers import GANGS, TOPOLOGY, ZONE, group, node, nodes_of, pod, pools, scheduler_of, zoned
 
@@ -328,13 +329,7 @@ def test_a_group_that_waits_is_tried_with_a_new_configuration() -> None:
     assert not nodes_of(cluster)
     disabled = {"filter": {"disabled": [{"name": "NodeAffinity"}]}}
     disabled |= {"preFilter": {"disabled": [{"name": "NodeAffinity"}]}}
-    scheduler.reload(
-        {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [{"plugins": disabled}],
-        }
-    )
+    scheduler.reload(configuration({"plugins": disabled}))
     scheduler.run_until_idle()
     assert len(nodes_of(cluster)) == 2
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from schedframe import Simulation
+from tests.configurations import configuration
 
 
 def node(name: str, annotations: dict[str, str] | None = None, **fields: Any) -> dict[str, Any]:
@@ -43,16 +44,12 @@ def config(name: str, args: dict[str, Any] | None = None, weight: int = 1) -> di
     """Return a configuration whose only filter and score is the plugin *name*."""
     needed = ("SchedulingGates", "PrioritySort", "DefaultPreemption", "DefaultBinder")
     enabled = [*({"name": each} for each in needed), {"name": name, "weight": weight}]
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [
-            {
-                "plugins": {"multiPoint": {"enabled": enabled, "disabled": [{"name": "*"}]}},
-                "pluginConfig": [] if args is None else [{"name": name, "args": args}],
-            }
-        ],
-    }
+    return configuration(
+        {
+            "plugins": {"multiPoint": {"enabled": enabled, "disabled": [{"name": "*"}]}},
+            "pluginConfig": [] if args is None else [{"name": name, "args": args}],
+        }
+    )
 
 
 def best(

@@ -16,6 +16,7 @@ from schedframe.api import NodeStatus, ObjectMeta, Pod, Quantity, Service, Servi
 from schedframe.errors import ConfigError
 from schedframe.framework import CycleState, CycleStateError, Status
 from schedframe.state import NodeTable, ObjectStore, Rows, zone_of
+from tests.configurations import configuration
 from tests.plugins.agreement import StandInHandle, check_score_agreement, columnar_scores, parts_of
 from tests.plugins.spreading import cluster, constraint, make_node, make_pod, pods, run, tables
 
@@ -159,11 +160,7 @@ def test_both_forms_and_the_normalization_equal_loops(table: NodeTable, pod: Pod
 
 
 def config_with(name: str) -> dict[str, object]:
-    return {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "profiles": [{"plugins": {"multiPoint": {"enabled": [{"name": name, "weight": 5}]}}}],
-    }
+    return configuration({"plugins": {"multiPoint": {"enabled": [{"name": name, "weight": 5}]}}})
 
 
 def test_load_config_alone_refuses_the_name_as_the_reference_does() -> None:

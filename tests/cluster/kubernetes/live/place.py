@@ -11,6 +11,7 @@ from attrs import define, field
 from schedframe.cluster.kubernetes import Access, ApiError, KubernetesCluster
 from schedframe.cluster.kubernetes.client import MERGE_PATCH, STRATEGIC_PATCH, ApiClient
 from schedframe.cluster.kubernetes.loop_thread import LoopThread
+from tests.configurations import configuration
 
 Obj = dict[str, Any]
 FORMS = {"merge": MERGE_PATCH, "strategic": STRATEGIC_PATCH}
@@ -116,11 +117,7 @@ class Place:
 
     def config(self) -> Obj:
         """Return the configuration of a scheduler of this place alone."""
-        return {
-            "apiVersion": "kubescheduler.config.k8s.io/v1",
-            "kind": "KubeSchedulerConfiguration",
-            "profiles": [{"schedulerName": self.name}],
-        }
+        return configuration({"schedulerName": self.name})
 
     def close(self) -> None:
         """Delete what was created, last things first."""
