@@ -155,7 +155,7 @@ class ConnectionPool:
     def _bytes_of(self, request: Request) -> bytes:
         """Return head and body. Raises :class:`CannotConnect` for what would end a line of the head."""
         headers, body = request.headers, request.body
-        if " " in request.path or not all(map(str.isprintable, [request.path, *(v for _, v in headers)])):
+        if " " in request.path or not "".join([request.path, *[value for _, value in headers]]).isprintable():
             raise CannotConnect("a path or header with characters that cannot be sent")
         lines = [f"{request.method} {self.prefix}{request.path} HTTP/1.1", f"Host: {self.address.shown}"]
         lines += [f"{name}: {value}" for name, value in headers]
