@@ -266,10 +266,8 @@ class Framework:
             except plugin_faults() as error:
                 return None, from_exception(entry.name, "post_filter", error)
             found, status = _post_filter_answer(entry.name, answer)
-            if status.code in (Code.SUCCESS, Code.UNSCHEDULABLE_AND_UNRESOLVABLE):
-                return found, status
-            if status.code is Code.ERROR:
-                return None, status
+            if status.code in _ENDS_POST_FILTER:
+                return None if status.code is Code.ERROR else found, status
             if found is not None and found.nominates:
                 result = found
             reasons += status.reasons
@@ -389,6 +387,7 @@ def _post_filter_answer(plugin: str, answer: Any) -> tuple[PostFilterResult | No
     return result, new_status(plugin=plugin) if problem is None else problem
 
 
+_ENDS_POST_FILTER = frozenset({Code.SUCCESS, Code.UNSCHEDULABLE_AND_UNRESOLVABLE, Code.ERROR})
 _POST_FILTER_ANSWER = "(PostFilterResult | None, Status)"
 
 

@@ -12,6 +12,7 @@ from attrs import define, field, frozen
 from .._brief import brief_repr
 from .._checked import checked
 from .._wording import described
+from ..api._copying import fast_init
 from ..errors import InputError
 from .status import Status
 
@@ -94,7 +95,8 @@ class NominatingInfo:
 
 @checked
 @brief_repr
-@frozen
+@fast_init
+@frozen(weakref_slot=False)
 class PostFilterResult:
     """Outcome of post_filter: the node to nominate, if any, and details for explanations."""
 

@@ -18,6 +18,9 @@ from .status import Code, Status
 Codes = npt.NDArray[np.int32]
 
 
+_NO_POSITIONS = np.empty(0, np.intp)
+
+
 @brief_repr
 @define(eq=False)
 class Verdicts:
@@ -167,7 +170,7 @@ class Verdicts:
     def _failed(self) -> npt.NDArray[np.intp]:
         """Return the positions (among ``rows``) of errors, ascending."""
         errors = [i + 1 for i, status in enumerate(self.statuses) if status.code is Code.ERROR]
-        return np.flatnonzero(np.isin(self.codes, errors)) if errors else np.empty(0, np.intp)
+        return np.flatnonzero(np.isin(self.codes, errors)) if errors else _NO_POSITIONS
 
 
 def _not_negative(codes: npt.NDArray[np.integer], highest: int) -> npt.NDArray[np.integer]:

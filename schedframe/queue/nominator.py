@@ -71,12 +71,14 @@ class Nominator:
         self, pod: Pod, node_name: str | None = None, mode: NominatingMode = NominatingMode.OVERRIDE
     ) -> None:
         """Nominate *pod* according to *mode*, in place of its earlier nomination."""
-        self.delete(pod)
+        uid = identity(pod)
+        if uid in self.nominations:
+            self.delete_uid(uid)
         wanted = node_name if mode == NominatingMode.OVERRIDE else pod.status.nominated_node_name
         if not wanted or (self._is_pending is not None and not self._is_pending(pod)):
             return
-        self.nominations[identity(pod)] = wanted
-        self._by_node.setdefault(wanted, {})[identity(pod)] = pod
+        self.nominations[uid] = wanted
+        self._by_node.setdefault(wanted, {})[uid] = pod
         self._views.pop(wanted, None)
         self._log(wanted)
 

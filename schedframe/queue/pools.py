@@ -237,7 +237,10 @@ class Pools:
             self.leave(info)
         gate = info.gating_plugin
         timed = not gate or self._hints.is_registered_by(info.profile, gate, UNSCHEDULABLE_TIMEOUT)
-        self._file(info)
+        if info.cohort is None:
+            self.by_key[info.key] = info
+        else:
+            self._file(info)
         info.pool = self.waiting.put(info, now, timed=timed)
 
     def wait_rejected(self, info: QueuedPodInfo, now: float) -> None:

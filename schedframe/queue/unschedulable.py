@@ -53,9 +53,10 @@ class UnschedulablePods:
         without an attempt because it is gated, gets the whole time again.
         """
         signature = (info.profile, info.gating_plugin, info.unschedulable_plugins, info.pending_plugins)
-        if timed and not info.flushed and self._stays(info, signature):
-            return Pool.GATED if info.gating_plugin else Pool.UNSCHEDULABLE
-        self.remove(info)
+        if info.key in self._group_of:
+            if timed and not info.flushed and self._stays(info, signature):
+                return Pool.GATED if info.gating_plugin else Pool.UNSCHEDULABLE
+            self.remove(info)
         group = self._groups.get(signature)
         if group is None:
             group = self._groups[signature] = Group(*signature)
@@ -74,11 +75,10 @@ class UnschedulablePods:
         return Pool.GATED
 
     def _stays(self, info: QueuedPodInfo, signature: _Signature) -> bool:
-        """Return whether *info* is here already, in the same group and with the same timer."""
-        group = self._group_of.get(info.key)
+        """Return whether *info*, which is here, is in that group and has the same timer."""
+        group = self._group_of[info.key]
         return (
-            group is not None
-            and group is self._groups.get(signature)
+            group is self._groups.get(signature)
             and group.pods[info.key] is info
             and self._timeouts.get(info.key) == (micros(info.timestamp) + self._max_stay + 1, info.key)
         )

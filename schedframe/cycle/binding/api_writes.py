@@ -7,7 +7,7 @@ from collections import deque
 from collections.abc import Callable
 from functools import partial
 from time import perf_counter
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from attrs import define, field, frozen
 
@@ -22,8 +22,7 @@ PATCH = "pod_status_patch"
 """The kind of call that metrics name."""
 
 
-@frozen
-class WrittenStatus:
+class WrittenStatus(NamedTuple):
     """What was written about a pending pod and not shown by an event so far."""
 
     condition: PodCondition | None
@@ -54,12 +53,6 @@ class _Write:
     plugin: str
     then: Callable[[], None] | None
     harmless: type[Exception] | None
-
-    def status_of(self, error: Exception) -> Status | None:
-        """Return the failure to report, ``None`` for one that is harmless."""
-        if self.harmless is not None and isinstance(error, self.harmless):
-            return None
-        return Status.from_error(error, self.plugin)
 
 
 @define(eq=False)
@@ -99,13 +92,13 @@ class PodWriteQueue:
         A report of a failure names *what* was done, and the *plugin* whose answer asked for it, if one did.
         """
         context = self._context
-        write = _Write(action, pod, what, plugin, then, harmless)
         if context.executor.inline:
-            error = _attempted(write)
+            error = _attempted(action, then, plugin, harmless)
             if error is not None:
                 context.written.pop(pod.uid, None)
                 context.report(error, pod, what)
             return
+        write = _Write(action, pod, what, plugin, then, harmless)
         writes = self._by_uid.get(pod.uid)
         if writes is not None:
             writes.later.append(write)
@@ -126,7 +119,8 @@ class PodWriteQueue:
         started = 0.0 if self._context.meter is None else perf_counter()
         attempt = _attempted_on_loop if self._context.on_loop else _attempted
         self._context.executor.submit(
-            partial(attempt, write), lambda error: put(self._finished, (error, write, started))
+            partial(attempt, write.action, write.then, write.plugin, write.harmless),
+            lambda error: put(self._finished, (error, write, started)),
         )
 
     def _finished(self, outcome: tuple[Status | None, _Write, float]) -> None:
@@ -146,27 +140,45 @@ class PodWriteQueue:
             self._context.written.pop(uid, None)
 
 
-def _attempted(write: _Write) -> Status | None:
+def _attempted(
+    action: Callable[[], Any],
+    then: Callable[[], None] | None,
+    plugin: str,
+    harmless: type[Exception] | None,
+) -> Status | None:
+    """Make one write; return the failure to report."""
     try:
         try:
-            write.action()
+            action()
         finally:
-            if write.then is not None:
-                write.then()
+            if then is not None:
+                then()
     except Exception as error:  # noqa: BLE001 - whatever the cluster raises is reported, not fatal
-        return write.status_of(error)
+        return _failure(error, plugin, harmless)
     return None
 
 
-async def _attempted_on_loop(write: _Write) -> Status | None:
+async def _attempted_on_loop(
+    action: Callable[[], Any],
+    then: Callable[[], None] | None,
+    plugin: str,
+    harmless: type[Exception] | None,
+) -> Status | None:
     try:
         try:
-            written = write.action()
+            written = action()
             if inspect.isawaitable(written):
                 await written
         finally:
-            if write.then is not None:
-                write.then()
+            if then is not None:
+                then()
     except Exception as error:  # noqa: BLE001 - whatever the cluster raises is reported, not fatal
-        return write.status_of(error)
+        return _failure(error, plugin, harmless)
     return None
+
+
+def _failure(error: Exception, plugin: str, harmless: type[Exception] | None) -> Status | None:
+    """Return the failure to report, ``None`` for one that is harmless."""
+    if harmless is not None and isinstance(error, harmless):
+        return None
+    return Status.from_error(error, plugin)

@@ -30,11 +30,8 @@ def report_unschedulable(
 ) -> None:
     """Record in the cluster why the attempt failed; *nominating* says what to do with the nomination."""
     condition = _condition(pod, reason, message)
-    _report(core, pod, condition, _changes(core, pod, condition, _node_of(nominating)))
-
-
-def _node_of(nominating: NominatingInfo | None) -> str | None:
-    return None if nominating is None else nominating.node_name
+    node_name = None if nominating is None else nominating.node_name
+    _report(core, pod, condition, _changes(core, pod, condition, node_name))
 
 
 def refresh_unschedulable(core: Core, pod: Pod, message: str) -> None:
@@ -116,8 +113,10 @@ def is_own_update(core: Core, old: Pod | None, new: Pod) -> bool:
     if written is None:
         return False
     shown = _shown(new)
-    arrived = shown in written
-    later = written[written.index(shown) + 1 :] if arrived else ()
+    try:
+        later, arrived = written[written.index(shown) + 1 :], True
+    except ValueError:
+        later, arrived = (), False
     if later:
         core.written[new.uid] = later
     elif arrived or not (core.writes.is_writing(new) or (old is not None and _shown(old) == shown)):

@@ -56,22 +56,19 @@ class Search:
 
     def decide(self, framework: Framework, pod: Pod) -> Decision:
         """Take one pod through pre_filter, filter, pre_score, score and select."""
-        decision = None
-        if self.extending is not None:
-            extenders = self.extending.interested(pod)
-            if extenders:
-                return self._decide_with(self.extending, extenders, framework, pod)
-        fast, sampling = self.fast, self.sampling
-        if fast is not None and sampling is not None and not sampling.covers(framework):
-            fast = None
-        if fast is not None and self.cache.table.num_nodes:
-            decision = fast.decide(framework, pod)
-            if decision is not None and decision.node_name is not None:
-                return decision
-            if decision is not None and decision.is_settled:
-                if decision.diagnosis is None or not framework.plan.runs_all_filters:
+        extending = self.extending
+        if extending is not None and (extenders := extending.interested(pod)):
+            return self._decide_with(extending, extenders, framework, pod)
+        decision, fast, sampling = None, self.fast, self.sampling
+        if fast is not None and (sampling is None or sampling.covers(framework)):
+            decision = fast.decide(framework, pod) if self.cache.table.num_nodes else None
+            if decision is not None:
+                if decision.node_name is not None:
                     return decision
-                decision = None  # the cache knows the first rejection of a node only
+                if decision.is_settled:
+                    if decision.diagnosis is None or not framework.plan.runs_all_filters:
+                        return decision
+                    decision = None  # the cache knows the first rejection of a node only
         if decision is None:
             decision = Decision(pod, CycleState())
         if self._find(framework, decision):

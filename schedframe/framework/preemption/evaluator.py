@@ -90,6 +90,7 @@ class PreemptionEvaluator:
     """Candidates wanted at least."""
     eviction: Eviction = field(init=False)
     _dry_runs: DryRunCache = field(init=False)
+    _decides_by_spec: bool = field(init=False)
     _lower: dict[int, Callable[[int], bool]] = field(factory=dict, init=False)
     """By priority, see ``PostFilterResult.unless_row``."""
     _budgets: tuple[int, list[Budget]] = field(default=(-1, []), init=False)
@@ -98,6 +99,7 @@ class PreemptionEvaluator:
     def __attrs_post_init__(self) -> None:
         self.eviction = Eviction(self.handle, self.plugin)
         self._dry_runs = DryRunCache(self.handle)
+        self._decides_by_spec = type(self).is_eligible is PreemptionEvaluator.is_eligible
 
     # ---- policy ------------------------------------------------------------------------------------------
 
@@ -158,7 +160,7 @@ class PreemptionEvaluator:
         if not candidates:
             if tally.errors:
                 return None, Status.from_error(_joined(tally.errors))
-            repeatable = not tally.tried and self.by_priority and self._decides_by_spec()
+            repeatable = not tally.tried and self.by_priority and self._decides_by_spec
             unless = self._has_lower(pod.priority) if repeatable else None
             cleared = _new_result(_CLEARED, _NO_ROOM, repeatable, unless)
             return cleared, Status.unschedulable(tally.message(self.handle.table.num_nodes))
@@ -196,9 +198,6 @@ class PreemptionEvaluator:
             found = self._lower[priority] = has_lower
         return found
 
-    def _decides_by_spec(self) -> bool:
-        return type(self).is_eligible is PreemptionEvaluator.is_eligible
-
     def find_candidates(
         self, state: CycleState, pod: Pod, statuses: Mapping[str, Status]
     ) -> tuple[list[Candidate], Tally]:
@@ -210,14 +209,16 @@ class PreemptionEvaluator:
         rows = self._rows_to_try(statuses)
         tally = Tally()
         eligible = len(rows)
-        if len(rows) and self.by_priority:
+        if not eligible:
+            return [], tally
+        if self.by_priority:
             lower = self.handle.table.derived(_LOWEST, _lowest_priority)[rows] < pod.priority
             helpful = int(np.count_nonzero(lower))
             if helpful < eligible:
                 tally.add(NO_VICTIMS, eligible - helpful)
                 rows = rows[lower]
-        if not len(rows):
-            return [], tally
+                if not helpful:
+                    return [], tally
         tally.tried = True
         wanted = self.wanted(eligible)
         start = self.handle.rng.randrange(len(rows))
