@@ -274,10 +274,16 @@ def _class_of(
     return cls
 
 
-def _unknown_kind(kind: str, version: str | None, kinds: Iterable[type[ClusterObject]]) -> UnknownKindError:
-    """Return the error for a kind that is not read; it names the version if the kind is read in another."""
-    own = [cls.API_VERSION for cls in (*kinds, *KINDS.values()) if kind == cls.KIND]
-    if own and version:
+def _unknown_kind(kind: str, version: str | None, kinds: Iterable[type[ClusterObject]]) -> InputError:
+    """Return the error for a kind that is not read; it names the version if the kind is read in another.
+
+    Packages of a cluster may define a kind of that name in a group of theirs, but not in a version without a
+    group: there it is a mistake, and no :class:`UnknownKindError`.
+    """
+    own = [cls.API_VERSION for cls in (*kinds, *KINDS.values(), *CONTROLLER_KINDS) if kind == cls.KIND]
+    if own and version and "/" not in version:
+        return InputError("apiVersion", f"Kubernetes has no {kind} in {version}", f"write {own[0]}")
+    if own and version and own[0] != version:
         problem = f"{version} has no {kind} that scheduling reads"
         return UnknownKindError("apiVersion", problem, f"write {own[0]}")
     named = f"{version}/{kind}" if version else kind

@@ -73,5 +73,12 @@ def test_nothing_to_schedule_has_a_note(cli: Cli, write: Write) -> None:
 
 
 def test_a_kind_of_another_version_is_named_with_it(cli: Cli, write: Write) -> None:
+    foreign = pod("web") | {"apiVersion": "example.com/v2"}
+    result = cli("schedule", write("pods.yaml", text(node("a"), foreign)))
+    assert "note: skipped, as scheduling does not read these kinds: example.com/v2/Pod (1)" in result.err
+
+
+def test_a_version_that_kubernetes_does_not_have_is_no_kind_to_skip(cli: Cli, write: Write) -> None:
     result = cli("schedule", write("pods.yaml", text(node("a"), pod("web") | {"apiVersion": "v2"})))
-    assert "note: skipped, as scheduling does not read these kinds: v2/Pod (1)" in result.err
+    assert result.code == 2
+    assert "Pod web: apiVersion: Kubernetes has no Pod in v2; write v1" in result.err
