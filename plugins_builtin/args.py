@@ -165,7 +165,8 @@ class ResourceSpec:
 DEFAULT_RESOURCES: Final = (ResourceSpec("cpu"), ResourceSpec("memory"))
 
 
-def _resources(resources: Iterable[ResourceSpec]) -> tuple[ResourceSpec, ...]:
+def or_default_resources(resources: Iterable[ResourceSpec]) -> tuple[ResourceSpec, ...]:
+    """Return *resources*; :data:`DEFAULT_RESOURCES` if there are none."""
     return tuple(resources) or DEFAULT_RESOURCES
 
 
@@ -189,7 +190,7 @@ class ScoringStrategy:
     """Strategy that scores resources; a declared strategy needs a type."""
 
     type: str = ""
-    resources: tuple[ResourceSpec, ...] = field(default=DEFAULT_RESOURCES, converter=_resources)
+    resources: tuple[ResourceSpec, ...] = field(default=DEFAULT_RESOURCES, converter=or_default_resources)
     requested_to_capacity_ratio: RequestedToCapacityRatioParam | None = None
 
 
@@ -262,7 +263,7 @@ def check_shape(shape: tuple[UtilizationShapePoint, ...], path: str) -> Iterator
 class NodeResourcesBalancedAllocationArgs:
     """Resources whose utilization is balanced."""
 
-    resources: tuple[ResourceSpec, ...] = field(default=DEFAULT_RESOURCES, converter=_resources)
+    resources: tuple[ResourceSpec, ...] = field(default=DEFAULT_RESOURCES, converter=or_default_resources)
 
 
 def check_balanced_allocation(args: NodeResourcesBalancedAllocationArgs, path: str) -> Iterator[FieldError]:

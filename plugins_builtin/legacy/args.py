@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any, Final
 
 from attrs import Attribute, field, frozen
@@ -16,6 +16,7 @@ from ..args import (
     UtilizationShapePoint,
     check_resources,
     check_shape,
+    or_default_resources,
 )
 
 
@@ -65,16 +66,12 @@ def _check_shape(instance: Any, attribute: Attribute[Any], shape: tuple[Utilizat
     _first_error(check_shape(shape, "shape"))
 
 
-def _or_default(resources: Iterable[ResourceSpec]) -> tuple[ResourceSpec, ...]:
-    return tuple(resources) or DEFAULT_RESOURCES
-
-
 @frozen
 class AllocationArgs:
     """Resources that count, with weights; cpu and memory by default."""
 
     resources: tuple[ResourceSpec, ...] = field(
-        default=DEFAULT_RESOURCES, converter=_or_default, validator=_check_resources
+        default=DEFAULT_RESOURCES, converter=or_default_resources, validator=_check_resources
     )
 
 

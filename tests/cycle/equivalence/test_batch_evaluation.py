@@ -26,15 +26,11 @@ from schedframe.cycle.equivalence.status_codes import EvaluationFailed, StatusCo
 from schedframe.framework.plan import FilterEntry
 
 from ..build import make_pod
-from .comparison import lowered
 from .matrix_worlds import SIZES, attached_of, schedule, world_of
 
+pytestmark = pytest.mark.usefixtures("matrix_from_two_classes")
+
 FULL = Status.unschedulable("half is enough")
-
-
-@pytest.fixture(autouse=True)
-def matrix_from_two_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered(monkeypatch, rows_per_class=1 << 20, matrix_min_classes=2)
 
 
 class Half:

@@ -21,12 +21,9 @@ from ..build import World, make_node, make_pod
 from .comparison import lowered
 from .matrix_worlds import SIZES, attached_of, classes_of, schedule, world_of
 
+pytestmark = pytest.mark.usefixtures("matrix_from_two_classes")
+
 SLOW = Taint("slow", "", PREFER_NO_SCHEDULE)
-
-
-@pytest.fixture(autouse=True)
-def matrix_from_two_classes(monkeypatch: pytest.MonkeyPatch) -> None:
-    lowered(monkeypatch, rows_per_class=1 << 20, matrix_min_classes=2)
 
 
 def test_a_class_alone_has_no_slot_and_attaches_once_there_is_another() -> None:

@@ -26,13 +26,13 @@ from schedframe import (
     hookimpl,
 )
 from schedframe.cycle.equivalence import fast_search, live_search, policy
-from schedframe.cycle.equivalence.equivalence_class import EquivalenceClass
 from schedframe.cycle.equivalence.index.state_index import StateIndex
 from schedframe.state import policy as state_policy
 
 from ..build import World, make_node, make_pod
 from ..scale import examples
 from .comparison import Triplets, lowered, renamed
+from .matrix_worlds import classes_of
 from .test_same_decisions import WAYS, Way, catching_up
 
 GPU, IMAGE = "example.com/gpu", "web"
@@ -147,12 +147,6 @@ def schedule(world: World, pods: int, *sizes: Any) -> None:
     for i in range(pods):
         world.cluster.create(renamed(templates[i % len(sizes)], f"{sizes[i % len(sizes)]}-{i}"))
     world.scheduler.run_until_idle()
-
-
-def classes_of(world: World) -> list[EquivalenceClass]:
-    fast = world.scheduler.core.search.fast
-    assert fast is not None
-    return fast.cache.classes()
 
 
 @pytest.mark.parametrize("sizes", [("100m",), ("100m", "200m", "300m")])
