@@ -92,7 +92,7 @@ def run_scores(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> ScoreTabl
     for entry in plan.score:
         if entry.name in state.skip_score_plugins:
             continue
-        raw = _raw_scores(entry, state, pod, rows)
+        raw = run_score(entry, state, pod, rows)
         if isinstance(raw, Status):
             return raw
         if entry.normalization is not None and _all_zero(raw):
@@ -112,8 +112,8 @@ def run_scores(plan: Plan, state: CycleState, pod: Pod, rows: Rows) -> ScoreTabl
     return ScoreTable(rows, by_plugin, total)
 
 
-def _raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Scores | Status:
-    """Return the scores of the plugin, of the right shape and kind of number."""
+def run_score(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Scores | Status:
+    """Call one plugin; return what it says, of the right shape and kind of number, or an error."""
     point = "score" if entry.score_rows is None else "score_rows"
     try:
         if entry.score_rows is not None:

@@ -46,10 +46,8 @@ class EquivalenceCache:
     _shared: WeakValueDictionary[Any, SharedIndexes] = field(factory=WeakValueDictionary)
     """By profile and node signature; gone with the last class."""
     _plans: dict[Framework, CacheablePlan | None] = field(factory=dict)
-    _seen_once: dict[ClassKey, bool] = field(factory=dict)
-    """Keys of pods that were seen once, the last one at the end; the value is always false."""
-    _faulty: dict[ClassKey, int] = field(factory=dict)
-    """Key of a class that failed → pods for which it is not made again."""
+    _postponed: dict[ClassKey, int] = field(factory=dict)
+    """Key without a class → pods that the full search decides before one is made; last seen at the end."""
     _bytes: int = 0
     _trusted: int = 0
     """Checks for which ``_bytes`` is used without counting again."""
@@ -63,11 +61,13 @@ class EquivalenceCache:
                 return None
             failed = partial(self.on_signature_failure, framework, pod)
             key = class_key(framework.profile_name, plan, pod, failed)
-            if key is None or (self._faulty and self._is_faulty(key)):
+            if key is None:
                 return None
-            eq_class = self._get(key, framework, plan, pod)
+            eq_class = self._classes.get(key)
             if eq_class is None:
-                return None
+                if self._postpones(key):
+                    return None
+                eq_class = self._make(key, framework, plan, pod)
             memo = SpecMemo(framework, pod.metadata, key, eq_class)
             pod.spec.memo[_MEMO] = memo
         memo.eq_class.referenced = True
@@ -84,7 +84,7 @@ class EquivalenceCache:
         eq_class = memo.eq_class
         if eq_class.plan.node_filters and (eq_class.columns is None or eq_class.columns.feasible):
             return False  # filters that never skip rejected some of the rows
-        return memo.skips.state(self.objects) is not None
+        return memo.skipping_state(self.objects) is not None
 
     def classes(self) -> list[EquivalenceClass]:
         """Return all classes, oldest first."""
@@ -100,19 +100,18 @@ class EquivalenceCache:
             plan = self._plans[framework] = partition_plan(framework)
             return plan
 
-    def _get(
-        self, key: ClassKey, framework: Framework, plan: CacheablePlan, pod: Pod
-    ) -> EquivalenceClass | None:
-        """Return the class of that key; ``None`` for the first pod of one of many keys."""
-        eq_class = self._classes.get(key)
-        if eq_class is not None:
-            return eq_class
-        unseen = len(self._classes) >= self.policy.eager_classes and self._seen_once.pop(key, True)
-        if unseen and not self._pays_at_once(key):
-            self._seen_once[key] = False
-            if len(self._seen_once) > 2 * self.policy.classes:
-                del self._seen_once[next(iter(self._seen_once))]
-            return None
+    def _postpones(self, key: ClassKey) -> bool:
+        """Return whether this pod gets no class: its class failed, or it may be the only one with its key."""
+        pods = self._postponed.pop(key, None)
+        if pods is None:
+            pods = int(len(self._classes) >= self.policy.eager_classes and not self._pays_at_once(key))
+        if pods:
+            self._postponed[key] = pods - 1
+            if len(self._postponed) > 2 * self.policy.classes:
+                del self._postponed[next(iter(self._postponed))]
+        return pods > 0
+
+    def _make(self, key: ClassKey, framework: Framework, plan: CacheablePlan, pod: Pod) -> EquivalenceClass:
         shared = self._shared_by((key.profile, key.node_signature), framework, plan, pod)
         index_only = len(self._classes) < self.policy.index_only_classes
         eq_class = EquivalenceClass(framework, plan, pod, self.objects, shared, index_only=index_only)
@@ -129,7 +128,7 @@ class EquivalenceCache:
         shared = self._shared.get((key.profile, key.node_signature))
         if shared is None:
             return False
-        classes = shared.users + len(self._seen_once) + 1
+        classes = shared.users + len(self._postponed) + 1
         return shared.index_for(classes) is IndexKind.MATRIX
 
     def _shared_by(self, key: Any, framework: Framework, plan: CacheablePlan, pod: Pod) -> SharedIndexes:
@@ -157,7 +156,7 @@ class EquivalenceCache:
         key = None if plan is None else class_key(framework.profile_name, plan, pod)
         if key is None:
             return None
-        self._faulty[key] = self.policy.retry_after
+        self._postponed[key] = self.policy.retry_after
         shared = self._shared.pop((key.profile, key.node_signature), None)
         for each, eq_class in list(self._classes.items()):
             if each == key or eq_class.shared is shared:
@@ -165,16 +164,6 @@ class EquivalenceCache:
                 eq_class.discard()
         self._trusted = 0  # count again before anything is evicted for its size
         return key
-
-    def _is_faulty(self, key: ClassKey) -> bool:
-        left = self._faulty.get(key)
-        if left is None:
-            return False
-        if left > 1:
-            self._faulty[key] = left - 1
-        else:
-            del self._faulty[key]
-        return True
 
     def _pop_oldest(self) -> EquivalenceClass:
         # Setting a bit at each use costs next to nothing, keeping classes in order as much as using one.

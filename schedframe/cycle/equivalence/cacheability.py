@@ -35,8 +35,6 @@ class CacheablePlan:
     """Those of ``node_plan``."""
     node_filters: tuple[FilterEntry, ...]
     """Live plugins that have no part in filter and score but a per-node filter: they never skip."""
-    live_is_columnar: bool
-    """Whether all live plugins that filter have a columnar form."""
     skipping: tuple[frozenset[str], frozenset[str]]
     """Names of the other live plugins that filter, and of those that score."""
     skip_reads: tuple[Any, ...] | None
@@ -73,9 +71,6 @@ def partition_plan(framework: Framework) -> CacheablePlan | None:
         dependencies=reads(local),
         node_dependencies=reads(nodes),
         node_filters=node_filters,
-        live_is_columnar=all(
-            entry.filter_rows is not None for entry in plan.filter if entry.name not in local
-        ),
         skipping=(
             frozenset(_names(plan, "filter") - local.union(entry.name for entry in node_filters)),
             frozenset(_names(plan, "score") - local),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Any
 
 import numpy as np
 from attrs import define
@@ -34,33 +33,25 @@ class ColumnUpdater:
     """``None``: some plugin has no per-node form."""
     memo: RowMemo[int] | None = None
     """``None``: rows in equal states may get different answers."""
-    _arrays: tuple[Any, ...] = ()
-    """Of which ``_views`` are the memoryviews."""
-    _views: tuple[Any, ...] = ()
-    _calls: int = 0
 
-    def catch_up(self, since: int) -> bool:
-        """Evaluate the rows that changed after position *since* of the row log, by the quickest form.
-
-        ``False`` if the log does not reach back so far.
-        """
+    def catch_up(self, since: int) -> None:
+        """Evaluate the rows that changed after position *since* of the row log, by the quickest form."""
         table, policy = self.query.table, self.policy
         missed = table.row_log.version - since
         if self.rowwise is not None and missed <= policy.rowwise_rows:
             rows = table.row_log.since(since)
-            if rows is None:
-                return False
-            self._evaluate_one_by_one(rows if missed == 1 else set(rows))
-        elif self.query.is_columnar and missed * policy.gather_cost >= table.num_nodes:
-            self.evaluate_all()
-        else:
+            if rows is not None:
+                self._evaluate_one_by_one(rows if missed == 1 else set(rows))
+                self.columns.follow_highest()
+                return
+        elif not self.query.is_columnar or missed * policy.gather_cost < table.num_nodes:
             positions = table.row_log.positions_since(since, table.size)
-            if positions is None:
-                return False
-            self.columns.reset(positions)
-            self._evaluate(Rows.ascending(table, positions[table.alive[positions]]))
-        self.columns.follow_highest()
-        return True
+            if positions is not None:
+                self.columns.reset(positions)
+                self._evaluate(Rows.ascending(table, positions[table.alive[positions]]))
+                self.columns.follow_highest()
+                return
+        self.evaluate_all()
 
     def evaluate_all(self) -> None:
         """Evaluate all rows by columns, in portions; O(rows)."""
@@ -76,8 +67,7 @@ class ColumnUpdater:
         codes = filter_codes(query, rows, rows.take(columns.codes).copy())
         passing = columns.reject(rows, codes) if np.count_nonzero(codes) else rows
         sums = weighted_sum(query.scores, query.state, query.pod, passing)
-        if not columns.node_scores_are_zero:
-            sums += passing.take(columns.node_scores)
+        sums += passing.take(columns.node_scores)
         for each, highest in columns.highest_from_pods:
             raw = each.raw[passing.index] = raw_scores(each.entry, query.state, query.pod, passing)
             sums += each.weighted_rows(raw, highest)
@@ -87,7 +77,8 @@ class ColumnUpdater:
         """Set codes and totals of *rows* by the per-node forms; O(rows x plugins)."""
         columns, rowwise, memo = self.columns, self.rowwise, self.memo
         assert rowwise is not None
-        codes, node_codes, totals, node_scores = self._cells()
+        codes, totals = columns.code_cells, columns.total_cells
+        node_codes, node_scores = columns.node_columns.cells, columns.node_score_cells
         moving, state_of = columns.highest_from_pods, self.query.table.row_state
         for row in rows:
             old, new = codes[row], node_codes[row]
@@ -110,25 +101,3 @@ class ColumnUpdater:
                     each.raw[row] = raw
                     total += each.weighted(raw, highest)
             totals[row] = total
-
-    def _cells(self) -> tuple[Any, ...]:
-        """Return codes, codes of the node columns, totals and scores of nodes, as memoryviews.
-
-        One element of a memoryview costs a third of what it does in an array, and making one as much as ten.
-        They are kept for classes that are used often: 1.4 kB each.
-        """
-        columns, arrays = self.columns, self._arrays
-        if (
-            arrays
-            and arrays[0] is columns.codes
-            and arrays[1] is columns.node_columns.codes
-            and arrays[2] is columns.totals
-            and arrays[3] is columns.node_scores
-        ):
-            return self._views
-        arrays = columns.codes, columns.node_columns.codes, columns.totals, columns.node_scores
-        views = tuple([array.data for array in arrays])
-        self._calls += 1
-        if self._calls > self.policy.first_visits:
-            self._arrays, self._views = arrays, views
-        return views

@@ -16,22 +16,6 @@ from .status_codes import Codes
 Positions = npt.NDArray[np.intp]
 
 
-def _passing_positions(codes: Codes) -> Positions:
-    """Return the rows with code 0, ascending; O(rows)."""
-    positions: Positions = (codes == 0).nonzero()[0]
-    return positions
-
-
-def sparse_copy(codes: Codes) -> Codes:
-    """Return a copy that writes to no page of zeros if most codes are 0: such pages take no memory."""
-    others = codes.nonzero()[0]
-    if 4 * len(others) > len(codes):
-        return codes.copy()
-    copy: Codes = np.zeros(len(codes), codes.dtype)
-    copy[others] = codes[others]
-    return copy
-
-
 class ClassColumns:
     """Codes and totals of all rows for one class. Only its :class:`.ColumnUpdater` changes them.
 
@@ -43,12 +27,15 @@ class ClassColumns:
     ) -> None:
         self.table = table
         self.node_columns = node_columns
-        self.codes = sparse_copy(node_columns.codes)
+        self.codes = node_columns.codes.copy()
         """By row: 0 passes, *k* is rejected with ``statuses[k - 1]``, -1 has no node."""
+        # One element of a memoryview costs a third of what it does in an array, making one as much as ten.
+        self.code_cells = self.codes.data
         self.feasible = int(np.count_nonzero(self.codes[: table.size] == 0))
         """Number of rows that pass."""
         self.totals: Column = np.full(len(self.codes), INFEASIBLE, np.int64)
         """Sums of all scores, :data:`INFEASIBLE` for a row that is rejected."""
+        self.total_cells = self.totals.data
         self.generation = 0
         """How often all totals may have changed; in between the table's row log names the rows that did."""
         self.from_pods = RawScores.zeros(raw_scores, len(self.codes))
@@ -58,7 +45,7 @@ class ClassColumns:
         """By normalised plugin the highest raw score of a feasible row when the totals were computed."""
         self.node_scores: Column = np.empty(0, np.int64)
         """The part of each total that the node columns give."""
-        self.node_scores_are_zero = False
+        self.node_score_cells = self.node_scores.data
         self._highest_moved = True
         self._passing: Rows | None = None
         self._verdicts: Verdicts | None = None
@@ -82,7 +69,7 @@ class ClassColumns:
             # Without a reference to these columns: in a cycle, the arrays of an evicted class would stay
             # until the garbage collector runs.
             codes = self.codes[: self.table.size]
-            self._passing = LazyRows(self.table, self.feasible, lambda: _passing_positions(codes))
+            self._passing = LazyRows(self.table, self.feasible, lambda: (codes == 0).nonzero()[0])
         return self._passing
 
     def verdicts(self) -> Verdicts:
@@ -139,8 +126,8 @@ class ClassColumns:
     def take_node_scores(self) -> None:
         """Take the scores of nodes again, by the highest raw scores as of the last totals."""
         highest = self.highest[: len(self.node_columns.normalized)]
-        self.node_scores_are_zero = self.node_columns.is_zero(highest)
         self.node_scores = self.node_columns.totals(highest)
+        self.node_score_cells = self.node_scores.data
         self._highest_moved = True
 
     def follow_highest(self) -> None:
@@ -192,7 +179,7 @@ class ClassColumns:
         """Raise :class:`InvariantError` if counts, highest scores or totals do not fit the codes; O(rows)."""
         size = self.table.size
         codes = self.codes[:size]
-        positions = _passing_positions(codes)
+        positions = (codes == 0).nonzero()[0]
         if len(positions) != self.feasible or self.feasible_rows().positions.tolist() != positions.tolist():
             raise InvariantError("the rows that pass are not those with code 0")
         if ((self.totals[:size] == INFEASIBLE) != (codes != 0)).any():

@@ -5,13 +5,14 @@ A class covers the plugins whose answer for a row depends on that row and the po
 
 from __future__ import annotations
 
+from functools import partial
+
 from attrs import evolve
 
 from ..._plugin_faults import plugin_faults
 from ...api import Pod
-from ...framework import CycleState, Framework
+from ...framework import MAX_SCORE, CycleState, Framework
 from ...state import ObjectStore, Rows
-from ..search.tie_breaking import Scores
 from .cacheability import CacheablePlan
 from .class_key import class_key
 from .column_updates import ColumnUpdater
@@ -34,8 +35,8 @@ from .status_codes import EvaluationFailed
 class EquivalenceClass:
     """Key, columns and index of one class.
 
-    A class without columns is *index only*: its index finds the best rows, and the columns are built when a
-    row must be read by itself. ``refresh`` is O(dirty rows), plus O(rows) when the highest raw score of a
+    A class begins with an index alone where one serves it; its columns are built when a row must be read by
+    itself. ``refresh`` is O(dirty rows), plus O(rows) when the highest raw score of a
     normalised plugin moved.
     """
 
@@ -51,10 +52,8 @@ class EquivalenceClass:
     """:func:`.change_stamp` as of the last visit; the same object as long as it is equal."""
     state: CycleState
     """What the cached plugins wrote at pre_filter and pre_score."""
-    index_only: bool
-    """Whether the index finds the best rows, and there are no columns so far."""
     columns: ClassColumns | None
-    """Verdict and score of each row; ``None``: index only, or not cacheable."""
+    """Verdict and score of each row; ``None``: the index was enough so far, or the class is not cacheable."""
     index: ScoreIndex | None
     """Finds the best rows without the columns; ``None``: these do."""
     rejected: OnlyRow | None
@@ -73,7 +72,7 @@ class EquivalenceClass:
         self.framework, self.plan, self.pod = framework, plan, pod
         self.table = framework.handle.table
         self.shared, self.node_columns, self.policy = shared, shared.node_columns, shared.policy
-        self.cacheable = self.evicted = self.index_only = False
+        self.cacheable = self.evicted = False
         self.referenced, self.generation, self.stamp = True, 0, (-1, -1, -1)
         self.state = CycleState()
         self.new_state = self.state.template()
@@ -88,13 +87,12 @@ class EquivalenceClass:
         self._by_state = False  # whether rows in equal states get equal answers, but for node scores
         self._memo: RowMemo[int] = RowMemo(self.policy.answers)
         self._overlays: dict[int, NominatedOverlay] = {}
-        self._visits = 0  # with columns, since there is no index; negative: it shall not get one for so long
-        self._matrix_tried = False
+        self._wait = self.policy.first_visits  # visits with columns before the class gets an index
+        self._users = 0  # of the shared columns, when the index was chosen
         shared.users += 1
-        if self._begin():
-            self.index_only = self._get_index(state_index=index_only)
-            if not self.index_only:
-                self._build_columns()
+        self._begin()
+        if not self._get_index(state_index=index_only):
+            self.refresh()
 
     @property
     def nbytes(self) -> int:
@@ -152,99 +150,93 @@ class EquivalenceClass:
         if index is None:
             return False
         stamp = change_stamp(self.table, self._objects)
-        if stamp != self.stamp and not (self.index_only and self._is_current(stamp)):
+        if stamp != self.stamp and not self._is_current(stamp):
             return False
         try:
             found = index.best()
-            many = shared.users >= self.policy.matrix_min_classes and not self._matrix_tried
-            if found and many and shared.are_many and self._use_matrix():
+            if (not found or self._users != shared.users) and self._use_matrix():
                 index = self.index
                 found = index is not None and index.best()
         except EvaluationFailed:
             self.cacheable = found = False
         if not found and not (isinstance(index, MatrixSlot) and index.attached):
-            # The slot was evicted; or no row is feasible, or too much happened: let the columns serve.
-            self.index = None
-            self._visits = 0 if isinstance(index, MatrixSlot) else -self.policy.miss_visits
+            # No row is feasible, or too much happened: let the columns serve.
+            self.index, self._wait = None, self.policy.miss_visits
         return found
 
     def visited(self) -> None:
         """Note a use of the columns, which are up to date: get an index if that is frequent."""
         if self.index is None:
-            self._visits += 1
-            if self._visits >= self.policy.first_visits and not self._get_index():
-                self._visits = -self.policy.retry_after
+            self._wait -= 1
+            if self._wait <= 0 and not self._get_index():
+                self._wait = self.policy.retry_after
 
     def _get_index(self, *, state_index: bool = True) -> bool:
         """Get the index that the policy chooses; ``False`` if none serves. O(row states) or O(rows).
 
         *state_index*: also that one.
         """
-        kind = self.shared.index_for(self.shared.users, by_state=self._by_state)
-        if kind is IndexKind.MATRIX and self._use_matrix():
-            return True
-        rows = self.shared.rows_by_state() if state_index and kind is not IndexKind.ROWS else None
-        if rows is None or self._rowwise is None or not rows.sync(self.node_columns.codes):
-            return False
-        states, columns, evaluate = rows.states(), self.columns, self._rowwise.evaluate
-        most = max(self.policy.rowwise_rows, self.table.size // self.policy.rows_per_state)
-        if columns is None and len(states) > most:
-            return False
-        known = evaluate if columns is None else columns.partial_score
-        index = StateIndex(rows, self.node_columns, evaluate, self.policy)
         try:
-            if not index.build({state: known(rows.one_of(state)) for state in states}):
-                return False
+            if not self._use_matrix() and state_index and self._by_state:
+                self.index = self._state_index()
         except EvaluationFailed:
             self.cacheable = False
-            return False
-        self.index = index
-        return True
+        return self.index is not None
 
     def _use_matrix(self) -> bool:
-        """Attach to the score matrix, if it serves this class; whether that was done."""
+        """Attach to the score matrix, if it serves this class better; whether that was done."""
         shared = self.shared
-        if not self._by_state or shared.index_for(shared.users) is not IndexKind.MATRIX:
+        self._users = shared.users
+        if isinstance(self.index, MatrixSlot) and self.index.attached:
             return False
-        self._matrix_tried = True
-        scores = self._partial_scores()
-        if scores is None:
+        if shared.index_for(shared.users, by_state=self._by_state) is not IndexKind.MATRIX:
             return False
-        most = 100 * sum([entry.weight for entry in self._query.scores])
-        slot = self.shared.matrix().attach(self._query, scores, most, self._partial_scores)
+        query = self._query
+        most = MAX_SCORE * sum([entry.weight for entry in query.scores])
+        slot = shared.matrix().attach(query, most, partial(partial_scores, query, self.node_columns.codes))
         if slot is not None:
             self.index = slot
         return slot is not None
 
-    def _partial_scores(self) -> Scores | None:
-        try:
-            return partial_scores(self._query, self.node_columns.codes)
-        except EvaluationFailed:
-            self.cacheable = False
+    def _state_index(self) -> StateIndex | None:
+        rows, columns = self.shared.rows_by_state(), self.columns
+        if rows is None or self._rowwise is None or not rows.sync(self.node_columns.codes):
             return None
+        evaluate, most = self._rowwise.evaluate, self.table.size
+        index = StateIndex(rows, self.node_columns, evaluate, self.policy)
+        if columns is None:
+            most = max(self.policy.rowwise_rows, most // self.policy.rows_per_state)
+        else:
+            evaluate = columns.partial_score
+        return index if index.build(evaluate, most) else None
 
     # ---- catching up -------------------------------------------------------------------------------------
 
     def refresh(self) -> bool:
         """Catch up with the table by columns, built if need be; whether the class can be used."""
-        table, columns = self.table, self.columns
+        table = self.table
         stamp = change_stamp(table, self._objects)
-        if self.index_only or (stamp != self.stamp and not self._is_current(stamp)):
-            return self._rebuild()
-        since = self._row_version
-        if since == table.row_log.version or not self.cacheable:
-            return self.cacheable
-        assert columns is not None
+        if stamp != self.stamp and not self._is_current(stamp):
+            self._begin()
+        if not self.cacheable:
+            return False
+        try:
+            if self.columns is None:
+                self._build_columns()
+            elif self._row_version != table.row_log.version:
+                self._catch_up(self.columns)
+        except EvaluationFailed:
+            self.cacheable = False
+        return self.cacheable
+
+    def _catch_up(self, columns: ClassColumns) -> None:
         assert self._updater is not None
+        table, since = self.table, self._row_version
         self._row_version = table.row_log.version
         if self._node_version != table.node_log.version:
             self._node_version = table.node_log.version
             columns.take_node_scores()
-        try:
-            return self._updater.catch_up(since) or self._rebuild()
-        except EvaluationFailed:
-            self.cacheable = False
-        return self.cacheable
+        self._updater.catch_up(since)
 
     def _is_current(self, stamp: Stamp) -> bool:
         """Return whether nothing changed that all rows have in common; refreshes the node columns."""
@@ -257,8 +249,8 @@ class EquivalenceClass:
 
     # ---- building ----------------------------------------------------------------------------------------
 
-    def _begin(self) -> bool:
-        """Prepare what all rows have in common; return whether the class can be used."""
+    def _begin(self) -> None:
+        """Begin again, with what goes for all rows; neither index nor columns are made."""
         table, plan, columns = self.table, self.plan, self.node_columns
         if self.index is not None:
             self.index.close()
@@ -269,34 +261,23 @@ class EquivalenceClass:
         self._node_generation = columns.generation
         self.stamp = change_stamp(table, self._objects)
         self._versions = dependency_versions(plan.dependencies, table, self._objects)
-        self._row_version, self._node_version = table.row_log.version, table.node_log.version
         query = None
         if columns.cacheable and class_key("", plan, self.pod) is not None:
             query = self._query.prepared(plan.cached, plan.pod_plan, columns.passing())
-        self.cacheable, self.index_only = query is not None, False
-        if query is None:
-            return False
-        self._query, self.state, self.new_state = query, query.state, query.state.template()
-        self._by_state = query.plugins <= plan.by_state and not query.raw_scores
-        self._rowwise = RowwiseEvaluator(query) if query.is_rowwise else None
-        self._memo.clear()
-        self._matrix_tried = False
-        return True
-
-    def _rebuild(self) -> bool:
-        """Begin again, with columns; whether the class can be used. O(rows)."""
-        if self._begin():
-            self._build_columns()
-        return self.cacheable
+        self.cacheable, self._by_state = query is not None, False
+        if query is not None:
+            self._query, self.state, self.new_state = query, query.state, query.state.template()
+            self._by_state = query.plugins <= plan.by_state and not query.raw_scores
+            self._rowwise = RowwiseEvaluator(query) if query.is_rowwise else None
+            self._memo.clear()
 
     def _build_columns(self) -> None:
-        query, memo = self._query, self._memo if self._by_state else None
-        columns = self.columns = ClassColumns(self.table, self.node_columns, query.raw_scores)
+        """Evaluate all rows; O(rows)."""
+        table, query, memo = self.table, self._query, self._memo if self._by_state else None
+        self._row_version, self._node_version = table.row_log.version, table.node_log.version
+        columns = self.columns = ClassColumns(table, self.node_columns, query.raw_scores)
         self._updater = ColumnUpdater(columns, query, self.policy, self._rowwise, memo)
-        try:
-            self._updater.evaluate_all()
-        except EvaluationFailed:
-            self.cacheable = False
+        self._updater.evaluate_all()
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if columns, index or groups are not consistent; O(rows)."""

@@ -22,8 +22,7 @@ from ...state import Rows
 from ..search.decision import Decision
 from .cache import EquivalenceCache
 from .equivalence_class import EquivalenceClass
-from .live_search import LiveSearch, pre_score_live, start_after_pre_filter
-from .skip_cache import SkipCache
+from .live_search import LiveSearch, columns_of, pre_score_live, start_after_pre_filter
 from .spec_memo import SpecMemo
 
 _NOTHING_SAID = PreFilterOutcome()
@@ -83,26 +82,27 @@ class FastSearch:
         memo = self.cache.lookup(framework, pod)
         if memo is None:
             return None
-        eq_class, skips, nominated = memo.eq_class, memo.skips, memo.nominations
+        eq_class, nominated = memo.eq_class, memo.nominations
         if eq_class.rejected is not None and not nominated:
             decision = self._take_only_row(memo, pod)
             if decision is not None:
                 return decision
-        if eq_class.plan.node_filters:
-            return self._with_node_filters(framework, memo, pod)
-        if (skips.all_live_skip or eq_class.index_only) and not nominated and eq_class.find_best():
-            decision = self.all_skip(skips, pod) if skips.all_live_skip else None
+        lazy = eq_class.plan.node_filters
+        indexed = memo.all_live_skip or eq_class.columns is None
+        if indexed and not nominated and not lazy and eq_class.find_best():
+            decision = self.all_skip(memo, pod) if memo.all_live_skip else None
             if decision is not None:
                 return self._draw_indexed(eq_class, decision)
-            if eq_class.index_only:
+            if eq_class.columns is None:
                 return self._with_live(framework, memo, pod, indexed=True)
         if not eq_class.refresh():
             return None
-        assert eq_class.columns is not None
-        feasible = eq_class.columns.feasible
-        decision = self.all_skip(skips, pod) if skips.all_live_skip or not feasible else None
-        if decision is None:
+        feasible = columns_of(eq_class).feasible
+        decision = self.all_skip(memo, pod) if memo.all_live_skip or not feasible else None
+        if decision is None or (lazy and (nominated or not feasible)):
             return self._with_live(framework, memo, pod)
+        if lazy:
+            return self.live.filter_lazily(framework, memo, decision, lazy, all_skip=True)
         if feasible and not nominated:
             eq_class.visited()
             return self.live.choose(memo, decision, all_skip=True)
@@ -154,14 +154,14 @@ class FastSearch:
 
     # ---- live plugins have nothing to say ----------------------------------------------------------------
 
-    def all_skip(self, skips: SkipCache, pod: Pod) -> Decision | None:
+    def all_skip(self, memo: SpecMemo, pod: Pod) -> Decision | None:
         """Begin a cycle in which all live plugins skip; ``None`` if they must be called."""
-        state = skips.state(self.cache.objects)
+        state = memo.skipping_state(self.cache.objects)
         if state is None:
             return None
         decision = Decision(pod, state)
-        decision.pre_filter, decision.evaluated = _NOTHING_SAID, skips.eq_class.table.num_nodes
-        decision.idle = skips.skips_reserve_and_pre_bind
+        decision.pre_filter, decision.evaluated = _NOTHING_SAID, memo.eq_class.table.num_nodes
+        decision.idle = memo.skips_reserve_and_pre_bind
         return decision
 
     def _draw_indexed(self, eq_class: EquivalenceClass, decision: Decision) -> Decision:
@@ -177,7 +177,7 @@ class FastSearch:
         rejected = memo.eq_class.rejected
         row = None if rejected is None else rejected.only_row()
         # A single feasible row is not scored: the live plugins need not skip then.
-        decision = None if row is None else self.all_skip(memo.skips, pod)
+        decision = None if row is None else self.all_skip(memo, pod)
         if row is not None and decision is not None:
             decision.by_groups = rejected
             decision.node_name = memo.eq_class.table.name_of(row)
@@ -188,35 +188,19 @@ class FastSearch:
     ) -> Decision | None:
         """No live plugin filters; *all_skip*: none scores either."""
         eq_class = memo.eq_class
-        columns = eq_class.columns
-        assert columns is not None
         if memo.nominations:
-            pod = decision.pod
+            pod, columns = decision.pod, columns_of(eq_class)
             if framework.handle.nominator.node_of(pod) is not None:
                 return start_after_pre_filter(decision, decision.pre_filter)
             overlay = eq_class.overlay(pod.priority)
             overlay.sync(framework, decision.state, pod, columns)
-            if overlay.any:
+            if overlay.rows:
                 rows = eq_class.table.rows()
                 verdicts = Verdicts(rows, overlay.codes[rows.index], columns.statuses)
                 return self.live.of_verdicts(memo, decision, verdicts)
         return self.live.choose(memo, decision, all_skip=all_skip)
 
     # ---- live plugins must be called ---------------------------------------------------------------------
-
-    def _with_node_filters(self, framework: Framework, memo: SpecMemo, pod: Pod) -> Decision | None:
-        """Decide where some live plugins filter node by node only; the others may all skip."""
-        eq_class = memo.eq_class
-        if not eq_class.refresh():
-            return None
-        assert eq_class.columns is not None
-        decision = None
-        if memo.skips.all_live_skip and not memo.nominations and eq_class.columns.feasible:
-            decision = self.all_skip(memo.skips, pod)
-        if decision is None:
-            return self._with_live(framework, memo, pod)
-        filters = eq_class.plan.node_filters
-        return self.live.filter_lazily(framework, memo, decision, filters, all_skip=True)
 
     def _with_live(
         self, framework: Framework, memo: SpecMemo, pod: Pod, *, indexed: bool = False
@@ -240,7 +224,7 @@ class FastSearch:
         filters = [entry for entry in live.filter if entry.name not in skip]
         if indexed and not filters:
             return self._choose_indexed(memo, decision)
-        if eq_class.index_only and not eq_class.refresh():
+        if eq_class.columns is None and not eq_class.refresh():
             return start_after_pre_filter(decision, outcome)
         if filters:
             return self.live.run_filters(framework, memo, decision, filters)
@@ -260,7 +244,7 @@ class FastSearch:
                 if not eq_class.refresh():
                     return None
                 return self.live.choose(memo, decision, pre_scored=True)
-            memo.skips.record(decision.pod, decision.state, self.cache.objects, scores=True)
+            memo.record_skips(decision.pod, decision.state, self.cache.objects, scores=True)
         return self._draw_indexed(eq_class, decision)
 
     def _rejected(

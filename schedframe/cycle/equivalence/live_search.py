@@ -21,7 +21,7 @@ from ..search.tie_breaking import INFEASIBLE, Scores, one_of
 from .columns import ClassColumns
 from .equivalence_class import EquivalenceClass
 from .index.group_max import Group, GroupMax
-from .live_answers import Mask, merge_answer, passing, run_columnar_filters, run_filter
+from .live_answers import Mask, failed, merge_answer, passing, run_columnar_filters, run_filter
 from .spec_memo import SpecMemo
 
 
@@ -61,7 +61,7 @@ class LiveSearch:
             return decision
         scores = [entry for entry in live.score if entry.name not in state.skip_score_plugins]
         if not scores:
-            memo.skips.record(decision.pod, state, self.objects, scores=True)
+            memo.record_skips(decision.pod, state, self.objects, scores=True)
             decision.node_name = table.name_of(draw())
             return decision
         row = None
@@ -142,7 +142,7 @@ class LiveSearch:
         columns = columns_of(eq_class)
         if not columns.feasible:
             if not all_skip:
-                memo.skips.record(decision.pod, decision.state, self.objects, scores=False)
+                memo.record_skips(decision.pod, decision.state, self.objects, scores=False)
             return rejected(decision, columns.verdicts())
         if all_skip:
             decision.feasible = columns.feasible_rows()
@@ -160,18 +160,18 @@ class LiveSearch:
         eq_class, columns = memo.eq_class, columns_of(memo.eq_class)
         if framework.nominated.nodes_for(decision.pod):
             return self._merged(framework, memo, decision, filters)
-        if not eq_class.plan.live_is_columnar and any(entry.filter_rows is None for entry in filters):
+        if None in [entry.filter_rows for entry in filters]:
             return self.filter_lazily(framework, memo, decision, filters)
         if len(filters) == 1 and filters[0].filter_groups is not None:
             decided = self._by_groups(memo, decision, filters[0])
             if decided is not None:
                 return decided
         rows, order = eq_class.table.rows(), eq_class.plan.order
-        answers = run_columnar_filters(filters, order, decision.state, decision.pod, rows)
+        answers = run_columnar_filters(filters, decision.state, decision.pod, rows)
         if not answers:
             return self.choose(memo, decision)
         codes = rows.take(columns.codes)
-        if not any(answer.fails for answer in answers):
+        if not failed(answers):
             mask = passing(codes, columns.feasible < len(rows), answers)
             count = int(np.count_nonzero(mask))
             if count:
@@ -179,8 +179,8 @@ class LiveSearch:
                 return self.conclude(memo, decision, feasible, lambda: self.best_row(eq_class, mask))
         verdicts = Verdicts(rows, codes.copy(), list(columns.statuses))
         positions = eq_class.node_columns.status_codes.positions_of(verdicts.codes)
-        for answer in answers:
-            merge_answer(answer, verdicts, positions)
+        for name, answer in answers:
+            merge_answer(name, order[name], answer, verdicts, positions)
         return self.of_verdicts(memo, decision, verdicts)
 
     def _by_groups(self, memo: SpecMemo, decision: Decision, entry: FilterEntry) -> Decision | None:
@@ -239,7 +239,7 @@ class LiveSearch:
             if pre_scored and not called:
                 return decision
             if pre_scored and all(each.name in decision.state.skip_score_plugins for each in live.score):
-                memo.skips.record(decision.pod, decision.state, self.objects, scores=True)
+                memo.record_skips(decision.pod, decision.state, self.objects, scores=True)
                 all_skip = True
         if lazy is not None and all_skip and keeps_highest(columns_of(eq_class), lazy):
             row = lazy.choose(self.rng)
@@ -309,8 +309,8 @@ def lazy_filter(
     """Return the filters without columnar form, over the rows that all others pass; ``None`` if one fails."""
     columns, rows = columns_of(eq_class), eq_class.table.rows()
     columnar = [entry for entry in filters if entry.filter_rows is not None]
-    answers = run_columnar_filters(columnar, eq_class.plan.order, decision.state, decision.pod, rows)
-    if any(answer.fails for answer in answers):
+    answers = run_columnar_filters(columnar, decision.state, decision.pod, rows)
+    if failed(answers):
         return None
     totals = columns.totals
     if answers:

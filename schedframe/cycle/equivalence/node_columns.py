@@ -23,7 +23,6 @@ from .cacheability import CacheablePlan
 from .dependencies import Stamp, Versions, change_stamp, dependency_versions
 from .evaluate.columnar import filter_codes, raw_scores, weighted_sum
 from .evaluate.query import Query
-from .policy import TOTALS
 from .status_codes import NO_NODE, Codes, EvaluationFailed, StatusCodes
 
 Column = npt.NDArray[np.int64]
@@ -61,7 +60,7 @@ class NodeColumns:
     """Codes and scores of all rows for pods with equal signatures for the plugins of ``node_plan``.
 
     ``refresh`` is O(1) while no node changes, else O(changed nodes). Memory: 20 bytes a row, 8 more for each
-    normalised plugin and each combination of highest raw scores.
+    normalised plugin and for their sum.
     """
 
     table: NodeTable
@@ -75,6 +74,8 @@ class NodeColumns:
     status_codes: StatusCodes = field(init=False)
     codes: Codes = field(init=False)
     """By row: 0 passes, *k* is rejected with ``status_codes.statuses[k - 1]``, -1 has no node."""
+    cells: memoryview[int] = field(init=False)
+    """Of ``codes``."""
     normalized: tuple[RawScores, ...] = ()
     score_columns: tuple[Column, ...] = ()
     """The columns of scores, raw ones included, in which some row has, or had, another score than 0."""
@@ -82,8 +83,7 @@ class NodeColumns:
     _fixed: Column = field(init=False)
     """Weighted sum of the scores that are not normalised."""
     _totals: dict[tuple[int, ...], Column] = field(factory=dict)
-    _fixed_is_zero: bool = True
-    """``False`` if some row may have another fixed score than 0."""
+    """Of the last combination of highest raw scores."""
     _stamp: Stamp = (-1, -1, -1)
     _versions: Versions = ()
     _node_version: int = -1
@@ -113,14 +113,8 @@ class NodeColumns:
             for each, top in zip(self.normalized, highest, strict=True):
                 if top:
                     total += each.weighted_rows(each.raw, top)
-            if len(self._totals) >= TOTALS:
-                self._totals.clear()
-            self._totals[highest] = total
+            self._totals = {highest: total}
         return total
-
-    def is_zero(self, highest: tuple[int, ...]) -> bool:
-        """Return whether :meth:`totals` is surely 0 everywhere."""
-        return self._fixed_is_zero and not any(highest)
 
     def node_scores(self, keys: Sequence[tuple[int, ...]]) -> list[int]:
         """Return the scores of rows with these *keys*, which are all that feasible rows have.
@@ -174,11 +168,12 @@ class NodeColumns:
         # Room to grow, so that nodes that join are refreshed like any other row.
         size = max(table.capacity, 1)
         self.codes, self._fixed = np.zeros(size, np.int32), np.zeros(size, np.int64)
+        self.cells = self.codes.data
         self.codes[table.size :] = NO_NODE
         if table.num_nodes < table.size:
             self.codes[: table.size][~table.alive[: table.size]] = NO_NODE
         self._totals.clear()
-        self._fixed_is_zero, self.score_columns, self.normalized = True, (), ()
+        self.score_columns, self.normalized = (), ()
         query = self._query.prepared(plan, plan, table.rows())
         self.cacheable = query is not None
         if query is not None:
@@ -206,7 +201,6 @@ class NodeColumns:
                 column[passing.index] = scores
             if some and not any(column is each for each in self.score_columns):
                 self.score_columns = (*self.score_columns, column)
-                self._fixed_is_zero &= column is not self._fixed
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` unless a rebuild gives the same codes and scores; O(rows)."""

@@ -23,14 +23,10 @@ class NominatedOverlay:
         self.table = table
         self.codes: Codes = np.empty(0, np.int32)
         """As those of the class."""
-        self._rows: set[int] = set()
+        self.rows: set[int] = set()
+        """Those for which nominated pods count."""
         self._columns: ClassColumns | None = None
         self._row_version = self._nomination_version = -1
-
-    @property
-    def any(self) -> bool:
-        """Whether there is any row for which nominated pods count."""
-        return bool(self._rows)
 
     @property
     def nbytes(self) -> int:
@@ -44,7 +40,7 @@ class NominatedOverlay:
         changed = nominator.changed_since(self._nomination_version)
         if touched is None or changed is None:
             self._columns, self.codes = columns, columns.codes.copy()
-            self._rows.clear()
+            self.rows.clear()
             rows = {table.live_row(name) for name in nominator.node_names}
         else:
             rows = {table.live_row(name) for name in changed}
@@ -60,9 +56,9 @@ class NominatedOverlay:
         code = int(columns.codes[row])
         name = self.table.name_of(row) if code >= 0 else ""
         if not name or not framework.nominated.pods_for(pod, name):
-            self._rows.discard(row)
+            self.rows.discard(row)
             return code
-        self._rows.add(row)
+        self.rows.add(row)
         status = framework.nominated.run(state, pod, self.table.info(row))
         return 0 if status is None else columns.node_columns.status_codes.code_of(status)
 
@@ -72,5 +68,5 @@ class NominatedOverlay:
         if columns is None or self._row_version != self.table.row_log.version:
             return
         different = (self.codes != columns.codes).nonzero()[0].tolist()
-        if not self._rows.issuperset(different):
+        if not self.rows.issuperset(different):
             raise InvariantError("an overlay of nominated pods differs where there are none")

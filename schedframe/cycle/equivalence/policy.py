@@ -48,9 +48,7 @@ class Policy:
     index_only_classes: int = 32
     """Classes that begin with a state index and no columns; with more, each one returns too rarely."""
     retry_after: int = 1000
-    """Visits, pods or changed rows after which something that did not pay, or failed, is tried again; unused
-    slots of a matrix are evicted after as many, and 8 more for each slot.
-    """
+    """Visits, pods or changed rows after which something that did not pay, or failed, is tried again."""
 
     # ---- how a class catches up --------------------------------------------------------------------------
 
@@ -73,8 +71,6 @@ class Policy:
     """Pods of a class before it gets a state index, where rows are not grouped by state so far."""
     rows_per_state: int = 64
     """Rows of the table for each state that is evaluated when an index is built; at least rowwise_rows."""
-    tied_states: int = 256
-    """Best states among which a row is drawn; with more, the columns of the class are quicker."""
     score_keys: int = 16
     """Distinct node-score keys of a state index; with more, the columns of the class are quicker. Priorities
     with an overlay of nominated pods: as many.
@@ -93,11 +89,9 @@ class Policy:
     rows: 203,510 instructions a pod against 230,709).
     """
     matrix_max_classes: int = 1024
-    """Slots of a matrix, 2 bytes a slot and row each."""
+    """Classes for which there is a matrix, 2 bytes a class and row; later ones get state indexes."""
     pending_rows: int = 16
-    """Dirty rows that are evaluated for all slots; with more, each class evaluates all rows when used. A full
-    matrix is prepared as a batch no more often than once in this number of visits.
-    """
+    """Dirty rows that are evaluated for all slots; with more, each class evaluates all rows when used."""
 
     # ---- groups of rows ----------------------------------------------------------------------------------
 
@@ -112,8 +106,6 @@ BYTES_A_CLASS = 16_384
 """Bytes of a class beside its arrays, as the byte bound counts them."""
 BYTES_AN_ANSWER = 300
 """Bytes of a memoised answer with its row state, as the byte bound counts them."""
-TOTALS = 8
-"""Combinations of highest raw scores whose sums node columns keep."""
 BLOCKS = 32
 """Blocks into which an index divides the rows of a table; it keeps so few in lists."""
 SMALLEST_BLOCK = 64
@@ -136,5 +128,6 @@ def choose_index(policy: Policy, rows: int, classes: int, *, by_state: bool, by_
     """
     if not by_state:
         return IndexKind.ROWS
-    few = classes < policy.matrix_min_classes or rows > classes * policy.rows_per_class
-    return IndexKind.STATE if few or by_node or rows > policy.pass_rows else IndexKind.MATRIX
+    some = policy.matrix_min_classes <= classes <= policy.matrix_max_classes
+    suits = some and not by_node and rows <= min(classes * policy.rows_per_class, policy.pass_rows)
+    return IndexKind.MATRIX if suits else IndexKind.STATE

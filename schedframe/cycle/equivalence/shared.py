@@ -37,11 +37,6 @@ class SharedIndexes:
         parts = (self.node_columns, self._rows_by_state, self._matrix)
         return sum([part.nbytes for part in parts if part is not None])
 
-    @property
-    def are_many(self) -> bool:
-        """Whether several classes are enough for a matrix; O(1)."""
-        return self.users * self.policy.rows_per_class >= self.node_columns.table.size
-
     def rows_by_state(self) -> RowsByState | None:
         """Return the rows that pass, by state and node-score key; ``None`` if their states differ too much.
 
@@ -72,7 +67,7 @@ class SharedIndexes:
         """Return the kind of index for one more class, if *classes* classes share this."""
         rows, by_node = self.node_columns.table.size, bool(self.node_columns.score_columns)
         kind = choose_index(self.policy, rows, classes, by_state=by_state, by_node=by_node)
-        return IndexKind.STATE if kind is IndexKind.MATRIX and not self.matrix().has_room() else kind
+        return IndexKind.STATE if kind is IndexKind.MATRIX and not self.matrix().can_serve() else kind
 
 
 def _prepare(queries: Sequence[Any]) -> Any:

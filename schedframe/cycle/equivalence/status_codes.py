@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from attrs import define, field
 
-from ...framework import Code, Status
+from ...framework import Status
 
 Codes = npt.NDArray[np.int32]
 
@@ -31,7 +31,6 @@ class StatusCodes:
     """Filter plugin → its position in the profile."""
     statuses: list[Status] = field(factory=list)
     codes: dict[Status, int] = field(factory=dict)
-    _positions: list[int] = field(factory=lambda: [NO_PLUGIN])
 
     def code_of(self, status: Status) -> int:
         """Return the code of *status*; O(1)."""
@@ -39,21 +38,13 @@ class StatusCodes:
         if code is None:
             self.statuses.append(status)
             code = self.codes[status] = len(self.statuses)
-            self.register()
         return code
 
-    def register(self) -> bool:
-        """Register statuses that were appended to ``statuses``; ``False`` if an error is among them."""
-        valid = True
-        for status in self.statuses[len(self._positions) - 1 :]:
-            self._positions.append(self.order.get(status.plugin, NO_PLUGIN))
-            valid &= status.code is not Code.ERROR
-        return valid
-
     def position_of(self, code: int) -> int:
-        """Return the position of the plugin that rejects with *code*; :data:`NO_PLUGIN` for code 0."""
-        return self._positions[code]
+        """Return the position in the profile of the plugin that rejects with *code*, from 1 on; O(1)."""
+        return self.order.get(self.statuses[code - 1].plugin, NO_PLUGIN)
 
     def positions_of(self, codes: Codes) -> npt.NDArray[np.int64]:
-        """As :meth:`position_of` for many codes; O(codes)."""
-        return np.array([*self._positions, NO_NODE], np.int64)[codes]
+        """As :meth:`position_of` for many codes, :data:`NO_PLUGIN` for code 0; O(codes + statuses)."""
+        positions = [self.order.get(status.plugin, NO_PLUGIN) for status in self.statuses]
+        return np.array([NO_PLUGIN, *positions, NO_NODE], np.int64)[codes]

@@ -69,7 +69,6 @@ class Way(NamedTuple):
     row_states: int = 4096
     """Row states, at most."""
     built_states: int = 48
-    tied_states: int = 64
     known_states: int = 8192
     matrix_rows: int = 0
     """Rows of the largest table with a score matrix, or passes over the totals."""
@@ -92,7 +91,7 @@ WAYS = (
     Way(48, first_visits=1 << 30, draws=0),
     Way(48, portion=1, row_states=6),
     Way(48, groups=2, smallest_shift=6, first_visits=1, draws=0),
-    Way(48, first_visits=1, built_states=1, tied_states=1, draws=2),
+    Way(48, first_visits=1, built_states=1, draws=2),
     Way(0, first_visits=1, known_states=4, draws=0),
     Way(48, matrix_rows=4096),
     Way(48, first_visits=1, matrix_rows=30, matrix_slots=2, answers=3, draws=2),
@@ -123,7 +122,6 @@ def catching_up(way: Way) -> Iterator[None]:
             retry_after=3,
             first_visits=way.first_visits,
             rows_per_state=1 if way.built_states > 1 else 1 << 20,
-            tied_states=way.tied_states,
             answers=min(way.known_states, way.answers),
             pass_rows=way.matrix_rows,
             rows_per_class=way.rows_per_class,

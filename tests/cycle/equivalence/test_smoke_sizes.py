@@ -25,7 +25,6 @@ LOW = {
     "eager_classes": 2,
     "index_only_classes": 3,
     "first_visits": 2,
-    "tied_states": 2,
     "score_keys": 2,
     "retry_after": 4,
 }

@@ -155,8 +155,8 @@ def test_no_columns_are_built(sizes: tuple[str, ...], monkeypatch: pytest.Monkey
     schedule(world, 60, *sizes)
     assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
     assert watched.answers == [True] * 60
-    kept = [(each.index_only, each.columns) for each in classes_of(world)]
-    assert kept == [(True, None)] * len(sizes)
+    kept = [each.columns for each in classes_of(world)]
+    assert kept == [None] * len(sizes)
 
 
 @pytest.mark.parametrize("sizes", [("100m",), ("100m", "200m", "300m")])
@@ -168,7 +168,7 @@ def test_a_class_with_columns_gets_a_state_index(
     schedule(world, 60, *sizes)
     assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
     assert watched.answers == [True] * (60 - (policy.DEFAULT.first_visits + 1) * len(sizes))
-    assert not any(found.index_only for found in classes_of(world))
+    assert not any(found.columns is None for found in classes_of(world))
 
 
 def test_nodes_come_and_go_and_rows_stay_grouped_by_state() -> None:
@@ -179,7 +179,7 @@ def test_nodes_come_and_go_and_rows_stay_grouped_by_state() -> None:
             world.cluster.delete("Node", f"n{i}")
     world.cluster.create(make_node("new", cpu="2"))
     schedule(world, 5, "0.1")
-    (found,) = {found.index_only for found in classes_of(world)}
+    (found,) = {found.columns is None for found in classes_of(world)}
     assert found
     assert {world.find("Pod", f"default/0.1-{i}").spec.node_name for i in range(5)} == {"n3", "new"}
 
@@ -188,7 +188,7 @@ def test_too_many_states_are_evaluated_by_columns(monkeypatch: pytest.MonkeyPatc
     lowered(monkeypatch, rowwise_rows=0, rows_per_state=1 << 20)
     world = world_of(50)
     schedule(world, 20, "100m")
-    assert [found.index_only for found in classes_of(world)] == [False]
+    assert [found.columns is None for found in classes_of(world)] == [False]
 
 
 def test_where_states_come_to_differ_the_class_uses_columns_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -263,7 +263,7 @@ def test_a_change_that_concerns_all_rows_rebuilds() -> None:
     for i in range(50):
         world.cluster.create(make_node(f"n{i}"))
     schedule(world, 5, "100m")
-    assert [found.index_only for found in classes_of(world)] == [True]
+    assert [found.columns is None for found in classes_of(world)] == [True]
     world.cluster.create(Namespace(ObjectMeta(name="open")))
     schedule(world, 5, "0.1")
     assert all(pod.spec.node_name for pod in world.cluster.list("Pod"))
@@ -293,7 +293,7 @@ def test_a_plugin_that_fails_at_a_new_node_is_reported() -> None:
     for i in range(50):
         world.cluster.create(make_node(f"n{i}"))
     schedule(world, 5, "100m")
-    assert [found.index_only for found in classes_of(world)] == [True]
+    assert [found.columns is None for found in classes_of(world)] == [True]
     assert not world.faults
     world.cluster.create(make_node("bad"))
     schedule(world, 1, "0.1")

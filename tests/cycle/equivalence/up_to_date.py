@@ -30,7 +30,7 @@ def assert_up_to_date(eq_class: EquivalenceClass) -> None:
     """The columns of a class equal those of one that is built now, and its index fits."""
     fresh = fresh_class(eq_class)
     fresh.refresh()
-    if eq_class.index_only and eq_class.find_best():
+    if eq_class.columns is None and eq_class.find_best():
         assert fresh.cacheable
         assert_index_fits(eq_class, fresh)
         eq_class.check_invariants()
@@ -64,7 +64,8 @@ def assert_index_fits(eq_class: EquivalenceClass, built: EquivalenceClass) -> No
     assert isinstance(index, StateIndex)
     rows = index.rows
     rows.check_invariants(eq_class.node_columns.codes)
-    for state, score in index.scores().items():
+    for state in rows.states():
+        score = index._scores[state.number]
         for row in rows.rows_of([state]).tolist():
             code = columns.codes[row]
             if code:

@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ...._plugin_faults import plugin_faults
 from ....api import Pod
-from ....framework import MAX_SCORE, MIN_SCORE, CycleState, Verdicts
+from ....framework import MAX_SCORE, MIN_SCORE, Code, CycleState, Status, Verdicts
 from ....framework.plan import ScoreEntry
+from ....framework.scoring import run_score
 from ....state import Rows
-from ..live_answers import merge_answer, run_columnar_filters, run_filter
+from ..live_answers import run_filter
 from ..status_codes import Codes, EvaluationFailed
 from .query import Query
 
 Column = npt.NDArray[np.int64]
-
-_LARGEST = int(np.iinfo(np.int64).max)
 
 
 def filter_codes(query: Query, rows: Rows, codes: Codes) -> Codes:
@@ -28,20 +25,12 @@ def filter_codes(query: Query, rows: Rows, codes: Codes) -> Codes:
     Of several plugins that reject a row the first one in the profile counts.
     """
     registry = query.codes
-    if query.is_columnar:
-        answers = run_columnar_filters(query.filters, registry.order, query.state, query.pod, rows)
-        if not answers:
-            return codes
+    known = len(registry.statuses)
     verdicts = Verdicts(rows, codes, registry.statuses, registry.codes)
     positions = registry.positions_of(codes)
-    if query.is_columnar:
-        for answer in answers:
-            merge_answer(answer, verdicts, positions)
-    else:
-        for entry in query.filters:
-            order = registry.order[entry.name]
-            run_filter(entry, order, query.state, query.pod, verdicts, positions)
-    if not registry.register():
+    for entry in query.filters:
+        run_filter(entry, registry.order[entry.name], query.state, query.pod, verdicts, positions)
+    if any(status.code is Code.ERROR for status in registry.statuses[known:]):
         raise EvaluationFailed("a filter plugin failed")
     return codes
 
@@ -76,29 +65,10 @@ def weighted_sum(entries: Iterable[ScoreEntry], state: CycleState, pod: Pod, row
 
 def raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Column:
     """Return the scores of one plugin, not weighted; :class:`EvaluationFailed` if they are not valid."""
-    try:
-        if entry.score_rows is not None:
-            raw: Any = entry.score_rows(state, pod, rows)
-        else:
-            assert entry.score is not None
-            score = entry.score
-            raw = np.array([score(state, pod, info) for info in rows], np.int64)
-        valid = raw.shape == (len(rows),) and raw.dtype.kind in "iu" and _in_range(entry, raw)
-    except plugin_faults() as error:
-        raise EvaluationFailed(entry.name) from error
-    if not valid:
-        raise EvaluationFailed(entry.name)
-    return raw.astype(np.int64, copy=False)  # type: ignore[no-any-return]  # an array, as was checked
-
-
-def _in_range(entry: ScoreEntry, raw: Column) -> bool:
-    if not len(raw):
-        return True
-    if raw.dtype == np.int64:
-        # MIN_SCORE is 0: seen as unsigned, a negative score is larger than any, and one pass tells both.
-        highest = int(np.maximum.reduce(raw.view(np.uint64)))
-        most = MAX_SCORE if entry.normalization is None else _LARGEST
-        return highest <= most
-    lowest, highest = int(raw.min()), int(raw.max())
+    raw = run_score(entry, state, pod, rows)
     # The result of normalising a negative raw score cannot be maintained row by row.
-    return lowest >= MIN_SCORE and (entry.normalization is not None or highest <= MAX_SCORE)
+    if isinstance(raw, Status) or int(raw.min(initial=MIN_SCORE)) < MIN_SCORE:
+        raise EvaluationFailed(entry.name)
+    if entry.normalization is None and int(raw.max(initial=MIN_SCORE)) > MAX_SCORE:
+        raise EvaluationFailed(entry.name)
+    return raw.astype(np.int64, copy=False)

@@ -48,14 +48,11 @@ class MatrixSlot:
     """Row in the matrix; negative once evicted."""
     version: int
     """Row log position up to which all scores were computed from columns."""
-    used: bool = True
-    """Whether a best row was found since the last eviction pass."""
     _scores: Any = None
     """An array, and a memoryview of the same scores."""
     _cells: Any = None
     _top: int = 0
     _first: int = 0
-    _many: int = 0
 
     @property
     def attached(self) -> bool:
@@ -75,25 +72,22 @@ class MatrixSlot:
         now = matrix.table.row_log.version
         # A slot that was just attached needs no rows evaluated that changed before.
         if self.version != now:
-            if not matrix.sync() or self.number < 0:  # an idle slot is evicted there
+            if not matrix.sync():
                 return False
             if (self.version < matrix.stale_before or matrix.version != now) and not self._update():
                 return False
         first = int(self._scores.argmax())
         self._first, self._top = first, self._cells[first]
-        if self._top < 0:
-            return False
-        self.used = True
-        return True
+        return bool(self._top >= 0)
 
     def draw(self, rng: Random) -> int:
         """Return one of the best rows, by the rule of :mod:`~.tie_breaking`; O(rows)."""
         top, cells = self._top, self._cells
         tied = (self._scores == top).nonzero()[0]
-        ties, size = len(tied), len(cells)
+        ties, size = len(tied), self.matrix.table.size
         if ties == 1:
             return self._first
-        if ties < self._many:
+        if ties < many(size):
             return int(tied[rng.randrange(ties)])
         random = rng.random
         while cells[row := int(random() * size)] != top:
@@ -115,13 +109,13 @@ class MatrixSlot:
         scores = self.partial_scores()
         if scores is None:
             return False
-        self._scores[:] = narrowed(scores)
+        self._scores[: len(scores)] = narrowed(scores)
         self.version = self.matrix.table.row_log.version
         return True
 
     def point_to(self, scores: Narrow) -> None:
         """Use this row of the matrix from now on."""
-        self._scores, self._cells, self._many = scores, scores.data, many(len(scores))
+        self._scores, self._cells = scores, scores.data
 
     def close(self) -> None:
         """Leave the matrix."""
@@ -162,15 +156,8 @@ class ScoreMatrix:
     """By row state the answers of all slots."""
     _evaluate: Evaluate | None = None
     """The prepared evaluation of all slots; ``None``: slots came or left since."""
-    _codes: Any = None
-    """Those of the node columns, by row."""
     _generation: int = _NEVER
     _layout: int = _NEVER
-    _size: int = 0
-    _evaluated: int = 0
-    """Dirty rows since the last eviction pass."""
-    _since_prepared: int = 0
-    """Dirty rows since the evaluation was prepared."""
 
     def __attrs_post_init__(self) -> None:
         self._answers = RowMemo(self.policy.answers)
@@ -182,32 +169,25 @@ class ScoreMatrix:
 
     def row_of(self, slot: MatrixSlot) -> Narrow:
         """Return the scores of a slot."""
-        return self._matrix[slot.number, : self._size]
+        scores: Narrow = self._matrix[slot.number]
+        return scores
 
     # ---- slots -------------------------------------------------------------------------------------------
 
-    def has_room(self) -> bool:
-        """Return whether one more class may attach; a refusal counts as a dirty row, so idle slots leave."""
-        if not self.usable or self.node_columns.score_columns:
-            return False
-        if len(self.slots) < self.policy.matrix_max_classes:
-            return True
-        self._evaluated += 1
-        self._evict_idle()
-        return False
+    def can_serve(self) -> bool:
+        """Return whether one more class may attach."""
+        return self.usable and not self.node_columns.score_columns
 
-    def attach(
-        self, owner: Any, scores: Scores, most: int, partial_scores: Callable[[], Scores | None]
-    ) -> MatrixSlot | None:
-        """A slot with these *scores*; ``None`` if *most*, the highest possible one, is too large.
+    def attach(self, owner: Any, most: int, partial_scores: Callable[[], Scores | None]) -> MatrixSlot | None:
+        """A slot; ``None`` if no row is feasible, or *most*, the highest possible score, is too large.
 
-        The caller checked :meth:`has_room`. O(rows), amortised.
+        The caller checked :meth:`can_serve`. O(rows), amortised.
         """
-        if most > LARGEST_SCORE:
+        scores = partial_scores() if most <= LARGEST_SCORE else None
+        if scores is None:
             return None
         if not self.slots or not self._holds():
             self._reset()
-        self._fit_size()
         number = len(self.slots)
         if number >= len(self._matrix):
             more = np.full((max(2 * number, 8), self.table.capacity + SMALLEST_BLOCK), _REJECTED, np.int16)
@@ -215,7 +195,7 @@ class ScoreMatrix:
             self._matrix = more
             for each in self.slots:
                 each.point_to(self.row_of(each))
-        self._matrix[number, : self._size] = narrowed(scores)
+        self._matrix[number, : len(scores)] = narrowed(scores)
         slot = MatrixSlot(self, owner, partial_scores, number, self.table.row_log.version)
         slot.point_to(self.row_of(slot))
         self.slots.append(slot)
@@ -236,48 +216,31 @@ class ScoreMatrix:
         self._evaluate = None
         self._answers.clear()
 
-    def _evict_idle(self) -> None:
-        if self._evaluated < self.policy.retry_after + 8 * len(self.slots):
-            return
-        self._evaluated = 0
-        for slot in [slot for slot in self.slots if not slot.used]:
-            self.evict(slot)
-        for slot in self.slots:
-            slot.used = False
-
     # ---- catching up -------------------------------------------------------------------------------------
 
     def sync(self) -> bool:
-        """Catch up with the table; whether the matrix can be used. The node columns must be up to date.
-
-        While slots come in quick succession, dirty rows are left to a later visit.
-        """
+        """Catch up with the table; whether the matrix can be used. The node columns must be up to date."""
         table = self.table
-        version, latest = table.row_log.version, table.last_assume
-        rows: Sequence[int] | None
+        version = table.row_log.version
         if not self._holds():
             self._reset()
             return False
         if self.version == version:
             return True
-        if latest is not None and latest[0] == version == self.version + 1 and self._size == table.size:
-            rows = (latest[1],)
-        else:
-            self._fit_size()
-            rows = table.row_log.since(self.version)
+        rows = table.row_log.since(self.version)
         try:
             if rows is None or len(rows) > self.policy.pending_rows:
                 self.version = self.stale_before = version
-            elif self._prepared():
+            else:
+                if self._evaluate is None:
+                    self._evaluate = self.prepare([slot.owner for slot in self.slots])
                 self.version = version
                 for row in rows if len(rows) == 1 else set(rows):
-                    self._refresh(row)
+                    self._refresh(row, self._evaluate)
         except EvaluationFailed:
             self.usable = False
             self._reset()
             return False
-        # After the rows: an evicted slot has no batch that could evaluate them.
-        self._evict_idle()
         return True
 
     def _holds(self) -> bool:
@@ -295,35 +258,14 @@ class ScoreMatrix:
         for slot in self.slots[::-1]:
             self.evict(slot)
         table = self.table
-        self._codes, self._size = self.node_columns.codes.data, table.size
         self._generation, self._layout = self.node_columns.generation, table.layout
         self.version = table.row_log.version
         self._matrix = np.empty((0, 0), np.int16)
 
-    def _fit_size(self) -> None:
-        if self._size != self.table.size:
-            self._size = self.table.size
-            for slot in self.slots:
-                slot.point_to(self.row_of(slot))
-
-    def _prepared(self) -> bool:
-        """Prepare the evaluation of all slots; ``False`` while that was done, in O(slots), just before."""
-        self._since_prepared += 1
-        if self._evaluate is None:
-            policy = self.policy
-            if self._since_prepared * policy.matrix_max_classes <= len(self.slots) * policy.pending_rows:
-                return False
-            self._since_prepared = 0
-            self._evaluate = self.prepare([slot.owner for slot in self.slots])
-        return True
-
-    def _refresh(self, row: int) -> None:
-        self._evaluated += 1
-        if self._codes[row]:
+    def _refresh(self, row: int, evaluate: Evaluate) -> None:
+        if self.node_columns.cells[row]:
             self._matrix[:, row] = _REJECTED
             return
-        evaluate = self._evaluate
-        assert evaluate is not None
         answers = self._answers.find(self.table.row_state(row), lambda row: narrowed(evaluate(row)), row)
         self._matrix[: len(answers), row] = answers
 

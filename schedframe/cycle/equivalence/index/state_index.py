@@ -83,8 +83,6 @@ class StateIndex:
     policy: Policy
     found: list[RowState] = field(factory=list)
     """The best states, as of the last :meth:`best`; the last one has rows."""
-    broken: bool = False
-    """Whether the index must be built again: too much happened."""
     _scores: dict[int, int] = field(factory=dict)
     """Partial score by number of the state; the negated code of a rejected one."""
     _by_key: dict[Key, ScoreBuckets] = field(factory=dict)
@@ -101,19 +99,12 @@ class StateIndex:
         """About how much memory this takes, without the rows by state."""
         return BYTES_AN_ANSWER * len(self._scores)
 
-    def build(self, scores: dict[RowState, int]) -> bool:
-        """Begin with the partial *scores* of all states that have rows.
+    def build(self, evaluate: Callable[[int], int], most: int) -> bool:
+        """Begin with the states that have rows; *evaluate* is used for these, and for *most* of them at most.
 
-        ``False`` if no state is feasible, or too many node-score keys are.
+        ``False`` if there are more, no state is feasible, or too many node-score keys are.
         """
-        self._scores = {state.number: score for state, score in scores.items()}
-        self._seen = self.rows.activations
-        listed = all(score < 0 or self._list(state, score) for state, score in scores.items())
-        return listed and bool(self._by_key)
-
-    def scores(self) -> dict[RowState, int]:
-        """Return the partial score of each known state that has rows."""
-        return {each: self._scores[each.number] for each in self.rows.states() if each.number in self._scores}
+        return self._take_in(self.rows.states(), evaluate, most) and bool(self._by_key)
 
     # ---- ScoreIndex --------------------------------------------------------------------------------------
 
@@ -126,19 +117,13 @@ class StateIndex:
         if rows.score_columns is not self.node_columns.score_columns or not rows.sync(
             self.node_columns.codes
         ):
-            self.broken = True
             return False
-        if self._seen != rows.activations and not self._take_in():
-            self.broken = True
-            return False
-        states, limit = self._best_states(), self.policy.tied_states
-        if len(states) > limit:
-            self._prune()
-            states = self._best_states()
-            if len(states) > limit:
+        if self._seen != rows.activations:
+            activated = rows.activated_since(self._seen)
+            if activated is None or not self._take_in(activated, self.evaluate, self.policy.rowwise_rows):
                 return False
-        self.found = states
-        return bool(states)
+        self.found = self._best_states()
+        return bool(self.found)
 
     def draw(self, rng: Random) -> int:
         """Return one of the rows in the best states, by the rule of :mod:`~.tie_breaking`."""
@@ -156,13 +141,13 @@ class StateIndex:
         living = [state for state in states if state.count]
         if len(living) < len(states):
             # The next draw will not pass over these again.
-            self._prune()
+            for buckets in self._by_key.values():
+                buckets.prune()
         return rows.nth(living, rng.randrange(ties))
 
     def feasible_rows(self) -> Rows:
         """Return the rows in feasible states, as of the last :meth:`best`."""
-        states = [state for each in self._by_key.values() for state in each.listed if state.count]
-        rows = self.rows
+        rows, states = self.rows, self._living()
         count = sum([state.count for state in states])
         return LazyRows(rows.table, count, lambda: rows.rows_of(states))
 
@@ -170,32 +155,32 @@ class StateIndex:
         """Return the scores of these feasible rows; O(rows)."""
         buckets = {id(each): score for each, score in self._node_scores or ()}
         by_key = {key: buckets.get(id(each), 0) for key, each in self._by_key.items()}
-        states = [self.rows.state_at(row) for row in positions.tolist()]
-        return np.array([self._scores[s.number] + by_key[s.score_key] for s in states], np.int64)
+        rows = positions.tolist()
+        found = [self._score_at(row) + by_key[self.rows.state_at(row).score_key] for row in rows]
+        return np.array(found, np.int64)
 
     def close(self) -> None:
         """Nothing is shared but the rows by state, which others maintain."""
 
     def check_invariants(self) -> None:
         """Raise :class:`InvariantError` if a feasible state is not listed, or the best are not found."""
-        if self.broken or self._seen != self.rows.activations:
+        if self._seen != self.rows.activations:
             return
         if self.rows.score_columns is not self.node_columns.score_columns:
-            return  # the next best() finds it broken
-        known = self.scores()
-        for state, score in known.items():
-            if score >= 0 and state not in self._by_key[state.score_key].listed:
-                raise InvariantError(f"state {state.number} is feasible and not listed")
-        best = [state for state in self._best_states() if state.count]
-        node_scores = {id(each): score for each, score in self._node_scores or ()}
-        totals = {
-            state: score + node_scores[id(self._by_key[state.score_key])]
-            for state, score in known.items()
-            if score >= 0
-        }
-        top = max(totals.values(), default=0)
-        if set(best) != {state for state, total in totals.items() if total == top}:
+            return  # the next best() finds nothing
+        fresh = StateIndex(self.rows, self.node_columns, self._score_at, self.policy)
+        fresh.build(fresh.evaluate, len(self._scores))
+        if self._living() != fresh._living():
+            raise InvariantError("the feasible states are not those that are listed")
+        best, others = self._best_states(), fresh._best_states()
+        if {state for state in best if state.count} != set(others):
             raise InvariantError("the best states are not those with the highest score")
+
+    def _score_at(self, row: int) -> int:
+        return self._scores[self.rows.state_at(row).number]
+
+    def _living(self) -> set[RowState]:
+        return {state for each in self._by_key.values() for state in each.listed if state.count}
 
     # ---- the best states ---------------------------------------------------------------------------------
 
@@ -223,10 +208,6 @@ class StateIndex:
         self._node_scores = list(zip(present.values(), scores, strict=True))
         return self._node_scores
 
-    def _prune(self) -> None:
-        for buckets in self._by_key.values():
-            buckets.prune()
-
     def _drawn(self, states: list[RowState], rng: Random) -> int:
         numbers, size, random = self.rows.numbers, self.rows.table.size, rng.random
         wanted = set(map(_NUMBER, states))
@@ -236,18 +217,17 @@ class StateIndex:
 
     # ---- catching up -------------------------------------------------------------------------------------
 
-    def _take_in(self) -> bool:
-        """List the states that rows entered; ``False`` if they are too many."""
+    def _take_in(self, activated: list[RowState], evaluate: Callable[[int], int], most: int) -> bool:
+        """List the states that rows entered; ``False`` if more than *most* are to be evaluated."""
         rows, scores = self.rows, self._scores
-        activated = rows.activated_since(self._seen)
-        if activated is None or len(scores) > self.policy.answers:
+        if len(scores) > self.policy.answers:
             return False
         living = [state for state in activated if state.count]
         unknown = [state for state in living if state.number not in scores]
-        if len(unknown) > self.policy.rowwise_rows:
+        if len(unknown) > most:
             return False
         for state in unknown:
-            scores[state.number] = self.evaluate(rows.one_of(state))
+            scores[state.number] = evaluate(rows.one_of(state))
         for state in living:
             score = scores[state.number]
             if score >= 0 and not self._list(state, score):
