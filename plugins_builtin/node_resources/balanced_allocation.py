@@ -28,7 +28,7 @@ class NodeResourcesBalancedAllocation:
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """The requests."""
+        """Return the requests."""
         return pod.resources
 
     @hookimpl

@@ -69,7 +69,7 @@ class NodeResourcesFit:
 
     @hookimpl
     def pod_signature(self, pod: Pod) -> Hashable:
-        """The requests, as filter and as score count them."""
+        """Return the requests, as filter and as score count them."""
         resources = pod.resources
         if pod.spec.resources is None:
             return resources
@@ -127,14 +127,14 @@ class NodeResourcesFit:
 
     @hookimpl
     def placement_score(self, placement: GroupPlacement, placed: Sequence[Pod]) -> int:
-        """The fuller, the better, whatever the strategy for nodes is."""
+        """Return more for fuller nodes, whatever the strategy for nodes is."""
         resources = self.args.scoring_strategy.resources
         backed = self._classes.backed([resource.name for resource in resources])
         return fullness(resources, placement, placed, backed)
 
     @hookimpl
     def events_to_register(self) -> tuple[EventRegistration, ...]:
-        """Pods that go or shrink, nodes that come or grow, device classes that take a resource over."""
+        """Register pods that go or shrink, nodes that come or grow, device classes that back a resource."""
         hints = FitHints(self._classes, self.handle, self._demand_of)
         pods = ClusterEvent(EventResource.POD, Action.DELETE | Action.UPDATE_POD_SCALE_DOWN)
         nodes = ClusterEvent(EventResource.NODE, Action.ADD | Action.UPDATE_NODE_ALLOCATABLE)

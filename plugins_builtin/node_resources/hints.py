@@ -23,7 +23,7 @@ class FitHints:
     """What the filter demands for a pod."""
 
     def pod_left_or_shrank(self, pod: Pod, old: Pod, new: Pod | None) -> bool:
-        """A pod that had a node, or was promised one, has left; or :func:`_shrank_for`.
+        """Hint: a pod that had a node, or a nomination, has left; or :func:`_shrank_for`.
 
         Not if *pod* waits for its victims, see :meth:`_waits_for_victims`.
         """
@@ -67,7 +67,7 @@ class FitHints:
         return demand.shortage(full) is None
 
     def node_has_room(self, pod: Pod, old: Node | None, new: Node) -> bool:
-        """The pod fits the node if that is empty, and the node is new or has more of what it requests."""
+        """Hint: the pod fits the empty node, and the node is new or has more of what it requests."""
         demand = Demand.of(pod.requests)
         demand = demand.delegating(self._classes.backed(demand.extended))
         if demand.shortage(NodeInfo.of(new)) is not None:
@@ -75,7 +75,7 @@ class FitHints:
         return old is None or _grew_for(demand, old, new)
 
     def class_stands_for_request(self, pod: Pod, old: DeviceClass | None, new: DeviceClass) -> bool:
-        """The class now stands for a resource that the pod names, be it with an amount of 0."""
+        """Hint: the class now stands for a resource that the pod names, be it with an amount of 0."""
         name = new.spec.extended_resource_name
         if old is None:
             if IMPLICIT_PREFIX + new.name in pod.requests:

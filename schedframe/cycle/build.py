@@ -238,7 +238,7 @@ def _add_observers(core: Core, options: SchedulerOptions) -> None:
 
 
 def _counts_at_once(core: Core) -> bool:
-    """Whether nothing but the meter reads the end of an attempt, so that tasks may report it to the meter."""
+    """Return whether nothing but the meter reads the end of an attempt: tasks may report it to the meter."""
     others = core.observers or core.tracing is not None
     return core.meter is not None and core.meter.counts_in_threads and not others
 

@@ -106,7 +106,7 @@ class Verdicts:
         return self.statuses[number - 1] if number else None
 
     def counts(self) -> Iterator[tuple[Status, int]]:
-        """Each status with the number of rows it rejects; O(rows) in one bincount."""
+        """Return each status with the number of rows it rejects; O(rows) in one bincount."""
         if self._counted is not None:
             yield from self._counted
             return

@@ -61,7 +61,7 @@ class FastSearch:
         self.cache.on_signature_failure = self._report_signatures
 
     def decide(self, framework: Framework, pod: Pod) -> Decision | None:
-        """A decision; ``None`` for a full search, an unsettled decision for one that begins after pre_filter.
+        """Return a decision; ``None`` for a full search, an unsettled one for a search after pre_filter.
 
         O(dirty rows of the class) where all live plugins skip and no nominated pod is in the way. A fault of
         the cache is reported, its class dropped, and the pod left to the full search. If the fault came after

@@ -184,7 +184,7 @@ class LiveSearch:
         return self.of_verdicts(memo, decision, verdicts)
 
     def _by_groups(self, memo: SpecMemo, decision: Decision, entry: FilterEntry) -> Decision | None:
-        """The only live plugin that filters tells which groups of rows pass, and two rows or more do.
+        """Decide by groups, if the only live plugin that filters does so and two rows or more pass.
 
         ``None`` to filter each row: also where none passes, as statuses are needed then, and where totals
         depend on the highest raw score of the rows that pass.
