@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import ssl
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -18,6 +17,8 @@ from .signals import handling
 from .terminal import note
 
 if TYPE_CHECKING:
+    import ssl
+
     from ..embed.extender_server import PluginExtender
 
 
@@ -78,6 +79,8 @@ def _tls(options: ExtenderOptions) -> ssl.SSLContext | None:
             return None
         missing = "--tls-cert-file" if cert is None else "--tls-private-key-file"
         raise InputError(missing, "is not given", "HTTPS needs a certificate and its key")
+    import ssl
+
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     try:
         context.load_cert_chain(cert, key)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from attrs import frozen
 
 from ..api import Pod
 from ..simulate import Simulation
-from ..why import Explanation
-from ..why.alike import are_alike
-from ..why.explain import explain_pending
+
+if TYPE_CHECKING:
+    from ..why import Explanation
 
 MOST_EXPLAINED: Final = 20
 """Pods for which changes are searched, each a second of CPU at 1,000 nodes; pods alike share one search."""
@@ -42,6 +42,9 @@ class Proposals:
 
 def proposals_for(simulation: Simulation, pending: Sequence[Pod]) -> dict[str, Proposals]:
     """Return pod → what helps it, for *pending* pods of *simulation*; O(pods × different pods)."""
+    from ..why.alike import are_alike
+    from ..why.explain import explain_pending
+
     proposals: dict[str, Proposals] = {}
     different: list[Pod] = []
     for pod in pending:
