@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import wraps
 from typing import TYPE_CHECKING
 
 import pluggy
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
     hookimpl = _mark
 else:
 
-    @wraps(_mark.__call__)
     def hookimpl(function=None, **options):
         """Mark a method of a plugin. Raises :class:`InputError` for what cannot be called."""
         markable = callable(function) or isinstance(function, staticmethod | classmethod | property)
