@@ -164,6 +164,22 @@ def test_counters_are_shared_by_the_devices_of_a_pool() -> None:
     assert found(slices, claim("x", exactly(count=2))) is None
 
 
+def test_a_device_that_is_passed_over_takes_no_counters() -> None:
+    """In v1.36 such a device counts as taken for the rest of the search on the node."""
+    tainted = device("tainted", counters={"mem": 3}, taints=(DeviceTaint("k", "", "NoSchedule"),))
+    other = device("other", counters={"mem": 3}, attributes=attributes(n=1))
+    first, second = (
+        device(name, counters={"mem": 2}, attributes=attributes(n=0)) for name in ("first", "second")
+    )
+    slices = [
+        slice_of("n1", [], counters={"mem": 4}, name="counters", slices=2),
+        slice_of("n1", [tainted, first, other, second], name="devices", slices=2),
+    ]
+    alike = DeviceConstraint(match_attribute=f"{DRIVER}/n")
+    wanted = claim("x", exactly(count=2), constraints=(alike,))
+    assert found(slices, wanted) == [["r:first", "r:second"]]
+
+
 def test_a_shared_device_serves_until_its_capacity_is_gone() -> None:
     shared = device("a", allow_multiple_allocations=True, capacity={"m": DeviceCapacity(parse_quantity(3))})
     want = {"capacity": capacity(m=2)}
