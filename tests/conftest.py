@@ -14,8 +14,8 @@ from tests.conformance.reporting import (  # noqa: F401 - hooks must live where 
     pytest_terminal_summary,
 )
 
-# Nothing here may depend on how fast the machine is today, nor on chance: a change is judged by the same
-# examples before and after it is merged. New ones are what the nights are for.
+# Nothing here may depend on the speed of the machine or on chance: a change is tested with the same examples
+# before and after it is merged. Long runs with other seeds find new ones.
 settings.register_profile(
     "schedframe", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow]
 )

@@ -95,8 +95,8 @@ FORMULA_CONSTANTS: Final[dict[str, str]] = {
 """``path:NAME`` → why the number is no tuning constant: a formula's, a format's or the reference's."""
 
 RETIRED: Final = re.compile(
-    r"\b(somebody|nobody|whoever|anew|meanwhile|so many|so much|hears"
-    r"|(?:is|are|was|were|be|been|being) told)\b",
+    r"\b(somebody|nobody|anybody|everybody|whoever|anew|meanwhile|hardly|so many|so much|hears|the long way"
+    r"|judge[sd]?|judging|(?:is|are|was|were|be|been|being) told)\b",
     re.IGNORECASE,
 )
 

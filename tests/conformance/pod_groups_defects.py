@@ -25,7 +25,7 @@ EXCLUDED: Final = {
 
 
 def plan(case: Case, undelivered: frozenset[str]) -> Plan:
-    """Return whether the case is compared; other data of the same form is judged by what it shows."""
+    """Return whether the case is compared; other data of the same form is compared by what it shows."""
     reason = EXCLUDED.get(case["name"])
     if reason is None and evicts_for_nothing(case):
         reason = EVICTS_FOR_NOTHING

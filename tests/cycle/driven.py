@@ -97,8 +97,8 @@ class DrivenMachine(RuleBasedStateMachine):
 
     @rule(place=places, allow=st.booleans(), go=steps)
     @precondition(lambda self: bool(len(self.core.waiting)))
-    def judge(self, place: int, allow: bool, go: int) -> None:
-        """A waiting pod is let go, or turned down."""
+    def allow_or_reject(self, place: int, allow: bool, go: int) -> None:
+        """A waiting pod is allowed or rejected."""
         waiting = list(self.core.waiting)
         pod = waiting[place % len(waiting)]
         pod.allow(self.gatekeeper) if allow else pod.reject(self.gatekeeper, "chosen to be")

@@ -204,7 +204,7 @@ class SchedulerMachine(DrivenMachine):
         check_agreement(self.world, self.watch)
 
     def teardown(self) -> None:
-        """With a node for everybody and no more trouble every pod is placed, without waiting for minutes."""
+        """With room for all pods and no more trouble every pod is placed, without waiting for minutes."""
         self.chaos.moods.clear()
         self.cluster._failures.waiting.clear()
         for name in POD_NAMES:

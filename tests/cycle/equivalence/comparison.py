@@ -151,7 +151,7 @@ class Triplets:
 
 
 def _outcome(world: World, decision: Decision | None) -> dict[str, Any]:
-    """All that anybody can see of a cycle."""
+    """All of a cycle that a user can see."""
     core = world.scheduler.core
     found: dict[str, Any] = {
         "random state": core.rng.getstate(),

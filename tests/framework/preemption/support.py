@@ -116,7 +116,7 @@ class Arena:
         self.world.create(*objects)
 
     def decide(self, pod: Pod) -> Decision:
-        """The search for a node that has to fail before anybody is preempted."""
+        """The search for a node that has to fail before a pod is preempted."""
         self.world.scheduler.sync()
         return Search(self.world.scheduler.core.cache, Random(0)).decide(self.framework, pod)
 
