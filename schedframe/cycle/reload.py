@@ -7,6 +7,7 @@ plugins cannot be made, changes nothing.
 
 from __future__ import annotations
 
+import sys
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -43,6 +44,10 @@ LOOK_AFTER = 0.05
 """Seconds between two looks whether the thread that drives the scheduler has ended."""
 
 
+_LIBRARY = __name__.partition(".")[0]
+"""The package whose functions are no hooks and no callbacks of users."""
+
+
 @frozen
 class Compiled:
     """All that a configuration changes, ready to be used."""
@@ -72,6 +77,26 @@ def compiled(core: Core, config: EffectiveConfig, registry: Registry, options: S
         raise ConfigError(str(error)) from error
     search = search_for(core.cache, core.objects, core.rng, config, options)
     return Compiled(config, frameworks, extenders, search, queue)
+
+
+def refuse_within_step(scheduler: object) -> None:
+    """Raise :class:`PluginError` if this thread is in a hook or callback that a step of *scheduler* runs.
+
+    The stack tells that: a flag would be set and reset for each pod.
+    """
+    hook, asking = "", sys._getframe(1)
+    frame = asking.f_back
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__", ""))
+        if module == asking.f_globals["__name__"] and frame.f_locals.get("self") is scheduler:
+            raise PluginError(
+                f"reload() was called within {hook or frame.f_code.co_qualname}, while a step of the "
+                "scheduler is under way; call it between two steps, or in another thread"
+            )
+        # Calls of hooks are lambdas that are compiled for their parameters.
+        if module.partition(".")[0] != _LIBRARY and frame.f_code.co_name != "<lambda>":
+            hook = frame.f_code.co_qualname
+        frame = frame.f_back
 
 
 @define(eq=False)

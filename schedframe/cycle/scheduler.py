@@ -33,7 +33,7 @@ from .options import SchedulerKeywords, SchedulerOptions
 from .outcomes import AttemptResult
 from .pending import PendingPods, pending_pods
 from .rejections import KnownRejections
-from .reload import Reloader
+from .reload import Reloader, refuse_within_step
 from .runtime.executors import InlineExecutor
 from .runtime.socket_wait import SocketWait
 from .search.decision import Decision
@@ -230,13 +230,15 @@ class Scheduler:
     # ---- another configuration ---------------------------------------------------------------------------
 
     def reload(self, config: ConfigSource) -> EffectiveConfig:
-        """Go on with *config* from the next cycle on; return it. Any thread, but not within a cycle.
+        """Go on with *config* from the next cycle on; return it. Any thread.
 
         Plugins passed at the beginning are enabled in it as then. Attempts under way end with the former
         plugins; all other pods are tried with the new ones, in their order. Raises :class:`ConfigError`, and
         nothing changes, if it is refused, a plugin cannot be made or the feature gates are others. While
-        another thread drives the scheduler, waits until its next cycle begins.
+        another thread drives the scheduler, waits until its next cycle begins. A hook or callback that the
+        scheduler runs cannot do that: it gets a :class:`PluginError`.
         """
+        refuse_within_step(self)
         with self._reloader.counted():
             effective = load(config, self.registry, self._passed, self.core.feature_gates)
             self._reloader.reload(effective, self._driving if self._runs else None)
