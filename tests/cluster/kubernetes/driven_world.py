@@ -16,7 +16,7 @@ from schedframe.cluster.kubernetes.credentials import StaticToken
 from schedframe.cluster.kubernetes.decoding import Decoder
 from schedframe.cluster.kubernetes.kubeconfig import Access
 from schedframe.cluster.kubernetes.loop_thread import LoopThread
-from schedframe.cycle.runtime.executors import AsyncioExecutor
+from schedframe.cycle.runtime.asyncio_executor import AsyncioExecutor
 from schedframe.state import compare
 from schedframe.testing.api_server import ApiServer, Change
 from schedframe.testing.virtual_loop import VirtualLoop
