@@ -1,0 +1,89 @@
+"""Pods that were bound: kept as figures, counted together, by the attempts that they needed."""
+
+from __future__ import annotations
+
+import pytest
+from attrs import define
+
+from schedframe import InMemoryCluster, Pod, Scheduler, Status, VirtualClock, hookimpl
+from schedframe.cycle.latency import Distribution
+from schedframe.cycle.metering import meter
+from schedframe.cycle.runtime.inbox import SamplingInbox
+from schedframe.metrics import MetricFamily, SchedulerMetrics
+from schedframe.testing import node, pod
+
+FLUSH = 600.0
+"""Seconds after which unschedulable pods are tried again, whatever happens."""
+
+
+@define(eq=False)
+class Closed:
+    """Rejects the pods with the label until it is opened, of which no event tells."""
+
+    is_open: bool = False
+
+    @hookimpl
+    def events_to_register(self) -> tuple[()]:
+        return ()
+
+    @hookimpl
+    def pre_filter(self, pod: Pod) -> Status | None:
+        closed = "waits" in pod.labels and not self.is_open
+        return Status.unschedulable("closed") if closed else None
+
+
+def _samples(metrics: SchedulerMetrics, name: str) -> MetricFamily:
+    (family,) = [each for each in metrics.families() if each.metric.name == f"scheduler_{name}"]
+    return family
+
+
+def test_pods_count_by_their_attempts_and_by_what_caused_the_last_one() -> None:
+    metrics, clock, plugin = SchedulerMetrics(), VirtualClock(), Closed()
+    pods = [pod(f"p{i}").labels(**({"waits": "yes"} if i < 3 else {})) for i in range(10)]
+    cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=50), *pods], clock=clock)
+    with Scheduler(cluster, clock=clock, seed=0, metrics=metrics, plugins=[plugin]) as scheduler:
+        scheduler.run_until_idle()
+        plugin.is_open = True
+        clock.advance(FLUSH)
+        scheduler.run_until_idle()
+    assert _samples(metrics, "pod_scheduled_after_flush_total").samples == {(): 3}
+    attempts = _samples(metrics, "pod_scheduling_attempts").samples[()]
+    assert isinstance(attempts, Distribution)
+    assert (attempts.counts[:2], attempts.total) == ((7, 3), 13)
+    ages = _samples(metrics, "pod_scheduling_sli_duration_seconds").samples
+    first, second = ages["1",], ages["2",]
+    assert isinstance(first, Distribution)
+    assert isinstance(second, Distribution)
+    assert (first.count, second.count) == (7, 3)
+    assert second.total == pytest.approx(3 * FLUSH, rel=0.01)
+
+
+def test_figures_do_not_pile_up_until_they_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = meter._FIGURES.size
+    monkeypatch.setattr(meter, "_KEPT", 20 * size)
+    metrics = SchedulerMetrics()
+    pods = [pod(f"p{i}").requests(cpu="1m") for i in range(1000)]
+    cluster = InMemoryCluster([node("n").allocatable(cpu="4", pods=2000), *pods])
+    with Scheduler(cluster, seed=0, metrics=metrics) as scheduler:
+        scheduler.run_until_idle()
+        counts = scheduler.core.meter
+        assert counts is not None
+        (bound,) = counts._bound.values()
+        assert len(bound.new) <= 400 * size, "about 25 pods are bound from one measured event to the next"
+    (attempts,) = _samples(metrics, "scheduling_attempt_duration_seconds").samples.values()
+    assert isinstance(attempts, Distribution)
+    assert attempts.count == 1000
+
+
+def test_an_inbox_handles_chosen_messages_in_another_way() -> None:
+    inbox, plain, chosen = SamplingInbox(gap=lambda: 3), list[int](), list[int]()
+    add, other = plain.append, list[int]().append
+    inbox.instead[add] = chosen.append
+    for number in range(1, 8):
+        inbox.put(add, number)
+    assert inbox.drain() == 7
+    inbox.put(add, 8)
+    inbox.put(other, 9)  # chosen, but there is no other way for it
+    inbox.put(add, 10)
+    assert inbox.drain() == 3
+    assert (plain, chosen) == ([1, 2, 4, 5, 7, 8, 10], [3, 6])
