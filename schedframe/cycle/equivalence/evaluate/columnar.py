@@ -8,15 +8,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ....api import Pod
-from ....framework import MAX_SCORE, MIN_SCORE, Code, CycleState, Status, Verdicts
+from ....framework import MAX_SCORE, Code, CycleState, Status, Verdicts
 from ....framework.plan import ScoreEntry
 from ....framework.scoring import run_score
 from ....state import Rows
-from ..live_answers import run_filter
+from ..live_answers import merge_answer, run_columnar_filters, run_filter
 from ..status_codes import Codes, EvaluationFailed
 from .query import Query
 
 Column = npt.NDArray[np.int64]
+
+_LARGEST = int(np.iinfo(np.int64).max)
 
 
 def filter_codes(query: Query, rows: Rows, codes: Codes) -> Codes:
@@ -25,10 +27,15 @@ def filter_codes(query: Query, rows: Rows, codes: Codes) -> Codes:
     Of several plugins that reject a row the first one in the profile counts.
     """
     registry = query.codes
+    answers = run_columnar_filters(query.filters, query.state, query.pod, rows) if query.is_columnar else None
+    if answers is not None and not answers:
+        return codes
     known = len(registry.statuses)
     verdicts = Verdicts(rows, codes, registry.statuses, registry.codes)
     positions = registry.positions_of(codes)
-    for entry in query.filters:
+    for name, answer in answers or ():
+        merge_answer(name, registry.order[name], answer, verdicts, positions)
+    for entry in query.filters if answers is None else ():
         run_filter(entry, registry.order[entry.name], query.state, query.pod, verdicts, positions)
     if any(status.code is Code.ERROR for status in registry.statuses[known:]):
         raise EvaluationFailed("a filter plugin failed")
@@ -66,9 +73,12 @@ def weighted_sum(entries: Iterable[ScoreEntry], state: CycleState, pod: Pod, row
 def raw_scores(entry: ScoreEntry, state: CycleState, pod: Pod, rows: Rows) -> Column:
     """Return the scores of one plugin, not weighted; :class:`EvaluationFailed` if they are not valid."""
     raw = run_score(entry, state, pod, rows)
-    # The result of normalising a negative raw score cannot be maintained row by row.
-    if isinstance(raw, Status) or int(raw.min(initial=MIN_SCORE)) < MIN_SCORE:
+    if isinstance(raw, Status):
         raise EvaluationFailed(entry.name)
-    if entry.normalization is None and int(raw.max(initial=MIN_SCORE)) > MAX_SCORE:
+    scores: Column = raw.astype(np.int64, copy=False)
+    most = MAX_SCORE if entry.normalization is None else _LARGEST
+    # The result of normalising a negative raw score cannot be maintained row by row. MIN_SCORE is 0: seen as
+    # unsigned, a negative score is larger than any, and one pass tells both.
+    if len(scores) and int(np.maximum.reduce(scores.view(np.uint64))) > most:
         raise EvaluationFailed(entry.name)
-    return raw.astype(np.int64, copy=False)
+    return scores

@@ -221,13 +221,17 @@ class ScoreMatrix:
     def sync(self) -> bool:
         """Catch up with the table; whether the matrix can be used. The node columns must be up to date."""
         table = self.table
-        version = table.row_log.version
+        version, latest = table.row_log.version, table.last_assume
+        rows: Sequence[int] | None
         if not self._holds():
             self._reset()
             return False
         if self.version == version:
             return True
-        rows = table.row_log.since(self.version)
+        if latest is not None and latest[0] == version == self.version + 1:
+            rows = (latest[1],)
+        else:
+            rows = table.row_log.since(self.version)
         try:
             if rows is None or len(rows) > self.policy.pending_rows:
                 self.version = self.stale_before = version
