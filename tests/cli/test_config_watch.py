@@ -9,6 +9,7 @@ from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from time import monotonic, sleep
+from unittest.mock import Mock
 
 import pytest
 import yaml
@@ -153,15 +154,31 @@ def test_a_thread_looks_every_few_seconds_or_when_asked(
     assert thread_of_the_watch() is None
 
 
+class Asked(threading.Event):
+    """Records for how long it is waited for, and waits until it is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.waits: list[float | None] = []
+        self.is_awaited_again = threading.Event()
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.waits.append(timeout)
+        if len(self.waits) == 2:
+            self.is_awaited_again.set()
+        return super().wait(PATIENCE)
+
+
 def test_a_thread_that_looks_sleeps_between(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config_watch, "LOOK_SECONDS", 0.05)
     watch = watch_of(written(tmp_path / "config.yaml"))
-    looks: list[float] = []
-    monkeypatch.setattr(ConfigWatch, "look", lambda self: looks.append(monotonic()))
+    asked, looked = Asked(), Mock()
+    monkeypatch.setattr(watch, "_asked", asked)
+    monkeypatch.setattr(ConfigWatch, "look", looked)
     with watch.following():
         watch.ask()
-        sleep(0.3)
-    assert 1 <= len(looks) <= 8
+        assert asked.is_awaited_again.wait(PATIENCE)
+        looked.assert_called_once()
+    assert asked.waits == [config_watch.LOOK_SECONDS, config_watch.LOOK_SECONDS]
 
 
 def test_text_that_is_not_utf_8_is_refused_and_the_next_change_is_used(tmp_path: Path) -> None:

@@ -69,8 +69,10 @@ class TimedBindingTask(BindingTask):
         return status
 
     def _ended(self, hook: str, plugin: str, start: float, status: Status | None) -> None:
-        seconds = perf_counter() - start
-        self.meter.binding_call_ended(self.attempt.framework, hook, plugin, seconds, status)
+        ended = perf_counter()
+        if status is None and hook == "bind":
+            self.attempt.ended = ended
+        self.meter.binding_call_ended(self.attempt.framework, hook, plugin, ended - start, status)
 
 
 def timing_with(meter: Meter, *, at_once: bool) -> type[BindingTask]:
