@@ -89,7 +89,7 @@ def test_layouts(layout: str, early: str, late: str) -> None:
 def test_nodes_without_a_valid_value_score_0_and_all_others_more() -> None:
     assert scores(["7", None, "many", "nan", "3"], "Label", "Number", "Highest") == [100, 0, 0, 0, 1]
     assert scores(["soon", "2025-12-04"], "Label", "Timestamp", "Newest") == [0, 0]
-    assert scores(["-5", None], "Label", "Number", "Lowest") == [1, 0]
+    assert scores(["-5", None], "Annotation", "Number", "Lowest") == [1, 0]
 
 
 def test_equal_values_score_the_same() -> None:
