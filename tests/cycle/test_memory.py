@@ -44,6 +44,7 @@ def live_objects() -> Counter[str]:
     for one in gc.get_objects():
         if isinstance(one, _lru_cache_wrapper) and str(one.__module__).startswith(OURS):
             one.cache_clear()
+    del one  # the youngest object, which may belong to a scheduler that is closed
     gc.collect()
     classes = (type(one) for one in gc.get_objects())
     names = (f"{one.__module__}.{one.__qualname__}" for one in classes if isinstance(one.__module__, str))
