@@ -26,7 +26,7 @@ from schedframe.queue import QueueingHint
 from schedframe.testing import node, pod
 
 PODS = 200
-"""One call in ten is measured: that none of so many is has a chance of 0.9 ** 200."""
+"""One call in ten is measured; with a probability of 0.9 ** 200 none of 200 calls is."""
 
 
 class Fails:

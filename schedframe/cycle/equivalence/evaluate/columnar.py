@@ -27,16 +27,19 @@ def filter_codes(query: Query, rows: Rows, codes: Codes) -> Codes:
     Of several plugins that reject a row the first one in the profile counts.
     """
     registry = query.codes
-    answers = run_columnar_filters(query.filters, query.state, query.pod, rows) if query.is_columnar else None
-    if answers is not None and not answers:
+    is_columnar = query.is_columnar
+    answers = run_columnar_filters(query.filters, query.state, query.pod, rows) if is_columnar else ()
+    if is_columnar and not answers:
         return codes
     known = len(registry.statuses)
     verdicts = Verdicts(rows, codes, registry.statuses, registry.codes)
     positions = registry.positions_of(codes)
-    for name, answer in answers or ():
-        merge_answer(name, registry.order[name], answer, verdicts, positions)
-    for entry in query.filters if answers is None else ():
-        run_filter(entry, registry.order[entry.name], query.state, query.pod, verdicts, positions)
+    if is_columnar:
+        for name, answer in answers:
+            merge_answer(name, registry.order[name], answer, verdicts, positions)
+    else:
+        for entry in query.filters:
+            run_filter(entry, registry.order[entry.name], query.state, query.pod, verdicts, positions)
     if any(status.code is Code.ERROR for status in registry.statuses[known:]):
         raise EvaluationFailed("a filter plugin failed")
     return codes

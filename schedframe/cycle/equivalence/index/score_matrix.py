@@ -179,7 +179,7 @@ class ScoreMatrix:
         return self.usable and not self.node_columns.score_columns
 
     def attach(self, owner: Any, most: int, partial_scores: Callable[[], Scores | None]) -> MatrixSlot | None:
-        """A slot; ``None`` if no row is feasible, or *most*, the highest possible score, is too large.
+        """Return a slot; ``None`` if no row is feasible, or *most*, the highest possible score, is too large.
 
         The caller checked :meth:`can_serve`. O(rows), amortised.
         """
