@@ -11,7 +11,6 @@ from attrs import define, field
 
 from .port import WatchEvent, WatchHandler
 
-ALL_KINDS: Final = "*"
 _FAILED: Final = "handlers of cluster events failed"
 
 
@@ -54,8 +53,8 @@ class Delivery:
     lock: threading.Lock = field(factory=threading.Lock)
     _queue: deque[WatchEvent | _Joining] = field(factory=deque)
     _telling: threading.Lock = field(factory=threading.Lock)
-    _watches: tuple[Watch, ...] = ()
-    _awaited: frozenset[str] = frozenset()
+    watches: tuple[Watch, ...] = ()
+    """Those that get events, or will; as long as there are none, no event need be made. Read-only."""
     _joined: list[Watch] = field(factory=list)
     _recipients: dict[str, tuple[Watch, ...]] = field(factory=dict)
     put: Callable[[WatchEvent], None] = field(init=False)
@@ -64,15 +63,10 @@ class Delivery:
     def __attrs_post_init__(self) -> None:
         self.put = self._queue.append
 
-    def is_awaited(self, kind: str) -> bool:
-        """Return whether there is a watcher of *kind*; the lock must be held."""
-        awaited = self._awaited
-        return kind in awaited or ALL_KINDS in awaited
-
     def join(self, handler: WatchHandler, kinds: Iterable[str] | None, state: list[Any]) -> Watch:
         """Add a watcher that gets the objects in *state* first; the lock must be held."""
         watch = Watch(handler, None if kinds is None else frozenset(kinds), self)
-        self._set_watches((*self._watches, watch))
+        self.watches = (*self.watches, watch)
         self._queue.append(_Joining(watch, state))
         return watch
 
@@ -81,13 +75,8 @@ class Delivery:
         with self.lock:
             watch.open = False
             watch.handler = _ignore  # the watch is dropped with the next event of a kind, its handler at once
-            self._set_watches(tuple(other for other in self._watches if other is not watch))
+            self.watches = tuple(other for other in self.watches if other is not watch)
             self._recipients = {}
-
-    def _set_watches(self, watches: tuple[Watch, ...]) -> None:
-        self._watches = watches
-        kinds = (watch.kinds if watch.kinds is not None else {ALL_KINDS} for watch in watches)
-        self._awaited = frozenset().union(*kinds)
 
     def deliver(self) -> None:
         """Deliver what is in the queue, unless a delivery is under way.
@@ -99,26 +88,21 @@ class Delivery:
         # A thread that adds to the queue after it was seen empty here gets the lock and delivers itself.
         while queue and telling.acquire(False):
             try:
-                self._deliver_queue(errors)
+                while queue:
+                    item = queue.popleft()
+                    if isinstance(item, _Joining):
+                        self._admit(item, errors)
+                        continue
+                    for watch in self._recipients.get(item.kind) or self._recipients_of(item.kind):
+                        if watch.open:
+                            try:
+                                watch.handler(item)
+                            except Exception as error:  # noqa: BLE001 - raised after the delivery
+                                errors.append(error)
             finally:
                 telling.release()
         if errors:
             raise errors[0] if len(errors) == 1 else ExceptionGroup(_FAILED, errors)
-
-    def _deliver_queue(self, errors: list[Exception]) -> None:
-        queue, recipients = self._queue, self._recipients
-        while queue:
-            item = queue.popleft()
-            if isinstance(item, _Joining):
-                self._admit(item, errors)
-                recipients = self._recipients
-                continue
-            for watch in recipients.get(item.kind) or self._recipients_of(item.kind):
-                if watch.open:
-                    try:
-                        watch.handler(item)
-                    except Exception as error:  # noqa: BLE001 - raised after the delivery
-                        errors.append(error)
 
     def _admit(self, joining: _Joining, errors: list[Exception]) -> None:
         watch = joining.watch

@@ -222,7 +222,7 @@ class InMemoryCluster(ClusterPort):
             self._version = version = self._version + 1
             placed = pod if pod.spec.node_name == node_name else current.with_node_name(node_name)
             pods[key] = new = current.bound_as(placed, str(version))
-            if delivery.is_awaited("Pod"):
+            if delivery.watches:
                 delivery.put(WatchEvent("MODIFIED", "Pod", current, new))
         delivery.deliver()
 
@@ -383,7 +383,7 @@ class InMemoryCluster(ClusterPort):
         self._queue("DELETED", current.KIND, current, None)
 
     def _queue(self, type: Literal["ADDED", "MODIFIED", "DELETED"], kind: str, old: Any, new: Any) -> None:
-        if self._delivery.is_awaited(kind):
+        if self._delivery.watches:
             self._delivery.put(WatchEvent(type, kind, old, new))
 
     def __repr__(self) -> str:
