@@ -112,7 +112,7 @@ class Pod(NamespacedObject):
             return _pod_with_spec(self, spec)
         if self._resources is None:
             # Placing a pod needs its resources. Computed here, they are shared by all copies.
-            object.__setattr__(self, "_resources", pod_resources(self))
+            object.__setattr__(self, "_resources", self.spec._resources or pod_resources(self))
         return _pod_with_like_spec(self, spec)
 
     def bound_as(self, placed: Pod, resource_version: str) -> Pod:

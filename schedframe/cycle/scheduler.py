@@ -127,7 +127,12 @@ class Scheduler:
         core = self.core
         core.owner = threading.get_ident()
         core.inbox.drain()
-        self._do_due()
+        # Attempts that wait or are paused are among those that bind.
+        waits = core.binding and (core.waiting or core.paused)
+        if waits or core.timers.actions or core.cache.assume_ttl is not None:
+            self._do_due()
+        else:
+            core.queue.flush()
         if self._reloader.requests:
             self._reloader.exchange()
         if core.binding_limit is not None and self.binds_under_way() >= core.binding_limit():
@@ -307,12 +312,6 @@ class Scheduler:
 
     def _do_due(self) -> None:
         core = self.core
-        # Attempts that wait or are paused are among those that bind.
-        waits = core.binding and (core.waiting or core.paused)
-        if not (waits or core.timers.actions or core.cache.assume_ttl is not None):
-            if core.queue.is_timed():
-                core.queue.flush()
-            return
         deadline = self.next_deadline()
         if deadline is None or deadline > (now := core.clock()):
             return

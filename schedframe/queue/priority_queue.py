@@ -254,8 +254,8 @@ class PriorityQueue(QueueView):
         for pods that were tried before it. One that backs off after such events only is held until its
         backoff ends or another event comes, else pods whose attempts fail in turn wake each other for ever.
         """
-        # As is_timed says it, without a call: this happens to each pod.
         pools = self._pools
+        # The second part as is_timed, without a call: this happens to each pod.
         if not self._in_flight.flights and len(pools.by_key) == len(pools.active.entries):
             return
         if not self._hints.is_registered(event):
@@ -297,6 +297,9 @@ class PriorityQueue(QueueView):
 
     def flush(self) -> None:
         """Run :meth:`flush_backoff` and :meth:`flush_unschedulable` if they are due. O(1) if not."""
+        pools = self._pools
+        if len(pools.by_key) == len(pools.active.entries):
+            return  # as is_timed, without a call
         now = self._clock()
         backoff, waiting = self._pools.backoff.deadline(), self._pools.waiting.deadline()
         if backoff is not None and backoff <= now:

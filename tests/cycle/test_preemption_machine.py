@@ -224,7 +224,7 @@ class PreemptionMachine(DrivenMachine):
             assert not self.eviction._under_way, "an eviction that is not carried out"
             # An entry whose victim was seen to go keeps its preemptor out no longer; the next preemption
             # forgets it.
-            assert self.eviction._last.keys() <= {*self.eviction._evicted}
+            assert self.eviction.last_victims.keys() <= {*self.eviction._evicted}
             kept_out = [pod.key for pod in self.core.pending.values() if self.eviction.is_in_progress(pod)]
             assert not kept_out, "kept out of the queue for an eviction that is not carried out"
 

@@ -8,7 +8,7 @@ from ...framework import Code, Status
 from ...queue import ASSIGNED_POD_DELETE, ClusterEvent
 from ..core import Core
 from ..runtime.executors import Work, finish
-from .activation import activate_requested
+from .activation import PODS_TO_ACTIVATE, activate_requested
 from .attempt import Attempt
 from .bind_task import UNKNOWN_OUTCOME, BindingTask
 from .failure import handle_failure
@@ -81,21 +81,38 @@ def finish_binding(core: Core, attempt: Attempt, status: Status | None) -> None:
     """Continue after the executor is done with the attempt: bound, failed, or waiting."""
     assumed = attempt.assumed
     assert assumed is not None
-    if status is not None and status.code is Code.WAIT and attempt.abort_status is not None:
-        status = attempt.abort_status
-    if status is UNKNOWN_OUTCOME or (status is not None and status.code is Code.WAIT):
-        # A pod that is gone, or that an event shows on its node by now, does not wait for anything.
-        if not attempt.deleted and core.cache.is_assumed(assumed.uid):
-            _wait(core, attempt, assumed.uid, status)
-            return
-        if status is UNKNOWN_OUTCOME and not attempt.deleted:
-            status = None
+    if status is not None and not _is_bound(core, attempt, assumed.uid, status):
+        return
     if core.binding:
         core.binding.pop(assumed.uid, None)
-    if status is None:
-        _bound(core, attempt)
-    else:
-        reject(core, attempt, status)
+    if attempt.deleted:
+        # Deleted after the bind went through, and the event of the bind never came.
+        core.cache.forget_pod(assumed)
+    elif core.cache.assume_ttl is not None:
+        core.cache.finish_binding(assumed, core.clock())
+    if attempt.framework.plan.post_bind:
+        for problem in attempt.framework.run_post_bind(attempt.state, assumed, attempt.node_name):
+            core.report(problem, assumed, "post_bind")
+    if attempt.state.get(PODS_TO_ACTIVATE):
+        activate_requested(core, attempt.state)
+    if attempt.started:
+        core.on_bound(attempt)
+
+
+def _is_bound(core: Core, attempt: Attempt, uid: str, status: Status) -> bool:
+    """Return whether the pod is bound after all; if not, let the attempt wait or end."""
+    if status.code is Code.WAIT and attempt.abort_status is not None:
+        status = attempt.abort_status
+    if status is UNKNOWN_OUTCOME or status.code is Code.WAIT:
+        # A pod that is gone, or that an event shows on its node by now, does not wait for anything.
+        if not attempt.deleted and core.cache.is_assumed(uid):
+            _wait(core, attempt, uid, status)
+            return False
+        if status is UNKNOWN_OUTCOME and not attempt.deleted:
+            return True
+    core.binding.pop(uid, None)
+    reject(core, attempt, status)
+    return False
 
 
 def _wait(core: Core, attempt: Attempt, uid: str, status: Status) -> None:
@@ -106,22 +123,6 @@ def _wait(core: Core, attempt: Attempt, uid: str, status: Status) -> None:
     deadline = core.clock() + max(0.0, status.timeout or 0.0)
     if not core.paused.pause(attempt, uid, deadline, status.events):
         submit(core, attempt)
-
-
-def _bound(core: Core, attempt: Attempt) -> None:
-    assumed = attempt.assumed
-    assert assumed is not None
-    if attempt.deleted:
-        # Deleted after the bind went through, and the event of the bind never came.
-        core.cache.forget_pod(assumed)
-    elif core.cache.assume_ttl is not None:
-        core.cache.finish_binding(assumed, core.clock())
-    if attempt.framework.plan.post_bind:
-        for problem in attempt.framework.run_post_bind(attempt.state, assumed, attempt.node_name):
-            core.report(problem, assumed, "post_bind")
-    activate_requested(core, attempt.state)
-    if attempt.started:
-        core.on_bound(attempt)
 
 
 def reject(core: Core, attempt: Attempt, status: Status) -> None:

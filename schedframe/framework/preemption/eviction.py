@@ -67,8 +67,11 @@ class Eviction:
 
     handle: Handle
     plugin: str
-    _last: dict[str, Pod | None] = field(factory=dict)
-    """Uid of a preemptor → the last of its victims, ``None`` as long as there are others to evict."""
+    last_victims: dict[str, Pod | None] = field(factory=dict, init=False)
+    """Uid of a preemptor → the last of its victims, ``None`` as long as there are others to evict. Read-only.
+
+    Empty if no preemption is in progress.
+    """
     _is_remote: bool = field(init=False)
     """Whether victims are evicted by coroutines: a thread for each costs more than its requests."""
     _under_way: set[_Preemptors] = field(factory=set)
@@ -83,9 +86,7 @@ class Eviction:
 
     def is_in_progress(self, preemptor: Pod) -> bool:
         """Return whether some victim of *preemptor* is still to be evicted; O(1)."""
-        if not self._last:  # each pod is asked about as it enters the queue
-            return False
-        last = self._last.get(preemptor.uid, _NO_VICTIM)
+        last = self.last_victims.get(preemptor.uid, _NO_VICTIM)
         return last is None or (last is not _NO_VICTIM and self._is_present(last))
 
     def _is_present(self, last: Pod) -> bool:
@@ -118,7 +119,7 @@ class Eviction:
             note = f"{_note(preemptor, candidate)}, where it did not run yet"
             self.handle.off_core(partial(_record_preempted, self.handle.cluster, victim, note), _nothing)
         if evicted:
-            self._last[preemptor.uid] = None
+            self.last_victims[preemptor.uid] = None
             self._begin(_Preemptors((preemptor,)), evicted, _note(preemptor, candidate))
         return EvictionOrders(tuple(evicted), tuple(stopped), cleared)
 
@@ -128,7 +129,7 @@ class Eviction:
         if not evicted or not members:
             return
         for member in members:
-            self._last[member.uid] = None
+            self.last_victims[member.uid] = None
         note = f"Preempted by podgroup {uid} on node {candidate.node_name}"
         self._begin(_Preemptors(tuple(members)), evicted, note)
 
@@ -168,10 +169,10 @@ class Eviction:
     def _forget_gone(self) -> None:
         """Forget preemptors whose last victim is seen to go; O(1) for each preemption."""
         while self._evicted:
-            last = self._last.get(self._evicted[0], _NO_VICTIM)
+            last = self.last_victims.get(self._evicted[0], _NO_VICTIM)
             if last is None or (last is not _NO_VICTIM and self._is_present(last)):
                 return
-            self._last.pop(self._evicted.popleft(), None)
+            self.last_victims.pop(self._evicted.popleft(), None)
 
     def _evict(self, preemptors: _Preemptors, victims: list[Pod], note: str) -> None:
         """Evict all but the last victim together, then the last; after a failure activate the preemptors."""
@@ -193,7 +194,7 @@ class Eviction:
             if any(failed):
                 self._finish(preemptors, again=True)
             else:
-                self._last |= dict.fromkeys([pod.uid for pod in preemptors.pods], last)
+                self.last_victims |= dict.fromkeys([pod.uid for pod in preemptors.pods], last)
                 off_core(partial(evict, last), last_done)
 
         def last_done(error: Exception | None) -> None:
@@ -208,7 +209,7 @@ class Eviction:
     def _finish(self, preemptors: _Preemptors, *, again: bool) -> None:
         if again:
             for pod in preemptors.pods:
-                self._last.pop(pod.uid, None)
+                self.last_victims.pop(pod.uid, None)
             self.handle.activate(preemptors.pods)
         else:
             self._evicted.extend(pod.uid for pod in preemptors.pods)

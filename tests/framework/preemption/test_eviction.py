@@ -190,7 +190,7 @@ def test_a_preemptor_that_is_gone_meanwhile_leaves_nothing_behind(two: Manual) -
     two.executor.finish_all()
     two.world.sync()
     assert not two.in_progress
-    assert not two.arena.evaluator.eviction._last
+    assert not two.arena.evaluator.eviction.last_victims
 
 
 # ---- nominations -----------------------------------------------------------------------------------------
