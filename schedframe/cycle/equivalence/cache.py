@@ -84,7 +84,7 @@ class EquivalenceCache:
         eq_class = memo.eq_class
         if eq_class.plan.node_filters and (eq_class.columns is None or eq_class.columns.feasible):
             return False  # filters that never skip rejected some of the rows
-        return memo.skipping_state(self.objects) is not None
+        return memo.all_skip(pod, self.objects) is not None
 
     def classes(self) -> list[EquivalenceClass]:
         """Return all classes, oldest first."""

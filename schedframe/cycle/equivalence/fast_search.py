@@ -23,9 +23,7 @@ from ..search.decision import Decision
 from .cache import EquivalenceCache
 from .equivalence_class import EquivalenceClass
 from .live_search import LiveSearch, columns_of, pre_score_live, start_after_pre_filter
-from .spec_memo import SpecMemo
-
-_NOTHING_SAID = PreFilterOutcome()
+from .spec_memo import NOTHING_SAID, SpecMemo
 
 
 @brief_repr
@@ -68,37 +66,39 @@ class FastSearch:
         a draw among the best rows, that search draws again.
         """
         self._begun = None
+        if pod.status.nominated_node_name:
+            return None
         try:
-            return self._decide(framework, pod)
+            memo = self.cache.lookup(framework, pod)
+            if memo is None:
+                return None
+            eq_class, nominated = memo.eq_class, memo.nominations
+            if eq_class.rejected is not None and not nominated:
+                decision = self._take_only_row(memo, pod)
+                if decision is not None:
+                    return decision
+            indexed = memo.all_live_skip or eq_class.columns is None
+            if indexed and not nominated and not eq_class.plan.node_filters and eq_class.find_best():
+                decision = memo.all_skip(pod, self.cache.objects) if memo.all_live_skip else None
+                if decision is not None:
+                    return self._draw_indexed(eq_class, decision)
+                if eq_class.columns is None:
+                    return self._with_live(framework, memo, pod, indexed=True)
+            return self._by_columns(framework, memo, pod)
         except plugin_faults() as error:  # whatever is wrong here must not stop the scheduler
             return self._after_fault(framework, pod, error)
         except BaseException:
             self.cache.drop(framework, pod)  # interrupted midway, as by Ctrl-C
             raise
 
-    def _decide(self, framework: Framework, pod: Pod) -> Decision | None:
-        if pod.status.nominated_node_name:
-            return None
-        memo = self.cache.lookup(framework, pod)
-        if memo is None:
-            return None
+    def _by_columns(self, framework: Framework, memo: SpecMemo, pod: Pod) -> Decision | None:
+        """Decide from the columns of the class, built if need be; see :meth:`decide`."""
         eq_class, nominated = memo.eq_class, memo.nominations
-        if eq_class.rejected is not None and not nominated:
-            decision = self._take_only_row(memo, pod)
-            if decision is not None:
-                return decision
-        lazy = eq_class.plan.node_filters
-        indexed = memo.all_live_skip or eq_class.columns is None
-        if indexed and not nominated and not lazy and eq_class.find_best():
-            decision = self.all_skip(memo, pod) if memo.all_live_skip else None
-            if decision is not None:
-                return self._draw_indexed(eq_class, decision)
-            if eq_class.columns is None:
-                return self._with_live(framework, memo, pod, indexed=True)
         if not eq_class.refresh():
             return None
+        lazy = eq_class.plan.node_filters
         feasible = columns_of(eq_class).feasible
-        decision = self.all_skip(memo, pod) if memo.all_live_skip or not feasible else None
+        decision = memo.all_skip(pod, self.cache.objects) if memo.all_live_skip or not feasible else None
         if decision is None or (lazy and (nominated or not feasible)):
             return self._with_live(framework, memo, pod)
         if lazy:
@@ -154,16 +154,6 @@ class FastSearch:
 
     # ---- live plugins have nothing to say ----------------------------------------------------------------
 
-    def all_skip(self, memo: SpecMemo, pod: Pod) -> Decision | None:
-        """Begin a cycle in which all live plugins skip; ``None`` if they must be called."""
-        state = memo.skipping_state(self.cache.objects)
-        if state is None:
-            return None
-        decision = Decision(pod, state)
-        decision.pre_filter, decision.evaluated = _NOTHING_SAID, memo.eq_class.table.num_nodes
-        decision.idle = memo.skips_reserve_and_pre_bind
-        return decision
-
     def _draw_indexed(self, eq_class: EquivalenceClass, decision: Decision) -> Decision:
         """Choose one of the best rows, which the index just found."""
         index = eq_class.index
@@ -177,7 +167,7 @@ class FastSearch:
         rejected = memo.eq_class.rejected
         row = None if rejected is None else rejected.only_row()
         # A single feasible row is not scored: the live plugins need not skip then.
-        decision = None if row is None else self.all_skip(memo, pod)
+        decision = None if row is None else memo.all_skip(pod, self.cache.objects)
         if row is not None and decision is not None:
             decision.by_groups = rejected
             decision.node_name = memo.eq_class.table.name_of(row)
@@ -208,7 +198,7 @@ class FastSearch:
         """Call the live plugins, pre_filter first; *indexed*: the index just found the best rows."""
         eq_class = memo.eq_class
         decision = Decision(pod, eq_class.new_state())
-        live, rows, outcome = eq_class.plan.live, eq_class.table.rows(), _NOTHING_SAID
+        live, rows, outcome = eq_class.plan.live, eq_class.table.rows(), NOTHING_SAID
         if live.pre_filter:
             outcome = run_pre_filter(live, decision.state, pod, rows)
             decision.pre_filter, self._begun = outcome, decision

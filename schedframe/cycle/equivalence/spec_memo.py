@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, Final
 
 from attrs import define, field
 
 from ..._plugin_faults import plugin_faults
 from ...api import ObjectMeta, Pod
-from ...framework import CycleState, Framework
+from ...framework import CycleState, Framework, PreFilterOutcome
+from ..search.decision import Decision
 from .class_key import ClassKey
 from .dependencies import Stamp, Versions, dependency_versions
 from .equivalence_class import EquivalenceClass
+
+NOTHING_SAID: Final = PreFilterOutcome()
+"""Of a cycle in which no plugin restricts the nodes."""
 
 
 @define(eq=False)
@@ -58,8 +62,8 @@ class SpecMemo:
 
     # ---- the skip cache ----------------------------------------------------------------------------------
 
-    def skipping_state(self, objects: Any) -> CycleState | None:
-        """Return the state of a cycle in which no uncached plugin is called; ``None`` if they must be called.
+    def all_skip(self, pod: Pod, objects: Any) -> Decision | None:
+        """Begin a cycle in which no uncached plugin is called; ``None`` if they must be called.
 
         The class must be up to date. O(1) while nothing changes, else O(kinds).
         """
@@ -71,7 +75,10 @@ class SpecMemo:
                 self._new_state = None
                 return None
             self._stamp = eq_class.stamp
-        return self._new_state()
+        decision = Decision(pod, self._new_state())
+        decision.pre_filter, decision.evaluated = NOTHING_SAID, eq_class.table.num_nodes
+        decision.idle = self.skips_reserve_and_pre_bind
+        return decision
 
     def record_skips(self, pod: Pod, state: CycleState, objects: Any, *, scores: bool) -> None:
         """Note what the uncached plugins said about *pod*, and the *state* they left.

@@ -62,14 +62,14 @@ def _of_class(fast: FastSearch, framework: Framework, pod: Pod) -> tuple[SpecMem
         return None
     if not memo.eq_class.refresh():
         return None
-    decision = fast.all_skip(memo, pod) if memo.all_live_skip else None
+    decision = memo.all_skip(pod, fast.cache.objects) if memo.all_live_skip else None
     if decision is None and memo.probed != memo.eq_class.generation:
         # What the uncached plugins say is learnt by a search among all nodes, once.
         memo.probed = memo.eq_class.generation
         fast.decide(framework, pod)
         if memo.eq_class.evicted or not memo.eq_class.refresh() or not memo.all_live_skip:
             return None
-        decision = fast.all_skip(memo, pod)
+        decision = memo.all_skip(pod, fast.cache.objects)
     return None if decision is None else (memo, decision)
 
 

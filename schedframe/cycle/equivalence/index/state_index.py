@@ -135,7 +135,10 @@ class StateIndex:
         for state in states:
             ties += state.count
             if ties >= enough:
-                return self._drawn(states, rng)
+                numbers, random, wanted = rows.numbers, rng.random, set(map(_NUMBER, states))
+                while numbers[row := int(random() * size)] not in wanted:
+                    pass
+                return row
         if ties == 1:
             return rows.one_of(states[-1])
         living = [state for state in states if state.count]
@@ -207,13 +210,6 @@ class StateIndex:
         scores = self.node_columns.node_scores(tuple(present)) if present else []
         self._node_scores = list(zip(present.values(), scores, strict=True))
         return self._node_scores
-
-    def _drawn(self, states: list[RowState], rng: Random) -> int:
-        numbers, size, random = self.rows.numbers, self.rows.table.size, rng.random
-        wanted = set(map(_NUMBER, states))
-        while numbers[row := int(random() * size)] not in wanted:
-            pass
-        return row
 
     # ---- catching up -------------------------------------------------------------------------------------
 
