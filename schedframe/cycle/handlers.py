@@ -105,32 +105,34 @@ class EventHandlers:
     # ---- pods --------------------------------------------------------------------------------------------
 
     def _pod(self, old: Pod | None, new: Pod | None) -> None:
-        event_pod = old if new is None else new
-        if old is not None:
-            if new is not None and (old.uid != new.uid or not old.uid) and identity(old) != identity(new):
+        if old is not None and new is not None:
+            if (old.uid != new.uid or not old.uid) and identity(old) != identity(new):
                 # Deleted and created again under one name: two pods that have nothing to do with each other.
                 self._pod(old, None)
                 self._pod(None, new)
                 return
-            if not self._is_relevant(old):
-                old = None
-        if new is None or not self._is_relevant(new):
-            if old is None and event_pod is not None and self._is_known(event_pod):
-                # It ended, and the event that said so never came.
-                old = event_pod
-            if old is not None:
-                self._pod_gone(old)
-        elif new.spec.node_name:
-            if old is None or not old.spec.node_name:
+            if not old.spec.node_name and new.spec.node_name and self._is_relevant(new):
                 self._pod_placed(old, new)
+                return
+        before = old if old is not None and self._is_relevant(old) else None
+        if new is None or not self._is_relevant(new):
+            event_pod = old if new is None else new
+            if before is None and event_pod is not None and self._is_known(event_pod):
+                # It ended, and the event that said so never came.
+                before = event_pod
+            if before is not None:
+                self._pod_gone(before)
+        elif new.spec.node_name:
+            if before is None:
+                self._pod_placed(None, new)
             else:
-                self._assigned_changed(old, new)
-        elif old is not None and old.spec.node_name:
+                self._assigned_changed(before, new)
+        elif before is not None and before.spec.node_name:
             # Taken off its node, which only a watch that missed events shows.
-            self._pod_gone(old)
+            self._pod_gone(before)
             self._pod_pending(None, new)
         else:
-            self._pod_pending(old, new)
+            self._pod_pending(before, new)
 
     def _is_relevant(self, pod: Pod) -> bool:
         """Return whether *pod* takes room on a node, or waits for one of our profiles."""
@@ -219,7 +221,9 @@ class EventHandlers:
         """Handle a pod that got its node: by our bind, by another scheduler's, or before the watch began."""
         core = self.core
         pending = self._no_longer_pending(new)
-        before = pending if pending is not None else old
+        before = pending
+        if before is None and old is not None and self._is_relevant(old):
+            before = old
         if core.binding:
             counted = core.cache.get_pod(new.uid)
             self._settle(new)
